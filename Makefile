@@ -1,0 +1,38 @@
+# make lab   opens the labs in JupyterLab        (make lab ARGS=--no-browser prints the address instead)
+# make test  checks everything                   (make test ARGS="-k layers" only a part)
+# make bench measures                            make clean  removes what these made
+
+PYTHONS := python3 python3.13 python3.12 python3.11
+PYTHON ?= $(firstword $(foreach p,$(PYTHONS),$(shell $(p) -c 'import sys, venv, ensurepip; print("$(p)" if sys.version_info >= (3, 11) else "")' 2>/dev/null)))
+BIN := .venv/bin
+
+.PHONY: lab test bench clean
+
+lab: .venv/lab.stamp
+	@$(BIN)/kafkalab lab $(ARGS)
+
+test: .venv/test.stamp
+	@$(BIN)/python -m pytest $(ARGS)
+
+bench: .venv/test.stamp
+	@$(BIN)/python -m tests.benchmarks $(ARGS)
+
+clean:
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/lab.stamp: pyproject.toml binder/overrides.json
+	@test -n "$(PYTHON)" || { echo "kafkalab needs Python 3.11 or newer, with the modules venv and ensurepip. Tried: $(PYTHONS)."; \
+	  echo "On Debian or Ubuntu: apt install python3 python3-venv. Or name one: make $(MAKECMDGOALS) PYTHON=/path/to/python"; exit 1; }
+	@echo "[1/3] Creating .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv
+	@echo "[2/3] Installing JupyterLab and kafkalab into .venv: a minute or two, and only this once"
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable .
+	@echo "[3/3] Setting JupyterLab up: no news, no update checks"
+	@mkdir -p .venv/share/jupyter/lab/settings && cp binder/overrides.json .venv/share/jupyter/lab/settings/
+	@touch $@
+
+.venv/test.stamp: .venv/lab.stamp
+	@echo "Installing what the tests need into .venv: a minute, and only this once"
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[test]'
+	@touch $@

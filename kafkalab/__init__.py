@@ -1,0 +1,39 @@
+"""kafkalab: step through Kafka's exactly-once semantics, break them, rewind, and see which guarantee breaks.
+
+The names that a notebook needs; each is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_PLACES = {
+    "Scenario": "kafkalab.sim.scenario",
+    "Program": "kafkalab.sim.scenario",
+    "program": "kafkalab.sim.scenario",
+    "Cluster": "kafkalab.sim.cluster",
+    "Drop": "kafkalab.sim.faults",
+    "Duplicate": "kafkalab.sim.faults",
+    "Delay": "kafkalab.sim.faults",
+    "Crash": "kafkalab.sim.faults",
+    "Restart": "kafkalab.sim.faults",
+    "Pause": "kafkalab.sim.faults",
+    "Resume": "kafkalab.sim.faults",
+    "lab03": "kafkalab.sim.programs",
+    "Sequence": "kafkalab.widgets.sequence",
+    "check": "kafkalab.grading.check",
+    "hint": "kafkalab.grading.check",
+}
+__all__ = list(_PLACES)
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'kafkalab' has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PLACES])

@@ -1,0 +1,103 @@
+"""EndTxn: the producer decides. Once PrepareCommit or PrepareAbort is in the log, the outcome can no longer change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafkalab.api.api import Api, Header
+from kafkalab.api.ending import decide
+from kafkalab.core.broker_state import BrokerState, TxnPartition
+from kafkalab.core.effects import Effect, Reply, Then
+from kafkalab.core.errors import Error
+from kafkalab.core.transaction import PRODUCER_EPOCH_MAX, Txn
+from kafkalab.core.txn_table import TABLES, Ask, Refuse, Same
+from kafkalab.rules import COORDINATOR_EPOCH_CHECK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTxn:
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTxnReply:
+    """Up to version 4 the producer id and epoch are -1; from version 5 they are those of the next transaction."""
+
+    error: Error = Error.NONE
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+def handle(broker: BrokerState, request: EndTxn, now: int, header: Header) -> list[Effect]:
+    """The decision appended, and answered before the markers; or an error of the tables."""
+    owned = broker.coordinates(request.transactional_id)
+    if isinstance(owned, Error):
+        return _answer(owned)
+    txn = owned.txns.get(request.transactional_id)
+    if txn is None:
+        return _answer(Error.INVALID_PRODUCER_ID_MAPPING)
+    version = 2 if header.version >= 5 else 0
+    ask = _ask_v2(broker, owned, txn, request) if version else _ask_v1(broker, owned, txn, request)
+    if isinstance(ask, Error):
+        return _answer(ask)
+    outcome = TABLES["TV2" if version else "TV1"][txn.state][ask]
+    if isinstance(outcome, Refuse):
+        return _answer(outcome.error)
+    if isinstance(outcome, Same):
+        return _answered(broker, Error.NONE, now, txn, version)
+    return decide(broker, owned, txn, outcome.state, version, now, Then(_answered, (version,)))
+
+
+def _ask_v1(broker: BrokerState, owned: TxnPartition, txn: Txn, request: EndTxn) -> Ask | Error:
+    """The guards of TV0/TV1: producer id, epoch, pending."""
+    if txn.producer_id != request.producer_id:
+        return Error.INVALID_PRODUCER_ID_MAPPING
+    if txn.producer_epoch != request.producer_epoch and broker.rules.on(COORDINATOR_EPOCH_CHECK):
+        return Error.PRODUCER_FENCED
+    if txn.transactional_id in owned.pending:
+        return Error.CONCURRENT_TRANSACTIONS
+    return Ask.COMMIT if request.committed else Ask.ABORT
+
+
+def _ask_v2(broker: BrokerState, owned: TxnPartition, txn: Txn, request: EndTxn) -> Ask | Error:
+    """The guards of TV2: pending first; a retry is told by an epoch one lower, or by a rotated producer id."""
+    if txn.transactional_id in owned.pending:
+        return Error.CONCURRENT_TRANSACTIONS
+    rotated = (
+        txn.prev_producer_id == request.producer_id
+        and request.producer_epoch == PRODUCER_EPOCH_MAX - 1
+        and txn.producer_epoch == 0
+    )
+    if txn.producer_id != request.producer_id and not rotated:
+        return Error.INVALID_PRODUCER_ID_MAPPING
+    if rotated or txn.producer_epoch == request.producer_epoch + 1:
+        return Ask.COMMIT_AGAIN if request.committed else Ask.ABORT_AGAIN
+    if txn.producer_epoch != request.producer_epoch and broker.rules.on(COORDINATOR_EPOCH_CHECK):
+        return Error.PRODUCER_FENCED
+    return Ask.COMMIT if request.committed else Ask.ABORT
+
+
+def _answered(broker: BrokerState, error: Error, now: int, txn: Txn, version: int) -> list[Effect]:
+    if error is not Error.NONE or version < 2:
+        return _answer(error)
+    if txn.next_producer_id != -1:
+        return [Reply(EndTxnReply(producer_id=txn.next_producer_id, producer_epoch=0))]
+    return [Reply(EndTxnReply(producer_id=txn.producer_id, producer_epoch=txn.producer_epoch))]
+
+
+def _answer(error: Error) -> list[Effect]:
+    return [Reply(EndTxnReply(error=error))]
+
+
+API = Api(
+    26,
+    range(0, 6),
+    EndTxn,
+    EndTxnReply,
+    handle,
+    "transaction",
+    "The producer decides: commit or abort. Once PrepareCommit is replicated the outcome can no longer change.",
+)

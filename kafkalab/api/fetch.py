@@ -1,0 +1,97 @@
+"""Fetch by a consumer: what is below the high watermark, or below the last stable offset (facts 4.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafkalab.api.api import Api, Header
+from kafkalab.core.broker_state import BrokerState
+from kafkalab.core.effects import Effect, Park, Reply, Then
+from kafkalab.core.errors import Error
+from kafkalab.core.partition_log import AbortedTxn, PartitionLog
+from kafkalab.core.records import Batch
+from kafkalab.rules import LSO_BOUND
+
+READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetch:
+    isolation_level: str
+    positions: dict[str, int]
+    max_wait_ms: int = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFetched:
+    """`aborted_transactions` is None for read_uncommitted. The broker sends aborted records and markers too."""
+
+    error: Error = Error.NONE
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    aborted_transactions: tuple[AbortedTxn, ...] | None = None
+    batches: tuple[Batch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchReply:
+    partitions: dict[str, PartitionFetched]
+
+
+def handle(broker: BrokerState, request: Fetch, now: int, header: Header) -> list[Effect]:
+    """Answered at once if there is data or an error, else when a high watermark moves, at the latest after max_wait."""
+    fetched = _read(broker, request)
+    if any(f.batches or f.error is not Error.NONE for f in fetched.values()):
+        return [Reply(FetchReply(partitions=fetched))]
+    until = now + request.max_wait_ms
+    return [Park(tuple(request.positions), request.max_wait_ms, Then(_again, (request, until)))]
+
+
+def _again(broker: BrokerState, result: None, now: int, request: Fetch, until_ms: int) -> list[Effect]:
+    fetched = _read(broker, request)
+    if now >= until_ms or any(f.batches or f.error is not Error.NONE for f in fetched.values()):
+        return [Reply(FetchReply(partitions=fetched))]
+    return [Park(tuple(request.positions), until_ms - now, Then(_again, (request, until_ms)))]
+
+
+def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) -> int:
+    """Where a consumer's reading ends: the high watermark, or the last stable offset."""
+    if isolation_level == READ_COMMITTED and broker.rules.on(LSO_BOUND):
+        return log.last_stable_offset
+    return log.high_watermark
+
+
+def _read(broker: BrokerState, request: Fetch) -> dict[str, PartitionFetched]:
+    return {p: _read_one(broker, p, o, request.isolation_level) for p, o in request.positions.items()}
+
+
+def _read_one(broker: BrokerState, partition: str, offset: int, isolation_level: str) -> PartitionFetched:
+    if partition not in broker.metadata.partitions:
+        return PartitionFetched(error=Error.UNKNOWN_TOPIC_OR_PARTITION)
+    if not broker.leads(partition):
+        return PartitionFetched(error=Error.NOT_LEADER_OR_FOLLOWER)
+    log = broker.log(partition)
+    if not log.log_start_offset <= offset <= log.log_end_offset:
+        return PartitionFetched(error=Error.OFFSET_OUT_OF_RANGE)
+    upper = upper_bound(broker, log, isolation_level)
+    batches = tuple(log.read(offset, upper)) if offset < upper else ()
+    aborted = log.aborted_between(offset, upper) if isolation_level == READ_COMMITTED else None
+    return PartitionFetched(
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset,
+        log_start_offset=log.log_start_offset,
+        aborted_transactions=aborted,
+        batches=batches,
+    )
+
+
+API = Api(
+    1,
+    range(4, 19),
+    Fetch,
+    FetchReply,
+    handle,
+    "transaction",
+    "Reads records. For read_committed the answer ends at the last stable offset and lists aborted transactions.",
+)

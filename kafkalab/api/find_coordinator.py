@@ -1,0 +1,53 @@
+"""FindCoordinator: which broker leads the internal partition that owns a transactional id or a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafkalab.api.api import Api, Header
+from kafkalab.api.controller_requests import CreateTopics
+from kafkalab.core.broker_state import BrokerState
+from kafkalab.core.effects import Effect, Reply, Send
+from kafkalab.core.errors import Error
+from kafkalab.core.partitions import INTERNAL_PARTITIONS, offsets_partition, topic_of, transaction_partition
+
+GROUP, TRANSACTION = 0, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindCoordinator:
+    key: str
+    key_type: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindCoordinatorReply:
+    error: Error = Error.NONE
+    node_id: str = ""
+    partition: str = ""
+
+
+def handle(broker: BrokerState, request: FindCoordinator, now: int, header: Header) -> list[Effect]:
+    """The leader; COORDINATOR_NOT_AVAILABLE while there is none, or while the topic is being created (facts 6.1)."""
+    if request.key_type not in (GROUP, TRANSACTION):
+        return [Reply(FindCoordinatorReply(error=Error.INVALID_REQUEST))]
+    partition = (offsets_partition if request.key_type == GROUP else transaction_partition)(request.key)
+    topic = topic_of(partition)
+    if not broker.metadata.has_topic(topic):
+        create = Send("controller", CreateTopics(topic=topic, partitions=INTERNAL_PARTITIONS))
+        return [create, Reply(FindCoordinatorReply(error=Error.COORDINATOR_NOT_AVAILABLE))]
+    leader = broker.metadata.leader(partition)
+    if leader not in broker.metadata.alive:
+        return [Reply(FindCoordinatorReply(error=Error.COORDINATOR_NOT_AVAILABLE))]
+    return [Reply(FindCoordinatorReply(node_id=leader, partition=partition))]
+
+
+API = Api(
+    10,
+    range(0, 7),
+    FindCoordinator,
+    FindCoordinatorReply,
+    handle,
+    "transaction",
+    "Asks any broker who is responsible for this id: the leader of partition abs(hash(id)) % 50 of an internal topic.",
+)

@@ -1,0 +1,70 @@
+"""A leader asks the coordinator before the first transactional append (KIP-890; `AddPartitionsToTxnManager`, facts 3.6)."""
+
+from __future__ import annotations
+
+from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnReply
+from kafkalab.core.broker_state import BrokerState
+from kafkalab.core.effects import Effect, Send, Then
+from kafkalab.core.errors import Error
+from kafkalab.core.partitions import transaction_partition
+from kafkalab.core.records import Batch
+from kafkalab.rules import VERIFICATION
+
+ADD, VERIFY, OLD_VERIFY = "add partition", "generic error", "default error"
+
+
+def guards_for(broker: BrokerState, batches: dict[str, Batch], mode: str) -> tuple[dict[str, int], dict[str, Error]]:
+    """The guards of the partitions that must be verified, and those refused at once."""
+    guards: dict[str, int] = {}
+    refused: dict[str, Error] = {}
+    if mode != ADD and not broker.rules.on(VERIFICATION):
+        return guards, refused
+    for partition, batch in batches.items():
+        if not batch.transactional or not broker.leads(partition):
+            continue
+        producers = broker.log(partition).producers
+        version = 2 if mode == ADD else 0
+        guard = producers.start_verification(batch.producer_id, batch.base_sequence, batch.producer_epoch, version)
+        if isinstance(guard, Error):
+            refused[partition] = guard
+        elif guard:
+            guards[partition] = guard
+    return guards, refused
+
+
+def ask_coordinator(
+    broker: BrokerState, transactional_id: str, batch: Batch, partitions: tuple[str, ...], mode: str, then: Then
+) -> list[Effect]:
+    """One AddPartitionsToTxn for the partitions; `then` gets {partition: Error} in Kafka's terms for the leader."""
+    coordinator = broker.metadata.leader(transaction_partition(transactional_id))
+    if coordinator == "":
+        errors = dict.fromkeys(partitions, Error.COORDINATOR_NOT_AVAILABLE)
+        return [*then.function(broker, errors, -1, *then.args)]
+    request = AddPartitionsToTxn(
+        transactional_id=transactional_id,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        partitions=partitions,
+        verify_only=mode != ADD,
+    )
+    return [Send(coordinator, request, Then(_answered, (partitions, mode, then)))]
+
+
+def _answered(
+    broker: BrokerState,
+    reply: AddPartitionsToTxnReply | None,
+    now: int,
+    partitions: tuple[str, ...],
+    mode: str,
+    then: Then,
+) -> list[Effect]:
+    errors = dict.fromkeys(partitions, Error.NETWORK_EXCEPTION) if reply is None else reply.errors
+    return then.function(broker, {p: _as_leader_says(e, mode) for p, e in errors.items()}, now, *then.args)
+
+
+def _as_leader_says(error: Error, mode: str) -> Error:
+    if error is Error.PRODUCER_FENCED:
+        return Error.INVALID_PRODUCER_EPOCH
+    if error is Error.TRANSACTION_ABORTABLE and mode == OLD_VERIFY:
+        return Error.INVALID_TXN_STATE
+    return error

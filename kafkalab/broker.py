@@ -1,0 +1,265 @@
+"""A broker: dispatches requests to handlers and carries their effects out. It does no I/O; its port does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kafkalab.api.api import Header
+from kafkalab.api.controller_requests import BrokerRegistration, UpdateMetadata, UpdateMetadataReply
+from kafkalab.api.registry import BY_REQUEST
+from kafkalab.api.replica_fetch import ReplicaFetch
+from kafkalab.broker_leadership import Leadership
+from kafkalab.broker_replication import Replication
+from kafkalab.core.broker_state import BrokerState, Waiter
+from kafkalab.core.effects import (
+    Append,
+    Appended,
+    AwaitDurable,
+    Effect,
+    Note,
+    Park,
+    Reply,
+    Send,
+    SetTimer,
+    Then,
+)
+from kafkalab.core.errors import Error
+from kafkalab.core.group_offsets import GroupOffsets
+from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
+from kafkalab.core.records import Batch
+from kafkalab.trace import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the present chain of effects goes back to: the request to answer, if any, and the event that caused it."""
+
+    request: Frame | None
+    cause: int
+
+
+class Port(Protocol):
+    """What a broker needs of the world. The simulator has one; a socket server would have another."""
+
+    now: int
+
+    def request(self, sender: str, to: str, body: Any, then: Any, cause: int, background: bool = False) -> None: ...
+
+    def reply(self, request: Frame, body: Any, cause: int) -> None: ...
+
+    def timer(self, node: str, delay_ms: int, action: Any, background: bool) -> None: ...
+
+    def record(self, node: str, kind: str, name: str, cause: int, data: Any) -> int: ...
+
+    def running(self, node: str, life: int) -> bool: ...
+
+
+class Broker:
+    """One broker process: its state, and the loop that does what handlers ask for.
+
+    A crash ends a life: effects, timers and answers of an earlier life are dropped.
+    """
+
+    def __init__(self, state: BrokerState, port: Port) -> None:
+        self.state = state
+        self.port = port
+        self.life = 0
+        self.replication = Replication(self)
+        self.leadership = Leadership(self)
+
+    @property
+    def name(self) -> str:
+        return self.state.name
+
+    # requests and effects
+
+    def receive(self, frame: Frame) -> None:
+        """Handle one request; its reply may come now, later, or never."""
+        context = Context(frame, frame.received_step)
+        body = frame.body
+        if isinstance(body, ReplicaFetch):
+            self.replication.serve(body, context)
+        elif isinstance(body, UpdateMetadata):
+            self.leadership.update(body.metadata, context)
+            self.perform([Reply(UpdateMetadataReply())], context)
+        else:
+            handle = BY_REQUEST[type(body)].handle
+            assert handle is not None, f"{frame.name} is not for brokers"
+            self.perform(handle(self.state, body, self.port.now, Header(frame.version, frame.sender)), context)
+
+    def perform(self, effects: list[Effect], context: Context) -> None:
+        """Carry the effects out, in order; if this broker dies in between, the rest is lost."""
+        life = self.life
+        for effect in effects:
+            if not self.port.running(self.name, life):
+                return
+            if isinstance(effect, Reply):
+                assert context.request is not None, "a Reply without a request"
+                self.port.reply(context.request, effect.body, context.cause)
+            elif isinstance(effect, Append):
+                self._append(effect, context)
+            elif isinstance(effect, Send):
+                self.send(effect.to, effect.request, effect.then, context)
+            elif isinstance(effect, Note):
+                self.port.record(self.name, "state", effect.name, context.cause, effect.data)
+            elif isinstance(effect, SetTimer):
+                self.timer(effect.delay_ms, effect.then, context, effect.background)
+            elif isinstance(effect, AwaitDurable):
+                self._wait(effect.partition, effect.batch, effect.timeout_ms, effect.then, context)
+            else:
+                self._park(effect, context)
+
+    def go_on(self, then: Then, result: Any, context: Context) -> None:
+        """Do what was to be done next, with its result."""
+        self.perform(then.function(self.state, result, self.port.now, *then.args), context)
+
+    def send(self, to: str, body: Any, then: Then | None, context: Context, background: bool = False) -> None:
+        """A request to another node (or to itself: also that goes over the network)."""
+        life = self.life
+
+        def answered(reply: Any, cause: int) -> None:
+            if then is not None and self.port.running(self.name, life):
+                self.go_on(then, reply, Context(context.request, cause))
+
+        self.port.request(self.name, to, body, answered, context.cause, background)
+
+    def timer(self, delay_ms: int, then: Then, context: Context, background: bool = False) -> None:
+        life = self.life
+
+        def due() -> None:
+            if self.port.running(self.name, life):
+                self.go_on(then, None, context)
+
+        self.port.timer(self.name, delay_ms, due, background)
+
+    # the log
+
+    def _append(self, effect: Append, context: Context) -> None:
+        info = self.state.metadata.partitions.get(effect.partition)
+        if info is None or info.leader != self.name:
+            error = Error.NOT_LEADER_OR_FOLLOWER if info else Error.UNKNOWN_TOPIC_OR_PARTITION
+            self.go_on(effect.then, Appended(error), context)
+            return
+        if effect.acks == -1 and len(info.isr) < self.state.min_isr(effect.partition):
+            self.go_on(effect.then, Appended(Error.NOT_ENOUGH_REPLICAS), context)
+            return
+        log = self.state.log(effect.partition)
+        batch = log.append(effect.batch, info.leader_epoch)
+        life = self.life
+        self.appended(effect.partition, batch, context.cause)
+        if not self.port.running(self.name, life):
+            return
+        if effect.acks == -1:
+            self._wait(effect.partition, batch, effect.timeout_ms, effect.then, context)
+        else:
+            self.go_on(effect.then, Appended(Error.NONE, batch), context)
+        self.replication.advance(effect.partition, context.cause)
+        self.replication.feed(effect.partition, context.cause)
+
+    def appended(self, partition: str, batch: Batch, cause: int) -> None:
+        """Record that a batch is in the local log now."""
+        self.port.record(self.name, "append", partition, cause, batch)
+
+    def _wait(self, partition: str, batch: Batch, timeout_ms: int, then: Then, context: Context) -> None:
+        """Do `then` once the batch is below the high watermark, or timed out."""
+        if self.state.log(partition).high_watermark > batch.last_offset:
+            self.go_on(then, Appended(Error.NONE, batch), context)
+            return
+        waiter = Waiter(batch.last_offset + 1, then, context, batch, self.port.now + timeout_ms)
+        waiters = self.state.waiters.setdefault(partition, [])
+        waiters.append(waiter)
+        if len(waiters) == 1:
+            self._watch_deadline(partition, timeout_ms)
+
+    def _watch_deadline(self, partition: str, delay_ms: int) -> None:
+        life = self.life
+
+        def due() -> None:
+            if not self.port.running(self.name, life):
+                return
+            waiters = self.state.waiters.get(partition, [])
+            late = [w for w in waiters if w.deadline_ms <= self.port.now]
+            self.state.waiters[partition] = [w for w in waiters if w.deadline_ms > self.port.now]
+            if self.state.waiters[partition]:
+                soonest = min(w.deadline_ms for w in self.state.waiters[partition])
+                self._watch_deadline(partition, soonest - self.port.now)
+            for waiter in late:
+                self.go_on(waiter.then, Appended(Error.REQUEST_TIMED_OUT, waiter.appended), waiter.context)
+
+        self.port.timer(self.name, delay_ms, due, True)
+
+    def fail_waiters(self, partition: str) -> None:
+        """This broker leads the partition no more: every append that still waits has failed."""
+        for waiter in self.state.waiters.pop(partition, []):
+            self.go_on(waiter.then, Appended(Error.NOT_LEADER_OR_FOLLOWER, waiter.appended), waiter.context)
+
+    def watermark_moved(self, partition: str, before: int, cause: int) -> None:
+        """Release what waited for the high watermark: appends that are durable now, and parked fetches."""
+        if topic_of(partition) == OFFSETS_TOPIC:
+            self._apply_offsets(partition, before)
+        waiters = self.state.waiters.get(partition)
+        if waiters:
+            mark = self.state.log(partition).high_watermark
+            ready = [w for w in waiters if w.offset <= mark]
+            self.state.waiters[partition] = [w for w in waiters if w.offset > mark]
+            for waiter in ready:
+                context = Context(waiter.context.request, cause)
+                self.go_on(waiter.then, Appended(Error.NONE, waiter.appended), context)
+        self.wake(partition, cause)
+
+    def _apply_offsets(self, partition: str, before: int) -> None:
+        """A group coordinator answers from what is committed in its partition, never from what is only appended."""
+        if partition in self.state.offsets_loading or not self.state.leads(partition):
+            return
+        offsets = self.state.offsets.setdefault(partition, GroupOffsets())
+        log = self.state.log(partition)
+        for batch in log.read(before, log.high_watermark):
+            if before <= batch.base_offset:
+                offsets.apply(batch)
+
+    # parked fetches of consumers
+
+    def _park(self, effect: Park, context: Context) -> None:
+        life, place = self.life, [effect.then]
+
+        def wake(cause: int) -> None:
+            if place and self.port.running(self.name, life):
+                self.go_on(place.pop(), None, Context(context.request, cause))
+
+        for partition in effect.partitions:
+            self.state.parked_fetches.setdefault(partition, []).append(wake)
+        self.port.timer(self.name, effect.timeout_ms, lambda: wake(context.cause), False)
+
+    def wake(self, partition: str, cause: int) -> None:
+        """Let parked fetches of this partition look again."""
+        for wake in self.state.parked_fetches.pop(partition, []):
+            wake(cause)
+
+    # life and death
+
+    def start(self, cause: int = -1) -> None:
+        """A fresh process: replicate, and scan for transactions that are open too long."""
+        self.leadership.start(cause)
+
+    def crash(self) -> None:
+        """Everything but the logs is gone."""
+        self.life += 1
+        self.state.forget()
+        self.replication.forget()
+
+    def restart(self, cause: int) -> None:
+        """Back with the old logs, leading nothing until the controller says so."""
+        self.leadership.forget_metadata()
+        self.start(cause)
+        self.register(cause)
+
+    def register(self, cause: int) -> None:
+        """Ask the controller to be let in, until it answers."""
+        life = self.life
+
+        def answered(reply: Any, step: int) -> None:
+            if reply is None and self.port.running(self.name, life):
+                self.register(step)
+
+        self.port.request(self.name, "controller", BrokerRegistration(broker=self.name), answered, cause)

@@ -1,0 +1,166 @@
+"""What a new metadata image changes for a broker: partitions to lead, to follow, to load, to leave (facts 6.1, 6.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkalab.api.ending import decide, nobody
+from kafkalab.api.markers import complete
+from kafkalab.core.broker_state import BrokerState, TxnPartition
+from kafkalab.core.cluster_metadata import ClusterMetadata
+from kafkalab.core.effects import Effect, Note, Then
+from kafkalab.core.group_offsets import GroupOffsets
+from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
+from kafkalab.core.transaction import PREPARED, Txn, TxnState
+from kafkalab.core.txn_table import TABLES, Ask, Go
+from kafkalab.rules import CLUSTER_TRANSACTION_VERSION, REDRIVE_PREPARE, TIMEOUT_ABORT
+
+if TYPE_CHECKING:
+    from kafkalab.broker import Broker, Context
+
+
+class Leadership:
+    """Reacts to metadata, and runs the periodic scans of a coordinator."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+
+    def start(self, cause: int) -> None:
+        """Follow every leader that is known, and begin the scans."""
+        from kafkalab.broker import Context
+
+        state = self.broker.state
+        for leader in sorted({i.leader for i in state.metadata.partitions.values()} - {"", state.name}):
+            self.broker.replication.follow(leader, cause)
+        self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), Context(None, cause))
+        self._every_lag_check(state.config.replica_lag_time_max_ms // 2)
+
+    def _every(self, interval_ms: int, then: Then, context: Context) -> None:
+        life = self.broker.life
+
+        def due() -> None:
+            if self.broker.port.running(self.broker.name, life):
+                self._every(interval_ms, then, context)
+                self.broker.go_on(then, None, context)
+
+        self.broker.port.timer(self.broker.name, interval_ms, due, True)
+
+    def _every_lag_check(self, interval_ms: int) -> None:
+        life = self.broker.life
+
+        def due() -> None:
+            if self.broker.port.running(self.broker.name, life):
+                self._every_lag_check(interval_ms)
+                self.broker.replication.shrink()
+
+        self.broker.port.timer(self.broker.name, interval_ms, due, True)
+
+    def forget_metadata(self) -> None:
+        """A restarted broker believes nothing of who leads until the controller tells it."""
+        self.broker.state.metadata = ClusterMetadata()
+
+    def update(self, image: ClusterMetadata, context: Context) -> None:
+        """Take a newer image: resign, lead, follow. An older one changes nothing."""
+        state, replication = self.broker.state, self.broker.replication
+        old = state.metadata
+        if image.version <= old.version:
+            return
+        state.metadata = image
+        moved = [p for p, info in image.partitions.items() if self._changed(old, p, info.leader_epoch)]
+        for partition in moved:
+            if old.leader(partition) == state.name:
+                self._resign(partition)
+            if image.leader(partition) == state.name:
+                self._lead(partition, image, context)
+        leaders = {image.leader(p) for p in moved} - {"", state.name}
+        known = {i.leader for i in image.partitions.values()}
+        for gone in [x for x in replication.fetching if x not in known]:
+            replication.unfollow(gone)
+        for leader in sorted(leaders):
+            replication.follow(leader, context.cause)
+        for partition in list(state.logs):
+            replication.advance(partition, context.cause)
+
+    @staticmethod
+    def _changed(old: ClusterMetadata, partition: str, leader_epoch: int) -> bool:
+        before = old.partitions.get(partition)
+        return before is None or before.leader_epoch != leader_epoch
+
+    def _resign(self, partition: str) -> None:
+        state = self.broker.state
+        state.transactions.pop(partition, None)
+        state.offsets.pop(partition, None)
+        if partition in state.offsets_loading:
+            state.offsets_loading.remove(partition)
+        for session in state.sessions.values():
+            session.positions.pop(partition, None)
+        self.broker.fail_waiters(partition)
+        self.broker.wake(partition, -1)
+
+    def _lead(self, partition: str, image: ClusterMetadata, context: Context) -> None:
+        state = self.broker.state
+        info = image.partitions[partition]
+        self.broker.replication.led_since[partition] = image.version
+        for session in state.sessions.values():
+            session.positions.pop(partition, None)
+            session.caught_up_ms[partition] = self.broker.port.now
+        if partition not in state.logs:
+            return
+        led = {"partition": partition, "leader_epoch": info.leader_epoch}
+        self.broker.port.record(state.name, "state", "leader", context.cause, led)
+        delay = state.config.coordinator_load_ms
+        if topic_of(partition) == TRANSACTION_TOPIC:
+            state.transactions[partition] = TxnPartition(info.leader_epoch, loading=True)
+            self.broker.timer(delay, Then(load_transactions, (partition, info.leader_epoch)), context)
+        elif topic_of(partition) == OFFSETS_TOPIC:
+            state.offsets_loading.append(partition)
+            self.broker.timer(delay, Then(load_offsets, (partition, info.leader_epoch)), context)
+
+
+def load_transactions(broker: BrokerState, result: None, now: int, partition: str, epoch: int) -> list[Effect]:
+    """Read the log back; then finish every transaction that was already decided."""
+    owned = broker.transactions.get(partition)
+    if owned is None or owned.coordinator_epoch != epoch:
+        return []
+    for batch in broker.log(partition).batches:
+        for record in batch.records:
+            txn: Txn = record.value
+            owned.txns[txn.transactional_id] = txn.loaded()
+    owned.loading = False
+    effects: list[Effect] = [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
+    for txn in owned.txns.values():
+        if txn.state in PREPARED and broker.rules.on(REDRIVE_PREPARE):
+            effects += complete(broker, owned, txn, now)
+    return effects
+
+
+def load_offsets(broker: BrokerState, result: None, now: int, partition: str, epoch: int) -> list[Effect]:
+    """Read `__consumer_offsets` back, pending offsets included."""
+    info = broker.metadata.partitions.get(partition)
+    if partition not in broker.offsets_loading or info is None or info.leader_epoch != epoch:
+        return []
+    offsets = broker.offsets[partition] = GroupOffsets()
+    log = broker.log(partition)
+    for batch in log.read(0, max(log.high_watermark, 1)):
+        if batch.base_offset < log.high_watermark:
+            offsets.apply(batch)
+    broker.offsets_loading.remove(partition)
+    return [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
+
+
+def abort_timed_out(broker: BrokerState, result: None, now: int) -> list[Effect]:
+    """Abort what has been open longer than its timeout, under a raised epoch (facts 1.9)."""
+    effects: list[Effect] = []
+    if not broker.rules.on(TIMEOUT_ABORT):
+        return effects
+    for owned in list(broker.transactions.values()):
+        for tid, txn in list(owned.txns.items()):
+            expired = txn.state is TxnState.ONGOING and txn.start_ms + txn.timeout_ms < now
+            if not expired or owned.loading or tid in owned.pending:
+                continue
+            outcome = TABLES["TV2"][txn.state][Ask.TIMEOUT]
+            assert isinstance(outcome, Go), "an open transaction can always time out"
+            effects.append(Note("timeout", {"transactional_id": tid, "timeout_ms": txn.timeout_ms}))
+            version = CLUSTER_TRANSACTION_VERSION
+            effects += decide(broker, owned, txn, outcome.state, version, now, Then(nobody))
+    return effects

@@ -1,0 +1,228 @@
+"""Replication: followers fetch from leaders; the high watermark follows; the in-sync set shrinks and grows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.api.controller_requests import AlterPartition
+from kafkalab.api.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchReply
+from kafkalab.core.broker_state import FetchSession
+from kafkalab.core.effects import Reply
+from kafkalab.core.errors import Error
+
+if TYPE_CHECKING:
+    from kafkalab.broker import Broker, Context
+
+
+class Replication:
+    """Both halves of one broker: as a leader it serves followers, as a follower it fetches from leaders."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.fetching: dict[str, int] = {}  # leader -> generation of the fetch under way
+        self.altering: dict[str, tuple[str, ...]] = {}
+        self.led_since: dict[str, int] = {}  # partition -> metadata version in which this broker became its leader
+        self._generation = 0
+
+    def forget(self) -> None:
+        """A crash: no sessions, no requests under way."""
+        self.fetching, self.altering, self.led_since = {}, {}, {}
+        self._generation += 1
+
+    # the leader's half
+
+    def serve(self, request: ReplicaFetch, context: Context) -> None:
+        """Note how far the follower has got, move high watermarks, and answer or park the request."""
+        state = self.broker.state
+        session = state.sessions.get(request.replica)
+        if request.session_epoch == 0:
+            session = state.sessions[request.replica] = FetchSession()
+        elif session is None or request.session_epoch != session.epoch:
+            error = Error.FETCH_SESSION_ID_NOT_FOUND if session is None else Error.INVALID_FETCH_SESSION_EPOCH
+            self.broker.perform([Reply(ReplicaFetchReply(error=error, partitions={}))], context)
+            return
+        session.epoch += 1
+        session.parked = (context, request.metadata_version)
+        diverging: dict[str, ReplicaData] = {}
+        for partition, (offset, last_epoch) in request.positions.items():
+            if not state.leads(partition) or self.led_since.get(partition, 0) > request.metadata_version:
+                continue
+            log = state.log(partition)
+            end = log.end_offset_for(last_epoch) if last_epoch >= 0 else offset
+            if end < offset or offset > log.log_end_offset:
+                end = min(end, log.log_end_offset)
+                epoch = state.metadata.partitions[partition].leader_epoch
+                diverging[partition] = ReplicaData(
+                    leader_epoch=epoch, high_watermark=log.high_watermark, diverging_offset=end
+                )
+                session.positions[partition] = end
+                continue
+            session.positions[partition] = offset
+            if offset == log.log_end_offset:
+                session.caught_up_ms[partition] = self.broker.port.now
+        for partition in request.positions:
+            self.advance(partition, context.cause)
+            self._maybe_expand(partition, request.replica)
+        self._answer(request.replica, diverging, context.cause)
+
+    def feed(self, partition: str, cause: int) -> None:
+        """The log has grown: answer the followers that wait for this partition."""
+        info = self.broker.state.metadata.partitions[partition]
+        for follower in info.replicas:
+            session = self.broker.state.sessions.get(follower)
+            if session is not None and session.parked is not None:
+                self._answer(follower, {}, cause)
+
+    def _answer(self, follower: str, diverging: dict[str, ReplicaData], cause: int) -> None:
+        """Answer the parked request if there is anything new for the follower."""
+        state = self.broker.state
+        session = state.sessions[follower]
+        if session.parked is None:
+            return
+        context, metadata_version = session.parked
+        found = dict(diverging)
+        for partition, log in state.logs.items():
+            position = session.positions.get(partition, 0)
+            if partition in found or position >= log.log_end_offset or not state.leads(partition):
+                continue
+            info = state.metadata.partitions[partition]
+            if follower not in info.replicas or self.led_since.get(partition, 0) > metadata_version:
+                continue
+            batches = tuple(log.read(position, log.log_end_offset))
+            found[partition] = ReplicaData(
+                leader_epoch=info.leader_epoch, high_watermark=log.high_watermark, batches=batches
+            )
+        if found:
+            session.parked = None
+            self.broker.port.reply(context.request, ReplicaFetchReply(partitions=found), cause)
+
+    def advance(self, partition: str, cause: int) -> None:
+        """The high watermark is what every in-sync replica has; release what waited for it."""
+        state = self.broker.state
+        info = state.metadata.partitions.get(partition)
+        if info is None or info.leader != self.broker.name:
+            return
+        log = state.log(partition)
+        reached = log.log_end_offset
+        for replica in info.isr:
+            if replica != self.broker.name:
+                session = state.sessions.get(replica)
+                reached = min(reached, session.positions.get(partition, 0) if session else 0)
+        before = log.high_watermark
+        if log.advance(reached):
+            step = self._note_marks(partition, cause)
+            self.broker.watermark_moved(partition, before, step)
+
+    def _note_marks(self, partition: str, cause: int) -> int:
+        log = self.broker.state.log(partition)
+        marks = {"partition": partition, "high_watermark": log.high_watermark}
+        marks["last_stable_offset"] = log.last_stable_offset
+        return self.broker.port.record(self.broker.name, "state", "watermark", cause, marks)
+
+    # the in-sync set
+
+    def shrink(self) -> None:
+        """Ask the controller to drop in-sync replicas that lag for longer than replica.lag.time.max.ms."""
+        state, now = self.broker.state, self.broker.port.now
+        for partition, log in state.logs.items():
+            info = state.metadata.partitions.get(partition)
+            if info is None or info.leader != self.broker.name or log.high_watermark == log.log_end_offset:
+                continue
+            kept = tuple(r for r in info.isr if r == self.broker.name or not self._lags(r, partition, now))
+            if kept != info.isr:
+                self._alter(partition, info.leader_epoch, kept)
+
+    def _lags(self, replica: str, partition: str, now: int) -> bool:
+        session = self.broker.state.sessions.get(replica)
+        if session is not None and session.positions.get(partition, 0) >= self.broker.state.log(partition).log_end_offset:
+            return False
+        since = session.caught_up_ms.get(partition, 0) if session else 0
+        return now - since > self.broker.state.config.replica_lag_time_max_ms
+
+    def _maybe_expand(self, partition: str, replica: str) -> None:
+        state = self.broker.state
+        info = state.metadata.partitions.get(partition)
+        if info is None or info.leader != self.broker.name or replica in info.isr or replica not in info.replicas:
+            return
+        if replica in state.metadata.alive and state.sessions[replica].positions.get(partition, 0) >= max(
+            state.log(partition).high_watermark, 0
+        ):
+            isr = tuple(r for r in info.replicas if r in info.isr or r == replica)
+            self._alter(partition, info.leader_epoch, isr)
+
+    def _alter(self, partition: str, leader_epoch: int, isr: tuple[str, ...]) -> None:
+        if self.altering.get(partition) == isr:
+            return
+        self.altering[partition] = isr
+        request = AlterPartition(partition=partition, leader_epoch=leader_epoch, isr=isr)
+
+        def answered(reply: Any, cause: int) -> None:
+            if self.altering.get(partition) == isr:
+                del self.altering[partition]
+
+        self.broker.port.request(self.broker.name, "controller", request, answered, -1)
+
+    # the follower's half
+
+    def follow(self, leader: str, cause: int) -> None:
+        """Start a new fetch session at this leader, with all that this broker has of its partitions."""
+        state = self.broker.state
+        positions = {
+            partition: (log.log_end_offset, log.last_epoch)
+            for partition, log in state.logs.items()
+            if state.metadata.leader(partition) == leader
+        }
+        self._fetch(leader, 0, positions, cause)
+
+    def unfollow(self, leader: str) -> None:
+        """Forget the fetch under way; its answer will be ignored."""
+        self.fetching.pop(leader, None)
+
+    def _fetch(self, leader: str, session_epoch: int, positions: dict[str, tuple[int, int]], cause: int) -> None:
+        self._generation += 1
+        generation = self.fetching[leader] = self._generation
+        version = self.broker.state.metadata.version
+        request = ReplicaFetch(
+            replica=self.broker.name, session_epoch=session_epoch, metadata_version=version, positions=positions
+        )
+
+        def answered(reply: Any, step: int) -> None:
+            if self.fetching.get(leader) != generation:
+                return
+            if reply is None:
+                retry_ms = self.broker.state.config.add_partitions_retry_backoff_max_ms
+                self.broker.port.timer(self.broker.name, retry_ms, lambda: again(step), True)
+            elif reply.error is not Error.NONE:
+                self.follow(leader, step)
+            else:
+                self._fetch(leader, session_epoch + 1, self._take_over(reply, step), step)
+
+        def again(step: int) -> None:
+            if self.fetching.get(leader) == generation:
+                self.follow(leader, step)
+
+        self.broker.port.request(self.broker.name, leader, request, answered, cause, background=True)
+
+    def _take_over(self, reply: ReplicaFetchReply, cause: int) -> dict[str, tuple[int, int]]:
+        """Append what is new; the positions to tell the leader next."""
+        state, life = self.broker.state, self.broker.life
+        changed: dict[str, tuple[int, int]] = {}
+        for partition, data in reply.partitions.items():
+            info = state.metadata.partitions.get(partition)
+            if info is None or info.leader_epoch != data.leader_epoch or info.leader == self.broker.name:
+                continue
+            log = state.log(partition)
+            if data.diverging_offset != -1:
+                log.truncate(data.diverging_offset)
+                cut = {"partition": partition, "offset": data.diverging_offset}
+                self.broker.port.record(self.broker.name, "truncate", partition, cause, cut)
+            for batch in data.batches:
+                if batch.base_offset == log.log_end_offset:
+                    log.replicate(batch)
+                    self.broker.appended(partition, batch, cause)
+            if not self.broker.port.running(self.broker.name, life):
+                return changed
+            if log.advance(data.high_watermark):
+                self._note_marks(partition, cause)
+            changed[partition] = (log.log_end_offset, log.last_epoch)
+        return changed

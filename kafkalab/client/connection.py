@@ -1,0 +1,148 @@
+"""What every client does: know the cluster, find coordinators, call brokers, back off. In virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from kafkalab.api.api_versions import ApiVersions
+from kafkalab.api.find_coordinator import FindCoordinator, FindCoordinatorReply
+from kafkalab.api.metadata import Metadata, MetadataReply
+from kafkalab.client.exceptions import KafkaError
+from kafkalab.client.promise import Promise
+from kafkalab.client.reactions import Reaction, reaction
+from kafkalab.core.cluster_metadata import ClusterMetadata
+from kafkalab.core.errors import Error
+
+RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS = 100, 1000
+
+
+class ClientPort(Protocol):
+    """What a client needs of the world. `transaction_version` is the one that this client speaks."""
+
+    now: int
+    node: str
+    bootstrap: tuple[str, ...]
+    transaction_version: int
+    filters_aborted: bool
+
+    def request(self, to: str, body: Any, answered: Callable[[Any], None]) -> None: ...
+
+    def timer(self, delay_ms: int, action: Callable[[], None]) -> None: ...
+
+    def deadline(self, delay_ms: int, action: Callable[[], None]) -> None:
+        """A timer that does not by itself keep a run going."""
+
+    def record(self, kind: str, name: str, data: Any) -> int: ...
+
+    def promise(self) -> Promise[Any]: ...
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Promise[Any]: ...
+
+
+class Connection:
+    """One client's view of the cluster; a stale view is refreshed when a call fails."""
+
+    def __init__(self, port: ClientPort) -> None:
+        self.port = port
+        self.metadata: ClusterMetadata | None = None
+        self._bootstrap = 0
+        self._coordinators: dict[tuple[int, str], str] = {}
+
+    def call(self, to: str, body: Any) -> Promise[Any]:
+        """The reply, or None if the connection broke or request.timeout.ms passed."""
+        promise = self.port.promise()
+        self.port.request(to, body, promise.resolve)
+        return promise
+
+    def sleep(self, delay_ms: int) -> Promise[None]:
+        """Done after so many milliseconds."""
+        promise = self.port.promise()
+        self.port.timer(delay_ms, lambda: promise.resolve(None))
+        return promise
+
+    async def back_off(self, attempt: int) -> None:
+        """100 ms, then twice as long each time, at most 1000 (KIP-580; simplified: no jitter)."""
+        await self.sleep(min(RETRY_BACKOFF_MS << min(attempt, 4), RETRY_BACKOFF_MAX_MS))
+
+    def any_broker(self) -> str:
+        """The broker to ask when any will do."""
+        return self.port.bootstrap[self._bootstrap % len(self.port.bootstrap)]
+
+    def ask_another(self) -> None:
+        """The broker asked last did not answer."""
+        self._bootstrap += 1
+
+    async def refresh(self) -> ClusterMetadata:
+        """The newest image that some broker has; the first time also what that broker speaks."""
+        attempt = 0
+        while True:
+            if self.metadata is None:
+                await self.call(self.any_broker(), ApiVersions())
+            reply: MetadataReply | None = await self.call(self.any_broker(), Metadata())
+            if reply is not None and reply.metadata.version >= 0 and reply.metadata.alive:
+                self.metadata = reply.metadata
+                return reply.metadata
+            self.ask_another()
+            await self.back_off(attempt)
+            attempt += 1
+
+    async def known(self) -> ClusterMetadata:
+        """The image at hand, asked for if there is none yet."""
+        return self.metadata if self.metadata is not None else await self.refresh()
+
+    async def coordinator(self, key_type: int, key: str) -> str:
+        """The node that coordinates the transactional id or group; asks again until there is one."""
+        attempt = 0
+        while (key_type, key) not in self._coordinators:
+            reply: FindCoordinatorReply | None = await self.call(
+                self.any_broker(), FindCoordinator(key=key, key_type=key_type)
+            )
+            if reply is None:
+                self.ask_another()
+            elif reply.error is Error.NONE:
+                self._coordinators[key_type, key] = reply.node_id
+                break
+            elif reaction("FindCoordinator", reply.error) is not Reaction.RETRY:
+                raise KafkaError(f"no coordinator for {key!r}: {reply.error.name}", reply.error)
+            await self.back_off(attempt)
+            attempt += 1
+        return self._coordinators[key_type, key]
+
+    def forget_coordinator(self, key_type: int, key: str) -> None:
+        """The next call looks it up again."""
+        self._coordinators.pop((key_type, key), None)
+
+    async def ask_coordinator(
+        self, key_type: int, key: str, body: Any, error_of: Callable[[Any], Error], first_backoff_ms: int = 0
+    ) -> tuple[Any, Error, Reaction]:
+        """Ask until the answer is final: the reply, its error, and what the table says of it."""
+        api, attempt = type(body).__name__, 0
+        while True:
+            node = await self.coordinator(key_type, key)
+            reply = await self.call(node, body)
+            error = Error.NETWORK_EXCEPTION if reply is None else error_of(reply)
+            if error is Error.NONE:
+                return reply, error, Reaction.RETRY
+            what = reaction(api, error) if api in _PRODUCER_APIS else _consumer_reaction(error)
+            if what is Reaction.LOOKUP:
+                self.forget_coordinator(key_type, key)
+                if reply is None:
+                    self.ask_another()
+            elif what is not Reaction.RETRY:
+                return reply, error, what
+            if first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS:
+                await self.sleep(first_backoff_ms)
+            else:
+                await self.back_off(attempt)
+                attempt += 1
+
+
+_PRODUCER_APIS = ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
+
+
+def _consumer_reaction(error: Error) -> Reaction:
+    """OffsetFetch and OffsetCommit: look up, retry, or give up."""
+    if error in (Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.NETWORK_EXCEPTION):
+        return Reaction.LOOKUP
+    return Reaction.RETRY if error.retriable else Reaction.FATAL

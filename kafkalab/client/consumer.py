@@ -1,0 +1,172 @@
+"""The consumer: methods named as those of Java's `KafkaConsumer`, in snake_case, as coroutines.
+
+Partitions are assigned by hand; membership in a group is not modelled yet, committed offsets are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.api.fetch import READ_COMMITTED, Fetch, FetchReply
+from kafkalab.api.find_coordinator import GROUP
+from kafkalab.api.list_offsets import EARLIEST, LATEST, ListOffsets, ListOffsetsReply
+from kafkalab.api.offsets import OffsetCommit, OffsetFetch
+from kafkalab.client.aborted_filter import ConsumerRecord, deliver
+from kafkalab.client.config import ConsumerConfig
+from kafkalab.client.connection import ClientPort, Connection
+from kafkalab.client.exceptions import IllegalStateError, exception_for
+from kafkalab.client.producer import GroupMetadata
+from kafkalab.core.errors import Error
+
+
+class Consumer:
+    """One consumer. `position` may be ahead of the last record delivered: markers and aborted records take offsets."""
+
+    def __init__(self, port: ClientPort, config: ConsumerConfig) -> None:
+        self.port = port
+        self.config = config
+        self.connection = Connection(port)
+        self._assigned: list[str] = []
+        self._positions: dict[str, int] = {}
+
+    def assign(self, partitions: list[str]) -> None:
+        """Read these partitions ("in-0"), each from its committed offset or as auto.offset.reset says."""
+        self._assigned = list(partitions)
+        self._positions = {p: o for p, o in self._positions.items() if p in self._assigned}
+
+    def seek(self, partition: str, offset: int) -> None:
+        """The next poll reads `partition` from `offset` on."""
+        self._check(partition)
+        self._positions[partition] = offset
+
+    async def position(self, partition: str) -> int:
+        """The offset of the next record to read."""
+        self._check(partition)
+        await self._find_positions()
+        return self._positions[partition]
+
+    async def poll(self, timeout_ms: int = 1000) -> list[ConsumerRecord]:
+        """The next records, at the latest after `timeout_ms`; an empty list if there were none."""
+        if not self._assigned:
+            raise IllegalStateError("Consumer is not subscribed to any topics or assigned any partitions")
+        until = self.port.now + timeout_ms
+        await self._find_positions()
+        attempt = 0
+        while True:
+            records, failed = await self._fetch(max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0))
+            if records or self.port.now >= until:
+                break
+            if failed:
+                await self.connection.back_off(attempt)
+                attempt += 1
+                await self.connection.refresh()
+        self.port.record("complete", "poll", {"records": [[r.partition, r.offset, r.value] for r in records]})
+        return records
+
+    async def commit_sync(self, offsets: dict[str, int] | None = None) -> None:
+        """The positions (or `offsets`) are the group's committed offsets, outside any transaction."""
+        group = self._group()
+        body = OffsetCommit(group_id=group, offsets=offsets if offsets is not None else dict(self._positions))
+        _, error, _ = await self.connection.ask_coordinator(GROUP, group, body, _first_error)
+        if error is not Error.NONE:
+            raise exception_for(error, "commit_sync")
+
+    async def committed(self, partitions: list[str]) -> dict[str, int]:
+        """The group's committed offsets, -1 where there are none; waits while a transaction is undecided."""
+        group = self._group()
+        stable = self.config.isolation_level == READ_COMMITTED
+        body = OffsetFetch(group_id=group, partitions=tuple(partitions), require_stable=stable)
+        reply, error, _ = await self.connection.ask_coordinator(GROUP, group, body, _first_error)
+        if error is not Error.NONE:
+            raise exception_for(error, "committed")
+        found: dict[str, int] = reply.offsets
+        return found
+
+    def group_metadata(self) -> GroupMetadata:
+        """What `Producer.send_offsets_to_transaction` needs."""
+        return GroupMetadata(self._group())
+
+    async def end_offset(self, partition: str) -> int:
+        """The end as the isolation level sees it: the last stable offset, or the high watermark."""
+        return await self._list_offset(partition, LATEST)
+
+    def _group(self) -> str:
+        if self.config.group_id is None:
+            raise IllegalStateError("To use the group management or offset commit APIs, you must set group.id")
+        return self.config.group_id
+
+    def _check(self, partition: str) -> None:
+        if partition not in self._assigned:
+            raise IllegalStateError(f"No current assignment for partition {partition}")
+
+    async def _find_positions(self) -> None:
+        missing = [p for p in self._assigned if p not in self._positions]
+        if not missing:
+            return
+        await self.connection.known()
+        committed = await self.committed(missing) if self.config.group_id is not None else {}
+        for partition in missing:
+            offset = committed.get(partition, -1)
+            if offset < 0:
+                earliest = self.config.auto_offset_reset == "earliest"
+                offset = await self._list_offset(partition, EARLIEST if earliest else LATEST)
+            self._positions.setdefault(partition, offset)
+
+    async def _list_offset(self, partition: str, timestamp: int) -> int:
+        attempt = 0
+        while True:
+            leader = (await self.connection.known()).leader(partition)
+            body = ListOffsets(
+                partitions=(partition,), timestamp=timestamp, isolation_level=self.config.isolation_level
+            )
+            reply: ListOffsetsReply | None = await self.connection.call(leader, body) if leader else None
+            if reply is not None and reply.errors[partition] is Error.NONE:
+                return reply.offsets[partition]
+            if reply is not None and not reply.errors[partition].retriable:
+                raise exception_for(reply.errors[partition], "ListOffsets")
+            await self.connection.back_off(attempt)
+            self.connection.ask_another()
+            await self.connection.refresh()
+            attempt += 1
+
+    async def _fetch(self, max_wait_ms: int) -> tuple[list[ConsumerRecord], bool]:
+        """One round of Fetch requests, one per leader; whether any of them failed."""
+        metadata = await self.connection.known()
+        by_leader: dict[str, dict[str, int]] = {}
+        failed = False
+        for partition in self._assigned:
+            leader = metadata.leader(partition)
+            if leader:
+                by_leader.setdefault(leader, {})[partition] = self._positions[partition]
+            failed = failed or not leader
+        calls = []
+        for leader, positions in by_leader.items():
+            body = Fetch(isolation_level=self.config.isolation_level, positions=positions, max_wait_ms=max_wait_ms)
+            calls.append((positions, self.connection.call(leader, body)))
+        records: list[ConsumerRecord] = []
+        for positions, call in calls:
+            reply: FetchReply | None = await call
+            if reply is None:
+                self.connection.ask_another()
+                failed = True
+                continue
+            for partition, fetched in reply.partitions.items():
+                if fetched.error is not Error.NONE:
+                    if not fetched.error.retriable:
+                        raise exception_for(fetched.error, f"Fetch of {partition}")
+                    failed = True
+                    continue
+                if self._positions.get(partition) != positions[partition]:
+                    continue  # a seek came in between
+                aborted = fetched.aborted_transactions if self.port.filters_aborted else None
+                found, position = deliver(partition, positions[partition], fetched.batches, aborted)
+                records += found
+                self._positions[partition] = position
+        return records, failed
+
+
+def _first_error(reply: Any) -> Error:
+    if getattr(reply, "error", Error.NONE) is not Error.NONE:
+        error: Error = reply.error
+        return error
+    return next((e for e in reply.errors.values() if e is not Error.NONE), Error.NONE)

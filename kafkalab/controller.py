@@ -1,0 +1,127 @@
+"""The controller: decides who leads, who is in sync, which producer ids are whose, and tells the brokers.
+
+Simplified: one controller that never fails and has no log of its own; brokers get the whole image pushed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.api.controller_requests import (
+    AllocateProducerIds,
+    AllocateProducerIdsReply,
+    AlterPartition,
+    AlterPartitionReply,
+    BrokerRegistration,
+    BrokerRegistrationReply,
+    CreateTopics,
+    CreateTopicsReply,
+    UpdateMetadata,
+)
+from kafkalab.broker import Port
+from kafkalab.core.cluster_metadata import ClusterMetadata, PartitionInfo
+from kafkalab.core.errors import Error
+from kafkalab.trace import Frame
+
+PRODUCER_ID_BLOCK = 1000
+
+
+class Controller:
+    """Holds the image; every change gives a new version of it, sent to every live broker until it answers."""
+
+    name = "controller"
+
+    def __init__(self, brokers: tuple[str, ...], port: Port, replication_factor: int = 3) -> None:
+        self.brokers = brokers
+        self.port = port
+        self.replication_factor = min(replication_factor, len(brokers))
+        self.metadata = ClusterMetadata(0, brokers)
+        self.next_producer_id = 0
+
+    def place(self, topic: str, partitions: int) -> dict[str, PartitionInfo]:
+        """Partition p of a topic is led by a broker that p and the topic's name choose; the next ones follow it.
+
+        Simplified: Kafka starts at a random broker; here the start is the sum of the name's characters.
+        """
+        start = sum(map(ord, topic))
+        placed = {}
+        for index in range(partitions):
+            n = len(self.brokers)
+            replicas = tuple(self.brokers[(start + index + i) % n] for i in range(self.replication_factor))
+            isr = tuple(r for r in replicas if r in self.metadata.alive)
+            leader = isr[0] if isr else ""
+            placed[f"{topic}-{index}"] = PartitionInfo(leader=leader, leader_epoch=0, replicas=replicas, isr=isr)
+        return placed
+
+    def receive(self, frame: Frame) -> None:
+        """Answer one request of a broker."""
+        body, cause = frame.body, frame.received_step
+        if isinstance(body, AlterPartition):
+            self.port.reply(frame, AlterPartitionReply(error=self._alter(body, frame.sender, cause)), cause)
+        elif isinstance(body, AllocateProducerIds):
+            start, self.next_producer_id = self.next_producer_id, self.next_producer_id + PRODUCER_ID_BLOCK
+            reply = AllocateProducerIdsReply(producer_id_start=start, producer_id_len=PRODUCER_ID_BLOCK)
+            self.port.reply(frame, reply, cause)
+        elif isinstance(body, CreateTopics):
+            if not self.metadata.has_topic(body.topic):
+                self._publish(self.place(body.topic, body.partitions), self.metadata.alive, cause)
+            self.port.reply(frame, CreateTopicsReply(), cause)
+        else:
+            assert isinstance(body, BrokerRegistration), f"{frame.name} is not for the controller"
+            self._let_in(body.broker, cause)
+            self.port.reply(frame, BrokerRegistrationReply(), cause)
+
+    def lost(self, broker: str, cause: int) -> None:
+        """A broker's session is over: fence it and elect other leaders from the in-sync replicas."""
+        if broker not in self.metadata.alive:
+            return
+        alive = tuple(b for b in self.metadata.alive if b != broker)
+        changed = {p: self._without(i, broker) for p, i in self.metadata.partitions.items() if broker in i.isr}
+        self._publish(changed, alive, cause)
+
+    def _without(self, info: PartitionInfo, broker: str) -> PartitionInfo:
+        """The last in-sync replica stays in the set, so that no other can be elected uncleanly."""
+        isr = tuple(r for r in info.isr if r != broker) or info.isr
+        if info.leader != broker:
+            return PartitionInfo(leader=info.leader, leader_epoch=info.leader_epoch, replicas=info.replicas, isr=isr)
+        leader = next((r for r in info.replicas if r in isr and r != broker), "")
+        return PartitionInfo(leader=leader, leader_epoch=info.leader_epoch + 1, replicas=info.replicas, isr=isr)
+
+    def _let_in(self, broker: str, cause: int) -> None:
+        """A restarted broker is fenced first (its session of before is over), then alive again."""
+        self.lost(broker, cause)
+        alive = tuple(b for b in self.brokers if b in self.metadata.alive or b == broker)
+        changed = {
+            p: PartitionInfo(leader=broker, leader_epoch=i.leader_epoch + 1, replicas=i.replicas, isr=i.isr)
+            for p, i in self.metadata.partitions.items()
+            if i.leader == "" and broker in i.isr
+        }
+        self._publish(changed, alive, cause)
+
+    def _alter(self, request: AlterPartition, sender: str, cause: int) -> Error:
+        info = self.metadata.partitions.get(request.partition)
+        if info is None:
+            return Error.UNKNOWN_TOPIC_OR_PARTITION
+        if info.leader != sender or info.leader_epoch != request.leader_epoch:
+            return Error.FENCED_LEADER_EPOCH
+        isr = tuple(r for r in request.isr if r in self.metadata.alive)
+        new = PartitionInfo(leader=info.leader, leader_epoch=info.leader_epoch, replicas=info.replicas, isr=isr)
+        if new != info:
+            self._publish({request.partition: new}, self.metadata.alive, cause)
+        return Error.NONE
+
+    def _publish(self, changed: dict[str, PartitionInfo], alive: tuple[str, ...], cause: int) -> None:
+        self.metadata = self.metadata.with_partitions(changed, alive)
+        data = {"version": self.metadata.version, "alive": alive, "changed": len(changed)}
+        step = self.port.record(self.name, "state", "metadata", cause, data)
+        for broker in alive:
+            self._tell(broker, step)
+
+    def _tell(self, broker: str, cause: int) -> None:
+        image = self.metadata
+
+        def answered(reply: Any, step: int) -> None:
+            if reply is None and image is self.metadata and broker in image.alive:
+                self.port.timer(self.name, 100, lambda: self._tell(broker, step), False)
+
+        self.port.request(self.name, broker, UpdateMetadata(metadata=image), answered, cause)

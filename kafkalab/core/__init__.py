@@ -1,0 +1,1 @@
+"""One broker's facts and state: pure functions and plain data, standard library only."""

@@ -1,0 +1,130 @@
+"""Everything that one broker knows. Facts follow from its logs; the rest is forgotten in a crash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafkalab.core.cluster_metadata import ClusterMetadata
+from kafkalab.core.effects import Then
+from kafkalab.core.errors import Error
+from kafkalab.core.group_offsets import GroupOffsets
+from kafkalab.core.partition_log import PartitionLog
+from kafkalab.core.partitions import TRANSACTION_TOPIC, topic_of, transaction_partition
+from kafkalab.core.transaction import Txn, TxnState
+from kafkalab.rules import Rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig:
+    """Broker settings, with Kafka 4.4's defaults (facts 8)."""
+
+    transaction_max_timeout_ms: int = 900_000
+    transaction_abort_cleanup_interval_ms: int = 10_000
+    transaction_state_log_min_isr: int = 2
+    min_insync_replicas: int = 1
+    add_partitions_retry_backoff_ms: int = 20
+    add_partitions_retry_backoff_max_ms: int = 100
+    offsets_commit_timeout_ms: int = 5_000
+    offset_metadata_max_bytes: int = 4096
+    request_timeout_ms: int = 30_000
+    replica_lag_time_max_ms: int = 30_000
+    coordinator_load_ms: int = 5
+    producer_id_block_size: int = 1000
+
+
+@dataclass(slots=True)
+class Waiter:
+    """An append that waits for its durability: all below `offset` must be under the high watermark."""
+
+    offset: int
+    then: Then
+    context: Any
+    appended: Any
+    deadline_ms: int
+
+
+@dataclass(slots=True)
+class FetchSession:
+    """A follower as its leader sees it: what it has of each partition, and its parked request (KIP-227)."""
+
+    epoch: int = 0
+    positions: dict[str, int] = field(default_factory=dict)
+    known_high_watermarks: dict[str, int] = field(default_factory=dict)
+    caught_up_ms: dict[str, int] = field(default_factory=dict)
+    parked: Any = None
+
+
+@dataclass(slots=True)
+class TxnPartition:
+    """The cache of one `__transaction_state` partition that this broker leads; the leader epoch is the coordinator epoch."""
+
+    coordinator_epoch: int
+    loading: bool
+    txns: dict[str, Txn] = field(default_factory=dict)
+    pending: dict[str, TxnState] = field(default_factory=dict)
+    markers: dict[str, MarkerProgress] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class MarkerProgress:
+    """A decided transaction whose markers are being written: the partitions that still lack theirs."""
+
+    txn: Txn
+    remaining: list[str]
+
+
+@dataclass(slots=True)
+class BrokerState:
+    """One broker. `logs` survive a crash; all other mutable fields are volatile."""
+
+    name: str
+    config: BrokerConfig
+    rules: Rules
+    logs: dict[str, PartitionLog] = field(default_factory=dict)
+    metadata: ClusterMetadata = field(default_factory=ClusterMetadata)
+    transactions: dict[str, TxnPartition] = field(default_factory=dict)
+    offsets: dict[str, GroupOffsets] = field(default_factory=dict)
+    offsets_loading: list[str] = field(default_factory=list)
+    sessions: dict[str, FetchSession] = field(default_factory=dict)
+    waiters: dict[str, list[Waiter]] = field(default_factory=dict)
+    parked_fetches: dict[str, list[Any]] = field(default_factory=dict)
+    producer_ids: list[int] = field(default_factory=list)  # next id, end of the block
+    allocating: bool = False
+    verifying: dict[str, Any] = field(default_factory=dict)
+
+    def log(self, partition: str) -> PartitionLog:
+        """The local replica, made when first used."""
+        log = self.logs.get(partition)
+        if log is None:
+            log = self.logs[partition] = PartitionLog(partition)
+        return log
+
+    def leads(self, partition: str) -> bool:
+        """Whether this broker believes that it leads the partition."""
+        info = self.metadata.partitions.get(partition)
+        return info is not None and info.leader == self.name
+
+    def min_isr(self, partition: str) -> int:
+        """min.insync.replicas of the partition's topic."""
+        if topic_of(partition) == TRANSACTION_TOPIC:
+            return self.config.transaction_state_log_min_isr
+        return self.config.min_insync_replicas
+
+    def coordinates(self, transactional_id: str) -> TxnPartition | Error:
+        """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS (facts 1.4)."""
+        partition = transaction_partition(transactional_id)
+        owned = self.transactions.get(partition)
+        if owned is None:
+            if not self.leads(partition):
+                return Error.NOT_COORDINATOR
+            epoch = self.metadata.partitions[partition].leader_epoch
+            owned = self.transactions[partition] = TxnPartition(epoch, loading=False)
+        return Error.COORDINATOR_LOAD_IN_PROGRESS if owned.loading else owned
+
+    def forget(self) -> None:
+        """A crash: all that is not in a log is gone."""
+        self.logs = {p: log.reloaded() for p, log in self.logs.items()}
+        self.transactions, self.offsets, self.offsets_loading = {}, {}, []
+        self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
+        self.producer_ids, self.allocating, self.verifying = [], False, {}

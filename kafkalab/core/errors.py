@@ -1,0 +1,59 @@
+"""Kafka's error codes, each with what a requester may do about it in general.
+
+Source: `org.apache.kafka.common.protocol.Errors`. What a *producer* does with an error on a given API is a table of
+its own (`kafkalab.client.reactions`), because Kafka's clients decide per API.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Error(Enum):
+    """A wire error: `Error.NOT_COORDINATOR.code == 16`; `retriable` says that the same request may succeed later."""
+
+    UNKNOWN_SERVER_ERROR = (-1, False)
+    NONE = (0, False)
+    OFFSET_OUT_OF_RANGE = (1, False)
+    UNKNOWN_TOPIC_OR_PARTITION = (3, True)
+    NOT_LEADER_OR_FOLLOWER = (6, True)
+    REQUEST_TIMED_OUT = (7, True)
+    OFFSET_METADATA_TOO_LARGE = (12, False)
+    NETWORK_EXCEPTION = (13, True)
+    COORDINATOR_LOAD_IN_PROGRESS = (14, True)
+    COORDINATOR_NOT_AVAILABLE = (15, True)
+    NOT_COORDINATOR = (16, True)
+    NOT_ENOUGH_REPLICAS = (19, True)
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND = (20, True)
+    ILLEGAL_GENERATION = (22, False)
+    INVALID_GROUP_ID = (24, False)
+    UNKNOWN_MEMBER_ID = (25, False)
+    CLUSTER_AUTHORIZATION_FAILED = (31, False)
+    UNSUPPORTED_VERSION = (35, False)
+    INVALID_REQUEST = (42, False)
+    OUT_OF_ORDER_SEQUENCE_NUMBER = (45, False)
+    DUPLICATE_SEQUENCE_NUMBER = (46, False)
+    INVALID_PRODUCER_EPOCH = (47, False)
+    INVALID_TXN_STATE = (48, False)
+    INVALID_PRODUCER_ID_MAPPING = (49, False)
+    INVALID_TRANSACTION_TIMEOUT = (50, False)
+    CONCURRENT_TRANSACTIONS = (51, True)
+    TRANSACTION_COORDINATOR_FENCED = (52, False)
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = (53, False)
+    OPERATION_NOT_ATTEMPTED = (55, False)
+    UNKNOWN_PRODUCER_ID = (59, False)
+    FETCH_SESSION_ID_NOT_FOUND = (70, True)
+    INVALID_FETCH_SESSION_EPOCH = (71, True)
+    FENCED_LEADER_EPOCH = (74, True)
+    OFFSET_NOT_AVAILABLE = (78, True)
+    INVALID_RECORD = (87, False)
+    UNSTABLE_OFFSET_COMMIT = (88, True)
+    PRODUCER_FENCED = (90, False)
+    TRANSACTION_ABORTABLE = (120, False)
+
+    def __init__(self, code: int, retriable: bool) -> None:
+        self.code = code
+        self.retriable = retriable
+
+    def __repr__(self) -> str:
+        return f"Error.{self.name}"

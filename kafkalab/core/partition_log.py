@@ -1,0 +1,123 @@
+"""A replica's log of one partition: batches, high watermark, last stable offset, aborted transactions (facts 4)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+
+from kafkalab.core.producer_state import CompletedTxn, ProducerStates
+from kafkalab.core.records import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class AbortedTxn:
+    """An entry of the aborted-transactions index: the transaction's first offset and its ABORT marker's offset."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class PartitionLog:
+    """Batches in offset order. What follows from them (producer state, LSO, aborted index) is kept up to date."""
+
+    def __init__(self, partition: str) -> None:
+        self.partition = partition
+        self.batches: list[Batch] = []
+        self.high_watermark = 0
+        self.log_start_offset = 0
+        self.producers = ProducerStates()
+        self.aborted: list[AbortedTxn] = []
+        self._unreplicated: list[CompletedTxn] = []
+        self._bases: list[int] = []
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self.batches[-1].last_offset + 1 if self.batches else self.log_start_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        """All below is decided and replicated: the first unstable offset if below the high watermark, else that.
+
+        A completed transaction stays unstable until its marker is below the high watermark (`UnifiedLog`).
+        """
+        firsts = list(self.producers.ongoing.values()) + [t.first_offset for t in self._unreplicated]
+        if not firsts:
+            return self.high_watermark
+        return min(max(min(firsts), self.log_start_offset), self.high_watermark)
+
+    def append(self, batch: Batch, leader_epoch: int) -> Batch:
+        """The batch as appended by a leader: with its base offset and leader epoch."""
+        appended = replace(batch, base_offset=self.log_end_offset, leader_epoch=leader_epoch)
+        self.replicate(appended)
+        return appended
+
+    def replicate(self, batch: Batch) -> None:
+        """Take over a batch whose offset a leader assigned; it must follow the last one."""
+        assert batch.base_offset == self.log_end_offset, f"{self.partition}: a hole before {batch.base_offset}"
+        self.batches.append(batch)
+        self._bases.append(batch.base_offset)
+        completed = self.producers.applied(batch)
+        if completed is None:
+            return
+        self._unreplicated.append(completed)
+        if completed.aborted:
+            others = list(self.producers.ongoing.values())
+            stable = min(others) if others else completed.last_offset + 1
+            self.aborted.append(
+                AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, stable)
+            )
+
+    def advance(self, high_watermark: int) -> bool:
+        """Raise the high watermark, never beyond the log's end and never back; whether it moved."""
+        new = min(high_watermark, self.log_end_offset)
+        if new <= self.high_watermark:
+            return False
+        self.high_watermark = new
+        if self._unreplicated:
+            self._unreplicated = [t for t in self._unreplicated if t.last_offset >= new]
+        return True
+
+    def read(self, offset: int, upper: int) -> list[Batch]:
+        """The batches that hold offsets from `offset` on, of which the first offset is below `upper`."""
+        start = max(bisect_right(self._bases, offset) - 1, 0)
+        end = bisect_right(self._bases, upper - 1)
+        found = self.batches[start:end]
+        return found[1:] if found and found[0].last_offset < offset else found
+
+    def aborted_between(self, offset: int, upper: int) -> tuple[AbortedTxn, ...]:
+        """The aborted transactions that overlap [offset, upper): what Fetch returns to read_committed."""
+        return tuple(a for a in self.aborted if a.last_offset >= offset and a.first_offset < upper)
+
+    def end_offset_for(self, leader_epoch: int) -> int:
+        """Where the log of this leader epoch ends: the base offset of the first batch of a newer one (KIP-101)."""
+        for batch in self.batches:
+            if batch.leader_epoch > leader_epoch:
+                return batch.base_offset
+        return self.log_end_offset
+
+    @property
+    def last_epoch(self) -> int:
+        """The leader epoch of the last batch, -1 for an empty log."""
+        return self.batches[-1].leader_epoch if self.batches else -1
+
+    def truncate(self, offset: int) -> None:
+        """Drop everything from `offset` on and rebuild what follows from the rest."""
+        kept = [b for b in self.batches if b.base_offset < offset]
+        high_watermark = min(self.high_watermark, offset)
+        self.batches, self._bases = [], []
+        self.producers, self.aborted, self._unreplicated = ProducerStates(), [], []
+        self.high_watermark = 0
+        for batch in kept:
+            self.replicate(batch)
+        self.advance(high_watermark)
+
+    def reloaded(self) -> PartitionLog:
+        """The log as read back after a restart: verification guards are forgotten, the records are not."""
+        log = PartitionLog(self.partition)
+        for batch in self.batches:
+            log.replicate(batch)
+        log.advance(self.high_watermark)
+        return log

@@ -1,0 +1,74 @@
+"""Records and record batches, the unit that a leader checks, appends and replicates (facts 5.1, 5.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
+SEQUENCE_MAX = 2**31 - 1
+
+
+class ControlType(Enum):
+    """Key type of a control record: the marker that ends a transaction on one partition."""
+
+    ABORT = 0
+    COMMIT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A key and a value; in the internal topics the value is the decoded entry and None is a tombstone."""
+
+    key: str | None
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A batch as it lies in a log. `base_offset` is -1 until a leader appends it.
+
+    `control` is set on a marker only; a marker has one record, no sequence, and takes one offset.
+    """
+
+    records: tuple[Record, ...]
+    base_offset: int = -1
+    leader_epoch: int = -1
+    timestamp_ms: int = 0
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    base_sequence: int = NO_SEQUENCE
+    transactional: bool = False
+    control: ControlType | None = None
+    coordinator_epoch: int = -1
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + len(self.records) - 1
+
+    @property
+    def last_sequence(self) -> int:
+        return sequence_after(self.base_sequence, len(self.records) - 1)
+
+
+def sequence_after(sequence: int, count: int) -> int:
+    """`count` sequences later, wrapping from 2147483647 to 0 (`DefaultRecordBatch.incrementSequence`)."""
+    if sequence == NO_SEQUENCE:
+        return NO_SEQUENCE
+    return (sequence + count) & SEQUENCE_MAX
+
+
+def marker(producer_id: int, producer_epoch: int, control: ControlType, coordinator_epoch: int, now_ms: int) -> Batch:
+    """A control batch: COMMIT or ABORT for one producer id and epoch."""
+    return Batch(
+        records=(Record(control.name, None),),
+        timestamp_ms=now_ms,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        transactional=True,
+        control=control,
+        coordinator_epoch=coordinator_epoch,
+    )

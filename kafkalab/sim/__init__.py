@@ -1,0 +1,1 @@
+"""The simulator: a cluster in virtual time, a pure function of (scenario, seed, faults)."""

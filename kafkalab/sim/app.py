@@ -1,0 +1,92 @@
+"""A client node: what a program gets to work with, and the port that its producers and consumers use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.client.config import ConsumerConfig, ProducerConfig
+from kafkalab.client.consumer import Consumer
+from kafkalab.client.producer import Producer
+from kafkalab.client.promise import Promise
+
+if TYPE_CHECKING:
+    from kafkalab.sim.cluster import Cluster
+
+
+class SimPort:
+    """The world as one client sees it. `cause` is the event that the client's present work goes back to."""
+
+    def __init__(self, cluster: Cluster, node: str) -> None:
+        self.cluster = cluster
+        self.node = node
+        self.bootstrap = cluster.broker_names
+        self.transaction_version = cluster.rules.client_version
+        self.filters_aborted = cluster.filters_aborted
+        self.cause = -1
+
+    @property
+    def now(self) -> int:
+        return self.cluster.now
+
+    @now.setter
+    def now(self, value: int) -> None:
+        raise AttributeError("only the simulator moves the clock")
+
+    def request(self, to: str, body: Any, answered: Callable[[Any], None]) -> None:
+        def with_cause(reply: Any, step: int) -> None:
+            self.cause = step
+            answered(reply)
+
+        self.cluster.request(self.node, to, body, with_cause, self.cause)
+
+    def timer(self, delay_ms: int, action: Callable[[], None]) -> None:
+        self._timer(delay_ms, action, False)
+
+    def deadline(self, delay_ms: int, action: Callable[[], None]) -> None:
+        self._timer(delay_ms, action, True)
+
+    def _timer(self, delay_ms: int, action: Callable[[], None], background: bool) -> None:
+        cause = self.cause
+
+        def due() -> None:
+            self.cause = cause
+            action()
+
+        self.cluster.timer(self.node, delay_ms, due, background)
+
+    def record(self, kind: str, name: str, data: Any) -> int:
+        return self.cluster.record(self.node, kind, name, self.cause, data)
+
+    def promise(self) -> Promise[Any]:
+        return self.cluster.promise()
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Promise[Any]:
+        return self.cluster.drive(self.node, coroutine)
+
+
+class App:
+    """What a client program gets: its clients, its clock. One process; a crash takes all of it."""
+
+    def __init__(self, cluster: Cluster, node: str) -> None:
+        self.port = SimPort(cluster, node)
+        self.name = node
+
+    @property
+    def now(self) -> int:
+        """Milliseconds of virtual time since the run began."""
+        return self.port.now
+
+    def producer(self, **config: Any) -> Producer:
+        """A producer; the settings are those of `ProducerConfig`, for example transactional_id="payments-0"."""
+        return Producer(self.port, ProducerConfig(**config))
+
+    def consumer(self, **config: Any) -> Consumer:
+        """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""
+        return Consumer(self.port, ConsumerConfig(**config))
+
+    def sleep(self, delay_ms: int) -> Promise[None]:
+        """Done after so many milliseconds of virtual time."""
+        promise = self.port.promise()
+        self.port.timer(delay_ms, lambda: promise.resolve(None))
+        return promise

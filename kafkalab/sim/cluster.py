@@ -1,0 +1,370 @@
+"""A cluster in virtual time: brokers, a controller, clients, a network. The same scenario gives the same run anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+from kafkalab.broker import Broker
+from kafkalab.client.exceptions import KafkaError
+from kafkalab.client.promise import Promise
+from kafkalab.controller import PRODUCER_ID_BLOCK, Controller
+from kafkalab.core.broker_state import BrokerConfig, BrokerState
+from kafkalab.core.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS
+from kafkalab.core.records import Batch, Record
+from kafkalab.core.transaction import AT_REST
+from kafkalab.rules import ABORTED_FILTER, REDRIVE_PREPARE, TIMEOUT_ABORT
+from kafkalab.sim.app import App
+from kafkalab.sim.faults import Crash, Fault, FrameFault, NodeFault, Pause, Restart, check_fault
+from kafkalab.sim.network import Network
+from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
+from kafkalab.sim.schedule import Entry, Schedule
+from kafkalab.sim.task import Node, Task
+from kafkalab.trace import Event, Frame, Trace
+
+LIMIT = 200_000
+SESSION_TIMEOUT_MS = 9_000
+IDLE_MS = 3_600_000
+
+
+class RunawayError(RuntimeError):
+    """A run did not end within its limit; the message shows the last events."""
+
+
+class StuckError(RuntimeError):
+    """A program waits and nothing happens any more; the message shows the last events."""
+
+
+class Cluster:
+    """Build one from a scenario, `run()` it, look at `trace`, `results` and `outcome()`, `fork` it.
+
+    With `keep=False` the trace only counts its steps: faster, for large runs.
+    """
+
+    def __init__(self, scenario: Scenario, keep: bool = True, config: BrokerConfig | None = None) -> None:
+        self.scenario = scenario
+        self.rules = scenario.rules
+        self.filters_aborted = self.rules.on(ABORTED_FILTER)
+        self.trace = Trace(keep=keep, title=scenario.title)
+        self.schedule = Schedule()
+        self.broker_names = tuple(f"b{i}" for i in range(1, scenario.brokers + 1))
+        self.results: dict[str, Any] = {}
+        self.driving = False
+        self.used_faults: list[Fault] = []
+        self._tasks: list[Task] = []
+        self._last_foreground_ms = 0
+        frame_faults = tuple(f for f in scenario.faults if isinstance(f, FrameFault))
+        self.network = Network(self, scenario.seed, frame_faults)
+        self.controller = Controller(self.broker_names, self)
+        self.brokers = {n: Broker(BrokerState(n, config or BrokerConfig(), self.rules), self) for n in self.broker_names}
+        self.nodes: dict[str, Node] = {}
+        for name in self.broker_names:
+            self.nodes[name] = Node(name, self.brokers[name].receive)
+        self.nodes["controller"] = Node("controller", self.controller.receive)
+        self._step_faults: dict[int, list[NodeFault]] = {}
+        self._set_up()
+        for program in scenario.programs:
+            self.spawn(program.node, program.function(), **program.args)
+        for fault in scenario.faults:
+            if isinstance(fault, NodeFault):
+                self._plan(fault)
+
+    @property
+    def now(self) -> int:
+        """Milliseconds of virtual time since the run began."""
+        return self.schedule.now
+
+    @now.setter
+    def now(self, value: int) -> None:
+        raise AttributeError("only the schedule moves the clock")
+
+    # setting up
+
+    def _set_up(self) -> None:
+        placed = {}
+        topics = dict(self.scenario.topics)
+        if not self.scenario.fresh:
+            topics.update(dict.fromkeys(INTERNAL_TOPICS, INTERNAL_PARTITIONS))
+        for topic, partitions in topics.items():
+            placed.update(self.controller.place(topic, partitions))
+        self.controller.metadata = self.controller.metadata.with_partitions(placed, self.broker_names)
+        for name, broker in self.brokers.items():
+            broker.state.metadata = self.controller.metadata
+            first = self.controller.next_producer_id
+            broker.state.producer_ids = [first, first + PRODUCER_ID_BLOCK]
+            self.controller.next_producer_id += PRODUCER_ID_BLOCK
+            assert name in self.nodes
+        for partition, values in self.scenario.records.items():
+            self._preload(partition, values)
+        for broker in self.brokers.values():
+            broker.start()
+
+    def _preload(self, partition: str, values: tuple[str, ...]) -> None:
+        batch = Batch(records=tuple(Record(None, v) for v in values))
+        for name in self.controller.metadata.partitions[partition].replicas:
+            log = self.brokers[name].state.log(partition)
+            stored = log.append(batch, 0)
+            log.advance(log.log_end_offset)
+            step = self.record(name, "append", partition, -1, stored)
+            marks = {"partition": partition, "high_watermark": log.high_watermark}
+            marks["last_stable_offset"] = log.last_stable_offset
+            self.record(name, "state", "watermark", step, marks)
+
+    def spawn(self, node: str, function: ProgramFunction, **args: Any) -> Promise[Any]:
+        """Start a program on a client node of this name, now; its result will be in `results[node]`."""
+        if node in self.nodes and (self.is_server(node) or not self.nodes[node].alive):
+            raise ValueError(f"{node!r} is a {'server' if self.is_server(node) else 'crashed client'}")
+        if node not in self.nodes:
+            self.nodes[node] = Node(node, _no_requests)
+        coroutine = function(App(self, node), **args)
+        if not isinstance(coroutine, Coroutine):
+            raise TypeError(f"program {node!r} is not an async function: write `async def`")
+        promise = self.drive(node, coroutine, main=True)
+        promise.when_done(lambda: self._ended(node, promise))
+        return promise
+
+    def client(self, node: str) -> App:
+        """A client node without a program, for a notebook cell: `await cluster.client("p").producer().send(...)`."""
+        if node not in self.nodes:
+            self.nodes[node] = Node(node, _no_requests)
+        return App(self, node)
+
+    def _ended(self, node: str, promise: Promise[Any]) -> None:
+        try:
+            self.results[node] = promise.result()
+        except KafkaError as error:
+            self.results[node] = error
+
+    # the port of brokers and clients
+
+    def is_server(self, node: str) -> bool:
+        """Whether the node is a broker or the controller."""
+        return node in self.brokers or node == "controller"
+
+    def running(self, node: str, life: int) -> bool:
+        """Whether the node is alive, and in that life (-1 for any)."""
+        found = self.nodes[node]
+        return found.alive and life in (-1, found.life)
+
+    def request(self, sender: str, to: str, body: Any, then: Any, cause: int, background: bool = False) -> None:
+        """Send a request; `then(reply, step)` is called once, with None if the connection breaks."""
+        if self.running(sender, -1):
+            self.network.request(sender, to, body, then, cause, background)
+
+    def reply(self, request: Frame, body: Any, cause: int) -> None:
+        """Send the reply of a request."""
+        self.network.reply(request, body, cause)
+
+    def timer(self, node: str, delay_ms: int, action: Callable[[], None], background: bool = False) -> None:
+        """Do `action` on the node after so long, unless it dies before."""
+        self.schedule.at(self.now + delay_ms, node, self.nodes[node].life, action, background)
+
+    def record(self, node: str, kind: str, name: str, cause: int, data: Any, frame: str = "") -> int:
+        """One more event; its step. A fault planned for this step takes effect before anything else happens."""
+        trace = self.trace
+        step = trace.steps
+        trace.steps = step + 1
+        if trace.keep:
+            trace.events.append(Event(step, self.schedule.now, node, kind, name, cause, frame, data))
+        if step in self._step_faults:
+            for fault in self._step_faults.pop(step):
+                self._apply(fault, step)
+        return step
+
+    def promise(self) -> Promise[Any]:
+        """A promise that a notebook cell can await."""
+        return Promise(self._run_until)
+
+    def drive(self, node: str, coroutine: Coroutine[Any, Any, Any], main: bool = False) -> Promise[Any]:
+        """Run a coroutine on a client node; the promise of what it returns."""
+        task = Task(self, self.nodes[node], coroutine, self.promise(), main)
+        self._tasks.append(task)
+        self.schedule.at(self.now, node, self.nodes[node].life, task.resume)
+        return task.result
+
+    # running
+
+    def run(self, limit: int = LIMIT) -> Trace:
+        """Go on until every program has ended and nothing is left to do.
+
+        RunawayError after `limit` entries; StuckError if a program waits and nothing moves for an hour.
+        """
+        for _ in range(limit):
+            if not len(self.schedule) or self._at_rest():
+                break
+            self._do(self.schedule.pop())
+        else:
+            raise RunawayError(f"the run did not end within {limit} steps; the last events:\n{self.trace.tail()}")
+        waiting = [t.node.name for t in self._live_tasks() if t.main]
+        if waiting:
+            raise StuckError(
+                f"{', '.join(waiting)} still waits, but nothing happens any more; the last events:\n{self.trace.tail()}"
+            )
+        return self.trace
+
+    def run_for(self, duration_ms: int, limit: int = LIMIT) -> Trace:
+        """Go on for so long, whatever is or is not left to do then."""
+        until = self.now + duration_ms
+        self.schedule.at(until, "controller", -1, lambda: None, True)
+        for _ in range(limit):
+            self._do(self.schedule.pop())
+            if self.now >= until:
+                return self.trace
+        raise RunawayError(f"more than {limit} steps in {duration_ms} ms; the last events:\n{self.trace.tail()}")
+
+    def _run_until(self, promise: Promise[Any]) -> bool:
+        """Drive the world from a notebook cell; False inside a program, where the simulator drives already."""
+        if self.driving:
+            return False
+        for _ in range(LIMIT):
+            if promise.done:
+                return True
+            if not len(self.schedule) or self.now - self._last_foreground_ms > IDLE_MS:
+                raise StuckError(f"the answer never comes; the last events:\n{self.trace.tail()}")
+            self._do(self.schedule.pop())
+        raise RunawayError(f"no answer within {LIMIT} steps; the last events:\n{self.trace.tail()}")
+
+    def _do(self, entry: Entry) -> None:
+        node = self.nodes[entry.node]
+        if not entry.background:
+            self._last_foreground_ms = self.now
+        if entry.life not in (-1, node.life):
+            return
+        if node.paused:
+            node.inbox.append(entry.action)
+            return
+        before, self.driving = self.driving, True
+        try:
+            entry.action()
+        finally:
+            self.driving = before
+
+    def _at_rest(self) -> bool:
+        if self.schedule.foreground:
+            return False
+        if self.now - self._last_foreground_ms > IDLE_MS:
+            return True
+        return not self._live_tasks() and not any(self._busy(b) for n, b in self.brokers.items() if self.nodes[n].alive)
+
+    def _live_tasks(self) -> list[Task]:
+        self._tasks = [t for t in self._tasks if not t.result.done and self.running(t.node.name, t.life)]
+        return self._tasks
+
+    def _busy(self, broker: Broker) -> bool:
+        """Whether something that is under way here will still change a log."""
+        if any(broker.state.waiters.values()):
+            return True
+        undecided = TIMEOUT_ABORT in (r for r in (TIMEOUT_ABORT,) if self.rules.on(r))
+        for owned in broker.state.transactions.values():
+            if owned.loading or owned.pending or (owned.markers and self.rules.on(REDRIVE_PREPARE)):
+                return True
+            if undecided and any(t.state not in AT_REST and not t.state.label.startswith("P") for t in owned.txns.values()):
+                return True
+        return False
+
+    # faults
+
+    def _plan(self, fault: NodeFault) -> None:
+        if fault.at_step >= 0:
+            self._step_faults.setdefault(fault.at_step, []).append(fault)
+        else:
+            self.schedule.at(fault.at_ms, "controller", -1, lambda: self._apply(fault, -1))
+
+    def _apply(self, fault: NodeFault, cause: int) -> None:
+        node = self.nodes[fault.node]
+        if isinstance(fault, Crash):
+            changed = node.alive and self._crash(node, cause)
+        elif isinstance(fault, Restart):
+            changed = not node.alive and self._restart(node, cause)
+        elif isinstance(fault, Pause):
+            changed = node.alive and not node.paused and self._pause(node, cause)
+        else:
+            changed = node.paused and self._resume(node, cause)
+        if changed:
+            self.used_faults.append(fault)
+
+    def _crash(self, node: Node, cause: int) -> bool:
+        node.alive, node.paused = False, False
+        node.life += 1
+        node.inbox.clear()
+        step = self.record(node.name, "crash", node.name, cause, {"node": node.name})
+        self.network.node_died(node.name, step)
+        if node.name in self.brokers:
+            self.brokers[node.name].crash()
+            self._watch_session(node, step)
+        return True
+
+    def _restart(self, node: Node, cause: int) -> bool:
+        node.alive = True
+        step = self.record(node.name, "recover", node.name, cause, {"node": node.name})
+        self.brokers[node.name].restart(step)
+        return True
+
+    def _pause(self, node: Node, cause: int) -> bool:
+        node.paused = True
+        step = self.record(node.name, "fault", "Pause", cause, {"node": node.name})
+        if node.name in self.brokers:
+            self._watch_session(node, step)
+        return True
+
+    def _resume(self, node: Node, cause: int) -> bool:
+        node.paused = False
+        step = self.record(node.name, "fault", "Resume", cause, {"node": node.name})
+        for action in node.inbox:
+            self.schedule.at(self.now, node.name, node.life, action)
+        node.inbox.clear()
+        if node.name in self.brokers and node.name not in self.controller.metadata.alive:
+            self.timer(node.name, 0, lambda: self.brokers[node.name].register(step))
+        return True
+
+    def _watch_session(self, node: Node, cause: int) -> None:
+        """The controller takes a broker for dead when it has not heard of it for broker.session.timeout.ms."""
+        life = node.life
+
+        def over() -> None:
+            if node.life == life and (not node.alive or node.paused):
+                self.controller.lost(node.name, cause)
+
+        self.schedule.at(self.now + SESSION_TIMEOUT_MS, "controller", -1, over)
+
+    @property
+    def unused_faults(self) -> tuple[Fault, ...]:
+        """The scenario's faults that changed nothing: their frame never flew, or their node was already so."""
+        used = [*self.used_faults, *self.network.used]
+        return tuple(f for f in self.scenario.faults if f not in used)
+
+    def fork(self, step: int, fault: Fault) -> Cluster:
+        """A new run of the same scenario with one more fault, already run. Up to `step` it is identical.
+
+        A node fault takes effect right after `step`. ValueError, and nothing changes, for an unknown step, frame or
+        node, and for a fault that would change nothing.
+        """
+        if not isinstance(step, int) or not 0 <= step < self.trace.steps:
+            raise ValueError(f"no step {step!r} in this run; it has steps 0 to {self.trace.steps - 1}")
+        if isinstance(fault, NodeFault) and fault.at_step < 0 and fault.at_ms < 0:
+            fault = replace(fault, at_step=step)
+        check_fault(fault, self.scenario.nodes)
+        if isinstance(fault, FrameFault):
+            known = self.trace.frames.get(fault.frame)
+            if known is None:
+                name = fault.frame.partition("#")[0]
+                raise ValueError(f"{fault.frame} never flies in this run; it has {self._having(name)}")
+            if known.sent_step < step:
+                raise ValueError(f"{fault.frame} was sent at step {known.sent_step}, before step {step}")
+        forked = Cluster(self.scenario.with_faults(fault), self.trace.keep)
+        forked.run()
+        if fault in forked.unused_faults:
+            raise ValueError(f"{fault!r} would change nothing: the node is already so")
+        return forked
+
+    def _having(self, name: str) -> str:
+        found = [i for i, f in self.trace.frames.items() if f.name == name]
+        return f"{found[0]} to {found[-1]}" if found else f"no {name} at all"
+
+
+def _no_requests(frame: Frame) -> None:
+    raise AssertionError(f"{frame.name} was sent to a client")
+
+
+__all__ = ["Cluster", "Program", "RunawayError", "StuckError"]

@@ -1,0 +1,236 @@
+"""The network: requests and replies with latency, in order per connection; faults on frames; time-outs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.api.registry import BY_REQUEST
+from kafkalab.sim.faults import Delay, Drop, FrameFault
+from kafkalab.trace import Frame
+
+if TYPE_CHECKING:
+    from kafkalab.sim.cluster import Cluster
+
+LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4
+REQUEST_TIMEOUT_MS = 30_000
+CLIENT_VERSIONS = {
+    1: {"Produce": 11, "TxnOffsetCommit": 4, "EndTxn": 4, "AddPartitionsToTxn": 3},
+    2: {"Produce": 12, "TxnOffsetCommit": 5, "EndTxn": 5, "AddPartitionsToTxn": 3},
+}
+NEVER_A_RETRY = ("Fetch", "ReplicaFetch", "Metadata", "ApiVersions")
+
+Answered = Callable[[Any, int], None]
+
+
+@dataclass(slots=True, eq=False)
+class Outstanding:
+    """A request that has no answer yet."""
+
+    sender: str
+    life: int
+    to: str
+    body: Any
+    answered: Answered
+    deadline_ms: int
+    cause: int
+    background: bool
+
+
+class Network:
+    """Carries frames between nodes. Every latency follows from the seed and the frame's number."""
+
+    def __init__(self, cluster: Cluster, seed: int, faults: tuple[FrameFault, ...]) -> None:
+        self.cluster = cluster
+        self.seed = seed
+        self.faults: dict[str, list[FrameFault]] = {}
+        for fault in faults:
+            self.faults.setdefault(fault.frame, []).append(fault)
+        self.used: list[FrameFault] = []
+        self.frames_sent = 0
+        self._outstanding: dict[int, Outstanding] = {}
+        self._counts: dict[str, int] = {}
+        self._arrivals: dict[tuple[str, str], int] = {}
+        self._timeouts: dict[tuple[str, bool], deque[int]] = {}
+        self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
+
+    # sending
+
+    def request(self, sender: str, to: str, body: Any, answered: Answered, cause: int, background: bool) -> None:
+        """Send a request; `answered(reply, step)` is called once, with None if the connection breaks."""
+        api = BY_REQUEST[type(body)]
+        by_client = not self.cluster.is_server(sender)
+        version = api.versions[-1]
+        if by_client:
+            version = CLIENT_VERSIONS[self.cluster.rules.client_version].get(api.name, version)
+        group = "verification" if api.name == "AddPartitionsToTxn" and not by_client else api.group
+        self.frames_sent += 1
+        frame = Frame(
+            self._id(api.name), api.name, "request", sender, to, group, body, version, self.frames_sent
+        )
+        if self._failed:
+            frame.attempt = self._attempt(sender, api.name, body)
+        deadline = self.cluster.now + REQUEST_TIMEOUT_MS
+        life = self.cluster.nodes[sender].life
+        waiting = Outstanding(sender, life, to, body, answered, deadline, cause, background)
+        self._outstanding[frame.correlation_id] = waiting
+        self._watch(sender, background, frame.correlation_id)
+        self._transmit(frame, cause)
+
+    def reply(self, request: Frame, body: Any, cause: int) -> None:
+        """Send the reply of a request back to where it came from."""
+        self.frames_sent += 1
+        name = f"{request.name}Reply"
+        frame = Frame(
+            self._id(name), name, "reply", request.receiver, request.sender, request.group, body, request.version,
+            request.correlation_id,
+        )  # fmt: skip
+        frame.of = request.copy_of or request.id
+        frame.attempt = request.attempt
+        self._transmit(frame, cause)
+
+    def _id(self, name: str) -> str:
+        count = self._counts.get(name, 0) + 1
+        self._counts[name] = count
+        return f"{name}#{count}"
+
+    def _attempt(self, sender: str, name: str, body: Any) -> int:
+        failed = self._failed.get((sender, name))
+        return failed[1] + 1 if failed is not None and failed[0] == body else 1
+
+    def _transmit(self, frame: Frame, cause: int) -> None:
+        cluster = self.cluster
+        receiver = cluster.nodes[frame.receiver]
+        frame.receiver_life = receiver.life
+        frame.sent_ms = cluster.now
+        if cluster.trace.keep:
+            cluster.trace.frames[frame.id] = frame
+        frame.sent_step = cluster.trace.steps
+        cluster.record(frame.sender, "send", frame.name, cause, frame, frame.id)
+        if not cluster.running(frame.sender, -1):
+            frame.fate = "lost"  # the sender died in the moment of sending
+            return
+        extra, copies = 0, 1
+        for fault in self.faults.get(frame.id, ()):
+            self.used.append(fault)
+            cluster.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id)
+            if isinstance(fault, Drop):
+                frame.fate = "dropped"
+                return
+            extra, copies = (fault.delay_ms, copies) if isinstance(fault, Delay) else (extra, 2)
+        if not receiver.alive:
+            frame.fate = "lost"
+            if frame.kind == "request":
+                self._break(frame.correlation_id, frame.sent_step)
+            return
+        self._schedule(frame, extra)
+        if copies == 2:
+            copy = replace(frame, id=f"{frame.id}~copy", copy_of=frame.id)
+            if cluster.trace.keep:
+                cluster.trace.frames[copy.id] = copy
+            self._schedule(copy, extra)
+
+    def _schedule(self, frame: Frame, extra_ms: int) -> None:
+        at = self.cluster.now + self._latency(frame.correlation_id * 2 + (frame.kind == "reply"))
+        connection = (frame.sender, frame.receiver)
+        if extra_ms:
+            at += extra_ms
+        else:
+            at = max(at, self._arrivals.get(connection, 0) + (1 if frame.copy_of else 0))
+            self._arrivals[connection] = at
+        node = self.cluster.nodes[frame.receiver]
+        self.cluster.schedule.at(at, node.name, -1, lambda: self._deliver(frame))
+
+    def _latency(self, number: int) -> int:
+        mixed = (self.seed * 0x9E3779B9 + number * 0x85EBCA6B) & 0xFFFFFFFF
+        mixed ^= mixed >> 15
+        mixed = (mixed * 0xC2B2AE35) & 0xFFFFFFFF
+        return LATENCY_MIN_MS + (mixed >> 16) % LATENCY_SPREAD_MS
+
+    # arriving
+
+    def _deliver(self, frame: Frame) -> None:
+        cluster = self.cluster
+        node = cluster.nodes[frame.receiver]
+        if not node.alive or node.life != frame.receiver_life:
+            frame.fate = "lost"
+            return
+        frame.fate, frame.received_ms = "delivered", cluster.now
+        frame.received_step = cluster.trace.steps
+        life = node.life
+        cluster.record(frame.receiver, "receive", frame.name, frame.sent_step, frame, frame.id)
+        if not cluster.running(frame.receiver, life):
+            return
+        if frame.kind == "request":
+            node.receive(frame)
+            return
+        waiting = self._outstanding.get(frame.correlation_id)
+        if waiting is not None and waiting.sender == frame.receiver and waiting.life == life:
+            del self._outstanding[frame.correlation_id]
+            if frame.error not in ("", "NONE"):
+                self._remember_failure(waiting)
+            waiting.answered(frame.body, frame.received_step)
+
+    # time-outs and broken connections
+
+    def _remember_failure(self, waiting: Outstanding) -> None:
+        name = type(waiting.body).__name__
+        if name not in NEVER_A_RETRY:
+            self._failed[waiting.sender, name] = (waiting.body, self._attempt(waiting.sender, name, waiting.body))
+
+    def _watch(self, sender: str, background: bool, correlation_id: int) -> None:
+        """One timer per node watches the oldest request; all have the same time-out, so the oldest is due first."""
+        queue = self._timeouts.setdefault((sender, background), deque())
+        queue.append(correlation_id)
+        if len(queue) == 1:
+            self._arm(sender, background, self.cluster.now + REQUEST_TIMEOUT_MS)
+
+    def _arm(self, sender: str, background: bool, at_ms: int) -> None:
+        life = self.cluster.nodes[sender].life
+        self.cluster.schedule.at(at_ms, sender, life, lambda: self._expire(sender, background), True)
+
+    def _expire(self, sender: str, background: bool) -> None:
+        queue = self._timeouts[sender, background]
+        while queue:
+            waiting = self._outstanding.get(queue[0])
+            if waiting is None:
+                queue.popleft()
+                continue
+            if waiting.deadline_ms > self.cluster.now:
+                self._arm(sender, background, waiting.deadline_ms)
+                return
+            correlation_id = queue.popleft()
+            self.cluster.record(sender, "timer", "request timeout", waiting.cause, {"to": waiting.to})
+            self._fail(correlation_id, self.cluster.trace.steps - 1)
+            if not background:
+                self._fail_connection(sender, waiting.to)
+
+    def _fail(self, correlation_id: int, cause: int) -> None:
+        waiting = self._outstanding.pop(correlation_id, None)
+        if waiting is not None and self.cluster.running(waiting.sender, waiting.life):
+            self._remember_failure(waiting)
+            waiting.answered(None, cause)
+
+    def _fail_connection(self, sender: str, to: str) -> None:
+        """A request that timed out closes its connection: everything under way on it fails."""
+        for correlation_id, waiting in list(self._outstanding.items()):
+            if waiting.sender == sender and waiting.to == to and not waiting.background:
+                self._fail(correlation_id, waiting.cause)
+
+    def _break(self, correlation_id: int, cause: int) -> None:
+        """The other side is gone: the sender notices after a moment."""
+        waiting = self._outstanding[correlation_id]
+        at = self.cluster.now + LATENCY_MIN_MS
+        self.cluster.schedule.at(at, waiting.sender, waiting.life, lambda: self._fail(correlation_id, cause))
+
+    def node_died(self, node: str, cause: int) -> None:
+        """Its connections break: what it asked is forgotten, what was asked of it fails."""
+        for correlation_id, waiting in list(self._outstanding.items()):
+            if waiting.sender == node:
+                del self._outstanding[correlation_id]
+            elif waiting.to == node:
+                self._break(correlation_id, cause)
+        for background in (False, True):
+            self._timeouts.pop((node, background), None)

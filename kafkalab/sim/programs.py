@@ -1,0 +1,89 @@
+"""Registered client programs, and the scenarios that the labs start from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.sim.app import App
+from kafkalab.sim.scenario import Program, Scenario, program
+
+TRANSACTIONAL_ID, GROUP = "payments-0", "payments"
+
+
+@program
+async def consume_transform_produce(app: App) -> str:
+    """Read transfers, write each as a debit to accounts-0 and a credit to accounts-1, commit all with the input offset.
+
+    Each side is flushed before the next, so that the frames of one write are together; a program need not do that.
+    """
+    producer = app.producer(transactional_id=TRANSACTIONAL_ID)
+    consumer = app.consumer(group_id=GROUP, isolation_level="read_committed", auto_offset_reset="earliest")
+    consumer.assign(["transfers-0"])
+    await producer.init_transactions()
+    records = await consumer.poll()
+    producer.begin_transaction()
+    for partition, sign in ((0, "-"), (1, "+")):
+        for record in records:
+            await producer.send("accounts", f"{sign}{record.value}", partition=partition)
+        await producer.flush()
+    next_offset = records[-1].offset + 1
+    await producer.send_offsets_to_transaction({"transfers-0": next_offset}, consumer.group_metadata())
+    await producer.commit_transaction()
+    return "committed"
+
+
+@program
+async def transactions(app: App, transactional_id: str, count: int = 1, topic: str = "out", records: int = 1) -> int:
+    """So many transactions, each with so many records to partition 0 of the topic; how many were committed."""
+    producer = app.producer(transactional_id=transactional_id, linger_ms=0)
+    await producer.init_transactions()
+    for number in range(count):
+        producer.begin_transaction()
+        for record in range(records):
+            await producer.send(topic, f"{transactional_id}/{number}/{record}", partition=0)
+        await producer.commit_transaction()
+    return count
+
+
+@program
+async def read_all(app: App, partitions: list[str], isolation_level: str = "read_committed") -> list[list[Any]]:
+    """Every record of the partitions, from the start to the end that the isolation level sees: [partition, value]."""
+    consumer = app.consumer(isolation_level=isolation_level, auto_offset_reset="earliest")
+    consumer.assign(partitions)
+    found: list[list[Any]] = []
+    ends = {p: await consumer.end_offset(p) for p in partitions}
+    while any([await consumer.position(p) < ends[p] for p in partitions]):
+        found += [[r.partition, r.value] for r in await consumer.poll(500)]
+    return found
+
+
+@program
+async def committed_offsets(app: App, group: str, partitions: list[str]) -> dict[str, int]:
+    """The group's committed offsets, once no transaction is undecided."""
+    return await app.consumer(group_id=group, isolation_level="read_committed").committed(partitions)
+
+
+@program
+async def operations(app: App, steps: list[list[Any]], transactional_id: str | None = None) -> str:
+    """A list of producer calls as data: [["begin_transaction"], ["send", "out", "value"], ["commit_transaction"]]."""
+    producer = app.producer(transactional_id=transactional_id)
+    allowed = (
+        "init_transactions", "begin_transaction", "send", "flush", "commit_transaction", "abort_transaction", "sleep"
+    )  # fmt: skip
+    for name, *args in steps:
+        if name not in allowed:
+            raise ValueError(f"no operation {name!r}; there are {', '.join(allowed)}")
+        await (app.sleep(*args) if name == "sleep" else getattr(producer, name)(*args))
+    return "done"
+
+
+def lab03(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
+    """The consume-transform-produce transaction of lab 03: two transfers read, four records written, one commit."""
+    return Scenario(
+        title="A full commit, one frame at a time",
+        profile=profile,
+        seed=seed,
+        topics={"transfers": 1, "accounts": 2},
+        records={"transfers-0": ("10", "25")},
+        programs=(Program("app", "consume_transform_produce"),),
+    )

@@ -1,0 +1,46 @@
+"""Virtual time: what is due, in order. Nothing ever waits; the clock jumps to the next entry."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """Something that `node` does at `at_ms`; `sequence` makes the order of equal times definite."""
+
+    at_ms: int
+    sequence: int
+    background: bool
+    node: str
+    life: int
+    action: Callable[[], None]
+
+
+class Schedule:
+    """A heap of entries. `foreground` counts those that keep a run going."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.foreground = 0
+        self._heap: list[Entry] = []
+        self._sequence = 0
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def at(self, at_ms: int, node: str, life: int, action: Callable[[], None], background: bool = False) -> None:
+        """Plan an action; entries for the same time run in the order in which they were planned."""
+        self._sequence += 1
+        heapq.heappush(self._heap, Entry(max(at_ms, self.now), self._sequence, background, node, life, action))
+        if not background:
+            self.foreground += 1
+
+    def pop(self) -> Entry:
+        """The next entry; the clock stands at its time."""
+        entry = heapq.heappop(self._heap)
+        self.now = entry.at_ms
+        if not entry.background:
+            self.foreground -= 1
+        return entry

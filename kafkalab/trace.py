@@ -1,0 +1,175 @@
+"""All that happened in a run: events with causes, and the frames that flew. JSON lines on disk; a digest names a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+FORMAT, VERSION = "kafkalab-trace", 1
+
+KINDS = (
+    "send", "receive", "append", "truncate", "state", "timer", "fault", "crash", "recover", "invoke", "complete"
+)  # fmt: skip
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON knows it: dataclasses as objects, enums as names, tuples as lists; always in the same order."""
+    if isinstance(value, Enum):
+        return getattr(value, "label", value.name)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value) if not f.name.startswith("_")}
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    assert value is None or isinstance(value, (str, int, bool)), f"{value!r} has no place in a trace"
+    return value
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One request or reply on its way. `id` is the name and how many of that name were sent: "EndTxn#1"."""
+
+    id: str
+    name: str
+    kind: str  # request or reply
+    sender: str
+    receiver: str
+    group: str
+    body: Any
+    version: int
+    correlation_id: int
+    of: str = ""  # the request that a reply answers
+    copy_of: str = ""
+    attempt: int = 1
+    sent_step: int = -1
+    sent_ms: int = -1
+    received_step: int = -1
+    received_ms: int = -1
+    fate: str = "in flight"  # delivered, dropped, lost
+    receiver_life: int = 0
+
+    @property
+    def error(self) -> str:
+        """The error of a reply, "" for a request; of several the first that is not NONE."""
+        if self.kind == "request":
+            return ""
+        top = getattr(self.body, "error", None)
+        if top is not None and top.name != "NONE":
+            return str(top.name)
+        parts = getattr(self.body, "errors", None) or {
+            p: f.error for p, f in getattr(self.body, "partitions", {}).items() if hasattr(f, "error")
+        }
+        return next((str(e.name) for e in parts.values() if e.name != "NONE"), "NONE")
+
+    def as_json(self) -> dict[str, Any]:
+        names = [f.name for f in fields(self) if f.name not in ("body", "receiver_life")]
+        return {**{n: getattr(self, n) for n in names}, "error": self.error, "body": plain(self.body)}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened at `node`. `cause` is the step of the event that led to it, -1 for none.
+
+    Rules and checks read `data`; it is never text made for display.
+    """
+
+    step: int
+    at_ms: int
+    node: str
+    kind: str
+    name: str
+    cause: int
+    frame: str
+    data: Any
+
+    def as_json(self) -> dict[str, Any]:
+        return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
+
+
+@dataclass(slots=True)
+class Trace:
+    """Events by step (`events[i].step == i`) and frames by id. With `keep=False` only steps are counted."""
+
+    keep: bool = True
+    events: list[Event] = field(default_factory=list)
+    frames: dict[str, Frame] = field(default_factory=dict)
+    steps: int = 0
+    title: str = ""
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def of(self, kind: str, name: str = "") -> list[Event]:
+        """The events of a kind, and of a name where one is given."""
+        return [e for e in self.events if e.kind == kind and name in ("", e.name)]
+
+    def lines(self) -> Iterator[str]:
+        """The trace as JSON lines: a header, the frames, the events. Key order and numbers never vary."""
+        dump = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+        yield dump({"format": FORMAT, "version": VERSION, "title": self.title, "steps": self.steps})
+        for frame in self.frames.values():
+            yield dump({"frame": frame.as_json()})
+        for event in self.events:
+            yield dump({"event": event.as_json()})
+
+    def digest(self) -> str:
+        """Sixteen hex digits that name this run: the same scenario and seed give the same ones on every machine."""
+        sha = hashlib.sha256()
+        for line in self.lines():
+            sha.update(line.encode())
+        return sha.hexdigest()[:16]
+
+    def save(self, path: str | Path) -> None:
+        """Write the trace as JSON lines; a file that is there is replaced."""
+        Path(path).write_text("\n".join(self.lines()) + "\n", encoding="utf-8")
+
+    def tail(self, count: int = 8) -> str:
+        """The last events, one a line, for messages."""
+        return "\n".join(
+            f"  step {e.step} t={e.at_ms} {e.node} {e.kind} {e.frame or e.name}" for e in self.events[-count:]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTrace:
+    """A trace read back from a file: the same lines as plain data, and the digest that they give."""
+
+    header: dict[str, Any]
+    frames: dict[str, dict[str, Any]]
+    events: list[dict[str, Any]]
+    digest: str
+
+
+def load_trace(path: str | Path) -> SavedTrace:
+    """Read what `Trace.save` wrote. ValueError, with the file's name and the line, for anything else."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    rows: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path}: line {number} is not JSON ({error.msg}); the file is damaged") from None
+        if not isinstance(row, dict):
+            raise ValueError(f"{path}: line {number} is no JSON object; the file is damaged")
+        rows.append(row)
+    if not rows or rows[0].get("format") != FORMAT:
+        raise ValueError(f"{path} is not a trace that kafkalab saved")
+    if rows[0].get("version") != VERSION:
+        raise ValueError(f"{path} is a trace of version {rows[0].get('version')}; this kafkalab reads {VERSION}")
+    frames = {r["frame"]["id"]: r["frame"] for r in rows[1:] if "frame" in r}
+    events = [r["event"] for r in rows[1:] if "event" in r]
+    if len(events) != rows[0].get("steps"):
+        raise ValueError(f"{path} holds {len(events)} events of {rows[0].get('steps')}; the file is cut off")
+    sha = hashlib.sha256()
+    for line in lines:
+        sha.update(line.encode())
+    return SavedTrace(rows[0], frames, events, sha.hexdigest()[:16])

@@ -1,0 +1,123 @@
+"""The frame around the code: environments that agree, a Makefile that installs once, Binder's set-up."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kafkalab.cli import lab
+
+CONDA_NAMES = {"graphviz": "python-graphviz"}
+"""What conda-forge calls a distribution, where the name differs."""
+
+
+@pytest.fixture(scope="module")
+def project(root: Path) -> dict[str, object]:
+    """The [project] table of pyproject.toml."""
+    table: dict[str, object] = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    return table
+
+
+@pytest.fixture
+def checkout(root: Path, tmp_path: Path) -> Path:
+    """A folder with a copy of what `make lab` reads before anything is installed."""
+    shutil.copytree(root / "binder", tmp_path / "binder")
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(root / name, tmp_path)
+    return tmp_path
+
+
+def pins(requirements: list[str], equals: str) -> dict[str, str]:
+    """Name to version of the requirements that are pinned with `equals`."""
+    return dict(r.split(equals, 1) for r in requirements if equals in r)
+
+
+def make(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """One call of make, outside of any make that runs these tests."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
+    return subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_every_dependency_is_pinned_exactly(root: Path, project):
+    build = tomllib.loads((root / "pyproject.toml").read_text())["build-system"]["requires"]
+    everything = [*build, *project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    assert [r for r in everything if not re.fullmatch(r"[a-z0-9-]+==[0-9.]+", r)] == []
+
+
+def test_the_distribution_is_not_called_kafkalab(project):
+    assert project["name"] == "kafkalab-course"
+
+
+def test_spark_is_an_extra(project):
+    assert "pyspark" not in pins(project["dependencies"], "==")
+    assert set(pins(project["optional-dependencies"]["spark"], "==")) == {"pyspark", "pyarrow", "pandas"}
+
+
+def test_both_conda_environments_are_the_same_file(root: Path):
+    assert (root / "environment.yml").read_bytes() == (root / "binder" / "environment.yml").read_bytes()
+
+
+def test_the_conda_environment_has_the_versions_of_pyproject(root: Path, project):
+    environment = yaml.safe_load((root / "environment.yml").read_text())
+    assert (environment["name"], environment["channels"]) == ("kafkalab", ["conda-forge"])
+    extras = project["optional-dependencies"]
+    wanted = pins([*project["dependencies"], *extras["spark"]], "==")
+    wanted |= {name: pins(extras["test"], "==")[name] for name in ("pytest", "nbval")}
+    wanted = {CONDA_NAMES.get(name, name): version for name, version in wanted.items()}
+    # Binder reads the Python version only where it is given with one equals sign.
+    assert pins(environment["dependencies"], "=") == wanted | {"python": "3.12", "openjdk": "17"}
+    assert [d for d in environment["dependencies"] if "=" not in d] == ["pip", "graphviz"]
+
+
+def test_scripts_can_be_executed(root: Path):
+    assert [p for p in ("binder/postBuild", ".ci/run") if not os.access(root / p, os.X_OK)] == []
+
+
+def test_post_build_installs_the_package_and_the_settings_and_may_run_twice(checkout: Path):
+    prefix, log = checkout / "prefix", checkout / "calls"
+    python = checkout / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && echo "{prefix}" || echo "$@" >> "{log}"\n')
+    python.chmod(0o755)
+    environment = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"}
+    for _ in range(2):
+        subprocess.run([checkout / "binder" / "postBuild"], env=environment, check=True, timeout=60)
+    assert log.read_text().splitlines() == ["-m pip install --no-deps --editable ."] * 2
+    settings = prefix / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
+    assert settings.read_bytes() == (checkout / "binder" / "overrides.json").read_bytes()
+
+
+def test_make_lab_says_what_is_wrong_where_no_python_is_new_enough(checkout: Path):
+    run = make("lab", "PYTHONS=python2 no-such-python", folder=checkout)
+    assert run.returncode != 0
+    assert "needs Python 3.11 or newer" in run.stdout
+    assert "make lab PYTHON=" in run.stdout
+    assert not (checkout / ".venv").exists()
+
+
+def test_make_lab_installs_only_once(checkout: Path):
+    (checkout / ".venv").mkdir()
+    stamp = checkout / ".venv" / "lab.stamp"
+    assert "pip install" in make("-n", "lab", folder=checkout).stdout
+    stamp.touch()
+    assert make("-n", "lab", "ARGS=--no-browser", folder=checkout).stdout == ".venv/bin/kafkalab lab --no-browser\n"
+    os.utime(checkout / "pyproject.toml", (stamp.stat().st_mtime + 5,) * 2)
+    assert "pip install" in make("-n", "lab", folder=checkout).stdout
+
+
+def test_kafkalab_lab_says_so_where_there_are_no_labs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert lab([], tmp_path) == 2
+    assert "no labs/00_start.ipynb here" in capsys.readouterr().err
+
+
+def test_every_file_that_the_readme_points_to_exists(root: Path):
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", (root / "README.md").read_text())
+    assert targets
+    assert [t for t in targets if not (root / t).exists()] == []
