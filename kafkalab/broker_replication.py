@@ -60,8 +60,11 @@ class Replication:
             session.positions[partition] = offset
             if offset == log.log_end_offset:
                 session.caught_up_ms[partition] = self.broker.port.now
+        life = self.broker.life
         for partition in request.positions:
             self.advance(partition, context.cause)
+            if not self.broker.port.running(self.broker.name, life):
+                return
             self._maybe_expand(partition, request.replica)
         self._answer(request.replica, diverging, context.cause)
 

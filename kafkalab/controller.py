@@ -112,10 +112,15 @@ class Controller:
 
     def _publish(self, changed: dict[str, PartitionInfo], alive: tuple[str, ...], cause: int) -> None:
         self.metadata = self.metadata.with_partitions(changed, alive)
-        data = {"version": self.metadata.version, "alive": alive, "changed": len(changed)}
-        step = self.port.record(self.name, "state", "metadata", cause, data)
+        step = self.note_metadata(changed, cause)
         for broker in alive:
             self._tell(broker, step)
+
+    def note_metadata(self, changed: dict[str, PartitionInfo], cause: int) -> int:
+        """Record who leads what is new in the image; the event's step."""
+        leaders = {partition: info.leader for partition, info in changed.items()}
+        data = {"version": self.metadata.version, "alive": self.metadata.alive, "leaders": leaders}
+        return self.port.record(self.name, "state", "metadata", cause, data)
 
     def _tell(self, broker: str, cause: int) -> None:
         image = self.metadata

@@ -57,5 +57,4 @@ def _appended(
     if error is not Error.NONE:
         return then.function(broker, error, now, *then.args)
     owned.txns[new.transactional_id] = new
-    following = then.function(broker, error, now, *then.args)
-    return [note(owned, new), *following]
+    return [note(owned, new), *then.function(broker, error, now, *then.args)]

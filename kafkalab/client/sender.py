@@ -27,6 +27,7 @@ class Sender:
         self._woken = False
         self._flushing: list[Promise[Any]] = []
         self._identifying = False
+        self._backing_off = self._stale = False
 
     def wake(self) -> None:
         """Drain as soon as the present moment's work is done."""
@@ -70,7 +71,7 @@ class Sender:
             self._identify()
             return
         metadata = producer.connection.metadata
-        if metadata is None:
+        if metadata is None or self._backing_off:
             return
         chosen: dict[str, list[str]] = {}
         flushing, accumulator = bool(self._flushing), producer.accumulator
@@ -81,7 +82,7 @@ class Sender:
                 continue
             leader = metadata.leader(partition)
             if leader == "":
-                producer.spawn(self._refresh_later(0))
+                self._retry_later(0, refresh=True)
             elif self.requests.get(leader, 0) < producer.config.max_in_flight_requests_per_connection:
                 chosen.setdefault(leader, []).append(partition)
         for leader, partitions in chosen.items():
@@ -123,7 +124,7 @@ class Sender:
         aborting = producer.error is not None or producer.state.name == "ABORTING_TRANSACTION"
         if what is Reaction.RETRY and not expired and not aborting:
             producer.accumulator.again(batch)
-            producer.spawn(self._refresh_later(batch.attempts, refresh=error in REFRESH))
+            self._retry_later(batch.attempts, refresh=error in REFRESH)
             return
         producer.accumulator.failed(batch)
         failure = exception_for(error, f"Produce to {batch.partition}")
@@ -142,12 +143,20 @@ class Sender:
         for i, promise in enumerate(batch.promises):
             promise.resolve(RecordMetadata(batch.partition, base_offset + i if base_offset >= 0 else -1))
 
-    async def _refresh_later(self, attempt: int, refresh: bool = True) -> None:
-        """Back off, ask who leads now, and drain again."""
+    def _retry_later(self, attempt: int, refresh: bool) -> None:
+        """Drain again after a back-off; only one such wait is under way."""
+        self._stale = self._stale or refresh
+        if not self._backing_off:
+            self._backing_off = True
+            self.producer.spawn(self._back_off(attempt))
+
+    async def _back_off(self, attempt: int) -> None:
         await self.producer.connection.back_off(max(attempt - 1, 0))
-        if refresh:
+        if self._stale:
+            self._stale = False
             self.producer.connection.ask_another()
             await self.producer.connection.refresh()
+        self._backing_off = False
         self._drain()
         self._finish_flush()
 

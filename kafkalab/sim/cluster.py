@@ -11,13 +11,15 @@ from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
 from kafkalab.controller import PRODUCER_ID_BLOCK, Controller
 from kafkalab.core.broker_state import BrokerConfig, BrokerState
+from kafkalab.core.partition_log import PartitionLog
 from kafkalab.core.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS
 from kafkalab.core.records import Batch, Record
-from kafkalab.core.transaction import AT_REST
+from kafkalab.core.transaction import TxnState
 from kafkalab.rules import ABORTED_FILTER, REDRIVE_PREPARE, TIMEOUT_ABORT
 from kafkalab.sim.app import App
 from kafkalab.sim.faults import Crash, Fault, FrameFault, NodeFault, Pause, Restart, check_fault
 from kafkalab.sim.network import Network
+from kafkalab.sim.outcome import Outcome, outcome_of
 from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 from kafkalab.sim.schedule import Entry, Schedule
 from kafkalab.sim.task import Node, Task
@@ -89,12 +91,12 @@ class Cluster:
         for topic, partitions in topics.items():
             placed.update(self.controller.place(topic, partitions))
         self.controller.metadata = self.controller.metadata.with_partitions(placed, self.broker_names)
-        for name, broker in self.brokers.items():
+        self.controller.note_metadata(placed, -1)
+        for broker in self.brokers.values():
             broker.state.metadata = self.controller.metadata
             first = self.controller.next_producer_id
             broker.state.producer_ids = [first, first + PRODUCER_ID_BLOCK]
             self.controller.next_producer_id += PRODUCER_ID_BLOCK
-            assert name in self.nodes
         for partition, values in self.scenario.records.items():
             self._preload(partition, values)
         for broker in self.brokers.values():
@@ -255,11 +257,11 @@ class Cluster:
         """Whether something that is under way here will still change a log."""
         if any(broker.state.waiters.values()):
             return True
-        undecided = TIMEOUT_ABORT in (r for r in (TIMEOUT_ABORT,) if self.rules.on(r))
+        aborts = self.rules.on(TIMEOUT_ABORT)
         for owned in broker.state.transactions.values():
             if owned.loading or owned.pending or (owned.markers and self.rules.on(REDRIVE_PREPARE)):
                 return True
-            if undecided and any(t.state not in AT_REST and not t.state.label.startswith("P") for t in owned.txns.values()):
+            if aborts and any(t.state is TxnState.ONGOING for t in owned.txns.values()):
                 return True
         return False
 
@@ -327,6 +329,17 @@ class Cluster:
                 self.controller.lost(node.name, cause)
 
         self.schedule.at(self.now + SESSION_TIMEOUT_MS, "controller", -1, over)
+
+    def log_of(self, partition: str) -> PartitionLog:
+        """The leader's log of a partition; of a partition without a live leader the log of its last leader."""
+        info = self.controller.metadata.partitions.get(partition)
+        if info is None:
+            raise ValueError(f"no partition {partition!r}; there are {', '.join(self.scenario.topics)} and their numbers")
+        return self.brokers[info.leader or info.isr[0]].state.log(partition)
+
+    def outcome(self) -> Outcome:
+        """What became of the transactions: see `Outcome`."""
+        return outcome_of(self)
 
     @property
     def unused_faults(self) -> tuple[Fault, ...]:

@@ -1,0 +1,102 @@
+"""What became of a run's transactions, read from the logs as a reader with read_committed would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkalab.client.aborted_filter import deliver
+from kafkalab.core.group_offsets import GroupOffsets
+from kafkalab.core.partition_log import PartitionLog
+from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
+from kafkalab.core.records import ControlType
+from kafkalab.core.transaction import PREPARED, Txn, TxnState
+
+if TYPE_CHECKING:
+    from kafkalab.sim.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """`committed` holds the values that read_committed sees, `offsets` the committed offsets of all groups.
+
+    `txn_states` is each transactional id's state in the transaction log. `verdict` is about the last transaction of
+    every id: "committed", "aborted", "open", "torn" (partitions differ), or "nothing" where none was ever begun.
+    """
+
+    committed: dict[str, tuple[str, ...]]
+    offsets: dict[str, int]
+    txn_states: dict[str, str]
+    verdict: str
+
+
+def outcome_of(cluster: Cluster) -> Outcome:
+    """Read every partition that exists on some broker; the cluster is not changed."""
+    partitions = sorted({p for b in cluster.brokers.values() for p in b.state.logs})
+    logs = {p: cluster.log_of(p) for p in partitions}
+    data = {f"{t}-{i}" for t, n in cluster.scenario.topics.items() for i in range(n)}
+    committed = {p: _visible(logs[p]) if p in logs else () for p in sorted(data)}
+    offsets: dict[str, int] = {}
+    for partition, log in logs.items():
+        if topic_of(partition) == OFFSETS_TOPIC:
+            known = GroupOffsets()
+            for batch in log.batches:
+                known.apply(batch)
+            offsets.update({key[1]: stored.offset for key, stored in known.committed.items()})
+    history = [t for p in partitions if topic_of(p) == TRANSACTION_TOPIC for t in _entries(logs[p])]
+    last = {t.transactional_id: t for t in history}
+    return Outcome(
+        committed=committed,
+        offsets=offsets,
+        txn_states={tid: t.state.label for tid, t in last.items()},
+        verdict=_verdict(history, last, logs),
+    )
+
+
+def _visible(log: PartitionLog) -> tuple[str, ...]:
+    upper = log.last_stable_offset
+    if upper == 0:
+        return ()
+    records, _ = deliver(log.partition, 0, log.read(0, upper), log.aborted_between(0, upper))
+    return tuple(r.value for r in records)
+
+
+def _entries(log: PartitionLog) -> list[Txn]:
+    return [record.value for batch in log.batches for record in batch.records if record.value is not None]
+
+
+def _verdict(history: list[Txn], last: dict[str, Txn], logs: dict[str, PartitionLog]) -> str:
+    """One word for all ids: the worst of theirs, "torn" before "open" before what was decided."""
+    words = [_word(tid, history, last[tid], logs) for tid in sorted(last)]
+    for word in ("torn", "open"):
+        if word in words:
+            return word
+    begun = [w for w in words if w != "nothing"]
+    if not begun:
+        return "nothing"
+    return begun[0] if len(set(begun)) == 1 else "some committed, some aborted"
+
+
+def _word(tid: str, history: list[Txn], last: Txn, logs: dict[str, PartitionLog]) -> str:
+    if last.state is TxnState.ONGOING:
+        return "open"
+    prepared = [t for t in history if t.transactional_id == tid and t.state in PREPARED]
+    if not prepared:
+        return "nothing"
+    decision = prepared[-1]
+    wanted = ControlType.COMMIT if decision.state is TxnState.PREPARE_COMMIT else ControlType.ABORT
+    ends = [_last_end(logs[p], decision.producer_id) for p in decision.partitions if p in logs]
+    if any(end is None for end in ends) or last.state in PREPARED:
+        return "open"
+    if any(end is not wanted for end in ends):
+        return "torn"
+    return "committed" if wanted is ControlType.COMMIT else "aborted"
+
+
+def _last_end(log: PartitionLog, producer_id: int) -> ControlType | None:
+    """How the producer's last transaction here ended; None while it is open."""
+    end: ControlType | None = ControlType.ABORT
+    for batch in log.batches:
+        if batch.producer_id == producer_id and batch.transactional:
+            end = batch.control
+    return end

@@ -1,0 +1,140 @@
+"""The text twin: what stands on the screen at a step, as text. It folds the same patches as the picture does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Payload = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Shown:
+    """Everything that a picture shows after some step."""
+
+    nodes: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, list[str]] = field(default_factory=dict)
+    leaders: dict[str, str] = field(default_factory=dict)
+    logs: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    marks: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    transactions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    clients: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def apply(self, op: list[Any]) -> None:
+        """One change; AssertionError for one that nobody knows."""
+        match op:
+            case ["node", node, state]:
+                self.nodes[node] = state
+            case ["roles", node, roles]:
+                self.roles[node] = roles
+            case ["leader", partition, node]:
+                self.leaders[partition] = node
+            case ["batch", node, partition, batch]:
+                self.logs.setdefault((node, partition), []).append(batch)
+            case ["truncate", node, partition, offset]:
+                log = self.logs.get((node, partition), [])
+                log[:] = [b for b in log if b["base"] < offset]
+            case ["hw" | "lso" as which, node, partition, offset]:
+                self.marks[which, node, partition] = offset
+            case ["txn", tid, known]:
+                self.transactions[tid] = known
+            case ["client", node, known]:
+                self.clients[node] = {**self.clients.get(node, {}), **known}
+            case _:
+                raise AssertionError(f"no picture knows the change {op!r}")
+
+    def strip(self, partition: str) -> tuple[str, list[dict[str, Any]], int, int]:
+        """What the strip of a partition shows: its leader, the leader's batches, high watermark, last stable offset."""
+        node = self.leaders.get(partition, "")
+        batches = self.logs.get((node, partition), [])
+        mark, stable = (self.marks.get((which, node, partition), 0) for which in ("hw", "lso"))
+        return node, batches, mark, stable
+
+
+def fold(payload: Payload, step: int) -> Shown:
+    """What is shown at `step`: the initial changes and those of events 0 to `step`."""
+    shown = Shown()
+    for op in payload["initial"]:
+        shown.apply(op)
+    for event in payload["events"][: step + 1]:
+        for op in event["patch"]:
+            shown.apply(op)
+    return shown
+
+
+def stops(payload: Payload, groups: tuple[str, ...]) -> list[int]:
+    """The steps at which the cursor stops when these groups are visible."""
+    always = ("fault", "crash", "recover")
+    return [
+        e["step"] for e in payload["events"] if e["stop"] and (e["group"] in groups or e["kind"] in always)
+    ]
+
+
+def batch_outcome(batches: list[dict[str, Any]], at: int) -> str:
+    """Of a transactional batch: "committed", "aborted" or "open", by the next marker of its producer; else ""."""
+    batch = batches[at]
+    if not batch["txn"] or batch["kind"] != "data":
+        return ""
+    for later in batches[at + 1 :]:
+        if later["kind"] != "data" and later["pid"] == batch["pid"]:
+            return "committed" if later["kind"] == "COMMIT" else "aborted"
+    return "open"
+
+
+def text_at(payload: Payload, step: int, groups: tuple[str, ...]) -> str:
+    """The text twin at a step: position, event, frame, nodes, transactions, logs."""
+    event, shown = payload["events"][step], fold(payload, step)
+    places = stops(payload, groups)
+    place = sum(1 for s in places if s <= step)
+    lines = [f"{payload['title']} · {payload['profile']} · seed {payload['seed']}"]
+    if payload["faults"]:
+        lines.append("faults: " + ", ".join(payload["faults"]))
+    lines += [f"stop {place} of {len(places)} · step {step} · t = {event['at']} ms", event["text"]]
+    if event["frame"]:
+        lines += _frame_lines(payload["frames"][event["frame"]])
+    lines += [_node_line(n, shown) for n in payload["nodes"] if n["kind"] == "broker"]
+    lines += [_client_line(node, known) for node, known in shown.clients.items()]
+    lines += [_transaction_line(tid, known) for tid, known in shown.transactions.items()]
+    lines += [_strip_line(p, shown) for p in payload["partitions"]]
+    return "\n".join(lines)
+
+
+def _frame_lines(frame: dict[str, Any]) -> list[str]:
+    way = f"  {frame['from']} -> {frame['to']}, sent at {frame['at']} ms"
+    arrives = f", arrives at {frame['received_at']} ms" if frame["received_at"] is not None else f", {frame['fate']}"
+    return [f"  {frame['about']}", way + arrives, *(f"    {name} = {value}" for name, value in frame["fields"])]
+
+
+def _node_line(node: dict[str, str], shown: Shown) -> str:
+    state = shown.nodes.get(node["id"], "up")
+    roles = ", ".join(shown.roles.get(node["id"], [])) or "no role shown"
+    return f"{node['label']}: {roles}" if state == "up" else f"{node['label']}: {state.upper()} ({roles})"
+
+
+def _client_line(node: str, known: dict[str, Any]) -> str:
+    who = f", producer {known['producer_id']} epoch {known['epoch']}" if known.get("producer_id", -1) >= 0 else ""
+    return f"{node}: {known.get('state', 'no producer')}{who}" + (f", {known['last']}" if "last" in known else "")
+
+
+def _transaction_line(tid: str, known: dict[str, Any]) -> str:
+    pending = f" -> {known['pending']}" if known["pending"] else ""
+    where = f" {{{', '.join(known['partitions'])}}}" if known["partitions"] else ""
+    return f"{tid}: {known['state']}{pending}, producer {known['producer_id']} epoch {known['epoch']}{where}"
+
+
+def _strip_line(partition: str, shown: Shown) -> str:
+    node, batches, mark, stable = shown.strip(partition)
+    cells = [_cell(batches, i) for i in range(len(batches))]
+    where = f"{partition} on {node}" if node else f"{partition} without a leader"
+    return f"{where}, HW {mark}, LSO {stable}: " + (" ".join(cells) or "empty")
+
+
+def _cell(batches: list[dict[str, Any]], at: int) -> str:
+    batch = batches[at]
+    span = f"{batch['base']}" if batch["base"] == batch["last"] else f"{batch['base']}-{batch['last']}"
+    if batch["kind"] != "data":
+        return f"[{span} {batch['kind']} e{batch['epoch']}]"
+    what = batch["decoded"] or " ".join(value for _, value in batch["records"])
+    who = f" p{batch['pid']} e{batch['epoch']} s{batch['seq']}" if batch["pid"] >= 0 else ""
+    outcome = batch_outcome(batches, at)
+    return f"[{span} {what}{who}{' ' + outcome if outcome else ''}]"
