@@ -137,7 +137,10 @@ class Replication:
 
     def _lags(self, replica: str, partition: str, now: int) -> bool:
         session = self.broker.state.sessions.get(replica)
-        if session is not None and session.positions.get(partition, 0) >= self.broker.state.log(partition).log_end_offset:
+        if (
+            session is not None
+            and session.positions.get(partition, 0) >= self.broker.state.log(partition).log_end_offset
+        ):
             return False
         since = session.caught_up_ms.get(partition, 0) if session else 0
         return now - since > self.broker.state.config.replica_lag_time_max_ms

@@ -1,4 +1,4 @@
-"""All that happened in a run: events with causes, and the frames that flew. JSON lines on disk; a digest names a run."""
+"""All that happened in a run: events with causes, and the frames that flew. JSON lines on disk; a digest names it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decision: append PrepareCommit or PrepareAbort; once durable, answer, then write the markers (facts 1.7 to 1.9)."""
+"""The decision: append PrepareCommit or PrepareAbort; once durable, answer, then the markers (facts 1.7 to 1.9)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def decide(
     Under version 2 the epoch rises with the decision; at the last epoch a new producer id is taken now, for after
     the completion.
     """
-    next_id, effects = -1, []
+    next_id = -1
+    effects: list[Effect] = []
     if version >= 2 and txn.exhausted:
         taken, effects = next_producer_id(broker)
         if taken is None:

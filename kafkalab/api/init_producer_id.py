@@ -18,7 +18,7 @@ from kafkalab.rules import CLUSTER_TRANSACTION_VERSION
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitProducerId:
-    """`producer_id` and `producer_epoch` are what the caller believes to hold, -1 and -1 for no expectation (KIP-360)."""
+    """`producer_id` and `producer_epoch` are what the caller believes to hold, -1 for no expectation (KIP-360)."""
 
     transactional_id: str | None
     transaction_timeout_ms: int = 60_000
@@ -70,9 +70,7 @@ def _known_or_new(
     return new, effects
 
 
-def _initialise(
-    broker: BrokerState, owned: TxnPartition, txn: Txn, request: InitProducerId, now: int
-) -> list[Effect]:
+def _initialise(broker: BrokerState, owned: TxnPartition, txn: Txn, request: InitProducerId, now: int) -> list[Effect]:
     if txn.transactional_id in owned.pending:
         return _answer(Error.CONCURRENT_TRANSACTIONS)
     if request.producer_id != -1 and not _may_expect(txn, request):
@@ -97,7 +95,8 @@ def _may_expect(txn: Txn, request: InitProducerId) -> bool:
 def _hand_out(broker: BrokerState, owned: TxnPartition, txn: Txn, request: InitProducerId, now: int) -> list[Effect]:
     """The arithmetic of facts 2.3, then the append."""
     expected, current = request.producer_epoch, txn.producer_epoch
-    producer_id, epoch, last, effects = txn.producer_id, current + 1, -1, []
+    producer_id, epoch, last = txn.producer_id, current + 1, -1
+    effects: list[Effect] = []
     if expected not in (-1, current) and current != -1:
         if txn.exhausted:
             return _answer(Error.UNKNOWN_SERVER_ERROR)  # Kafka's increment throws here

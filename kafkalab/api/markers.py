@@ -1,4 +1,4 @@
-"""After the decision: markers to every partition, again and again, then CompleteCommit or CompleteAbort (facts 1.11, 6.3)."""
+"""After the decision: markers to every partition, until they are there, then CompleteX (facts 1.11, 6.3)."""
 
 from __future__ import annotations
 

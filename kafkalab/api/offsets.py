@@ -27,7 +27,7 @@ class OffsetCommitReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetch:
-    """With `require_stable` a partition with a pending transactional commit answers UNSTABLE_OFFSET_COMMIT (KIP-447)."""
+    """With `require_stable` a partition with a pending commit answers UNSTABLE_OFFSET_COMMIT (KIP-447)."""
 
     group_id: str
     partitions: tuple[str, ...]

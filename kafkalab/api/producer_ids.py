@@ -9,7 +9,8 @@ from kafkalab.core.effects import Effect, Send, Then
 
 def next_producer_id(broker: BrokerState) -> tuple[int | None, list[Effect]]:
     """An id, or None while no block is at hand; and the request for a block where one is due (at 90 % use)."""
-    block, effects = broker.producer_ids, []
+    block = broker.producer_ids
+    effects: list[Effect] = []
     size = broker.config.producer_id_block_size
     taken = None
     if block and block[0] < block[1]:
@@ -18,7 +19,7 @@ def next_producer_id(broker: BrokerState) -> tuple[int | None, list[Effect]]:
     if low and not broker.allocating:
         broker.allocating = True
         effects.append(Send("controller", AllocateProducerIds(), Then(allocated)))
-    return taken, list(effects)
+    return taken, effects
 
 
 def allocated(broker: BrokerState, reply: AllocateProducerIdsReply | None, now: int) -> list[Effect]:

@@ -1,4 +1,4 @@
-"""A leader asks the coordinator before the first transactional append (KIP-890; `AddPartitionsToTxnManager`, facts 3.6)."""
+"""A leader asks the coordinator before the first transactional append (KIP-890, facts 3.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consumer delivers of what the broker sent: markers never, aborted records not to read_committed (facts 4.3)."""
+"""What a consumer delivers of what the broker sent: no markers; to read_committed no aborted records (facts 4.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What client methods await. Inside a program the simulator resumes it; in a notebook cell awaiting runs the simulator."""
+"""What client methods await. The simulator resumes a program; in a notebook cell awaiting runs the simulator."""
 
 from __future__ import annotations
 

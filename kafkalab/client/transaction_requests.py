@@ -99,9 +99,7 @@ class TransactionRequests:
                 producer_epoch=producer.producer_epoch,
                 group_id=group.group_id,
             )
-            _, error, what = await producer.connection.ask_coordinator(
-                TRANSACTION, self._id(), add, lambda r: r.error
-            )
+            _, error, what = await producer.connection.ask_coordinator(TRANSACTION, self._id(), add, lambda r: r.error)
             if error is not Error.NONE:
                 self._raise(error, what, "AddOffsetsToTxn")
         producer.started = True
@@ -151,6 +149,6 @@ class TransactionRequests:
 
 def _worst(reply: Any) -> Error:
     """The error that decides about a reply with one error per partition: the first real one."""
-    errors = [e for e in reply.errors.values() if e is not Error.NONE]
+    errors: list[Error] = [e for e in reply.errors.values() if e is not Error.NONE]
     telling = [e for e in errors if e is not Error.OPERATION_NOT_ATTEMPTED]
     return (telling or errors or [Error.NONE])[0]

@@ -57,7 +57,7 @@ class FetchSession:
 
 @dataclass(slots=True)
 class TxnPartition:
-    """The cache of one `__transaction_state` partition that this broker leads; the leader epoch is the coordinator epoch."""
+    """The cache of a `__transaction_state` partition that this broker leads; its leader epoch is the coordinator epoch."""
 
     coordinator_epoch: int
     loading: bool

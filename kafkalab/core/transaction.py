@@ -44,7 +44,7 @@ _FINISHED = {TxnState.PREPARE_COMMIT: TxnState.COMPLETE_COMMIT, TxnState.PREPARE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Txn:
-    """What the coordinator knows of one transactional id. `partitions` is sorted; `start_ms` is -1 outside a transaction.
+    """What the coordinator knows of one transactional id. `partitions` is sorted; `start_ms` is -1 outside one.
 
     `last_producer_epoch` lives in memory only: after a failover it is -1 (facts 2.3).
     """
@@ -101,7 +101,7 @@ class Txn:
         )
 
     def prepared(self, state: TxnState, version: int, now: int, next_producer_id: int = -1) -> Txn:
-        """PrepareCommit or PrepareAbort. Under version 2 the epoch rises here, so that the markers carry the new one."""
+        """PrepareCommit or PrepareAbort. Under version 2 the epoch rises here, so the markers carry the new one."""
         new = replace(
             self,
             state=state,

@@ -1,4 +1,4 @@
-"""A cluster in virtual time: brokers, a controller, clients, a network. The same scenario gives the same run anywhere."""
+"""A cluster in virtual time: brokers, a controller, clients, a network. One scenario, one run, anywhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from kafkalab.core.records import Batch, Record
 from kafkalab.core.transaction import TxnState
 from kafkalab.rules import ABORTED_FILTER, REDRIVE_PREPARE, TIMEOUT_ABORT
 from kafkalab.sim.app import App
-from kafkalab.sim.faults import Crash, Fault, FrameFault, NodeFault, Pause, Restart, check_fault
+from kafkalab.sim.failures import Failures
+from kafkalab.sim.faults import Fault, FrameFault, NodeFault, check_fault
 from kafkalab.sim.network import Network
 from kafkalab.sim.outcome import Outcome, outcome_of
 from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
@@ -26,7 +27,6 @@ from kafkalab.sim.task import Node, Task
 from kafkalab.trace import Event, Frame, Trace
 
 LIMIT = 200_000
-SESSION_TIMEOUT_MS = 9_000
 IDLE_MS = 3_600_000
 
 
@@ -53,24 +53,25 @@ class Cluster:
         self.broker_names = tuple(f"b{i}" for i in range(1, scenario.brokers + 1))
         self.results: dict[str, Any] = {}
         self.driving = False
-        self.used_faults: list[Fault] = []
         self._tasks: list[Task] = []
         self._last_foreground_ms = 0
         frame_faults = tuple(f for f in scenario.faults if isinstance(f, FrameFault))
         self.network = Network(self, scenario.seed, frame_faults)
         self.controller = Controller(self.broker_names, self)
-        self.brokers = {n: Broker(BrokerState(n, config or BrokerConfig(), self.rules), self) for n in self.broker_names}
+        self.brokers = {
+            n: Broker(BrokerState(n, config or BrokerConfig(), self.rules), self) for n in self.broker_names
+        }
         self.nodes: dict[str, Node] = {}
         for name in self.broker_names:
             self.nodes[name] = Node(name, self.brokers[name].receive)
         self.nodes["controller"] = Node("controller", self.controller.receive)
-        self._step_faults: dict[int, list[NodeFault]] = {}
+        self.failures = Failures(self)
         self._set_up()
         for program in scenario.programs:
             self.spawn(program.node, program.function(), **program.args)
         for fault in scenario.faults:
             if isinstance(fault, NodeFault):
-                self._plan(fault)
+                self.failures.plan(fault)
 
     @property
     def now(self) -> int:
@@ -169,9 +170,8 @@ class Cluster:
         trace.steps = step + 1
         if trace.keep:
             trace.events.append(Event(step, self.schedule.now, node, kind, name, cause, frame, data))
-        if step in self._step_faults:
-            for fault in self._step_faults.pop(step):
-                self._apply(fault, step)
+        if step in self.failures.at_steps:
+            self.failures.strike(step)
         return step
 
     def promise(self) -> Promise[Any]:
@@ -265,76 +265,13 @@ class Cluster:
                 return True
         return False
 
-    # faults
-
-    def _plan(self, fault: NodeFault) -> None:
-        if fault.at_step >= 0:
-            self._step_faults.setdefault(fault.at_step, []).append(fault)
-        else:
-            self.schedule.at(fault.at_ms, "controller", -1, lambda: self._apply(fault, -1))
-
-    def _apply(self, fault: NodeFault, cause: int) -> None:
-        node = self.nodes[fault.node]
-        if isinstance(fault, Crash):
-            changed = node.alive and self._crash(node, cause)
-        elif isinstance(fault, Restart):
-            changed = not node.alive and self._restart(node, cause)
-        elif isinstance(fault, Pause):
-            changed = node.alive and not node.paused and self._pause(node, cause)
-        else:
-            changed = node.paused and self._resume(node, cause)
-        if changed:
-            self.used_faults.append(fault)
-
-    def _crash(self, node: Node, cause: int) -> bool:
-        node.alive, node.paused = False, False
-        node.life += 1
-        node.inbox.clear()
-        step = self.record(node.name, "crash", node.name, cause, {"node": node.name})
-        self.network.node_died(node.name, step)
-        if node.name in self.brokers:
-            self.brokers[node.name].crash()
-            self._watch_session(node, step)
-        return True
-
-    def _restart(self, node: Node, cause: int) -> bool:
-        node.alive = True
-        step = self.record(node.name, "recover", node.name, cause, {"node": node.name})
-        self.brokers[node.name].restart(step)
-        return True
-
-    def _pause(self, node: Node, cause: int) -> bool:
-        node.paused = True
-        step = self.record(node.name, "fault", "Pause", cause, {"node": node.name})
-        if node.name in self.brokers:
-            self._watch_session(node, step)
-        return True
-
-    def _resume(self, node: Node, cause: int) -> bool:
-        node.paused = False
-        step = self.record(node.name, "fault", "Resume", cause, {"node": node.name})
-        for action in node.inbox:
-            self.schedule.at(self.now, node.name, node.life, action)
-        node.inbox.clear()
-        if node.name in self.brokers and node.name not in self.controller.metadata.alive:
-            self.timer(node.name, 0, lambda: self.brokers[node.name].register(step))
-        return True
-
-    def _watch_session(self, node: Node, cause: int) -> None:
-        """The controller takes a broker for dead when it has not heard of it for broker.session.timeout.ms."""
-        life = node.life
-
-        def over() -> None:
-            if node.life == life and (not node.alive or node.paused):
-                self.controller.lost(node.name, cause)
-
-        self.schedule.at(self.now + SESSION_TIMEOUT_MS, "controller", -1, over)
-
     def log_of(self, partition: str) -> PartitionLog:
         """The leader's log of a partition; of a partition without a live leader the log of its last leader."""
         info = self.controller.metadata.partitions.get(partition)
         if info is None:
-            raise ValueError(f"no partition {partition!r}; there are {', '.join(self.scenario.topics)} and their numbers")
+            raise ValueError(
+                f"no partition {partition!r}; there are {', '.join(self.scenario.topics)} and their numbers"
+            )
         return self.brokers[info.leader or info.isr[0]].state.log(partition)
 
     def outcome(self) -> Outcome:
@@ -344,7 +281,7 @@ class Cluster:
     @property
     def unused_faults(self) -> tuple[Fault, ...]:
         """The scenario's faults that changed nothing: their frame never flew, or their node was already so."""
-        used = [*self.used_faults, *self.network.used]
+        used = [*self.failures.used, *self.network.used]
         return tuple(f for f in self.scenario.faults if f not in used)
 
     def fork(self, step: int, fault: Fault) -> Cluster:

@@ -67,9 +67,7 @@ class Network:
             version = CLIENT_VERSIONS[self.cluster.rules.client_version].get(api.name, version)
         group = "verification" if api.name == "AddPartitionsToTxn" and not by_client else api.group
         self.frames_sent += 1
-        frame = Frame(
-            self._id(api.name), api.name, "request", sender, to, group, body, version, self.frames_sent
-        )
+        frame = Frame(self._id(api.name), api.name, "request", sender, to, group, body, version, self.frames_sent)
         if self._failed:
             frame.attempt = self._attempt(sender, api.name, body)
         deadline = self.cluster.now + REQUEST_TIMEOUT_MS
@@ -115,7 +113,9 @@ class Network:
         extra, copies = 0, 1
         for fault in self.faults.get(frame.id, ()):
             self.used.append(fault)
-            cluster.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id)
+            cluster.record(
+                frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id
+            )
             if isinstance(fault, Drop):
                 frame.fate = "dropped"
                 return

@@ -1,4 +1,4 @@
-"""A run as pictures need it: every event with a sentence and the changes it makes to what is shown (payload version 1)."""
+"""A run as pictures need it: each event with a sentence and the changes it makes to the picture (version 1)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class _Story:
         """Data partitions first, then the internal ones that hold anything."""
         data = [f"{t}-{i}" for t, n in self.cluster.scenario.topics.items() for i in range(n)]
         internal = {
-            e.name for e in self.trace.events if e.kind == "append" and topic_of(e.name) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
+            e.name
+            for e in self.trace.events
+            if e.kind == "append" and topic_of(e.name) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
         }
         return data + sorted(internal, key=lambda p: (topic_of(p) != TRANSACTION_TOPIC, index_of(p)))
 
@@ -181,7 +183,9 @@ class _Story:
             case "metadata":
                 return self._metadata(event)
             case "timeout":
-                text = f"{node} finds {data['transactional_id']} open for more than {data['timeout_ms']} ms and aborts it."
+                text = (
+                    f"{node} finds {data['transactional_id']} open for more than {data['timeout_ms']} ms and aborts it."
+                )
                 return "transaction", True, text, []
             case "coordinator loaded":
                 return "transaction", True, f"{node} has read {data['partition']} back and coordinates from now on.", []

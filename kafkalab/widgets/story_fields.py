@@ -43,8 +43,7 @@ def about_frame(frame: Frame) -> str:
 def fields_of(frame: Frame) -> list[list[str]]:
     """Every field of the frame, in the order of its schema, as text."""
     body = frame.body
-    names = [n for n in body.__dataclass_fields__]
-    rows = [[name, text_of(getattr(body, name))] for name in names]
+    rows = [[name, text_of(getattr(body, name))] for name in body.__dataclass_fields__]
     return [["version", str(frame.version)], ["correlation_id", str(frame.correlation_id)], *rows]
 
 

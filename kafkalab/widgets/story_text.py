@@ -65,9 +65,7 @@ def fold(payload: Payload, step: int) -> Shown:
 def stops(payload: Payload, groups: tuple[str, ...]) -> list[int]:
     """The steps at which the cursor stops when these groups are visible."""
     always = ("fault", "crash", "recover")
-    return [
-        e["step"] for e in payload["events"] if e["stop"] and (e["group"] in groups or e["kind"] in always)
-    ]
+    return [e["step"] for e in payload["events"] if e["stop"] and (e["group"] in groups or e["kind"] in always)]
 
 
 def batch_outcome(batches: list[dict[str, Any]], at: int) -> str:
