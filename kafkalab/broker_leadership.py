@@ -106,6 +106,7 @@ class Leadership:
             session.caught_up_ms[partition] = self.broker.port.now
         if partition not in state.logs:
             return
+        state.epoch_start[partition] = state.logs[partition].log_end_offset
         led = {"partition": partition, "leader_epoch": info.leader_epoch}
         self.broker.port.record(state.name, "state", "leader", context.cause, led)
         delay = state.config.coordinator_load_ms

@@ -41,6 +41,10 @@ class Replication:
             error = Error.FETCH_SESSION_ID_NOT_FOUND if session is None else Error.INVALID_FETCH_SESSION_EPOCH
             self.broker.perform([Reply(ReplicaFetchReply(error=error, partitions={}))], context)
             return
+        if request.metadata_version > state.metadata.version:
+            error = Error.UNKNOWN_LEADER_EPOCH  # the follower knows more than this leader: let it come back
+            self.broker.perform([Reply(ReplicaFetchReply(error=error, partitions={}))], context)
+            return
         session.epoch += 1
         session.parked = (context, request.metadata_version)
         diverging: dict[str, ReplicaData] = {}
@@ -195,8 +199,8 @@ class Replication:
         def answered(reply: Any, step: int) -> None:
             if self.fetching.get(leader) != generation:
                 return
-            if reply is None:
-                retry_ms = self.broker.state.config.add_partitions_retry_backoff_max_ms
+            if reply is None or reply.error is Error.UNKNOWN_LEADER_EPOCH:
+                retry_ms = self.broker.state.config.replica_fetch_backoff_ms
                 self.broker.port.timer(self.broker.name, retry_ms, lambda: again(step), True)
             elif reply.error is not Error.NONE:
                 self.follow(leader, step)

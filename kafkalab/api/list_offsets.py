@@ -32,12 +32,18 @@ class ListOffsetsReply:
 
 def handle(broker: BrokerState, request: ListOffsets, now: int, header: Header) -> list[Effect]:
     """One offset per partition that this broker leads."""
-    errors = {p: Error.NONE if broker.leads(p) else Error.NOT_LEADER_OR_FOLLOWER for p in request.partitions}
-    for partition in request.partitions:
-        if partition not in broker.metadata.partitions:
-            errors[partition] = Error.UNKNOWN_TOPIC_OR_PARTITION
+    errors = {p: _error(broker, p, request.timestamp) for p in request.partitions}
     offsets = {p: _offset(broker, p, request) if errors[p] is Error.NONE else -1 for p in request.partitions}
     return [Reply(ListOffsetsReply(offsets=offsets, errors=errors))]
+
+
+def _error(broker: BrokerState, partition: str, timestamp: int) -> Error:
+    if partition not in broker.metadata.partitions:
+        return Error.UNKNOWN_TOPIC_OR_PARTITION
+    if not broker.leads(partition):
+        return Error.NOT_LEADER_OR_FOLLOWER
+    new_leader = broker.log(partition).high_watermark < broker.epoch_start.get(partition, 0)
+    return Error.OFFSET_NOT_AVAILABLE if new_leader and timestamp != EARLIEST else Error.NONE
 
 
 def _offset(broker: BrokerState, partition: str, request: ListOffsets) -> int:

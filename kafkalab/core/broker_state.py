@@ -30,6 +30,7 @@ class BrokerConfig:
     request_timeout_ms: int = 30_000
     replica_lag_time_max_ms: int = 30_000
     coordinator_load_ms: int = 5
+    replica_fetch_backoff_ms: int = 1_000
     producer_id_block_size: int = 1000
 
 
@@ -91,7 +92,7 @@ class BrokerState:
     parked_fetches: dict[str, list[Any]] = field(default_factory=dict)
     producer_ids: list[int] = field(default_factory=list)  # next id, end of the block
     allocating: bool = False
-    verifying: dict[str, Any] = field(default_factory=dict)
+    epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
 
     def log(self, partition: str) -> PartitionLog:
         """The local replica, made when first used."""
@@ -127,4 +128,4 @@ class BrokerState:
         self.logs = {p: log.reloaded() for p, log in self.logs.items()}
         self.transactions, self.offsets, self.offsets_loading = {}, {}, []
         self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
-        self.producer_ids, self.allocating, self.verifying = [], False, {}
+        self.producer_ids, self.allocating, self.epoch_start = [], False, {}

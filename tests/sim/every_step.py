@@ -11,6 +11,8 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
 from kafkalab.sim.programs import GROUP, TRANSACTIONAL_ID, committed_offsets, lab03, read_all
 from kafkalab.trace import Frame
+from kafkalab.widgets.story import payload_of
+from kafkalab.widgets.story_text import stops
 
 WHOLE = {"accounts-0": ["-10", "-25"], "accounts-1": ["+10", "+25"]}
 NOTHING: dict[str, list[str]] = {"accounts-0": [], "accounts-1": []}
@@ -34,6 +36,25 @@ def faults_of(cluster: Cluster, frame: Frame) -> Iterator[Fault]:
     nodes = {frame.receiver, coordinator_of(cluster)} - {"controller"}
     for node in sorted(nodes):
         yield Crash(node, at_step=frame.sent_step)
+
+
+def crashes_at_stops(cluster: Cluster) -> Iterator[Fault]:
+    """Every node crashed at every step at which a reader of the picture can stop."""
+    for step in stops(payload_of(cluster), SHOWN):
+        for node in ("app", "b1", "b2", "b3"):
+            yield Crash(node, at_step=step)
+
+
+def experiment(profile: str, seed: int, groups: tuple[str, ...] = SHOWN) -> tuple[int, list[str]]:
+    """All faults at all steps of one run: how many, and every promise that one of them broke."""
+    base = run(profile, seed)
+    faults = [fault for frame in frames_of(base, groups) for fault in faults_of(base, frame)]
+    faults += [f for f in crashes_at_stops(base) if f not in faults]
+    broken = []
+    for fault in faults:
+        for promise in broken_promises(run(profile, seed, fault)):
+            broken.append(f"{profile} seed {seed} with {fault}: {promise}")
+    return len(faults), broken
 
 
 def run(profile: str, seed: int, *faults: Fault) -> Cluster:
