@@ -103,6 +103,7 @@ class Leadership:
         self.broker.replication.led_since[partition] = image.version
         for session in state.sessions.values():
             session.positions.pop(partition, None)
+            session.behind[partition] = None
             session.caught_up_ms[partition] = self.broker.port.now
         if partition not in state.logs:
             return

@@ -36,7 +36,7 @@ class Replication:
         state = self.broker.state
         session = state.sessions.get(request.replica)
         if request.session_epoch == 0:
-            session = state.sessions[request.replica] = FetchSession()
+            session = state.sessions[request.replica] = FetchSession(behind=dict.fromkeys(state.logs))
         elif session is None or request.session_epoch != session.epoch:
             error = Error.FETCH_SESSION_ID_NOT_FOUND if session is None else Error.INVALID_FETCH_SESSION_EPOCH
             self.broker.perform([Reply(ReplicaFetchReply(error=error, partitions={}))], context)
@@ -77,7 +77,8 @@ class Replication:
         info = self.broker.state.metadata.partitions[partition]
         for follower in info.replicas:
             session = self.broker.state.sessions.get(follower)
-            if session is not None and session.parked is not None:
+            if session is not None:
+                session.behind[partition] = None
                 self._answer(follower, {}, cause)
 
     def _answer(self, follower: str, diverging: dict[str, ReplicaData], cause: int) -> None:
@@ -88,9 +89,12 @@ class Replication:
             return
         context, metadata_version = session.parked
         found = dict(diverging)
-        for partition, log in state.logs.items():
-            position = session.positions.get(partition, 0)
-            if partition in found or position >= log.log_end_offset or not state.leads(partition):
+        for partition in list(session.behind):
+            log, position = state.log(partition), session.positions.get(partition, 0)
+            if position >= log.log_end_offset:
+                del session.behind[partition]
+                continue
+            if partition in found or not state.leads(partition):
                 continue
             info = state.metadata.partitions[partition]
             if follower not in info.replicas or self.led_since.get(partition, 0) > metadata_version:

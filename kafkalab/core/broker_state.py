@@ -51,7 +51,7 @@ class FetchSession:
 
     epoch: int = 0
     positions: dict[str, int] = field(default_factory=dict)
-    known_high_watermarks: dict[str, int] = field(default_factory=dict)
+    behind: dict[str, None] = field(default_factory=dict)  # partitions of which the follower may lack something
     caught_up_ms: dict[str, int] = field(default_factory=dict)
     parked: Any = None
 

@@ -30,12 +30,10 @@ class PartitionLog:
         self.producers = ProducerStates()
         self.aborted: list[AbortedTxn] = []
         self._unreplicated: list[CompletedTxn] = []
-        self._bases: list[int] = []
-
-    @property
-    def log_end_offset(self) -> int:
+        self.log_end_offset = 0
         """The offset that the next record gets."""
-        return self.batches[-1].last_offset + 1 if self.batches else self.log_start_offset
+        self._bases: list[int] = []
+        self._epochs: list[tuple[int, int]] = []  # leader epoch, its first offset
 
     @property
     def last_stable_offset(self) -> int:
@@ -59,6 +57,9 @@ class PartitionLog:
         assert batch.base_offset == self.log_end_offset, f"{self.partition}: a hole before {batch.base_offset}"
         self.batches.append(batch)
         self._bases.append(batch.base_offset)
+        self.log_end_offset = batch.last_offset + 1
+        if not self._epochs or self._epochs[-1][0] != batch.leader_epoch:
+            self._epochs.append((batch.leader_epoch, batch.base_offset))
         completed = self.producers.applied(batch)
         if completed is None:
             return
@@ -93,9 +94,9 @@ class PartitionLog:
 
     def end_offset_for(self, leader_epoch: int) -> int:
         """Where the log of this leader epoch ends: the base offset of the first batch of a newer one (KIP-101)."""
-        for batch in self.batches:
-            if batch.leader_epoch > leader_epoch:
-                return batch.base_offset
+        for epoch, first_offset in self._epochs:
+            if epoch > leader_epoch:
+                return first_offset
         return self.log_end_offset
 
     @property
@@ -107,7 +108,8 @@ class PartitionLog:
         """Drop everything from `offset` on and rebuild what follows from the rest."""
         kept = [b for b in self.batches if b.base_offset < offset]
         high_watermark = min(self.high_watermark, offset)
-        self.batches, self._bases = [], []
+        self.batches, self._bases, self._epochs = [], [], []
+        self.log_end_offset = self.log_start_offset
         self.producers, self.aborted, self._unreplicated = ProducerStates(), [], []
         self.high_watermark = 0
         for batch in kept:

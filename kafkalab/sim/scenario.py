@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ class Program:
         """The function; ValueError if no program has this name."""
         if callable(self.run):
             return self.run
+        import_module("kafkalab.sim.programs")  # registers the programs that come with kafkalab
         if self.run not in PROGRAMS:
             raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")
         return PROGRAMS[self.run]
