@@ -46,6 +46,7 @@ class Accumulator:
         self.in_flight: dict[str, list[ProducerBatch]] = {}
         self.next_sequence: dict[str, int] = {}
         self.last_acked: dict[str, int] = {}
+        self.identity: dict[str, tuple[int, int]] = {}
 
     def add(self, partition: str, record: Record, promise: Promise[Any], now: int) -> None:
         """Append to the newest unsent batch, or begin one where it is full."""
@@ -71,10 +72,19 @@ class Accumulator:
             return False  # nothing new overtakes a retry
         return flushing or len(queue) > 1 or first.attempts > 0 or now - first.created_ms >= linger_ms
 
+    def drains_for(self, partition: str, producer: tuple[int, int]) -> bool:
+        """Whether a batch with this identity may go: none with an older one is still under way."""
+        known = self.identity.get(partition, producer)
+        return known == producer or not self.in_flight.get(partition) or self.queues[partition][0].base_sequence != -1
+
     def take(self, partition: str, producer: tuple[int, int]) -> ProducerBatch:
         """The next batch, in flight from now on; with the next sequences if it had none (-1 without a producer id)."""
         batch = self.queues[partition].popleft()
         if batch.base_sequence == -1 and producer[0] >= 0:
+            if self.identity.get(partition) != producer:
+                self.identity[partition] = producer
+                self.next_sequence.pop(partition, None)
+                self.last_acked.pop(partition, None)
             batch.base_sequence = self.next_sequence.get(partition, 0)
             self.next_sequence[partition] = sequence_after(batch.base_sequence, len(batch.records))
             batch.producer = producer
@@ -113,7 +123,18 @@ class Accumulator:
         """Whether anything is queued or in flight."""
         return any(self.queues.values()) or any(self.in_flight.values())
 
+    def rewrite(self, partition: str, producer: tuple[int, int]) -> None:
+        """All batches of the partition that have sequences get new ones from 0, under a new identity (KIP-360)."""
+        numbered = [*self.in_flight.get(partition, ()), *(b for b in self.queues[partition] if b.base_sequence != -1)]
+        sequence = 0
+        for batch in sorted(numbered, key=lambda b: b.base_sequence):
+            batch.base_sequence, batch.producer = sequence, producer
+            sequence = sequence_after(sequence, len(batch.records))
+        self.next_sequence[partition], self.identity[partition] = sequence, producer
+        self.last_acked.pop(partition, None)
+
     def restart_sequences(self) -> None:
         """A new epoch: every partition starts at 0."""
+        self.identity.clear()
         self.next_sequence.clear()
         self.last_acked.clear()

@@ -78,6 +78,8 @@ class Sender:
         for partition in list(accumulator.queues):
             if not accumulator.ready(partition, producer.port.now, producer.config.linger_ms, flushing):
                 continue
+            if not accumulator.drains_for(partition, (producer.producer_id, producer.producer_epoch)):
+                continue
             if producer.config.transactional_id is not None and not producer.transactions.may_send_to(partition):
                 continue
             leader = metadata.leader(partition)
@@ -118,8 +120,8 @@ class Sender:
             self._keep(batch, base)
             return
         what = reaction("Produce", error)
-        if error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER and not producer.accumulator.is_next(batch):
-            what = Reaction.RETRY
+        if error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            what = self._out_of_order(batch, what)
         expired = producer.port.now - batch.created_ms >= producer.config.delivery_timeout_ms
         aborting = producer.error is not None or producer.state.name == "ABORTING_TRANSACTION"
         if what is Reaction.RETRY and not expired and not aborting:
@@ -136,6 +138,21 @@ class Sender:
         if producer.state.name not in ("COMMITTING_TRANSACTION", "ABORTING_TRANSACTION"):
             producer.bump_needed = True
         producer.fail(error, what, f"Produce to {batch.partition}")
+
+    def _out_of_order(self, batch: ProducerBatch, what: Reaction) -> Reaction:
+        """A batch behind a failed one is sent again. The next one in line fails a transaction; an idempotent-only
+        producer raises its epoch by itself and numbers the partition anew (facts 7.4).
+        """
+        producer = self.producer
+        if not producer.accumulator.is_next(batch):
+            return Reaction.RETRY
+        if producer.config.transactional_id is not None:
+            return what
+        if batch.producer == (producer.producer_id, producer.producer_epoch):
+            producer.producer_epoch += 1
+            producer.note()
+        producer.accumulator.rewrite(batch.partition, (producer.producer_id, producer.producer_epoch))
+        return Reaction.RETRY
 
     def _keep(self, batch: ProducerBatch, base_offset: int) -> None:
         from kafkalab.client.producer import RecordMetadata
