@@ -1,0 +1,141 @@
+"""What kafkalab costs: start-up, one lab run, the simulator's pace and memory, a click in the browser.
+
+Nothing here passes or fails: machines differ. Goals stand beside the figures.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.programs import lab03
+from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.widgets.story import payload_of
+
+ROOT = Path(__file__).resolve().parents[2]
+PROFILES = ("4.x/TV1", "4.x/TV2")
+
+
+def milliseconds(action: Callable[[], object], times: int) -> list[float]:
+    """How long each of so many calls took, sorted."""
+    taken = []
+    for _ in range(times):
+        begin = time.perf_counter()
+        action()
+        taken.append((time.perf_counter() - begin) * 1000)
+    return sorted(taken)
+
+
+def line(what: str, figures: str, goal: str = "") -> None:
+    print(f"  {what:<46}{figures}" + (f"   (goal: {goal})" if goal else ""), flush=True)
+
+
+def spread(taken: list[float]) -> str:
+    return f"median {statistics.median(taken):7.1f} ms, p95 {taken[int(len(taken) * 0.95) - 1]:7.1f} ms"
+
+
+def start_up() -> None:
+    def python(code: str) -> Callable[[], object]:
+        return lambda: subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+    bare, with_package = milliseconds(python("pass"), 15), milliseconds(python("import kafkalab"), 15)
+    with_lab = milliseconds(python("from kafkalab import Cluster, lab03; Cluster(lab03()).run()"), 15)
+    line("python alone", spread(bare))
+    line("python and import kafkalab", spread(with_package), "import below 300 ms")
+    line("python, import and one lab run", spread(with_lab))
+
+
+def lab_run() -> None:
+    for profile in PROFILES:
+        taken = milliseconds(lambda profile=profile: Cluster(lab03(profile)).run(), 100)
+        line(f"lab 03's whole transaction, {profile}", spread(taken), "below 20 ms")
+    cluster = Cluster(lab03())
+    cluster.run()
+    step = cluster.trace.frames["EndTxn#1"].sent_step
+    from kafkalab.sim.faults import Crash
+
+    line("a fork (coordinator crashes at EndTxn)", spread(milliseconds(lambda: cluster.fork(step, Crash("b3")), 50)))
+    line("the payload of a run for the widget", spread(milliseconds(lambda: payload_of(cluster), 50)))
+    line("its size", f"{len(json.dumps(payload_of(cluster), separators=(',', ':'))) / 1000:.0f} kB")
+
+
+def workload(profile: str, producers: int, count: int) -> Scenario:
+    """So many producers, each with so many one-record transactions, on one partition with replication factor 3."""
+    programs = tuple(
+        Program(f"p{i}", "transactions", {"transactional_id": f"t{i}", "count": count}) for i in range(producers)
+    )
+    return Scenario(topics={"out": 1}, profile=profile, programs=programs)
+
+
+def simulator() -> None:
+    for producers, count in ((1, 500), (10, 100), (100, 20)):
+        for profile in PROFILES:
+            cluster = Cluster(workload(profile, producers, count), keep=False)
+            seconds = milliseconds(lambda cluster=cluster: cluster.run(limit=10**9), 1)[0] / 1000
+            done, frames = producers * count, cluster.network.frames_sent
+            line(
+                f"{producers} producer(s), {profile}, display data off",
+                f"{done / seconds:6.0f} transactions/s, {frames / seconds:6.0f} frames/s, "
+                f"{frames / done:4.1f} frames a transaction",
+                "1000 transactions/s" if producers == 100 else "",
+            )
+    print("  What limits it: Python executes about 60 us for each frame (latency, heap, dispatch, checks, append);")
+    print(
+        "  with one producer every append costs its own replication frames, with many one Fetch carries many appends."
+    )
+
+
+def memory() -> None:
+    code = (
+        "from tests.benchmarks.__main__ import workload; from kafkalab.sim.cluster import Cluster; "
+        "Cluster(workload('4.x/TV2', 50, 200), keep=False).run(limit=10**9); "
+        "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
+    line("peak memory of 10,000 transactions", f"{int(done.stdout.split()[-1]) / 1024:.0f} MB", "below 300 MB")
+
+
+def clicks() -> None:
+    measure = ROOT / "tests" / "browser" / "measure_click_to_paint.py"
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-s",
+        "-p",
+        "no:nbval",
+        "-o",
+        "addopts=",
+        "--import-mode=importlib",
+    ]
+    done = subprocess.run([*command, str(measure)], cwd=ROOT, capture_output=True, text=True, env=dict(os.environ))
+    said = [row for row in done.stdout.splitlines() if row.startswith("  ")]
+    print("\n".join(said) if said else f"  not measured: {done.stdout.strip().splitlines()[-1]}")
+
+
+def main() -> None:
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
+    for title, part in (
+        ("Start-up", start_up),
+        ("One run", lab_run),
+        ("Simulator", simulator),
+        ("Memory", memory),
+        ("Click to paint in Chromium, localhost", clicks),
+    ):
+        print(title)
+        part()
+    line("peak memory of this benchmark", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
