@@ -96,6 +96,5 @@ def txn_text(txn: Txn) -> str:
 def decoded(partition: str, batch: Batch) -> str:
     """What a batch says: the decoded entries of an internal topic, or the values."""
     if partition.startswith("__"):
-        pending = ", pending" if batch.transactional else ""
-        return "; ".join(_value(r.value) for r in batch.records) + pending
+        return "; ".join(_value(r.value) for r in batch.records)
     return ", ".join(str(r.value) for r in batch.records)

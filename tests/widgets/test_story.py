@@ -89,7 +89,7 @@ def test_the_text_twin_tells_position_frame_states_and_logs() -> None:
         "    committed = True",
         "payments-0: Ongoing, producer 2000 epoch 0 {__consumer_offsets-13, accounts-0, accounts-1}",
         "accounts-0 on b1, HW 2, LSO 0: [0-1 -10 -25 p2000 e0 s0 open]",
-        "__consumer_offsets-13 on b2, HW 1, LSO 0: [0 payments reads on in transfers-0 at 2, pending",
+        "__consumer_offsets-13 on b2, HW 1, LSO 0: [0 payments reads on in transfers-0 at 2 p2000 e0 s0 open]",
     ):
         assert part in text
 
