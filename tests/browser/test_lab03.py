@@ -1,0 +1,160 @@
+"""Lab 03 as a learner works it: opened in JupyterLab, run, walked by keyboard, broken by a press, undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Drop, Fault
+from kafkalab.sim.programs import lab03
+from kafkalab.widgets.story import payload_of
+from kafkalab.widgets.story_text import Payload, batch_outcome, fold, stops
+
+pytestmark = pytest.mark.browser
+
+SHOWN = ("transaction", "verification")
+SHOTS = Path(__file__).parent / "screenshots"
+
+
+def payload_with(*faults: Fault) -> Payload:
+    cluster = Cluster(lab03().with_faults(*faults))
+    cluster.run()
+    return payload_of(cluster)
+
+
+@pytest.fixture
+def widget(open_lab: Callable[[str], Page]) -> Locator:
+    """The first picture of lab 03, after all cells have run."""
+    page = open_lab("03_a_full_commit")
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    widget = page.locator("[data-step]").first
+    widget.wait_for()
+    expect(page.locator("#jp-bottom-panel")).to_contain_text("| Idle")
+    widget.scroll_into_view_if_needed()
+    return widget
+
+
+def screen(widget: Locator) -> dict[str, object]:
+    """What stands on the screen, read from the page."""
+    return dict(
+        widget.evaluate(
+            """root => {
+              const text = (selector) => Object.fromEntries([...root.querySelectorAll(selector)].map(
+                (e) => [e.dataset.hw ?? e.dataset.lso, Number(e.textContent)]));
+              const strips = [...root.querySelectorAll("[data-partition]")].map((strip) => [strip.dataset.partition,
+                [...strip.querySelectorAll("[data-batch]")].map((b) =>
+                  [Number(b.dataset.batch), Number(b.dataset.last), b.dataset.kind, b.dataset.fate])]);
+              return {step: Number(root.dataset.step), stops: Number(root.dataset.stopCount),
+                state: root.querySelector("[data-txn-state]")?.dataset.txnState ?? "",
+                hw: text("[data-hw]"), lso: text("[data-lso]"), logs: Object.fromEntries(strips),
+                down: [...root.querySelectorAll("[data-life=down]")].map((e) => e.dataset.node)};
+            }"""
+        )
+    )
+
+
+def twin(payload: Payload, step: int) -> dict[str, object]:
+    """The same, from the text twin's fold."""
+    shown = fold(payload, step)
+    strips = {p: shown.strip(p) for p in payload["partitions"]}
+    states = [t["state"] for t in shown.transactions.values()]
+    return {
+        "step": step,
+        "stops": len(stops(payload, SHOWN)),
+        "state": states[0] if states else "",
+        "hw": {p: mark for p, (_, _, mark, _) in strips.items()},
+        "lso": {p: stable for p, (_, _, _, stable) in strips.items()},
+        "logs": {
+            p: [[b["base"], b["last"], b["kind"], batch_outcome(batches, i)] for i, b in enumerate(batches)]
+            for p, (_, batches, _, _) in strips.items()
+        },
+        "down": [n for n, state in shown.nodes.items() if state == "down"],
+    }
+
+
+def go_to(page: Page, widget: Locator, payload: Payload, step: int) -> None:
+    """Home, then as many steps to the right as it takes."""
+    places = stops(payload, SHOWN)
+    page.keyboard.press("Home")
+    for _ in range(places.index(step)):
+        page.keyboard.press("ArrowRight")
+    expect(widget).to_have_attribute("data-step", str(step))
+
+
+def test_the_screen_equals_the_text_twin_on_the_whole_walk_and_back(
+    widget: Locator, page: Page, console_errors: list[str]
+) -> None:
+    payload = payload_with()
+    places = stops(payload, SHOWN)
+    widget.focus()
+    page.keyboard.press("Home")
+    for step in places:
+        expect(widget).to_have_attribute("data-step", str(step))
+        assert screen(widget) == twin(payload, step)
+        page.keyboard.press("ArrowRight")
+    expect(widget.locator("[data-txn-state]").first).to_have_text("CompleteCommit")
+    for step in reversed(places):
+        expect(widget).to_have_attribute("data-step", str(step))
+        page.keyboard.press("ArrowLeft")
+    assert screen(widget) == twin(payload, places[0])
+    page.keyboard.press("End")
+    assert screen(widget) == twin(payload, places[-1])
+    assert console_errors == []
+
+
+def test_dropping_a_frame_gives_a_new_future_and_undo_the_old_one(
+    widget: Locator, page: Page, console_errors: list[str]
+) -> None:
+    before, after = payload_with(), payload_with(Drop("EndTxn#1"))
+    step = before["frames"]["EndTxn#1"]["sent"]
+    widget.focus()
+    go_to(page, widget, before, step)
+    widget.locator('[data-action="drop"]').click()
+    expect(widget).to_have_attribute("data-stop-count", str(len(stops(after, SHOWN))))
+    assert payload_matches(widget, after)
+    page.keyboard.press("End")
+    assert screen(widget) == twin(after, stops(after, SHOWN)[-1])
+    SHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SHOTS / "lab03_dropped.png")
+    widget.locator('[data-action="undo"]').click()
+    expect(widget).to_have_attribute("data-stop-count", str(len(stops(before, SHOWN))))
+    assert console_errors == []
+
+
+def payload_matches(widget: Locator, payload: Payload) -> bool:
+    """Whether the screen shows this run at the step at which it stands."""
+    step = int(widget.get_attribute("data-step") or -1)
+    return screen(widget) == twin(payload, step)
+
+
+def test_crashing_the_coordinator_moves_its_role_and_the_transaction_still_commits(
+    widget: Locator, page: Page, console_errors: list[str]
+) -> None:
+    before = payload_with()
+    step = before["frames"]["EndTxnReply#1"]["sent"]
+    after = payload_with(Crash("b3", at_step=step))
+    widget.focus()
+    go_to(page, widget, before, step)
+    widget.locator('[data-action="crash"][data-target="b3"]').click()
+    expect(widget).to_have_attribute("data-stop-count", str(len(stops(after, SHOWN))))
+    widget.focus()
+    page.keyboard.press("End")
+    assert screen(widget) == twin(after, stops(after, SHOWN)[-1])
+    expect(widget.locator('[data-node="b1"]')).to_contain_text("transaction coordinator")
+    expect(widget.locator("[data-txn-state]").first).to_have_text("CompleteCommit")
+    page.screenshot(path=SHOTS / "lab03_crashed.png")
+    assert console_errors == []
+
+
+def test_a_frame_that_has_arrived_cannot_be_dropped_and_the_button_says_why(widget: Locator, page: Page) -> None:
+    payload = payload_with()
+    widget.focus()
+    go_to(page, widget, payload, stops(payload, SHOWN)[0])
+    drop = widget.locator('[data-action="drop"]')
+    assert drop.get_attribute("aria-disabled") == "true" or drop.is_disabled()
+    assert drop.get_attribute("title")
