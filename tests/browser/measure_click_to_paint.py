@@ -1,4 +1,4 @@
-"""From a key to the painted picture, in JupyterLab on localhost. `make bench` runs it; it is no test and has no limit."""
+"""From a key to the painted picture, in JupyterLab on localhost. `make bench` runs it; it is no test: no limits."""
 
 from __future__ import annotations
 
