@@ -1,4 +1,4 @@
-"""The `kafkalab` command: `kafkalab lab` opens the labs in JupyterLab."""
+"""The `kafkalab` command: `lab` opens the labs in JupyterLab, `build-labs` makes the learners' notebooks."""
 
 from __future__ import annotations
 
@@ -31,13 +31,42 @@ def lab(extra: Sequence[str], root: Path) -> int:
     os.execv(sys.executable, [*command, *extra])
 
 
+def build_labs(extra: Sequence[str], root: Path) -> int:
+    """Every labs/NN.ipynb under `root` is what labs/solutions/NN.ipynb makes; with --run that was run anew before.
+
+    Prints the files that changed. Returns 2, with a sentence on stderr, where something is not as it must be.
+    """
+    from kafkalab.grading.builder import build, refresh
+
+    if list(extra) not in ([], ["--run"]):
+        print(f"kafkalab build-labs: knows --run only, not {' '.join(extra)}", file=sys.stderr)
+        return 2
+    try:
+        changed = [*(refresh(root) if extra else []), *build(root)]
+    except (ValueError, ImportError) as error:
+        print(f"kafkalab build-labs: {error}", file=sys.stderr)
+        return 2
+    for path in changed:
+        print(path.relative_to(root))
+    return 0
+
+
+COMMANDS = {"lab": lab, "build-labs": build_labs}
+USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
+       kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before"""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit status of one command line."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] == ["lab"]:
-        return lab(arguments[1:], Path.cwd())
-    print("usage: kafkalab lab [options of jupyter lab]", file=sys.stderr)
-    return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(USAGE)
+        return 0
+    command = COMMANDS.get(arguments[0]) if arguments else None
+    if command is None:
+        print(USAGE, file=sys.stderr)
+        return 2
+    return command(arguments[1:], Path.cwd())
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class FetchSession:
 
 @dataclass(slots=True)
 class TxnPartition:
-    """The cache of a `__transaction_state` partition that this broker leads; its leader epoch is the coordinator epoch."""
+    """The cache of a `__transaction_state` partition that this broker leads, at its leader epoch."""
 
     coordinator_epoch: int
     loading: bool

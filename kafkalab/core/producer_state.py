@@ -126,7 +126,7 @@ class ProducerStates:
         return first == (0 if current.last_sequence == NO_SEQUENCE else sequence_after(current.last_sequence, 1))
 
     def check_marker(self, batch: Batch, version: int, rules: Rules) -> Error:
-        """NONE, or why a leader refuses this marker; `version` is the transaction version that it carries (facts 3.5)."""
+        """NONE, or why a leader refuses this marker; `version` is its transaction version (facts 3.5)."""
         entry = self.entries.get(batch.producer_id)
         if entry is None:
             return Error.NONE

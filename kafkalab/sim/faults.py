@@ -33,40 +33,37 @@ class Delay:
     delay_ms: int = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Crash:
-    """The node's process ends right after event `at_step`, or at `at_ms`. A broker's logs stay; a client is gone."""
+@dataclass(frozen=True, slots=True, repr=False)
+class _AtNode:
+    """Something that happens to a node right after event `at_step`, or at `at_ms`; -1 is "not given"."""
 
     node: str
     at_step: int = -1
     at_ms: int = -1
 
+    def __repr__(self) -> str:
+        given = [f"{name}={value}" for name in ("at_step", "at_ms") if (value := getattr(self, name)) != -1]
+        return f"{type(self).__name__}({', '.join([repr(self.node), *given])})"
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Crash(_AtNode):
+    """The node's process ends. A broker's logs stay; a client is gone."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Restart(_AtNode):
     """The crashed broker starts again, with its logs."""
 
-    node: str
-    at_step: int = -1
-    at_ms: int = -1
 
-
-@dataclass(frozen=True, slots=True)
-class Pause:
+@dataclass(frozen=True, slots=True, repr=False)
+class Pause(_AtNode):
     """The node stops doing anything (a long garbage collection); what arrives waits."""
 
-    node: str
-    at_step: int = -1
-    at_ms: int = -1
 
-
-@dataclass(frozen=True, slots=True)
-class Resume:
+@dataclass(frozen=True, slots=True, repr=False)
+class Resume(_AtNode):
     """The paused node goes on, first with all that has waited."""
-
-    node: str
-    at_step: int = -1
-    at_ms: int = -1
 
 
 FrameFault: TypeAlias = Drop | Duplicate | Delay

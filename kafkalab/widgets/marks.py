@@ -59,9 +59,17 @@ def _mark(event: dict[str, Any], shown: Shown) -> str:
     words = [w for op in event["patch"] if (w := _words(op, event["patch"], shown))]
     if words:
         return ", ".join(words)
+    if event["kind"] in ("state", "timer"):
+        return _without_node(event["text"])
     if event["kind"] == "fault":
         return f"{event['name']} {event['frame'] or ''}".strip()
-    return {"crash": "crash", "recover": "restart"}.get(event["kind"], event["name"])
+    return {"crash": "crash", "recover": "restart"}.get(event["kind"], str(event["name"]))
+
+
+def _without_node(text: str) -> str:
+    """ "leads out-0 now" of "broker 2 leads out-0 now.": the lane says whose mark it is."""
+    words = text.rstrip(".").split(" ")
+    return " ".join(words[2:] if words[0] == "broker" else words[1:])
 
 
 def _words(op: list[Any], patch: list[list[Any]], shown: Shown) -> str:

@@ -1,26 +1,24 @@
 // A run of a Kafka cluster as a sequence diagram with logs and states, stepped through in the browser.
 //
-// What is shown at a step is a fold over the events' patches (openRun). Rows are laid out once for each choice of
-// groups (plan). draw() brings the page to the cursor and replaces only what differs. Presses that change the world
-// ask the kernel; nothing else does. What lies after the cursor is never shown.
+// What is shown is a fold over the events' patches (openRun), laid out for the visible groups (plan); draw() replaces
+// only what differs. Only presses that change the world ask the kernel.
 
-const GROUPS = ["transaction", "verification", "replication", "metadata"];
-const ALWAYS = ["fault", "crash", "recover"];
 const CHECKPOINT = 64, ROWS = 90, CELLS = 16, PLAY_MS = 900, SAVE_MS = 150, PATIENCE_MS = 20000, LONG_MS = 25;
 const BUTTONS = {
-	home: ["|◂", "First step", "Home"], left: ["◂", "One step back", "ArrowLeft"], play: ["play", "Play or pause", " "],
-	right: ["▸", "One step forward", "ArrowRight"], end: ["▸|", "Last step", "End"],
-	drop: ["× Drop", "Lose the frame that is sent at this step", "d"],
-	duplicate: ["×2 Duplicate", "Deliver the frame that is sent at this step twice", "u"],
-	undo: ["↶ Undo", "Take the last fault back", "z"], redo: ["↷ Redo", "Put the fault in again", "y"],
-	crash: ["crash", "Crash a broker (0: the app) right after this step", "1 2 3"],
-	help: ["?", "Open or close this help", "?"],
+	home: ["|◂", "First step", "Home"], left: ["◂", "Back", "ArrowLeft"], play: ["play", "Play or pause", " "],
+	right: ["▸", "Forward", "ArrowRight"], end: ["▸|", "Last step", "End"],
+	drop: ["× Drop", "Drop the frame sent at this step", "d"],
+	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
+	undo: ["↶ Undo", "Undo the last fault", "z"], redo: ["↷ Redo", "Redo the undone fault", "y"],
+	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
+	help: ["?", "Help, and back", "?"],
 };
 const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action]));
 let instances = 0;
 
 const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-const span = (a, b) => (a === b ? `${a}` : `${a}–${b}`);
+const time = (ms) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).toFixed(2)} s`);
+const breakable = (text) => esc(text).replaceAll("_", "_<wbr>");
 const rounded = (value) => (typeof value === "number" ? Math.round(value * 10) / 10 : value);
 const svg = (texts, ...values) => texts.reduce((all, text, i) => all + rounded(values[i - 1]) + text);
 
@@ -48,19 +46,18 @@ function apply(state, [op, a, b, c]) {
 		case "batch": return log({ batches: [...logOf(state, a, b).batches, c] });
 		case "truncate": return log({ batches: logOf(state, a, b).batches.filter((batch) => batch.base < c) });
 		case "hw": case "lso": return log({ [op]: c });
-		case "txn": return put("txns", a, { ...b, via: old && !b.pending ? [old.state, b.state] : old?.via });
+		case "txn": return put("txns", a, { ...b, via: b.pending ? old?.via : old?.node === b.node && [old.state, b.state] });
 	}
 	return state;
 }
 
 function openRun(payload) {
 	const { events, frames, initial, nodes, ends } = payload;
-	const effects = events.map(() => []), checkpoints = [], life = {};
+	const checkpoints = [], life = {};
 	let state = initial.reduce(apply, { node: {}, roles: {}, leader: {}, client: {}, logs: {}, txns: {} });
 	for (const { id } of nodes) life[id] = [[-1, state.node[id] ?? "up"]];
 	for (const event of events) {
 		if (event.step % CHECKPOINT === 0) checkpoints.push(state);
-		effects[event.cause]?.push(event.step);
 		for (const [op, id, now] of event.patch) if (op === "node") life[id]?.push([event.step, now]);
 		state = event.patch.reduce(apply, state);
 	}
@@ -70,14 +67,14 @@ function openRun(payload) {
 	run.end = (f) => f.received ?? ends[f.id] ?? Infinity;
 	run.fate = (f, step) => (step < run.end(f) ? "in flight" : f.fate);
 	run.at = (step) => {
-		const k = Math.min((step + 1) >> 6, checkpoints.length - 1);
+		const k = Math.min(Math.floor((step + 1) / CHECKPOINT), checkpoints.length - 1);
 		let [from, state] = memo;
 		if (from > step || from < k * CHECKPOINT - 1) [from, state] = [k * CHECKPOINT - 1, checkpoints[k]];
 		while (from < step) state = events[++from].patch.reduce(apply, state);
 		memo = [step, state];
 		return state;
 	};
-	// The frame that a step is about: its own, or that of the nearest cause that has one.
+	// The step's own frame, or that of the nearest cause that has one.
 	run.frameAt = (step) => {
 		let event = events[step];
 		while (event && !frames[event.frame]) event = events[event.cause];
@@ -85,14 +82,8 @@ function openRun(payload) {
 	};
 	// What the arrival of a frame led to until `step`, not beyond the next arrival.
 	run.caused = (f, step) => {
-		const found = [], queue = [...(effects[f.received] ?? [])];
-		for (const next of queue) {
-			const event = events[next];
-			if (next > step || event.kind === "receive" || event.group === "replication") continue;
-			found.push(event);
-			if (event.kind !== "send") queue.push(...effects[next]);
-		}
-		return found.sort((a, b) => a.step - b.step);
+		const seen = new Set([f.received]), leads = (e) => seen.has(e.cause) && e.kind !== "receive" && e.group !== "replication";
+		return events.slice(f.received + 1, step + 1).filter((e) => leads(e) && (e.kind === "send" || seen.add(e.step)));
 	};
 	return run;
 }
@@ -103,9 +94,9 @@ function plan(run, groups, u) {
 	let y = u / 2, clock = 0;
 	for (const event of run.events) {
 		const { step, kind, at } = event, frame = run.frames[event.frame];
-		const stop = event.stop && (groups.has(event.group) || ALWAYS.includes(kind));
+		const stop = event.stop && (groups.has(event.group) || /fault|crash|recover/.test(kind));
 		if (stop) stops.push(step);
-		if (!stop && !(frame && groups.has(frame.group) && (kind === "send" || kind === "receive"))) continue;
+		if (!stop && !(frame && groups.has(frame.group) && /send|receive/.test(kind))) continue;
 		const wait = rows.length && at - clock >= LONG_MS ? at - clock : 0;
 		if (wait) y += u * 1.7;
 		const height = u * (stop ? 2.15 : frame.copy_of ? 1.9 : 1.1);
@@ -132,22 +123,19 @@ function parse(parent, markup) {
 
 // Brings the children of an element to a list of [key, markup], replacing only those that differ.
 function sync(parent, items) {
-	const old = parent.kept ?? new Map(), kept = (parent.kept = new Map());
-	let place = parent.firstChild;
-	for (const [key, markup] of items) {
-		let entry = old.get(key);
-		if (entry?.markup !== markup) {
-			const node = parse(parent, markup);
-			if (entry && place === entry.node) place = node;
-			entry?.node.replaceWith(node);
-			entry = { markup, node };
-		}
+	const old = parent.kept ?? new Map(), kept = (parent.kept = new Map()), keys = new Map(items);
+	let place = null;
+	for (const [key, node] of old) {
+		if (node.markup === keys.get(key)) continue;
+		node.remove();
 		old.delete(key);
-		kept.set(key, entry);
-		if (place === entry.node) place = place.nextSibling;
-		else parent.insertBefore(entry.node, place);
 	}
-	for (const { node } of old.values()) node.remove();
+	for (const [key, markup] of items) {
+		const node = old.get(key) ?? Object.assign(parse(parent, markup), { markup });
+		const next = place ? place.nextSibling : parent.firstChild;
+		if (next !== node) parent.insertBefore(node, next);
+		kept.set(key, (place = node));
+	}
 }
 
 // A point on the way of a frame, 0 at the sender, 1 at the receiver; and the way up to there.
@@ -163,12 +151,11 @@ function way(g, t) {
 }
 
 function head({ x1, y1, x2, y2, loop }, r, close) {
-	const angle = loop ? Math.atan2(0, -loop) : Math.atan2(y2 - y1, x2 - x1);
-	const wing = (turn) => svg`${x2 - r * Math.cos(angle + turn)},${y2 - r * Math.sin(angle + turn)}`;
-	return svg`<path class="head" d="M${wing(0.4)}L${x2},${y2}L${wing(-0.4)}${close}"/>`;
+	const turn = loop ? (loop > 0 ? 180 : 0) : Math.atan2(y2 - y1, x2 - x1) * 57.3;
+	return svg`<path class="head" d="M${-r},${-r * 0.4}L0,0L${-r},${r * 0.4}${close}" transform="translate(${x2},${y2}) rotate(${turn})"/>`;
 }
 
-const envelope = (r) => svg`<rect x="${-r}" y="${-r * 0.7}" width="${r * 2}" height="${r * 1.4}" rx="2"/><path d="M${-r},${-r * 0.7}l${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
+const envelope = (r) => svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
 
 // The cells of a log, with the bars of its high watermark and last stable offset between them.
 function cells({ batches, hw, lso }, partition, isNew) {
@@ -199,39 +186,37 @@ function cell(b, fate, more) {
 	const text = b.kind === "data" ? esc(b.decoded || b.records.map(([k, v]) => (k ? `${k}=${v}` : v)).join("  ")) : "";
 	const who = b.pid < 0 ? "" : `<span class="who">pid ${b.pid} · e${b.epoch}${b.seq < 0 ? "" : ` · seq ${b.seq}`}</span>`;
 	return `<div class="batch ${b.kind === "data" ? fate : `marker ${b.kind}`}${more}" data-batch="${b.base}" data-last="${b.last}" data-kind="${b.kind}" data-fate="${fate}" title="${text}">
-		<span class="off">${span(b.base, b.last)}</span> <b class="sign">${glyph}${sign}</b><span class="text">${text}</span>${who}</div>`;
+		<span class="off">${b.base}${b.last > b.base ? `–${b.last}` : ""}</span> <b class="sign">${glyph}${sign}</b><span class="text">${text}</span>${who}</div>`;
 }
 
-// What stands below a node's name: a client's state, or what a broker leads and coordinates.
 function captions(roles = [], client) {
 	if (client) return [client.state ?? "", client.producer_id >= 0 ? `producer ${client.producer_id}, epoch ${client.epoch}` : ""];
-	const led = roles.filter((role) => role.startsWith("leader of ")), rest = roles.filter((role) => !led.includes(role));
-	return [...rest, led.length ? `leads ${led.map((role) => role.slice(10)).join(", ")}` : ""];
+	const led = roles.filter((role) => /^leader of /.test(role)).map((role) => role.slice(10)).join(", ");
+	return [...roles.filter((role) => !/^leader of /.test(role)), led && `leads ${led}`];
 }
 
 const keyName = (key) => ({ " ": "space", ArrowLeft: "←", ArrowRight: "→" })[key] ?? key;
 const button = (action, text = BUTTONS[action][0]) => `<button type="button" data-action="${action}">${text}</button>`;
 const buttons = (...actions) => `<div>${actions.map((action) => button(action)).join("")}</div>`;
 const SKELETON = `
-<div class="bar">${buttons("home", "left", "play", "right", "end")}<output class="where"></output>${buttons("drop", "duplicate")}${buttons("undo", "redo", "help")}</div>
-<div class="bar"><input class="seek" type="range" min="1" aria-label="Step" tabindex="-1"><div class="groups" role="group" aria-label="Frames shown"></div></div>
+<div class="bar">${buttons("home", "left", "play", "right", "end")}<span class="where"></span>${buttons("drop", "duplicate")}${buttons("undo", "redo", "help")}</div>
+<div class="bar"><input class="seek" type="range" min="1" aria-label="Step" tabindex="-1"><div class="groups" role="group" aria-label="Frames shown">
+	${["transaction", "verification", "replication", "metadata"].map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("")}</div></div>
 <div class="chips"></div>
-<p class="now" role="status" aria-live="polite" aria-atomic="true"></p>
+<p class="now" role="status" aria-live="polite"></p>
 <div class="main">
-	<section class="diagram" aria-label="Sequence of frames"><div class="lanes"></div>
+	<section class="diagram"><div class="lanes"></div>
 		<div class="scroll"><div class="sheet"><svg aria-hidden="true"><g></g><g></g><g></g><g></g></svg></div></div></section>
-	<div class="side"><section class="chart" aria-label="State of the transaction"><div class="txn"></div><div class="states"></div></section>
+	<div class="side"><section class="chart"><div class="txn"></div><div class="states"></div></section>
 		<section class="frame" aria-label="The chosen frame"></section></div>
 </div>
 <div class="tapes"></div>
 <div class="help" role="dialog" aria-label="Help" hidden>
-	<table>${Object.values(BUTTONS).map(([, title, key]) => `<tr><td><kbd>${keyName(key)}</kbd></td><td>${title}</td></tr>`).join("")}</table>
-	<ul><li>Click an arrow or a row to go there.</li>
-	<li>A fault makes a new run: the same up to this step, with another future.</li>
-	<li>Solid arrow: request. Dashed: reply. Envelope: in flight. Cross: dropped, or lost as nobody was there.</li>
-	<li>Dashed box: <b>open</b>, not decided; <b>✓ committed</b>; <b>✕ <s>aborted</s></b>. Pointed box: marker.</li>
-	<li><b>HW</b> high watermark: all in-sync replicas have what is before it.</li>
-	<li><b>LSO</b> last stable offset: read_committed reads up to here.</li></ul>
+	<dl>${Object.values(BUTTONS).map(([, title, key]) => `<div><dt>${keyName(key)}</dt><dd>${title}</dd></div>`).join("")}</dl>
+	<ul><li>Click an arrow or a row to go there. A fault makes a new run: the same up to this step, another future.</li>
+	<li>Solid arrow: request; dashed: reply; envelope: in flight; cross: dropped, or lost as nobody was there.</li>
+	<li>Dashed box: not decided; pointed box: marker.</li>
+	<li>HW, high watermark: all in-sync replicas have what is before it. LSO, last stable offset: read_committed reads up to here.</li></ul>
 	${button("help", "Close")}</div>`;
 
 // ---- the widget ----
@@ -240,8 +225,8 @@ function open(model, el) {
 	const prefix = `klab${++instances}-`, root = parse(el, `<div class="klab" tabindex="0" role="application">${SKELETON}</div>`);
 	el.append(root);
 	const $ = (name) => root.querySelector(`.${name}`);
-	const [where, seek, boxes, now, lanes, scroll, sheet] = ["where", "seek", "groups", "now", "lanes", "scroll", "sheet"].map($);
-	const picture = $("sheet").firstChild, tapes = $("tapes"), help = $("help"), pen = document.createElement("canvas").getContext("2d");
+	const [where, seek, boxes, now, lanes, scroll, sheet, tapes, help] = "where seek groups now lanes scroll sheet tapes help".split(" ").map($);
+	const picture = sheet.firstChild, pen = document.createElement("canvas").getContext("2d");
 	let run, view, state, chosen, txnId, u, width, lane, x, row, bottom, playing, saving, waiting, busy;
 	let step = 0, drawn = 0;
 
@@ -258,9 +243,9 @@ function open(model, el) {
 		draw();
 	}
 
-	function say(text, how = "") {
+	function say(text, how = "said") {
 		now.textContent = text;
-		now.className = `now said ${how}`;
+		now.className = `now ${how}`;
 	}
 
 	function pause() {
@@ -280,27 +265,24 @@ function open(model, el) {
 		const { stops } = view, at = place();
 		if (action === "play") return play();
 		pause();
-		if (action === "help") {
-			help.hidden = !help.hidden;
-			(help.hidden ? root : help.querySelector("button")).focus({ preventScroll: true });
-		} else if (action === "right") go(stops[at + 1]);
-		else if (action === "left") go(stops[stops[at] === step ? at - 1 : at]);
-		else if (action === "home") go(stops[0]);
-		else if (action === "end") go(stops.at(-1));
-		else press(action, target);
+		const moves = { right: stops[at + 1], left: stops[stops[at] === step ? at - 1 : at], home: stops[0], end: stops.at(-1) };
+		if (action in moves) return go(moves[action]);
+		if (action !== "help") return press(action, target);
+		help.hidden = !help.hidden;
+		(help.hidden ? root : help.querySelector("button")).focus({ preventScroll: true });
 	}
 
 	// Why a press would change nothing; "" if it would.
 	function why(action, target) {
 		const { stops } = view, { kind, frame } = run.events[step] ?? {};
-		if (action === "left" || action === "home") return stops[0] < step ? "" : "This is the first step.";
-		if (action === "right" || action === "end") return stops.at(-1) > step ? "" : "This is the last step.";
-		if (action === "play" || action === "help") return "";
+		if (/play|help/.test(action)) return "";
+		if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
+		if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
 		if (busy) return "The kernel is making the new run.";
 		if (action === "undo") return model.get("can_undo") ? "" : "There is no fault to undo.";
 		if (action === "redo") return model.get("can_redo") ? "" : "Nothing has been undone.";
 		if (action === "crash") return state.node[target] === "down" ? `${run.label(target)} is down already.` : "";
-		if (kind !== "send") return "Go to a step at which a frame is sent: at this one none is.";
+		if (kind !== "send") return "No frame is sent at this step.";
 		if (run.frames[frame].fate === "dropped") return `${frame} is dropped already.`;
 		return action === "duplicate" && run.flown.some((f) => f.copy_of === frame) ? `${frame} arrives twice already.` : "";
 	}
@@ -308,7 +290,7 @@ function open(model, el) {
 	function press(action, target = "") {
 		const no = why(action, target);
 		if (no) return say(no);
-		if (action === "drop" || action === "duplicate") target = run.events[step].frame;
+		if (/drop|dup/.test(action)) target = run.events[step].frame;
 		clearTimeout(saving);
 		model.save_changes();
 		model.send({ kind: "press", action, target, step });
@@ -317,22 +299,19 @@ function open(model, el) {
 		drawTools();
 	}
 
-	// The kernel has answered a press: "done", or "error" with a text.
 	function told({ kind, text }) {
 		busy = false;
 		clearTimeout(waiting);
 		drawTools();
-		if (kind === "error") say(text, "wrong");
+		if (kind === "error") say(text, "said wrong");
 	}
-
-	// ---- a new run, other groups, another width ----
 
 	function load() {
 		run = openRun(model.get("payload"));
 		step = drawn = Math.max(0, Math.min(model.get("step"), run.last));
 		$("states").innerHTML = (model.get("chart") ?? "").replaceAll('id="', `id="${prefix}`);
-		sync($("chips"), run.faults.map((fault, i) => [i, `<code data-fault="${esc(fault)}">${esc(fault)}</code>`]));
-		sync(tapes, run.partitions.map((p) => [p, `<section class="strip${run.internal.includes(p) ? " internal" : ""}" data-partition="${esc(p)}" aria-label="Log of ${esc(p)}"><header></header><div class="tape"></div></section>`]));
+		sync($("chips"), run.faults.map((fault, i) => [i, `<code>${esc(fault)}</code>`]));
+		sync(tapes, run.partitions.map((p) => [p, `<section class="strip${run.internal.includes(p) ? " internal" : ""}" data-partition="${esc(p)}"><header></header><div class="tape"></div></section>`]));
 		root.setAttribute("aria-label", `${run.title}. Arrow keys step, question mark for help.`);
 		relay();
 	}
@@ -341,7 +320,6 @@ function open(model, el) {
 		root.dataset.size = model.get("size");
 		u = parseFloat(getComputedStyle(root).fontSize) || 13;
 		view = plan(run, new Set(model.get("groups")), u);
-		sync(boxes, GROUPS.map((g) => [g, `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`]));
 		for (const box of boxes.querySelectorAll("input")) box.checked = view.groups.has(box.value);
 		width = 0;
 		resized();
@@ -350,26 +328,23 @@ function open(model, el) {
 	function resized() {
 		if (!scroll.clientWidth || scroll.clientWidth === width) return;
 		width = scroll.clientWidth;
-		lane = (width - u * 4) / view.lanes.length;
-		x = Object.fromEntries(view.lanes.map((n, i) => [n.id, u * 4 + lane * (i + 0.5)]));
-		lanes.style.gridTemplateColumns = `${u * 4}px repeat(${view.lanes.length}, ${lane}px)`;
+		lane = (width - u * 4.4) / view.lanes.length;
+		x = Object.fromEntries(view.lanes.map((n, i) => [n.id, u * 4.4 + lane * (i + 0.5)]));
+		lanes.style.gridTemplateColumns = `${u * 4.4}px repeat(${view.lanes.length}, ${lane}px)`;
 		const { fontFamily, fontSize } = getComputedStyle($("txn"));
 		pen.font = `600 ${fontSize} ${fontFamily}`;
 		draw();
 	}
 
-	// ---- drawing ----
-
 	function draw() {
 		if (!width) return;
-		const focused = root.contains(document.activeElement), event = run.events[step], count = view.stops.length, index = place() + 1;
+		const focused = root.contains(document.activeElement), event = run.events[step] ?? {}, count = view.stops.length, index = place() + 1;
 		state = run.at(step);
 		chosen = run.frameAt(step);
 		Object.assign(root.dataset, { step, stopIndex: index, stopCount: count });
-		where.innerHTML = `step <b>${index}</b> of <b>${count}</b> · t = <b>${event?.at ?? 0}</b> ms`;
+		where.innerHTML = `step <b>${index}</b> of ${count} · t = <b>${event.at} ms</b>`;
 		[seek.max, seek.value] = [count, index];
-		now.className = `now ${event?.kind}`;
-		now.textContent = event?.text ?? "";
+		say(event.text, event.kind);
 		drawLanes();
 		drawTools();
 		drawDiagram();
@@ -381,10 +356,10 @@ function open(model, el) {
 	}
 
 	function drawTools() {
-		$("bar").querySelector("[data-action=play]").textContent = playing ? "pause" : "play";
+		root.querySelector("[data-action=play]").textContent = playing ? "pause" : "play";
 		for (const b of root.querySelectorAll("[data-action]")) {
 			const { action, target } = b.dataset, no = why(action, target), [, title, key] = BUTTONS[action];
-			const label = target ? `Crash ${run.label(target)} right after this step` : `${title} (${keyName(key)})`;
+			const label = target ? `Crash ${run.label(target)} after this step` : `${title} (${keyName(key)})`;
 			b.title = no || label;
 			for (const [name, value] of [["label", label], ["disabled", !!no], ["description", no]]) b.setAttribute(`aria-${name}`, value);
 		}
@@ -392,7 +367,7 @@ function open(model, el) {
 
 	function drawLanes() {
 		sync(lanes, view.lanes.map(({ id, kind, label }) => {
-			const life = state.node[id] ?? "up", roles = captions(state.roles[id], state.client[id]).map((role) => `<span>${esc(role)}</span>`);
+			const life = state.node[id] ?? "up", roles = captions(state.roles[id], state.client[id]).map((role) => `<span>${breakable(role)}</span>`);
 			const crash = kind === "controller" || life === "down" ? "" : button("crash").replace(">", ` data-target="${id}">`);
 			return [id, `<div class="lane ${life}" data-node="${id}" data-life="${life}"><b>${esc(label)}</b> ${life === "up" ? "" : `<em>${life}</em>`} ${crash}<div class="roles">${roles.join("")}</div></div>`];
 		}));
@@ -423,9 +398,9 @@ function open(model, el) {
 	function rowMarkup({ event, stop, y, height, wait, clock }, i) {
 		const bar = (name, wide) => svg`<rect class="${name}" y="${y}" width="${wide}" height="${height}"/>`;
 		const text = (name, at, base, words) => svg`<text class="${name}" x="${u * at}" y="${base}">${words}</text>`;
-		return `<g data-row="${event.step}"${stop ? ` data-go="${event.step}"` : ""}>${bar("hit", width)}${i === row ? bar("band", width) + bar("caret", 4) : ""}${
-			clock ? text("time", 3.4, y + height * (stop ? 0.62 : 0.75), `${event.at} ms`) : ""}${
-			wait ? text("wait", 4.4, y - u * 0.6, `⋮ ${wait < 1000 ? `${wait} ms` : `${rounded(wait / 1000)} s`} later`) : ""}</g>`;
+		return `<g${stop ? ` data-go="${event.step}"` : ""}>${bar("hit", width)}${i === row ? bar("band", width) + bar("caret", 4) : ""}${
+			clock ? text("time", 3.9, y + height * (stop ? 0.62 : 0.75), time(event.at)) : ""}${
+			wait ? text("wait", 4.8, y - u * 0.6, `⋮ ${time(wait)} later`) : ""}</g>`;
 	}
 
 	function lifeMarkup(id, top, end) {
@@ -435,12 +410,11 @@ function open(model, el) {
 		return `<g>${lives.map(line).join("")}</g>`;
 	}
 
-	// A box on the event's lane; across all lanes if its node has none.
 	function chipMarkup({ event, y, height }, i) {
 		const { step: at, kind, node } = event, centre = x[node], room = (centre ? lane * 1.9 : width - u * 5) - u;
 		const text = fit(centre ? run.marks[at] : event.text, room), w = pen.measureText(text).width + u;
-		const left = Math.max(u * 4, Math.min(width - w - 2, (centre ?? width / 2) - w / 2));
-		return svg`<g class="mark ${kind}${i === row ? " current" : ""}" data-event="${at}" data-kind="${kind}" data-go="${at}"><title>${esc(event.text)}</title><rect x="${left}" y="${y + height * 0.14}" width="${w}" height="${
+		const left = Math.max(u * 4.4, Math.min(width - w - 2, (centre ?? width / 2) - w / 2));
+		return svg`<g class="mark ${kind}${i === row ? " current" : ""}" data-event="${at}" data-go="${at}"><title>${esc(event.text)}</title><rect x="${left}" y="${y + height * 0.14}" width="${w}" height="${
 			height * 0.72}" rx="${kind === "append" ? 2 : u * 0.7}"/><text x="${left + w / 2}" y="${y + height * 0.5 + u * 0.33}">${esc(text)}</text></g>`;
 	}
 
@@ -463,8 +437,8 @@ function open(model, el) {
 		const { f } = flight, g = geometry(flight), { fate, loop } = g, side = loop > 0 || g.x2 > g.x1 ? 1 : -1;
 		const upto = fate === "dropped" ? 0.55 : 1, [ex, ey] = point(g, upto);
 		const text = (at, base, dir, words, how = "") => svg`<text class="name ${how}" text-anchor="${dir > 0 ? "start" : "end"}" x="${at}" y="${base}">${words}</text>`;
-		const words = [esc(f.name), f.attempt > 1 && f.kind === "request" && `<tspan class="tag">retry ${f.attempt - 1}</tspan>`, f.copy_of && '<tspan class="tag">copy</tspan>',
-			f.error && f.error !== "NONE" && `<tspan class="bad">${esc(f.error)}</tspan>`].filter(Boolean).join(" ");
+		const tag = (yes, text, how = "tag") => (yes ? ` <tspan class="${how}">${text}</tspan>` : "");
+		const words = esc(f.name) + tag(f.attempt > 1 && !f.of, `retry ${f.attempt - 1}`) + tag(f.copy_of, "copy") + tag(f.error !== "NONE" && f.error, f.error, "bad");
 		let label = text(g.x1 + side * (Math.abs(loop) + u * 0.6), g.y1 + u * (loop ? 0.75 : -0.32), side, words), end;
 		if (f.copy_of) label = fate === "delivered" ? text(ex - side * u, ey - u * 0.5, -side, words) : "";
 		if (fate === "delivered") end = head(g, u * 0.75, f.kind === "reply" ? "" : "Z");
@@ -473,15 +447,14 @@ function open(model, el) {
 			const r = u * 0.5, dir = ex > width - u * 6 ? -1 : 1;
 			end = svg`<path class="cross" d="M${ex - r},${ey - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}"/>${text(ex + dir * u, ey + u * 0.4, dir, fate, "bad")}`;
 		}
-		return `<g class="arrow ${f.kind} ${f.group} ${fate.replace(" ", "-")}${chosen === f ? " current" : ""}" data-frame="${esc(f.id)}" data-fate="${fate}" data-from="${f.from}" data-to="${f.to}" data-go="${f.sent}"><title>${
-			esc(f.id)}: ${esc(f.about)}</title><path class="hit" d="${way(g, 1)}"/><path class="line" d="${way(g, upto)}"/>${end}${label}</g>`;
+		return `<g class="arrow ${f.kind} ${f.group} ${fate.replace(" ", "-")}${chosen === f ? " current" : ""}" data-frame="${esc(f.id)}" data-fate="${fate}" data-go="${f.sent}"><path class="hit" d="${way(g, 1)}"/><path class="line" d="${way(g, upto)}"/>${end}${label}</g>`;
 	}
 
 	// A frame just sent flies to where it waits; one that has just arrived flies the rest of its way.
 	function fly() {
 		if (step <= drawn || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
 		for (const flight of view.flights) {
-			const { f } = flight, group = picture.children[2].kept.get(f.id)?.node, sent = f.sent > drawn;
+			const { f } = flight, group = picture.children[2].kept.get(f.id), sent = f.sent > drawn;
 			const landed = run.end(f) > drawn && run.fate(f, step) === "delivered";
 			if (!group || !(sent || landed)) continue;
 			if (landed) group.append(parse(group, `<g class="token">${envelope(u * 0.6)}</g>`));
@@ -495,28 +468,29 @@ function open(model, el) {
 	function drawChart() {
 		const { txns } = state, touched = run.events[step]?.patch.findLast(([op]) => op === "txn");
 		txnId = touched?.[1] ?? (txnId in txns ? txnId : Object.keys(txns).at(-1));
-		const t = txns[txnId], pending = t?.pending ? ` <i data-txn-pending="${t.pending}">→ ${t.pending}, pending</i>` : "";
-		sync($("txn"), [["", t ? `<div data-txn="${esc(txnId)}">${esc(txnId)} <b data-txn-state="${t.state}">${t.state}</b>${pending}<small>producer <b>${t.producer_id}</b> · epoch <b>${t.epoch}</b>${
+		const t = txns[txnId], chart = $("states"), pending = t?.pending ? ` <i data-txn-pending="${t.pending}">→ ${t.pending}, pending</i>` : "";
+		sync($("txn"), [["", t ? `<div data-txn="${esc(txnId)}" title="${esc(t.partitions.join(", "))}">${esc(txnId)} <b data-txn-state="${t.state}">${t.state}</b>${pending}<small>producer <b>${t.producer_id}</b> · epoch <b>${t.epoch}</b>${
 			t.partitions.length ? ` · in it: ${esc(t.partitions.join(", "))}` : ""}</small></div>` : "<div>no transactional id yet</div>"]]);
-		for (const node of $("states").querySelectorAll(".node, .edge")) node.classList.remove("active", "pending", "fired");
-		const show = (id, how) => $("states").querySelector(`#${prefix}${id}`)?.classList.add(how);
+		for (const node of chart.querySelectorAll("g g")) node.classList.remove("active", "pending", "fired");
+		const show = (id, how) => chart.querySelector(`#${prefix}${id}`)?.classList.add(how);
 		if (!t) return;
 		show(`s_${t.state}`, "active");
-		if (t.pending) show(`s_${t.pending}`, "pending");
+		show(`s_${t.pending}`, "pending");
 		if (t.pending) show(`e_${t.state}__${t.pending}`, "pending");
 		else if (t.via) show(`e_${t.via.join("__")}`, "fired");
 	}
 
 	function drawFrame() {
-		const f = chosen, fate = f && run.fate(f, step);
+		const f = chosen;
 		if (!f) return sync($("frame"), [["", "<p>No frame led to this step.</p>"]]);
+		const fate = run.fate(f, step);
 		const facts = [`${run.label(f.from)} → ${run.label(f.to)}`, `sent at ${f.at} ms`, fate === "delivered" ? `received at ${f.received_at} ms` : fate,
-			f.of && `answers ${f.of}`, f.copy_of && `second delivery of ${f.copy_of}`, f.attempt > 1 && `attempt ${f.attempt}`];
-		const rows = f.fields.map(([name, value]) => `<tr><th scope="row">${esc(name)}</th><td>${esc(value)}</td></tr>`);
-		const caused = run.caused(f, step).map((e) => `<li><button type="button" data-go="${e.step}"${e.step === step ? ' aria-current="step"' : ""}>${esc(e.text)}</button></li>`);
-		sync($("frame"), [[f.id, `<div class="${f.group}" data-inspected="${esc(f.id)}"><h3>${run.events[step].frame === f.id ? "" : "<small>because of</small> "}<span>${esc(f.id)}</span>
+			f.of && `answers ${f.of}`, f.copy_of && `second delivery of ${f.copy_of}`];
+		const fields = f.fields.map(([name, value]) => `<div${value.length + name.length > 34 ? ' class="long"' : ""}><dt>${esc(name)}</dt><dd data-field="${esc(name)}">${esc(value)}</dd></div>`);
+		const caused = run.caused(f, step).map((e) => `<li><button type="button" data-go="${e.step}" aria-current="${e.step === step}">${esc(e.text)}</button></li>`);
+		sync($("frame"), [[f.id, `<div class="${f.group}"><h3>${run.events[step].frame === f.id ? "" : "<small>because of</small> "}<span>${esc(f.id)}</span>
 			<small class="fate ${fate.replace(" ", "-")}">${fate}</small></h3><p>${esc(f.about)}</p><p><small>${esc(facts.filter(Boolean).join(" · "))}</small></p>
-			<table><tbody>${rows.join("")}</tbody></table>${caused.length ? `<h4>What it has caused so far</h4><ol>${caused.join("")}</ol>` : ""}</div>`]]);
+			<dl>${fields.join("")}</dl>${caused.length ? `<h4>Caused so far</h4><ul>${caused.join("")}</ul>` : ""}</div>`]]);
 	}
 
 	function drawTapes() {
@@ -524,9 +498,9 @@ function open(model, el) {
 		for (let i = (stops[stops[at] === step ? at - 1 : at] ?? -1) + 1; i <= step; i++) {
 			for (const [op, a, b, c] of run.events[i].patch) fresh.add(`${a} ${b} ${op === "batch" ? c.base : op}`);
 		}
-		for (const [partition, { node }] of tapes.kept) {
-			const [header, tape] = node.children, leader = state.leader[partition];
-			sync(header, [["", `<div><b>${esc(partition).replaceAll("_", "_<wbr>")}</b><small>${leader ? `on ${esc(run.label(leader))}` : "no leader"}</small></div>`]]);
+		for (const [partition, { children: [header, tape] }] of tapes.kept) {
+			const leader = state.leader[partition];
+			sync(header, [["", `<div><b>${breakable(partition)}</b><small>${leader ? `on ${esc(run.label(leader))}` : "no leader"}</small></div>`]]);
 			const items = cells(logOf(state, leader, partition), partition, (what) => fresh.has(`${leader} ${partition} ${what}`)), end = items.map(([key]) => key).join();
 			sync(tape, items);
 			if (tape.end !== end) tape.scrollLeft = tape.scrollWidth;
@@ -534,7 +508,7 @@ function open(model, el) {
 		}
 	}
 
-	// ---- keys and clicks: plain keys stay here, those with Ctrl and Shift+Enter are the notebook's ----
+	// Plain keys stay here; those with Ctrl, and Shift+Enter, are the notebook's.
 
 	root.addEventListener("keydown", (event) => {
 		const { key, target, repeat } = event;
@@ -546,7 +520,7 @@ function open(model, el) {
 		const node = key >= "0" && key <= "9" && run.nodes.filter((n) => n.kind === (key === "0" ? "client" : "broker"))[Math.max(0, key - 1)];
 		if (action || node) event.preventDefault();
 		if (node && !repeat) act("crash", node.id);
-		else if (action && (!repeat || action === "left" || action === "right")) act(action);
+		else if (action && (!repeat || /left|right/.test(action))) act(action);
 	});
 	root.addEventListener("click", ({ target, detail }) => {
 		const found = target.closest("[data-action], [data-go]");
@@ -557,18 +531,19 @@ function open(model, el) {
 	});
 	seek.addEventListener("input", () => go(view.stops[seek.value - 1]));
 	boxes.addEventListener("change", () => {
-		model.set("groups", GROUPS.filter((g) => boxes.querySelector(`[value=${g}]`).checked));
+		model.set("groups", [...boxes.querySelectorAll(":checked")].map((box) => box.value));
 		model.save_changes();
 	});
-	const changes = { payload: load, groups: relay, size: relay, step: () => go(model.get("step"), false), can_undo: drawTools, can_redo: drawTools };
-	const names = Object.entries(changes).map(([name, handle]) => [`change:${name}`, handle]).concat([["msg:custom", told]]);
-	for (const [name, handle] of names) model.on(name, handle);
+	const heard = { payload: load, groups: relay, size: relay, step: () => go(model.get("step"), false), can_undo: drawTools, can_redo: drawTools };
+	for (const name in heard) model.on(`change:${name}`, heard[name]);
+	model.on("msg:custom", told);
 	const watch = new ResizeObserver(resized);
 	watch.observe(scroll);
 	state = { node: {} };
 	load();
 	return () => {
-		for (const [name, handle] of names) model.off(name, handle);
+		for (const name in heard) model.off(`change:${name}`, heard[name]);
+		model.off("msg:custom", told);
 		watch.disconnect();
 		clearInterval(playing);
 		clearTimeout(saving);

@@ -34,9 +34,9 @@ SHAPING = (("Empty", "PrepareAbort"), ("CompleteCommit", "PrepareAbort"), ("Comp
 """Edges that only version 2 has; they are laid out in both, unseen, so that the two pictures look alike."""
 
 HEAD = """digraph transaction {
-rankdir=LR; nodesep=0.14; ranksep=0.5; margin=0.02; bgcolor=transparent;
-node [shape=box style=rounded fontname=Helvetica fontsize=12 margin="0.1,0.05" height=0.5 width=0.82 class=state];
-edge [fontname=Helvetica fontsize=10 arrowsize=0.6];
+rankdir=LR; nodesep=0.11; ranksep=0.44; margin=0.02; bgcolor=transparent;
+node [shape=box style=rounded fontname=Helvetica fontsize=13 margin="0.1,0.03" height=0.46 width=0.86 class=state];
+edge [fontname=Helvetica fontsize=12 arrowsize=0.6];
 """
 SVG = "http://www.w3.org/2000/svg"
 
@@ -153,7 +153,7 @@ def _committed_with(edges: Sequence[Edge]) -> str:
     absent = [text for id_, text in wanted.items() if id_ not in drawn]
     if absent:
         left, top, width, height = (float(n) for n in root.get("viewBox", "0 0 0 0").split())
-        note = {"x": f"{left + 4}", "y": f"{top + height + 14}", "font-size": "11", "font-family": "Helvetica,sans-serif"}
+        note = {"x": f"{left + 4}", "y": f"{top + height + 14}", "font-size": "11", "font-family": "Helvetica"}
         ET.SubElement(root, f"{{{SVG}}}text", note).text = "not in the picture: " + "; ".join(absent)
         root.set("viewBox", f"{left} {top} {width} {height + 20}")
     return ET.tostring(root, encoding="unicode") + "\n"

@@ -52,6 +52,15 @@ def test_a_fork_refuses_what_makes_no_sense(base: Cluster, step: Any, fault: Fau
     assert base.scenario.faults == ()
 
 
+@pytest.mark.parametrize(
+    "fault", [Crash("b1", at_step=4), Restart("b1", at_ms=7), Drop("EndTxn#1"), Delay("EndTxn#1", 5)], ids=str
+)
+def test_the_repr_of_a_fault_can_be_pasted(fault: Fault) -> None:
+    names = {"Crash": Crash, "Restart": Restart, "Drop": Drop, "Delay": Delay}
+    assert eval(repr(fault), names) == fault
+    assert "-1" not in repr(fault)
+
+
 def test_only_a_fault_is_a_fault(base: Cluster) -> None:
     with pytest.raises(TypeError, match="'drop EndTxn' is not a fault; there are Drop, Duplicate"):
         base.fork(20, "drop EndTxn")  # type: ignore[arg-type]

@@ -174,14 +174,18 @@ class Story:
         text = f"The coordinator decides to move {ID} from {before} to {state}; it is not durable yet."
         step = self.event("b1", "state", "pending", text, cause=cause, stop=True, patch=[["txn", ID, pending]])
         inside = ", ".join(new["partitions"])
-        decoded = f"{ID}: {state}, pid {new['producer_id']}, epoch {new['epoch']}" + (f", {{{inside}}}" if inside else "")
+        decoded = f"{ID}: {state}, pid {new['producer_id']}, epoch {new['epoch']}" + (
+            f", {{{inside}}}" if inside else ""
+        )
         step = self.append(STATE, step, decoded=decoded, records=[[ID, state]])
         self.txn = new
         text = f"{ID} is now {state}."
         return self.event("b1", "state", state, text, cause=step, stop=True, patch=[["txn", ID, dict(new)]])
 
     def client(self, state: str, last: str, kind: str = "invoke", cause: int = -1) -> int:
-        patch = [["client", "app", {"state": state, "producer_id": 1000, "epoch": self.txn.get("epoch", 0), "last": last}]]
+        patch = [
+            ["client", "app", {"state": state, "producer_id": 1000, "epoch": self.txn.get("epoch", 0), "last": last}]
+        ]
         text = f"The application calls {last}." if kind == "invoke" else f"{last} returns."
         return self.event("app", kind, last, text, cause=cause, stop=True, patch=patch)
 
@@ -241,12 +245,26 @@ def transaction(s: Story, number: int, crash_b2: bool) -> None:
         s.at += 100
         id_, got = s.ask("EndTxn", "app", "b1", fields, step, attempt=2)
     step = s.move("PrepareCommit", got, epoch=epoch + 1)
-    reply = s.send("EndTxnReply", "b1", "app", {"error": "NONE", "producer_id": 1000, "producer_epoch": epoch + 1}, step, of=id_, error="NONE")
+    reply = s.send(
+        "EndTxnReply",
+        "b1",
+        "app",
+        {"error": "NONE", "producer_id": 1000, "producer_epoch": epoch + 1},
+        step,
+        of=id_,
+        error="NONE",
+    )
     if crash_b2:
         crash(s, "b2")
     marks = {"b2": ["out-0"], "b3": ["out-1"], "b1": [OFFSETS]}
     sent = [
-        s.send("WriteTxnMarkers", "b1", b, {"producer_id": 1000, "producer_epoch": epoch + 1, "transaction_result": True, "partitions": ps}, step)
+        s.send(
+            "WriteTxnMarkers",
+            "b1",
+            b,
+            {"producer_id": 1000, "producer_epoch": epoch + 1, "transaction_result": True, "partitions": ps},
+            step,
+        )
         for b, ps in marks.items()
     ]
     done = s.arrive(reply)
@@ -267,14 +285,37 @@ def transaction(s: Story, number: int, crash_b2: bool) -> None:
 def crash(s: Story, node: str) -> None:
     s.down.add(node)
     s.event(node, "crash", "Crash", f"{label(node)} crashes.", stop=True, group="", patch=[["node", node, "down"]])
-    roles = ["transaction coordinator of payments-0", f"leader of {STATE}", f"leader of {OFFSETS}", "leader of in-0", "leader of out-0"]
-    patch: list[Any] = [["roles", node, []], ["roles", "b1", roles], ["leader", "in-0", "b1"], ["leader", "out-0", "b1"]]
+    roles = [
+        "transaction coordinator of payments-0",
+        f"leader of {STATE}",
+        f"leader of {OFFSETS}",
+        "leader of in-0",
+        "leader of out-0",
+    ]
+    patch: list[Any] = [
+        ["roles", node, []],
+        ["roles", "b1", roles],
+        ["leader", "in-0", "b1"],
+        ["leader", "out-0", "b1"],
+    ]
     for partition in ("in-0", "out-0"):
-        patch += [["hw", "b1", partition, s.ends[partition]], ["lso", "b1", partition, s.seen.get(partition, s.ends[partition])]]
-    s.event("controller", "state", "election", "The controller makes broker 1 the leader of in-0 and out-0.", stop=True, patch=patch)
+        patch += [
+            ["hw", "b1", partition, s.ends[partition]],
+            ["lso", "b1", partition, s.seen.get(partition, s.ends[partition])],
+        ]
+    s.event(
+        "controller",
+        "state",
+        "election",
+        "The controller makes broker 1 the leader of in-0 and out-0.",
+        stop=True,
+        patch=patch,
+    )
 
 
-def sample(drop: str = "", crash_b2: bool = False, transactions: int = 1, faults: tuple[str, ...] = ()) -> dict[str, Any]:
+def sample(
+    drop: str = "", crash_b2: bool = False, transactions: int = 1, faults: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """The payload of the run: about 250 events for one transaction."""
     s = Story()
     s.drop = drop

@@ -1,0 +1,1 @@
+"""Exercises: their checks and hints, and the builder of the learners' notebooks."""

@@ -1,0 +1,147 @@
+"""Makes what learners open, labs/NN.ipynb, from labs/solutions/NN.ipynb, and runs the latter to refresh its outputs.
+
+A solution's cells carry nbgrader's metadata (schema 3). Between `### BEGIN SOLUTION` and `### END SOLUTION` stands what
+learners are to write, between `### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS` what they are not to see.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+Notebook = dict[str, Any]
+Cell = dict[str, Any]
+
+SOLUTIONS, LABS = Path("labs/solutions"), Path("labs")
+REGION = re.compile(
+    r"^(?P<indent>[ \t]*)### BEGIN (?P<what>SOLUTION|HIDDEN TESTS)\n.*?^[ \t]*### END (?P=what)(?:\n|\Z)", re.M | re.S
+)
+MARK = re.compile(r"### (BEGIN|END) (SOLUTION|HIDDEN TESTS)")
+FIGURE, WIDGET = "image/svg+xml", "application/vnd.jupyter.widget-view+json"
+STOPS_NOTHING = "raises-exception"
+"""The tag of a cell whose error does not keep "Run All" from running the cells after it."""
+
+
+def student(solution: Notebook) -> Notebook:
+    """The learner's copy: solutions blank, outputs gone but for figures. ValueError if a marked region is damaged."""
+    copy: Notebook = json.loads(json.dumps(solution))
+    for cell in copy["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        source = "".join(cell["source"])
+        cell["source"] = blank(source, cell["id"]).splitlines(keepends=True)
+        cell["outputs"] = [o for o in cell["outputs"] if FIGURE in o.get("data", {})]
+        cell["execution_count"] = None
+        for output in cell["outputs"]:
+            if output["output_type"] == "execute_result":
+                output["execution_count"] = None
+        if is_check(cell):
+            cell["metadata"]["tags"] = sorted({*cell["metadata"].get("tags", []), STOPS_NOTHING})
+    return copy
+
+
+def blank(source: str, where: str) -> str:
+    """The source without what is between the marks: `...` where a body needs a statement, nothing elsewhere."""
+
+    def replacement(found: re.Match[str]) -> str:
+        return f"{found['indent']}...\n" if found["indent"] and found["what"] == "SOLUTION" else ""
+
+    stripped = REGION.sub(replacement, source).rstrip("\n")
+    if MARK.search(stripped):
+        raise ValueError(f"cell {where}: every ### BEGIN needs its ### END, and no region may stand inside another")
+    if stripped == source:
+        return source
+    try:
+        ast.parse(stripped)
+    except SyntaxError as error:
+        raise ValueError(f"cell {where}: without its solution it is no Python any more ({error.msg})") from None
+    return stripped
+
+
+def is_check(cell: Cell) -> bool:
+    """Whether this cell is graded: in a blank notebook it fails, in a solved one it does not."""
+    return bool(cell["metadata"].get("nbgrader", {}).get("grade"))
+
+
+def read(path: Path) -> Notebook:
+    """The notebook as plain data; ValueError with the file's name if it is none."""
+    try:
+        notebook: Notebook = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is no notebook: {error.msg} in line {error.lineno}") from None
+    if not isinstance(notebook, dict) or "cells" not in notebook:
+        raise ValueError(f"{path} is no notebook: it has no cells")
+    return notebook
+
+
+def as_text(notebook: Notebook) -> str:
+    """The notebook as Jupyter writes it, so that saving it without a change changes nothing."""
+    return json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def build(root: Path) -> list[Path]:
+    """Every labs/NN.ipynb is made from its solution; the paths that changed. Notebooks without a solution stay."""
+    changed = []
+    for source in sources(root):
+        text = as_text(student(read(source)))
+        target = root / LABS / source.name
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")
+            changed.append(target)
+    return changed
+
+
+def sources(root: Path) -> list[Path]:
+    """The notebooks with solutions, in order; ValueError if there are none under `root`."""
+    found = sorted((root / SOLUTIONS).glob("[0-9]*.ipynb"))
+    if not found:
+        raise ValueError(f"no {SOLUTIONS}/NN.ipynb here; run it in the folder that holds labs/")
+    return found
+
+
+def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Notebook:
+    """The notebook with the outputs of a run from top to bottom, in a kernel of its own, in `folder`.
+
+    What only that run could use (the state and the views of its widgets, times) is left out.
+    """
+    nbformat: Any = import_module("nbformat")
+    client_of: Any = import_module("nbclient").NotebookClient
+    node = nbformat.from_dict(json.loads(json.dumps(notebook)))
+    client = client_of(
+        node, timeout=120, kernel_name="python3", allow_errors=allow_errors, record_timing=False,
+        store_widget_state=False, resources={"metadata": {"path": str(folder)}},
+    )  # fmt: skip
+    client.execute()
+    done: Notebook = json.loads(nbformat.writes(node, version=nbformat.NO_CONVERT))
+    return without_leftovers(done)
+
+
+def without_leftovers(notebook: Notebook) -> Notebook:
+    """The same notebook, without what a run leaves that differs the next time or means nothing without its kernel."""
+    notebook["metadata"].pop("widgets", None)
+    notebook["metadata"]["language_info"] = {"name": "python"}
+    for cell in (c for c in notebook["cells"] if c["cell_type"] == "code"):
+        cell["metadata"].pop("execution", None)
+        for output in cell["outputs"]:
+            output.get("data", {}).pop(WIDGET, None)
+            if output["output_type"] == "error":
+                output["traceback"] = [str(line) for line in output["traceback"]]
+    return notebook
+
+
+def refresh(root: Path) -> list[Path]:
+    """Every solution is run and saved with its outputs; the paths that changed. nbclient's error if a cell fails."""
+    changed = []
+    for path in sources(root):
+        notebook = read(path)
+        if all(c["cell_type"] != "code" for c in notebook["cells"]):
+            continue
+        text = as_text(execute(notebook, path.parent))
+        if path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            changed.append(path)
+    return changed

@@ -1,0 +1,100 @@
+"""What an exercise is, and how a check says that an answer is wrong or of the wrong form."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class _Told(Exception):
+    """An error that a notebook shows as its message alone: the learner did nothing that a traceback explains."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class WrongAnswer(_Told, AssertionError):
+    """The answer has the right form, but it is not right yet. The message says where to look, never the answer."""
+
+
+class WrongType(_Told, TypeError):
+    """The answer is not what the exercise asks for; the message says what to give."""
+
+
+class WrongValue(_Told, ValueError):
+    """A part of the answer is no word that the exercise knows, or missing; the message names it."""
+
+
+class Line(str):
+    """One line that a notebook shows as it is, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """`check(answer)` returns what was right ("10 of 10 rows") or raises one of the errors above.
+
+    `hints` are in order of strength; none of them is the answer.
+    """
+
+    id: str
+    check: Callable[[Any], str]
+    hints: tuple[str, ...]
+
+
+def is_blank(value: Any) -> bool:
+    """Whether this part of the answer was left as the notebook came: `...`, an empty string or None."""
+    return value is ... or value is None or (isinstance(value, str) and not value.strip())
+
+
+def cells(answer: Any, names: tuple[Any, ...], words: Iterable[str], form: str, what: str) -> dict[Any, str]:
+    """The answer as a dict from every name to a word, or to "" where it was left blank.
+
+    `form` is what to give, `what` one part of it ("row"). WrongType for anything but a dict, WrongValue for a name or
+    a word that does not exist, with the nearest one. The answer itself is not changed.
+    """
+    if not isinstance(answer, Mapping):
+        raise WrongType(f"Give {form}, not {_described(answer)}.")
+    unknown = [n for n in answer if n not in names]
+    if unknown:
+        raise WrongValue(f"There is no {what} {unknown[0]!r}{_meant(unknown[0], names)}. Give {form}.")
+    missing = [n for n in names if n not in answer]
+    if missing:
+        listed = ", ".join(str(n) for n in missing)
+        raise WrongValue(f"The {what}{'s' if len(missing) > 1 else ''} {listed} {_verb(missing)} missing. Give {form}.")
+    return {name: _word(answer[name], tuple(words), f"{what} {name}", form) for name in names}
+
+
+def _word(value: Any, words: tuple[str, ...], where: str, form: str) -> str:
+    if is_blank(value):
+        return ""
+    if not isinstance(value, str):
+        raise WrongType(f"In {where} stands {_described(value)}. Give {form}.")
+    by_lower = {w.lower(): w for w in words}
+    found = by_lower.get(value.strip().lower())
+    if found is None:
+        raise WrongValue(f"In {where} stands {value!r}, no word of this exercise{_meant(value, words)}. Give {form}.")
+    return found
+
+
+def _meant(given: Any, known: tuple[Any, ...]) -> str:
+    if not isinstance(given, str):
+        return ""
+    by_lower = {str(k).lower(): k for k in known}
+    near = difflib.get_close_matches(given.strip().lower(), by_lower, 1)
+    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
+
+
+def _described(value: Any) -> str:
+    shown = repr(value)
+    return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:37] + '...'}"
+
+
+def _verb(items: list[Any]) -> str:
+    return "is" if len(items) == 1 else "are"

@@ -1,0 +1,56 @@
+"""Pen and ink of the static pictures: texts, paths, boxes with literal colours, and how wide a text is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from xml.sax.saxutils import escape
+
+SIZE, WIDTH, MARGIN = 12.0, 960.0, 18.0
+FAMILY = "Helvetica,Arial,'Liberation Sans',sans-serif"
+INK, DIM, RULE, PALE = "#202124", "#5f6368", "#bdc1c6", "#f1f3f4"
+GREEN, RED, AMBER, BLUE, VIOLET, GREY = "#176b30", "#b3141f", "#9a5b00", "#0b57a4", "#7030a8", "#5f6368"
+BOLD = ' font-weight="bold"'
+FLAT = ' fill="none"'
+HALO = ' stroke="#ffffff" stroke-width="3" paint-order="stroke"'
+
+
+@dataclass
+class Ink:
+    """Marks put down one after the other; `y` is where the next part begins."""
+
+    parts: list[str] = field(default_factory=list)
+    y: float = 0.0
+
+    def text(self, x: float, y: float, text: str, fill: str = INK, anchor: str = "start", more: str = "") -> None:
+        self.parts.append(f'<text x="{x:g}" y="{y:g}" fill="{fill}" text-anchor="{anchor}"{more}>{escape(text)}</text>')
+
+    def path(self, d: str, stroke: str, width: float = 1.5, more: str = "") -> None:
+        self.parts.append(f'<path d="{d}" stroke="{stroke}" stroke-width="{width:g}"{more or FLAT}/>')
+
+    def box(self, x: float, y: float, width: float, height: float, stroke: str, more: str = ' fill="#ffffff"') -> None:
+        size = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
+        self.parts.append(f'<rect {size} stroke="{stroke}"{more}/>')
+
+
+def width_of(text: str, size: float = SIZE) -> float:
+    """About how wide a text is in Helvetica."""
+    narrow, wide = "ijl.,:;'|!()[]{} tfr-", "mwMW@→…"
+    return size * sum(0.32 if c in narrow else 0.85 if c in wide else 0.68 if c.isupper() else 0.56 for c in text)
+
+
+def in_two(text: str, room: float) -> list[str]:
+    """The text broken after the last word that fits into the first line."""
+    words = text.split(" ")
+    for cut in range(len(words) - 1, 0, -1):
+        if width_of(" ".join(words[:cut]), 11) <= room:
+            return [" ".join(words[:cut]), " ".join(words[cut:])]
+    return [text]
+
+
+def fit(text: str, room: float, size: float = SIZE) -> str:
+    """The text, cut with an ellipsis where it would be wider than `room`."""
+    if width_of(text, size) <= room:
+        return text
+    while text and width_of(text + "…", size) > room:
+        text = text[:-1]
+    return text + "…"

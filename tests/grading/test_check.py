@@ -1,0 +1,238 @@
+"""Checks say what is right, name the first part that is not and how to see it, and never give the answer away."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalab.grading import check as checks
+from kafkalab.grading import lab03_e1, lab03_e2
+from kafkalab.grading.check import check, hint
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, cells
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash
+from kafkalab.sim.programs import lab03
+
+E1 = {
+    1: "nothing", 2: "aborted", 3: "committed", 4: "committed", 5: "aborted",
+    6: "committed", 7: "committed", 8: "aborted", 9: "committed", 10: "committed",
+}  # fmt: skip
+E2 = {
+    "Empty": "INVALID_TXN_STATE",
+    "Ongoing": "PrepareCommit",
+    "PrepareCommit": "CONCURRENT_TRANSACTIONS",
+    "PrepareAbort": "INVALID_TXN_STATE",
+    "CompleteCommit": "NONE",
+    "CompleteAbort": "INVALID_TXN_STATE",
+}
+"""Written down here by hand, from what Kafka's coordinator does (facts 1.7), and nowhere in the package."""
+
+RIGHT: dict[str, dict[Any, str]] = {"L3.E1": E1, "L3.E2": E2}
+LINES = {"L3.E1": "L3.E1 ✓ 10 of 10 rows", "L3.E2": "L3.E2 ✓ 6 of 6 cells"}
+
+
+@pytest.fixture(autouse=True)
+def no_hints_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "_hints_given", {})
+
+
+def told(exercise_id: str, answer: Any) -> str:
+    """The message of the wrong answer."""
+    with pytest.raises(WrongAnswer) as caught:
+        check(exercise_id, answer)
+    return str(caught.value)
+
+
+def others(exercise_id: str, right: str) -> list[str]:
+    words = lab03_e1.WORDS if exercise_id == "L3.E1" else lab03_e2.WORDS
+    return [w for w in words if w != right]
+
+
+@pytest.mark.parametrize("exercise_id", RIGHT)
+def test_the_right_answer_passes_with_one_line(exercise_id: str) -> None:
+    line = check(exercise_id, RIGHT[exercise_id])
+    assert line == repr(line) == LINES[exercise_id]
+
+
+@pytest.mark.parametrize("exercise_id", RIGHT)
+def test_every_wrong_word_in_every_place_is_caught(exercise_id: str) -> None:
+    right = RIGHT[exercise_id]
+    for name, word in right.items():
+        for wrong in [*others(exercise_id, word), ""]:
+            message = told(exercise_id, {**right, name: wrong})
+            assert f"{len(right) - 1} of {len(right)}" in message
+            assert (f'You say "{wrong}"' if wrong else "It is still blank") in message
+
+
+def test_the_first_wrong_row_is_named_with_a_run_that_shows_it() -> None:
+    answer = {**E1, 4: "aborted", 8: "committed"}
+    message = told("L3.E1", answer)
+    assert message.startswith(
+        "L3.E1: 8 of 10 rows are right. The first that is not is row 4: b3 crashes right after b3"
+    )
+    assert '    Sequence(lab03().with_faults(Crash("b3", at_step=84)))\n' in message
+
+
+@pytest.mark.parametrize("number", E1)
+def test_the_run_of_each_row_can_be_pasted_and_ends_as_the_row_does(number: int) -> None:
+    code = lab03_e1.pasteable(number)
+    scenario = eval(code, {"Sequence": lambda scenario: scenario, "lab03": lab03, "Crash": Crash})
+    cluster = Cluster(scenario)
+    cluster.run()
+    assert not cluster.unused_faults
+    assert cluster.outcome().verdict == E1[number]
+
+
+def test_the_first_wrong_cell_is_named_and_the_rest_is_left_alone() -> None:
+    message = told("L3.E2", {**E2, "CompleteCommit": "INVALID_TXN_STATE", "CompleteAbort": "NONE"})
+    assert message.startswith("L3.E2: 4 of 6 cells are right. The first that is not: EndTxn(COMMIT) in CompleteCommit.")
+
+
+@pytest.mark.parametrize("exercise_id", RIGHT)
+def test_no_message_gives_the_answer_away(exercise_id: str) -> None:
+    right = RIGHT[exercise_id]
+    for name, word in right.items():
+        message = told(exercise_id, {**right, name: ""})
+        after = message.partition("It is still blank")[2]
+        assert word not in after.replace("NONE of", "").split(), (name, message)
+        assert f'"{word}"' not in after
+
+
+def test_the_runs_that_the_questions_of_the_table_point_to_show_their_answers() -> None:
+    from kafkalab.sim.faults import Drop
+
+    names = {"Sequence": lambda scenario: scenario, "lab03": lab03, "Drop": Drop}
+    for state in ("PrepareCommit", "CompleteCommit"):
+        code = lab03_e2.LOOK[state].splitlines()[-1].strip()
+        assert code in told("L3.E2", {**E2, state: ""})
+        cluster = Cluster(eval(code, names))
+        cluster.run()
+        assert cluster.trace.frames["EndTxnReply#2"].error == E2[state]
+
+
+def test_the_answers_are_the_same_for_every_seed() -> None:
+    assert [s for s in (*range(1, 21), lab03_e1.GRADER_SEED) if lab03_e1.outcomes(s) != E1] == []
+    assert lab03_e1.LEARNER_SEED != lab03_e1.GRADER_SEED
+
+
+def test_the_answers_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab03_e1.Row, "faults", lambda row, trace: ())
+    assert set(lab03_e1.outcomes(1).values()) == {"committed"}
+    assert "6 of 10" in told("L3.E1", E1)
+
+
+def test_the_cells_come_from_the_table_that_the_coordinator_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kafkalab.core.transaction import TxnState
+    from kafkalab.core.txn_table import TABLES, Ask, Same
+
+    monkeypatch.setitem(TABLES["TV1"][TxnState.EMPTY], Ask.COMMIT, Same())
+    assert "EndTxn(COMMIT) in Empty" in told("L3.E2", E2)
+
+
+def test_an_answer_right_for_one_of_the_two_seeds_only_is_not_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = {**E1, 3: "aborted"}
+    monkeypatch.setattr(lab03_e1, "outcomes", lambda seed: E1 if seed == lab03_e1.LEARNER_SEED else other)
+    assert "row 3" in told("L3.E1", E1)
+    assert "row 3" in told("L3.E1", other)
+
+
+@pytest.mark.parametrize("blank", [..., None, "", "  "])
+@pytest.mark.parametrize("exercise_id", RIGHT)
+def test_a_blank_answer_is_wrong_and_says_what_to_give(exercise_id: str, blank: Any) -> None:
+    message = told(exercise_id, dict.fromkeys(RIGHT[exercise_id], blank))
+    assert "still blank" in message
+    assert "a dict with" in message
+
+
+@pytest.mark.parametrize("answer", ["committed", 3, None, ..., ["committed"] * 10, {"committed"}, ("aborted",), check])
+@pytest.mark.parametrize("exercise_id", RIGHT)
+def test_an_answer_of_another_type_is_refused_with_the_form_to_give(exercise_id: str, answer: Any) -> None:
+    with pytest.raises(WrongType, match=rf"^{exercise_id}: Give a dict with .*, not {type(answer).__name__} "):
+        check(exercise_id, answer)
+
+
+@pytest.mark.parametrize(
+    ("exercise_id", "change", "error", "words"),
+    [
+        ("L3.E1", {3: "commited"}, WrongValue, "In row 3 stands 'commited', .*did you mean 'committed'"),
+        ("L3.E1", {3: "torn"}, WrongValue, "In row 3 stands 'torn', no word of this exercise"),
+        ("L3.E1", {3: True}, WrongType, "In row 3 stands bool True"),
+        ("L3.E1", {11: "aborted"}, WrongValue, "There is no row 11"),
+        ("L3.E1", {"3": "aborted"}, WrongValue, "There is no row '3'"),
+        ("L3.E2", {"Empty": "INVALID_TXN"}, WrongValue, "In state Empty .*did you mean 'INVALID_TXN_STATE'"),
+        ("L3.E2", {"Empty": ["NONE"]}, WrongType, r"In state Empty stands list \['NONE'\]"),
+        ("L3.E2", {"ongoing": "NONE"}, WrongValue, "There is no state 'ongoing'; did you mean 'Ongoing'"),
+        ("L3.E2", {"Dead": "NONE"}, WrongValue, "There is no state 'Dead'"),
+    ],
+)
+def test_a_part_of_another_form_is_named(
+    exercise_id: str, change: dict[Any, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        check(exercise_id, {**RIGHT[exercise_id], **change})
+
+
+@pytest.mark.parametrize("exercise_id", RIGHT)
+def test_missing_parts_are_named(exercise_id: str) -> None:
+    right = RIGHT[exercise_id]
+    first, *rest = right
+    with pytest.raises(WrongValue, match=rf"{first} is missing\. Give a dict"):
+        check(exercise_id, {name: right[name] for name in rest})
+    with pytest.raises(WrongValue, match=f"s {', '.join(map(str, rest))} are missing"):
+        check(exercise_id, {first: right[first]})
+
+
+def test_capitals_and_spaces_do_not_matter() -> None:
+    assert check("L3.E1", {n: f" {w.upper()} " for n, w in E1.items()}) == LINES["L3.E1"]
+
+
+@pytest.mark.parametrize("answer", [E1, {**E1, 1: "aborted"}, {1: "x"}, ["x"], {**E1, 3: []}])
+def test_a_check_changes_nothing_of_the_answer(answer: Any) -> None:
+    before = copy.deepcopy(answer)
+    with contextlib.suppress(WrongAnswer, WrongType, WrongValue):
+        check("L3.E1", answer)
+    assert answer == before
+
+
+@pytest.mark.parametrize("ask", [lambda name: check(name, {}), hint])
+def test_an_unknown_exercise_is_refused_with_those_that_there_are(ask: Any) -> None:
+    with pytest.raises(ValueError, match=r"no exercise 'L3\.E9'; did you mean L3.E\d\? \(the exercises are L3\.E1, L3"):
+        ask("L3.E9")
+    with pytest.raises(ValueError, match=r"did you mean L3\.E1\?"):
+        ask("l3.e1")
+    with pytest.raises(TypeError, match=r"named by a string .*, not int; the exercises are L3\.E1, L3\.E2"):
+        ask(3)
+
+
+@pytest.mark.parametrize("exercise_id", RIGHT)
+def test_hints_grow_stronger_and_then_stay(exercise_id: str) -> None:
+    given = [hint(exercise_id) for _ in range(5)]
+    assert [h.split(":")[0] for h in given] == [f"Hint {n} of 3" for n in (1, 2, 3, 3, 3)]
+    assert len(set(given)) == 3
+    assert all(repr(h) == h for h in given)
+
+
+def test_every_exercise_is_registered_under_its_own_name_and_has_three_hints() -> None:
+    for name in checks.EXERCISES:
+        exercise = checks.find(name)
+        assert (exercise.id, len(exercise.hints)) == (name, 3)
+
+
+def test_checks_need_neither_widgets_nor_spark(root: Path) -> None:
+    code = "import sys; from kafkalab import check, hint; hint('L3.E1'); hint('L3.E2'); print(sorted(sys.modules))"
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    assert run.stderr == ""
+    assert [m for m in ("anywidget", "ipywidgets", "IPython", "pyspark", "nbformat") if f"'{m}'" in run.stdout] == []
+
+
+def test_cells_knows_the_nearest_name() -> None:
+    with pytest.raises(WrongValue, match="did you mean 'left'"):
+        cells({"letf": "a"}, ("left", "right"), ("a",), "a dict", "side")
