@@ -44,7 +44,7 @@ def _send(
     for leader, led in by_leader.items():
         args = (owned, progress, tuple(led))
         if leader == "":
-            effects.append(SetTimer(RETRY_MS, Then(_again, args)))
+            effects.append(SetTimer(RETRY_MS, Then(_again, args), background=True))
             continue
         txn = progress.txn
         request = WriteTxnMarkers(
@@ -83,7 +83,7 @@ def _answered(
     if not _is_current(broker, owned, progress):
         return []
     if reply is None:
-        return [SetTimer(RETRY_MS, Then(_again, (owned, progress, led)))]
+        return [SetTimer(RETRY_MS, Then(_again, (owned, progress, led)), background=True)]
     again = []
     for partition, error in reply.errors.items():
         if error in GIVE_UP:
@@ -96,7 +96,7 @@ def _answered(
         if partition in progress.remaining:
             progress.remaining.remove(partition)
     if again:
-        return [SetTimer(RETRY_MS, Then(_again, (owned, progress, tuple(again))))]
+        return [SetTimer(RETRY_MS, Then(_again, (owned, progress, tuple(again))), background=True)]
     return [] if progress.remaining else _finish(broker, owned, progress, now)
 
 
@@ -116,7 +116,7 @@ def _finished(
         return []
     if error is Error.COORDINATOR_NOT_AVAILABLE:
         owned.pending[progress.txn.transactional_id] = progress.txn.completed(now).state
-        return [SetTimer(RETRY_MS, Then(_finish_again, (owned, progress)))]
+        return [SetTimer(RETRY_MS, Then(_finish_again, (owned, progress)), background=True)]
     return []
 
 

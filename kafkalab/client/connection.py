@@ -61,6 +61,15 @@ class Connection:
         self.port.timer(delay_ms, lambda: promise.resolve(None))
         return promise
 
+    async def done_within(self, promise: Promise[Any], timeout_ms: int) -> bool:
+        """Wait for the promise, at most so long; whether it is done."""
+        if promise.done:
+            return True
+        either: Promise[bool] = self.port.promise()
+        promise.when_done(lambda: either.resolve(True))
+        self.port.deadline(timeout_ms, lambda: either.resolve(False))
+        return await either
+
     async def back_off(self, attempt: int) -> None:
         """100 ms, then twice as long each time, at most 1000 (KIP-580; simplified: no jitter)."""
         await self.sleep(min(RETRY_BACKOFF_MS << min(attempt, 4), RETRY_BACKOFF_MAX_MS))
@@ -74,18 +83,24 @@ class Connection:
         self._bootstrap += 1
 
     async def refresh(self) -> ClusterMetadata:
-        """The newest image that some broker has; the first time also what that broker speaks."""
+        """The newest image that some broker has; asks until one answers."""
         attempt = 0
-        while True:
-            if self.metadata is None:
-                await self.call(self.any_broker(), ApiVersions())
-            reply: MetadataReply | None = await self.call(self.any_broker(), Metadata())
-            if reply is not None and reply.metadata.version >= 0 and reply.metadata.alive:
-                self.metadata = reply.metadata
-                return reply.metadata
-            self.ask_another()
+        while not await self.refreshed():
             await self.back_off(attempt)
             attempt += 1
+        assert self.metadata is not None
+        return self.metadata
+
+    async def refreshed(self) -> bool:
+        """Ask one broker for its image, the first time also for what it speaks; whether it answered."""
+        if self.metadata is None:
+            await self.call(self.any_broker(), ApiVersions())
+        reply: MetadataReply | None = await self.call(self.any_broker(), Metadata())
+        if reply is None or not reply.metadata.alive:
+            self.ask_another()
+            return False
+        self.metadata = reply.metadata
+        return True
 
     async def known(self) -> ClusterMetadata:
         """The image at hand, asked for if there is none yet."""

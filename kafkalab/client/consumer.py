@@ -5,6 +5,7 @@ Partitions are assigned by hand; membership in a group is not modelled yet, comm
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
 from kafkalab.api.fetch import READ_COMMITTED, Fetch, FetchReply
@@ -14,7 +15,7 @@ from kafkalab.api.offsets import OffsetCommit, OffsetFetch
 from kafkalab.client.aborted_filter import ConsumerRecord, deliver
 from kafkalab.client.config import ConsumerConfig
 from kafkalab.client.connection import ClientPort, Connection
-from kafkalab.client.exceptions import IllegalStateError, exception_for
+from kafkalab.client.exceptions import IllegalStateError, KafkaTimeoutError, exception_for
 from kafkalab.client.producer import GroupMetadata
 from kafkalab.core.errors import Error
 
@@ -42,26 +43,28 @@ class Consumer:
     async def position(self, partition: str) -> int:
         """The offset of the next record to read."""
         self._check(partition)
-        await self._find_positions()
+        await self._within("position", self._find_positions())
         return self._positions[partition]
 
     async def poll(self, timeout_ms: int = 1000) -> list[ConsumerRecord]:
         """The next records, at the latest after `timeout_ms`; an empty list if there were none."""
         if not self._assigned:
             raise IllegalStateError("Consumer is not subscribed to any topics or assigned any partitions")
-        until = self.port.now + timeout_ms
+        records: list[ConsumerRecord] = await self._within("poll", self._poll(self.port.now + timeout_ms))
+        self.port.record("complete", "poll", {"records": [[r.partition, r.offset, r.value] for r in records]})
+        return records
+
+    async def _poll(self, until: int) -> list[ConsumerRecord]:
         await self._find_positions()
         attempt = 0
         while True:
             records, failed = await self._fetch(max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0))
             if records or self.port.now >= until:
-                break
+                return records
             if failed:
                 await self.connection.back_off(attempt)
                 attempt += 1
                 await self.connection.refresh()
-        self.port.record("complete", "poll", {"records": [[r.partition, r.offset, r.value] for r in records]})
-        return records
 
     async def commit_sync(self, offsets: dict[str, int] | None = None) -> None:
         """The positions (or `offsets`) are the group's committed offsets, outside any transaction."""
@@ -88,7 +91,15 @@ class Consumer:
 
     async def end_offset(self, partition: str) -> int:
         """The end as the isolation level sees it: the last stable offset, or the high watermark."""
-        return await self._list_offset(partition, LATEST)
+        found: int = await self._within("end_offset", self._list_offset(partition, LATEST))
+        return found
+
+    async def _within(self, name: str, step: Coroutine[Any, Any, Any]) -> Any:
+        """The step's result; KafkaTimeoutError if it takes longer than default.api.timeout.ms."""
+        promise, limit = self.port.spawn(step), self.config.default_api_timeout_ms
+        if not await self.connection.done_within(promise, limit):
+            raise KafkaTimeoutError(f"Timeout of {limit}ms expired before {name}() was done", Error.REQUEST_TIMED_OUT)
+        return promise.result()
 
     def _group(self) -> str:
         if self.config.group_id is None:

@@ -178,8 +178,7 @@ class Producer:
             self._record("invoke", name)
             promise = self.port.spawn(step())
             self._pending = (name, promise)
-        timed_out = await self._first_of(promise, self.config.max_block_ms)
-        if timed_out:
+        if not await self.connection.done_within(promise, self.config.max_block_ms):
             self._record("complete", name, {"outcome": "info", "error": "TimeoutException"})
             raise KafkaTimeoutError(f"{name}() took longer than max.block.ms ({self.config.max_block_ms} ms)")
         self._pending = None
@@ -189,15 +188,6 @@ class Producer:
             self._record("complete", name, {"outcome": "fail", "error": error.error.name})
             raise
         self._record("complete", name, {"outcome": "ok", "error": "NONE"})
-
-    async def _first_of(self, promise: Promise[Any], timeout_ms: int) -> bool:
-        """Wait for the promise; True if the time was over before."""
-        if promise.done:
-            return False
-        either: Promise[bool] = self.port.promise()
-        promise.when_done(lambda: either.resolve(False))
-        self.port.deadline(timeout_ms, lambda: either.resolve(True))
-        return await either
 
     # state
 

@@ -112,6 +112,14 @@ class Sender:
 
         producer.port.request(leader, request, answered)
 
+    def _expire(self) -> None:
+        """Give up what has waited in its queue for longer than delivery.timeout.ms."""
+        producer = self.producer
+        oldest = producer.port.now - producer.config.delivery_timeout_ms
+        for queue in producer.accumulator.queues.values():
+            while queue and queue[0].created_ms <= oldest:
+                self._give_up(queue.popleft(), Error.REQUEST_TIMED_OUT, Reaction.RETRY)
+
     def _answered(self, batch: ProducerBatch, produced: PartitionProduced) -> None:
         producer, error = self.producer, produced.error
         if error in (Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER):
@@ -129,6 +137,11 @@ class Sender:
             self._retry_later(batch.attempts, refresh=error in REFRESH)
             return
         producer.accumulator.failed(batch)
+        self._give_up(batch, error, what)
+
+    def _give_up(self, batch: ProducerBatch, error: Error, what: Reaction) -> None:
+        """Break the promises of a batch; a transaction that it belonged to cannot commit any more."""
+        producer = self.producer
         failure = exception_for(error, f"Produce to {batch.partition}")
         if what is Reaction.RETRY:
             failure = KafkaTimeoutError(f"Expiring {len(batch.records)} record(s) for {batch.partition}", error)
@@ -170,10 +183,10 @@ class Sender:
     async def _back_off(self, attempt: int) -> None:
         await self.producer.connection.back_off(max(attempt - 1, 0))
         if self._stale:
-            self._stale = False
             self.producer.connection.ask_another()
-            await self.producer.connection.refresh()
+            self._stale = not await self.producer.connection.refreshed()
         self._backing_off = False
+        self._expire()
         self._drain()
         self._finish_flush()
 

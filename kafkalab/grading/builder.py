@@ -110,10 +110,10 @@ def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Not
     """
     nbformat: Any = import_module("nbformat")
     client_of: Any = import_module("nbclient").NotebookClient
-    node = nbformat.from_dict(json.loads(json.dumps(notebook)))
+    node = nbformat.reads(json.dumps(notebook), as_version=4)
     client = client_of(
         node, timeout=120, kernel_name="python3", allow_errors=allow_errors, record_timing=False,
-        store_widget_state=False, resources={"metadata": {"path": str(folder)}},
+        store_widget_state=False, extra_arguments=["--IPKernelApp.log_level=ERROR"], resources={"metadata": {"path": str(folder)}},
     )  # fmt: skip
     client.execute()
     done: Notebook = json.loads(nbformat.writes(node, version=nbformat.NO_CONVERT))
@@ -134,13 +134,16 @@ def without_leftovers(notebook: Notebook) -> Notebook:
 
 
 def refresh(root: Path) -> list[Path]:
-    """Every solution is run and saved with its outputs; the paths that changed. nbclient's error if a cell fails."""
+    """Every solution is run and saved with its outputs; the paths that changed. ValueError if a cell fails."""
     changed = []
     for path in sources(root):
         notebook = read(path)
         if all(c["cell_type"] != "code" for c in notebook["cells"]):
             continue
-        text = as_text(execute(notebook, path.parent))
+        try:
+            text = as_text(execute(notebook, path.parent))
+        except import_module("nbclient.exceptions").CellExecutionError as error:
+            raise ValueError(f"{path} does not run: {error}") from None
         if path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             changed.append(path)

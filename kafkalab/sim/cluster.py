@@ -27,7 +27,7 @@ from kafkalab.sim.task import Node, Task
 from kafkalab.trace import Event, Frame, Trace
 
 LIMIT = 200_000
-IDLE_MS = 3_600_000
+IDLE_MS = 1_200_000
 
 
 class RunawayError(RuntimeError):
@@ -138,6 +138,8 @@ class Cluster:
             self.results[node] = promise.result()
         except KafkaError as error:
             self.results[node] = error
+            data = {"outcome": "fail", "error": error.error.name, "exception": type(error).__name__}
+            self.failures.exit(node, self.record(node, "complete", "program", -1, data))
 
     # the port of brokers and clients
 
@@ -190,7 +192,7 @@ class Cluster:
     def run(self, limit: int = LIMIT) -> Trace:
         """Go on until every program has ended and nothing is left to do.
 
-        RunawayError after `limit` entries; StuckError if a program waits and nothing moves for an hour.
+        RunawayError after `limit` entries; StuckError if a program waits and nothing moves for twenty minutes.
         """
         for _ in range(limit):
             if not len(self.schedule) or self._at_rest():

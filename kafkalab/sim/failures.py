@@ -37,6 +37,11 @@ class Failures:
         for fault in self.at_steps.pop(step):
             self._apply(fault, step)
 
+    def exit(self, name: str, cause: int) -> None:
+        """A program ended with an error and its process with it: its clients stop trying."""
+        self.cluster.nodes[name].life += 1
+        self.cluster.network.node_died(name, cause)
+
     def _apply(self, fault: NodeFault, cause: int) -> None:
         node = self.cluster.nodes[fault.node]
         if isinstance(fault, Crash):

@@ -1,7 +1,6 @@
 // A run of a Kafka cluster as a sequence diagram with logs and states, stepped through in the browser.
 //
-// What is shown is a fold over the events' patches (openRun), laid out for the visible groups (plan); draw() replaces
-// only what differs. Only presses that change the world ask the kernel.
+// What is shown is a fold over the events' patches (openRun), laid out for the visible groups (plan).
 
 const CHECKPOINT = 64, ROWS = 90, CELLS = 16, PLAY_MS = 900, SAVE_MS = 150, PATIENCE_MS = 20000, LONG_MS = 25;
 const BUTTONS = {
@@ -17,7 +16,7 @@ const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]
 let instances = 0;
 
 const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-const time = (ms) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).toFixed(2)} s`);
+const time = (ms) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).toFixed(3)} s`);
 const breakable = (text) => esc(text).replaceAll("_", "_<wbr>");
 const rounded = (value) => (typeof value === "number" ? Math.round(value * 10) / 10 : value);
 const svg = (texts, ...values) => texts.reduce((all, text, i) => all + rounded(values[i - 1]) + text);
@@ -168,7 +167,7 @@ function cells({ batches, hw, lso }, partition, isNew) {
 	const flush = (offset) => {
 		while (bars[0]?.[1] <= offset) {
 			const [which, at] = bars.shift();
-			items.push([which, `<span class="${which}${isNew(which) ? " new" : ""}">${which.toUpperCase()} <b data-${which}="${esc(partition)}">${at}</b></span>`]);
+			items.push([which, `<span class="${which}${hw === lso ? " same" : ""}${isNew(which) ? " new" : ""}">${which.toUpperCase()} <b data-${which}="${esc(partition)}">${at}</b></span>`]);
 		}
 	};
 	if (from) items.push(["more", `<span class="more">${from} earlier …</span>`]);
@@ -212,7 +211,7 @@ const SKELETON = `
 </div>
 <div class="tapes"></div>
 <div class="help" role="dialog" aria-label="Help" hidden>
-	<dl>${Object.values(BUTTONS).map(([, title, key]) => `<div><dt>${keyName(key)}</dt><dd>${title}</dd></div>`).join("")}</dl>
+	<div>${Object.values(BUTTONS).map(([, title, key]) => `<p><small>${keyName(key)}</small>${title}</p>`).join("")}</div>
 	<ul><li>Click an arrow or a row to go there. A fault makes a new run: the same up to this step, another future.</li>
 	<li>Solid arrow: request; dashed: reply; envelope: in flight; cross: dropped, or lost as nobody was there.</li>
 	<li>Dashed box: not decided; pointed box: marker.</li>
@@ -328,9 +327,9 @@ function open(model, el) {
 	function resized() {
 		if (!scroll.clientWidth || scroll.clientWidth === width) return;
 		width = scroll.clientWidth;
-		lane = (width - u * 4.4) / view.lanes.length;
-		x = Object.fromEntries(view.lanes.map((n, i) => [n.id, u * 4.4 + lane * (i + 0.5)]));
-		lanes.style.gridTemplateColumns = `${u * 4.4}px repeat(${view.lanes.length}, ${lane}px)`;
+		lane = (width - u * 4.8) / view.lanes.length;
+		x = Object.fromEntries(view.lanes.map((n, i) => [n.id, u * 4.8 + lane * (i + 0.5)]));
+		lanes.style.gridTemplateColumns = `${u * 4.8}px repeat(${view.lanes.length}, ${lane}px)`;
 		const { fontFamily, fontSize } = getComputedStyle($("txn"));
 		pen.font = `600 ${fontSize} ${fontFamily}`;
 		draw();
@@ -399,8 +398,8 @@ function open(model, el) {
 		const bar = (name, wide) => svg`<rect class="${name}" y="${y}" width="${wide}" height="${height}"/>`;
 		const text = (name, at, base, words) => svg`<text class="${name}" x="${u * at}" y="${base}">${words}</text>`;
 		return `<g${stop ? ` data-go="${event.step}"` : ""}>${bar("hit", width)}${i === row ? bar("band", width) + bar("caret", 4) : ""}${
-			clock ? text("time", 3.9, y + height * (stop ? 0.62 : 0.75), time(event.at)) : ""}${
-			wait ? text("wait", 4.8, y - u * 0.6, `⋮ ${time(wait)} later`) : ""}</g>`;
+			clock ? text("time", 4.3, y + height * (stop ? 0.62 : 0.75), time(event.at)) : ""}${
+			wait ? text("wait", 5.2, y - u * 0.6, `⋮ ${time(wait)} later`) : ""}</g>`;
 	}
 
 	function lifeMarkup(id, top, end) {
@@ -411,9 +410,9 @@ function open(model, el) {
 	}
 
 	function chipMarkup({ event, y, height }, i) {
-		const { step: at, kind, node } = event, centre = x[node], room = (centre ? lane * 1.9 : width - u * 5) - u;
+		const { step: at, kind, node } = event, centre = x[node], room = (centre ? lane * 2.5 : width - u * 5) - u;
 		const text = fit(centre ? run.marks[at] : event.text, room), w = pen.measureText(text).width + u;
-		const left = Math.max(u * 4.4, Math.min(width - w - 2, (centre ?? width / 2) - w / 2));
+		const left = Math.max(u * 4.8, Math.min(width - w - 2, (centre ?? width / 2) - w / 2));
 		return svg`<g class="mark ${kind}${i === row ? " current" : ""}" data-event="${at}" data-go="${at}"><title>${esc(event.text)}</title><rect x="${left}" y="${y + height * 0.14}" width="${w}" height="${
 			height * 0.72}" rx="${kind === "append" ? 2 : u * 0.7}"/><text x="${left + w / 2}" y="${y + height * 0.5 + u * 0.33}">${esc(text)}</text></g>`;
 	}
@@ -486,11 +485,11 @@ function open(model, el) {
 		const fate = run.fate(f, step);
 		const facts = [`${run.label(f.from)} → ${run.label(f.to)}`, `sent at ${f.at} ms`, fate === "delivered" ? `received at ${f.received_at} ms` : fate,
 			f.of && `answers ${f.of}`, f.copy_of && `second delivery of ${f.copy_of}`];
-		const fields = f.fields.map(([name, value]) => `<div${value.length + name.length > 34 ? ' class="long"' : ""}><dt>${esc(name)}</dt><dd data-field="${esc(name)}">${esc(value)}</dd></div>`);
+		const fields = f.fields.map(([name, value]) => `<div${value.length + name.length > 34 ? ' class="long"' : ""}><small>${esc(name)}</small> <span data-field="${esc(name)}">${esc(value)}</span></div>`);
 		const caused = run.caused(f, step).map((e) => `<li><button type="button" data-go="${e.step}" aria-current="${e.step === step}">${esc(e.text)}</button></li>`);
 		sync($("frame"), [[f.id, `<div class="${f.group}"><h3>${run.events[step].frame === f.id ? "" : "<small>because of</small> "}<span>${esc(f.id)}</span>
 			<small class="fate ${fate.replace(" ", "-")}">${fate}</small></h3><p>${esc(f.about)}</p><p><small>${esc(facts.filter(Boolean).join(" · "))}</small></p>
-			<dl>${fields.join("")}</dl>${caused.length ? `<h4>Caused so far</h4><ul>${caused.join("")}</ul>` : ""}</div>`]]);
+			<div class="fields">${fields.join("")}</div>${caused.length ? `<h4>Caused so far</h4><ul>${caused.join("")}</ul>` : ""}</div>`]]);
 	}
 
 	function drawTapes() {

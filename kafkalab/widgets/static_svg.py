@@ -231,7 +231,7 @@ class _Picture(Tapes):
     def _chip(self, row: _Row, lane: float) -> None:
         event, centre = row.event, self.lanes.get(row.event["node"])
         words = self.payload["marks"].get(str(event["step"]), event["name"]) if centre else event["text"]
-        words = fit(words, lane * 1.9 if centre else WIDTH - 2 * MARGIN - GUTTER - 20, 11.5)
+        words = fit(words, lane * 2.5 if centre else WIDTH - 2 * MARGIN - GUTTER - 20, 11.5)
         wide = width_of(words, 11.5) + 14
         left = max(MARGIN + GUTTER, min((centre or WIDTH / 2) - wide / 2, WIDTH - MARGIN - wide - 2))
         colour = MARK.get(event["kind"], RULE)

@@ -245,6 +245,8 @@ class _Story:
         if event.name == "poll":
             values = ", ".join(f"{r[2]}" for r in data["records"]) or "nothing"
             return "transaction", True, f"{node}'s consumer gets {values}.", [self._call(event, "poll()")]
+        if event.name == "program":
+            return "transaction", True, f"{node}'s program ends with {data['exception']}.", []
         ended = {"ok": "returns", "fail": f"fails with {data['error']}", "info": "times out: the outcome is unknown"}
         text = f"{event.name}() of {node} {ended[data['outcome']]}."
         return "transaction", True, text, [self._call(event, f"{event.name}() {ended[data['outcome']]}")]

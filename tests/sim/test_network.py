@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalab.client.exceptions import KafkaTimeoutError
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault
@@ -99,3 +100,19 @@ def test_the_next_transaction_waits_until_the_markers_of_the_last_one_are_writte
     second = states.index("Ongoing", states.index("PrepareCommit"))
     assert "CompleteCommit" in states[:second]
     assert cluster.outcome().committed["out-0"] == ("a/0/0", "a/1/0")
+
+
+@pytest.mark.parametrize("moment", ["FindCoordinator#1", "Fetch#1", "Produce#2", "TxnOffsetCommit#1", "EndTxn#1"])
+def test_without_any_broker_the_program_gives_up_after_its_time_out_and_the_run_ends(moment: str) -> None:
+    step = run().trace.frames[moment].sent_step
+    cluster = run(*(Crash(b, at_step=step) for b in ("b1", "b2", "b3")))
+    assert isinstance(cluster.results["app"], KafkaTimeoutError)
+    assert cluster.now < 1_500_000
+    assert cluster.outcome().verdict in ("nothing", "open")
+
+
+@pytest.mark.parametrize("moment", ["InitProducerId#1", "Produce#2", "EndTxn#1", "WriteTxnMarkers#1"])
+def test_with_one_broker_left_the_transaction_log_takes_nothing_and_nothing_is_torn(moment: str) -> None:
+    step = run().trace.frames[moment].sent_step
+    cluster = run(Crash("b1", at_step=step), Crash("b2", at_step=step))
+    assert cluster.outcome().verdict in ("nothing", "open", "committed")
