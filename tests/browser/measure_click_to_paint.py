@@ -5,7 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
+
+from tests.browser.test_lab03 import walk_to_picture
 
 PRESSES = 60
 
@@ -46,12 +48,7 @@ def spread(name: str, taken: list[float], goal: str) -> None:
 
 def test_measure(open_lab: Callable[[str], Page]) -> None:
     page = open_lab("03_a_full_commit")
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    widget = page.locator("[data-step]").first
-    widget.wait_for()
-    expect(page.locator("#jp-bottom-panel")).to_contain_text("| Idle")
-    widget.scroll_into_view_if_needed()
+    widget = walk_to_picture(page)
     widget.focus()
     page.keyboard.press("Home")
     page.wait_for_timeout(500)
