@@ -21,7 +21,9 @@ PROGRAMS = {
 def pytest_configure() -> None:
     """Notebooks that the tests run see this environment's kernels and settings, not those of the user's home."""
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
-        os.environ[name] = str(Path(sys.prefix) / "jupyter" / "tests" / name.lower())
+        folder = Path(sys.prefix) / "jupyter" / "tests" / name.lower()
+        folder.mkdir(parents=True, exist_ok=True)
+        os.environ[name] = str(folder)
 
 
 @pytest.fixture(scope="session")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+LINE_LENGTH = 100
 
 
 class _Told(Exception):
     """An error that a notebook shows as its message alone: the learner did nothing that a traceback explains."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+        return wrapped(str(self)).splitlines()
 
 
 class WrongAnswer(_Told, AssertionError):
@@ -28,12 +31,18 @@ class WrongValue(_Told, ValueError):
 
 
 class Line(str):
-    """One line that a notebook shows as it is, without quotes."""
+    """Text that a notebook shows as it is, without quotes."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return str(self)
+        return wrapped(str(self))
+
+
+def wrapped(text: str) -> str:
+    """The text in lines that a notebook need not break; what is indented is code and stays as it is."""
+    lines = text.split("\n")
+    return "\n".join(line if line.startswith(" ") else textwrap.fill(line, LINE_LENGTH) for line in lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from kafkalab.sim.failures import Failures
 from kafkalab.sim.faults import Fault, FrameFault, NodeFault, check_fault
 from kafkalab.sim.network import Network
 from kafkalab.sim.outcome import Outcome, outcome_of
-from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
+from kafkalab.sim.scenario import ProgramFunction, Scenario
 from kafkalab.sim.schedule import Entry, Schedule
 from kafkalab.sim.task import Node, Task
 from kafkalab.trace import Event, Frame, Trace
@@ -317,6 +317,3 @@ class Cluster:
 
 def _no_requests(frame: Frame) -> None:
     raise AssertionError(f"{frame.name} was sent to a client")
-
-
-__all__ = ["Cluster", "Program", "RunawayError", "StuckError"]

@@ -10,7 +10,7 @@ const BUTTONS = {
 	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
 	undo: ["↶ Undo", "Undo the last fault", "z"], redo: ["↷ Redo", "Redo the undone fault", "y"],
 	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
-	help: ["?", "Help, and back", "?"],
+	help: ["?", "Help", "?"],
 };
 const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action]));
 let instances = 0;
@@ -237,7 +237,7 @@ function open(model, el) {
 		if (tell) {
 			model.set("step", step);
 			clearTimeout(saving);
-			saving = setTimeout(() => model.save_changes(), SAVE_MS);
+			saving = setTimeout(() => model.send({ kind: "step", step }), SAVE_MS); // a save is echoed, late
 		}
 		draw();
 	}
@@ -291,7 +291,6 @@ function open(model, el) {
 		if (no) return say(no);
 		if (/drop|dup/.test(action)) target = run.events[step].frame;
 		clearTimeout(saving);
-		model.save_changes();
 		model.send({ kind: "press", action, target, step });
 		busy = true;
 		waiting = setTimeout(told, PATIENCE_MS, { kind: "error", text: "The kernel does not answer. Run the cell again." });
@@ -437,7 +436,7 @@ function open(model, el) {
 		const upto = fate === "dropped" ? 0.55 : 1, [ex, ey] = point(g, upto);
 		const text = (at, base, dir, words, how = "") => svg`<text class="name ${how}" text-anchor="${dir > 0 ? "start" : "end"}" x="${at}" y="${base}">${words}</text>`;
 		const tag = (yes, text, how = "tag") => (yes ? ` <tspan class="${how}">${text}</tspan>` : "");
-		const words = esc(f.name) + tag(f.attempt > 1 && !f.of, `retry ${f.attempt - 1}`) + tag(f.copy_of, "copy") + tag(f.error !== "NONE" && f.error, f.error, "bad");
+		const words = esc(f.name) + tag(f.attempt > 1 && !f.of, `retry ${f.attempt - 1}`) + tag(f.copy_of, "copy") + tag(f.error !== "NONE" && f.error, esc(f.error), "bad");
 		let label = text(g.x1 + side * (Math.abs(loop) + u * 0.6), g.y1 + u * (loop ? 0.75 : -0.32), side, words), end;
 		if (f.copy_of) label = fate === "delivered" ? text(ex - side * u, ey - u * 0.5, -side, words) : "";
 		if (fate === "delivered") end = head(g, u * 0.75, f.kind === "reply" ? "" : "Z");

@@ -167,13 +167,16 @@ class Sequence(anywidget.AnyWidget):
             self.can_undo, self.can_redo = place > 0, place < len(self._history) - 1
 
     def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
-        """A press in the browser. JupyterLab may call this on a second thread while a cell runs."""
-        if not isinstance(content, dict) or content.get("kind") != "press":
+        """A step or a press in the browser. JupyterLab may call this on a second thread while a cell runs."""
+        if not isinstance(content, dict) or content.get("kind") not in ("step", "press"):
             return
         with self._lock:
-            try:
-                if isinstance(content.get("step"), int):
+            if isinstance(content.get("step"), int):
+                with self._lock_property(step=content["step"]):  # the browser knows: nothing is sent back
                     self.step = content["step"]
+            if content["kind"] == "step":
+                return
+            try:
                 self.press(str(content.get("action")), str(content.get("target", "")))
             except Exception as error:
                 self.send({"kind": "error", "text": _sentence(str(error) or type(error).__name__)})

@@ -140,7 +140,7 @@ def open_lab(jupyter: Jupyter, page: Page) -> Callable[[str], Page]:
     """A function from a notebook's name, such as "00_start", to the page that shows it, its kernel ready."""
 
     def open_(name: str) -> Page:
-        page.goto(jupyter.url(f"lab/tree/labs/{name}.ipynb"))
+        page.goto(jupyter.url(f"lab/tree/labs/{name}.ipynb") + "&reset")  # without the tabs of earlier tests
         page.locator(".jp-Notebook .jp-Cell").first.wait_for()
         expect(page.locator("#jp-bottom-panel")).to_contain_text("| Idle")
         return page

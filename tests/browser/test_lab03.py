@@ -167,3 +167,23 @@ def test_a_frame_that_has_arrived_cannot_be_dropped_and_the_button_says_why(widg
     drop = widget.locator('[data-action="drop"]')
     assert drop.get_attribute("aria-disabled") == "true" or drop.is_disabled()
     assert drop.get_attribute("title")
+
+
+def test_stepping_goes_on_while_a_cell_runs_and_nothing_moves_the_cursor_back_afterwards(
+    widget: Locator, page: Page
+) -> None:
+    places = stops(payload_with(), SHOWN)
+    for key in ("Escape", "a", "Enter"):
+        page.keyboard.press(key)
+    page.keyboard.type("import time; time.sleep(4)")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#jp-bottom-panel")).to_contain_text("| Busy")
+    widget.focus()
+    page.keyboard.press("Home")
+    for place in range(1, 9):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(250)  # longer than the pause after which the kernel is told
+        expect(widget).to_have_attribute("data-step", str(places[place]), timeout=1_000)
+    expect(page.locator("#jp-bottom-panel")).to_contain_text("| Idle")
+    page.wait_for_timeout(1_000)
+    expect(widget).to_have_attribute("data-step", str(places[8]))

@@ -216,7 +216,7 @@ def test_hints_grow_stronger_and_then_stay(exercise_id: str) -> None:
     given = [hint(exercise_id) for _ in range(5)]
     assert [h.split(":")[0] for h in given] == [f"Hint {n} of 3" for n in (1, 2, 3, 3, 3)]
     assert len(set(given)) == 3
-    assert all(repr(h) == h for h in given)
+    assert all(repr(h).replace("\n", " ") == h for h in given)
 
 
 def test_every_exercise_is_registered_under_its_own_name_and_has_three_hints() -> None:
@@ -231,6 +231,14 @@ def test_checks_need_neither_widgets_nor_spark(root: Path) -> None:
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
     assert run.stderr == ""
     assert [m for m in ("anywidget", "ipywidgets", "IPython", "pyspark", "nbformat") if f"'{m}'" in run.stdout] == []
+
+
+def test_a_notebook_shows_words_in_short_lines_and_code_in_one() -> None:
+    error = WrongAnswer("word " * 60 + "\n    " + "code " * 60)
+    shown = error._render_traceback_()
+    assert [len(line) <= 100 for line in shown] == [True] * (len(shown) - 1) + [False]
+    assert " ".join(" ".join(shown).split()) == " ".join(str(error).split())
+    assert shown[-1].startswith("    code")
 
 
 def test_cells_knows_the_nearest_name() -> None:

@@ -1,0 +1,123 @@
+"""Every lab: its learner's copy is fresh and fails at exactly its checks, cells are short, links lead somewhere.
+
+That a solution runs, and says what its saved outputs say, is tested by nbval on labs/solutions.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalab.grading.builder import FIGURE, LABS, SOLUTIONS, WIDGET, as_text, execute, is_check, read, student
+from kafkalab.grading.check import EXERCISES
+from kafkalab.grading.exercise import LINE_LENGTH
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb"))
+WITH_CODE = [n for n in NAMES if any(c["cell_type"] == "code" for c in read(ROOT / SOLUTIONS / n)["cells"])]
+CODE_LINES, TEXT_CHARACTERS = 12, 2000
+CHECK = re.compile(r'check\("(L\d+\.E\d+)", \w+\)')
+
+
+def cells(path: Path, kind: str = "code") -> list[dict[str, Any]]:
+    return [c for c in read(path)["cells"] if c["cell_type"] == kind]
+
+
+def source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def failing(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The errors of a run, by the id of the cell in which they were raised."""
+    ran = (c for c in notebook["cells"] if c["cell_type"] == "code")
+    return {c["id"]: o for c in ran for o in c["outputs"] if o["output_type"] == "error"}
+
+
+def test_every_lab_has_a_solution_and_every_solution_a_lab() -> None:
+    assert sorted(p.name for p in (ROOT / LABS).glob("[0-9]*.ipynb")) == NAMES
+    assert "03_a_full_commit.ipynb" in WITH_CODE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_learners_copy_is_what_the_builder_makes(name: str) -> None:
+    made = as_text(student(read(ROOT / SOLUTIONS / name)))
+    assert (ROOT / LABS / name).read_text(encoding="utf-8") == made, "run `kafkalab build-labs`"
+
+
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_the_blank_form_fails_at_exactly_its_checks_and_says_only_why(name: str) -> None:
+    blank = read(ROOT / LABS / name)
+    checks = {c["id"] for c in blank["cells"] if is_check(c)}
+    errors = failing(execute(blank, ROOT / LABS, allow_errors=True))
+    assert checks
+    assert set(errors) == checks
+    for error in errors.values():
+        assert error["ename"] == "WrongAnswer"
+        assert " ".join(" ".join(error["traceback"]).split()) == " ".join(error["evalue"].split())
+        assert max(len(line) for line in error["traceback"]) <= LINE_LENGTH
+        assert "still blank" in error["evalue"]
+
+
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_no_answer_and_no_result_is_left_in_the_learners_copy(name: str) -> None:
+    answers = {c["id"]: source(c) for c in cells(ROOT / SOLUTIONS / name) if "### BEGIN" in source(c)}
+    assert answers
+    for cell in cells(ROOT / LABS / name):
+        assert "###" not in source(cell)
+        assert all(FIGURE in o["data"] for o in cell["outputs"])
+        if cell["id"] in answers:
+            assert source(cell) != answers[cell["id"]]
+            assert cell["outputs"] == []
+
+
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_every_figure_reads_without_a_kernel(name: str) -> None:
+    for folder in (SOLUTIONS, LABS):
+        figures = [c for c in cells(ROOT / folder / name) if "nbval-ignore-output" in c["metadata"].get("tags", [])]
+        assert figures
+        for cell in figures:
+            (output,) = cell["outputs"]
+            assert {FIGURE, "text/plain"} <= set(output["data"])
+        assert WIDGET not in (ROOT / folder / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_every_exercise_has_one_check_in_a_locked_cell_of_its_own(name: str) -> None:
+    found = {c["id"]: CHECK.fullmatch(source(c)) for c in cells(ROOT / SOLUTIONS / name) if is_check(c)}
+    assert [i for i, match in found.items() if match is None] == []
+    lab = int(name[:2])
+    exercises = [e for e in EXERCISES if e.startswith(f"L{lab}.")]
+    assert [match[1] for match in found.values() if match] == exercises
+
+
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_nbgrader_can_read_what_is_graded(name: str) -> None:
+    marked = [c for c in cells(ROOT / SOLUTIONS / name) if "nbgrader" in c["metadata"]]
+    ids = [c["metadata"]["nbgrader"]["grade_id"] for c in marked]
+    assert len(set(ids)) == len(ids)
+    for cell in marked:
+        facts = cell["metadata"]["nbgrader"]
+        assert (facts["schema_version"], facts["task"]) == (3, False)
+        assert facts["solution"] is ("### BEGIN SOLUTION" in source(cell)) is not facts["grade"]
+        assert facts["locked"] is facts["grade"]
+        assert (facts.get("points", 0) > 0) is facts["grade"]
+    solved = [c["id"] for c in cells(ROOT / SOLUTIONS / name) if "### BEGIN" in source(c)]
+    assert set(solved) <= {c["id"] for c in marked}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_cell_is_long(name: str) -> None:
+    lab = ROOT / LABS / name
+    assert {c["id"]: n for c in cells(lab) if (n := len(c["source"])) > CODE_LINES} == {}
+    assert {c["id"]: n for c in cells(lab, "markdown") if (n := len(source(c))) > TEXT_CHARACTERS} == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_to_a_file_leads_to_one(name: str) -> None:
+    text = "\n".join(source(c) for c in cells(ROOT / LABS / name, "markdown"))
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    assert targets
+    assert [t for t in targets if not (ROOT / LABS / t).exists()] == []

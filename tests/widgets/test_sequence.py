@@ -1,0 +1,184 @@
+"""The Python half of the sequence widget: presses, messages from the browser, what is shown without one."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Drop
+from kafkalab.sim.programs import lab03
+from kafkalab.widgets.sequence import Sequence
+from kafkalab.widgets.story_text import stops, text_at
+
+SHOWN = ("transaction", "verification")
+FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets"
+
+
+@pytest.fixture
+def widget() -> Sequence:
+    return Sequence(lab03(profile="4.x/TV2", seed=1))
+
+
+def sent(widget: Sequence, frame: str) -> int:
+    return int(widget.payload["frames"][frame]["sent"])
+
+
+def answers(widget: Sequence, monkeypatch: pytest.MonkeyPatch, content: Any) -> list[Any]:
+    """What the browser is told when it sends this message."""
+    told: list[Any] = []
+    monkeypatch.setattr(widget, "send", lambda content, buffers=None: told.append(content))
+    widget._on_message(widget, content, [])
+    return told
+
+
+def test_it_starts_at_the_first_stop_of_a_scenario_or_a_cluster(widget: Sequence):
+    assert widget.step == stops(widget.payload, SHOWN)[0]
+    cluster = Cluster(lab03(profile="4.x/TV2", seed=1))
+    cluster.run()
+    assert Sequence(cluster).payload == widget.payload
+    assert Sequence(cluster, step=10_000).step == len(cluster.trace.events) - 1
+
+
+def test_moves_go_from_stop_to_stop_and_stay_inside(widget: Sequence):
+    places = stops(widget.payload, SHOWN)
+    widget.press("left")
+    assert widget.step == places[0]
+    for place in places[1:]:
+        widget.press("right")
+        assert widget.step == place
+    widget.press("right")
+    assert widget.step == places[-1]
+    widget.press("home")
+    widget.step = places[4] + 1
+    widget.press("left")
+    assert widget.step == places[4]
+    widget.press("end")
+    assert widget.step == places[-1]
+    widget.step = -3
+    assert widget.step == 0
+
+
+def test_drop_strikes_the_frame_sent_at_the_cursor_and_undo_takes_it_back(widget: Sequence):
+    before, at = widget.payload, sent(widget, "EndTxn#1")
+    widget.step = at
+    widget.press("drop")
+    assert widget.cluster.scenario.faults == (Drop("EndTxn#1"),)
+    assert widget.payload["events"][: at + 1] == before["events"][: at + 1]
+    event = widget.payload["events"][widget.step]
+    assert (event["kind"], event["frame"], widget.step) == ("fault", "EndTxn#1", at + 1)
+    assert (widget.can_undo, widget.can_redo) == (True, False)
+    widget.press("end")
+    widget.press("undo")
+    assert (widget.payload, widget.step, widget.can_undo, widget.can_redo) == (before, at, False, True)
+    widget.press("redo")
+    assert (widget.payload["faults"], widget.step) == ([repr(Drop("EndTxn#1"))], at + 1)
+
+
+def test_a_named_frame_can_be_struck_from_anywhere(widget: Sequence):
+    widget.press("end")
+    widget.press("duplicate", "EndTxn#1")
+    assert widget.payload["events"][widget.step]["frame"] == "EndTxn#1"
+    assert [f["copy_of"] for f in widget.payload["frames"].values() if f["copy_of"]] == ["EndTxn#1"]
+
+
+def test_a_crash_strikes_right_after_the_step_and_a_new_fault_forgets_what_was_undone(widget: Sequence):
+    at = widget.step = sent(widget, "EndTxnReply#1")
+    widget.press("crash", "b3")
+    assert widget.cluster.scenario.faults == (Crash("b3", at_step=at),)
+    assert (widget.step, widget.payload["events"][widget.step]["kind"]) == (at + 1, "crash")
+    widget.press("undo")
+    widget.press("crash", "b1")
+    assert (widget.can_undo, widget.can_redo, len(widget.payload["faults"])) == (True, False, 1)
+
+
+@pytest.mark.parametrize(
+    ("action", "target", "message"),
+    [
+        ("dropp", "", "did you mean 'drop'"),
+        ("jump", "", "there are left, right, home, end, drop, duplicate, crash, undo, redo"),
+        ("drop", "", "no frame is sent at step 13; go to one that is"),
+        ("drop", "EndTx#1", "did you mean 'EndTxn#1'"),
+        ("duplicate", "EndTxn#9", "no frame 'EndTxn#9' flies in this run"),
+        ("crash", "", "crash needs a node; there are app, b1, b2, b3"),
+        ("crash", "controller", "no node 'controller' can crash"),
+        ("undo", "", "there is no fault to undo"),
+        ("redo", "", "nothing has been undone"),
+    ],
+)
+def test_a_press_that_cannot_be_says_what_to_do_and_changes_nothing(
+    widget: Sequence, action: str, target: str, message: str
+):
+    before = (widget.payload, widget.step, widget.can_undo)
+    with pytest.raises(ValueError, match=message):
+        widget.press(action, target)
+    assert (widget.payload, widget.step, widget.can_undo) == before
+
+
+def test_the_same_fault_twice_is_refused(widget: Sequence):
+    widget.press("drop", "EndTxn#1")
+    with pytest.raises(ValueError, match="EndTxn#1 is dropped already"):
+        widget.press("drop", "EndTxn#1")
+    widget.press("undo")
+    widget.press("duplicate", "EndTxn#1")
+    with pytest.raises(ValueError, match="EndTxn#1 arrives twice already"):
+        widget.press("duplicate", "EndTxn#1")
+    with pytest.raises(ValueError, match="no frame 'EndTxn#1~copy'"):
+        widget.press("drop", "EndTxn#1~copy")
+
+
+def test_bad_input_is_refused_with_a_clear_error(widget: Sequence):
+    with pytest.raises(
+        TypeError, match=r"Sequence shows a Scenario or a Cluster, such as Sequence\(lab03\(\)\), not int"
+    ):
+        Sequence(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="size is 'laptop' or 'projector', not 'wall'"):
+        Sequence(lab03(), size="wall")
+    with pytest.raises(ValueError, match="did you mean 'transaction'"):
+        widget.groups = ["transactions"]
+    with pytest.raises(ValueError, match="keep=False"):
+        Sequence(Cluster(lab03(), keep=False))
+    assert widget.groups == list(SHOWN)
+
+
+def test_a_press_in_the_browser_is_answered(widget: Sequence, monkeypatch: pytest.MonkeyPatch):
+    at = sent(widget, "EndTxn#1")
+    press = {"kind": "press", "action": "drop", "target": "EndTxn#1", "step": at}
+    assert answers(widget, monkeypatch, press) == [{"kind": "done"}]
+    assert widget.step == at + 1
+    assert answers(widget, monkeypatch, press) == [{"kind": "error", "text": "EndTxn#1 is dropped already."}]
+    assert answers(widget, monkeypatch, {"kind": "press"})[0]["kind"] == "error"
+    assert answers(widget, monkeypatch, "hello") == []
+    assert answers(widget, monkeypatch, {"kind": "greeting"}) == []
+
+
+def test_printed_it_is_the_text_twin_and_its_repr_is_short(widget: Sequence):
+    widget.press("end")
+    assert str(widget) == widget.text() == text_at(widget.payload, widget.step, SHOWN)
+    assert repr(widget) == f"<Sequence 'A full commit, one frame at a time', step {widget.step} of {widget.step}>"
+
+
+def test_a_saved_notebook_has_a_picture_and_a_text_beside_the_live_widget(widget: Sequence):
+    data, _ = widget._repr_mimebundle_()
+    assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/svg+xml", "text/plain"}
+    assert data["text/plain"] == str(widget)
+    assert ET.fromstring(data["image/svg+xml"]).tag.endswith("svg")
+
+
+def test_groups_are_kept_in_order_and_decide_where_the_cursor_stops(widget: Sequence):
+    widget.groups = ["replication", "transaction"]
+    assert widget.groups == ["transaction", "replication"]
+    widget.press("end")
+    widget.press("left")
+    assert widget.payload["events"][widget.step]["group"] in ("transaction", "replication")
+
+
+def test_what_is_sent_to_the_browser_is_small_and_plain(widget: Sequence):
+    code = sum((FOLDER / name).stat().st_size for name in ("sequence.js", "sequence.css"))
+    assert code < 40_000
+    assert len(json.dumps(widget.payload)) < 300_000
+    assert json.loads(json.dumps(widget.payload)) == widget.payload

@@ -1,0 +1,338 @@
+"""The sequence widget in Chromium: what stands on the screen is what the fold says, also after presses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kafkalab.widgets.marks import with_marks
+from kafkalab.widgets.story_text import batch_outcome, fold, stops, text_at
+from tests.widgets.harness import LOOK, SHOWN, look, page_of, show
+from tests.widgets.sample_payload import sample
+
+pytestmark = pytest.mark.browser
+
+TAPE = 16
+ALL_GROUPS = ("transaction", "verification", "replication", "metadata")
+
+
+def expected(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN) -> dict[str, Any]:
+    """What `look` should see at a step, from the Python fold."""
+    shown, places = fold(payload, step), stops(payload, groups)
+    touched = [op[1] for e in payload["events"][: step + 1] for op in e["patch"] if op[0] == "txn"]
+    known = shown.transactions[touched[-1]] if touched else {"state": "", "pending": ""}
+    strips = []
+    for partition in payload["partitions"]:
+        node, batches, mark, stable = shown.strip(partition)
+        label = next((n["label"] for n in payload["nodes"] if n["id"] == node), "")
+        cells = [[b["base"], b["kind"], batch_outcome(batches, i)] for i, b in enumerate(batches)][-TAPE:]
+        where = f"on {label}" if node else "no leader"
+        strips.append({"partition": partition, "where": where, "hw": mark, "lso": stable, "cells": cells})
+    return {
+        "step": str(step),
+        "stopIndex": str(sum(1 for s in places if s <= step)),
+        "stopCount": str(len(places)),
+        "now": payload["events"][step]["text"],
+        "state": known["state"],
+        "pending": known["pending"],
+        "active": [f"s_{known['state']}"] if known["state"] else [],
+        "down": [n["id"] for n in payload["nodes"] if shown.nodes.get(n["id"]) == "down"],
+        "strips": strips,
+    }
+
+
+def compare(payload: dict[str, Any], seen: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN) -> None:
+    """The screen agrees with the fold and with the text twin, and tells nothing of the future."""
+    wanted = expected(payload, step, groups)
+    assert {key: seen[key] for key in wanted} == wanted
+    assert f"stop {seen['stopIndex']} of {seen['stopCount']} · step {step} " in text_at(payload, step, groups)
+    frames, never = payload["frames"], len(payload["events"])
+    for frame_id, fate in seen["frames"].items():
+        frame = frames[frame_id]
+        end = frame["received"] if frame["received"] is not None else payload["ends"].get(frame_id, never)
+        assert frame["sent"] <= step
+        assert fate == (frame["fate"] if end <= step else "in flight"), frame_id
+    newest = [i for i, f in frames.items() if f["sent"] <= step and f["group"] in groups][-1:]
+    assert set(newest) <= set(seen["frames"])
+
+
+def walk(page: Page, payload: dict[str, Any], key: str, groups: tuple[str, ...] = SHOWN) -> int:
+    """Press a key until the cursor stands still, comparing at each step; how many steps there were."""
+    for count in range(len(payload["events"]) + 1):
+        seen = look(page)
+        compare(payload, seen, int(seen["step"]), groups)
+        page.keyboard.press(key)
+        if page.evaluate("document.querySelector('.klab').dataset.step") == seen["step"]:
+            return count + 1
+    raise AssertionError("the cursor never stands still")
+
+
+def test_each_step_of_the_lab_shows_what_the_text_says_forwards_and_backwards(
+    page: Page, lab_run: dict[str, Any], console_errors: list[str]
+):
+    places = stops(lab_run, SHOWN)
+    show(page, lab_run, places[0])
+    assert walk(page, lab_run, "ArrowRight") == len(places)
+    assert walk(page, lab_run, "ArrowLeft") == len(places)
+    assert page.evaluate("window.outside") == []
+    assert console_errors == []
+
+
+@pytest.mark.parametrize("change", [{"drop": "EndTxn#1"}, {"drop": "EndTxnReply#1"}, {"crash_b2": True}])
+def test_a_run_with_a_fault_shows_what_the_text_says(page: Page, change: dict[str, Any], console_errors: list[str]):
+    payload = with_marks(sample(**change))
+    show(page, payload, stops(payload, SHOWN)[-12])
+    walk(page, payload, "ArrowRight")
+    seen = look(page)
+    assert (seen["down"] == ["b2"]) == ("crash_b2" in change)
+    assert [i for i, fate in seen["frames"].items() if fate in ("dropped", "lost")]
+    assert console_errors == []
+
+
+def test_all_groups_show_what_the_text_says(page: Page, lab_run: dict[str, Any]):
+    places = stops(lab_run, ALL_GROUPS)
+    show(page, lab_run, places[40], ALL_GROUPS)
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+        seen = look(page)
+        compare(lab_run, seen, int(seen["step"]), ALL_GROUPS)
+    expect(page.locator('[data-node="controller"]')).to_be_visible()
+
+
+def test_home_end_slider_and_clicks_move_the_cursor(page: Page):
+    payload = with_marks(sample())
+    places = stops(payload, SHOWN)
+    show(page, payload, places[30])
+    page.keyboard.press("End")
+    assert look(page)["step"] == str(places[-1])
+    page.keyboard.press("Home")
+    assert look(page)["step"] == str(places[0])
+    page.locator(".seek").fill("21")
+    assert look(page)["step"] == str(places[20])
+    frame = next(i for i in reversed(look(page)["frames"]) if payload["frames"][i]["sent"] in places[:20])
+    page.locator(f'[data-frame="{frame}"] .name').click()
+    assert look(page)["step"] == str(payload["frames"][frame]["sent"])
+    expect(page.locator(".frame h3")).to_contain_text(frame)
+    for name, value in payload["frames"][frame]["fields"]:
+        expect(page.locator(f'[data-field="{name}"]')).to_have_text(value)
+
+
+def test_seeking_in_many_events_ends_where_stepping_does(page: Page):
+    payload = with_marks(sample(transactions=20))
+    places = stops(payload, SHOWN)
+    show(page, payload, places[0])
+    for place in (len(places) - 1, 5, 700, 64, 699, 1):
+        page.locator(".seek").fill(str(place + 1))
+        compare(payload, look(page), places[place])
+    assert page.locator(".klab *").count() < 2500
+
+
+def test_the_cursor_moved_by_the_kernel_is_shown_and_told_back_only_if_moved_here(page: Page):
+    payload = with_marks(sample())
+    places = stops(payload, SHOWN)
+    show(page, payload, places[3])
+    page.evaluate("step => model.set('step', step)", places[9])
+    assert look(page)["step"] == str(places[9])
+    page.wait_for_timeout(300)
+    assert page.evaluate("model.saved") == 0
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("model.saved > 0")
+    assert page.evaluate("[model.get('step'), model.saved]") == [places[14], 1]
+
+
+def test_play_steps_on_and_pauses(page: Page):
+    payload = with_marks(sample())
+    places = stops(payload, SHOWN)
+    show(page, payload, places[-3])
+    page.keyboard.press(" ")
+    expect(page.locator('[data-action="play"]')).to_have_text("pause")
+    page.wait_for_function(f"document.querySelector('.klab').dataset.step === '{places[-1]}'")
+    expect(page.locator('[data-action="play"]')).to_have_text("play")
+
+
+def test_playing_can_be_paused(page: Page):
+    payload = with_marks(sample())
+    places = stops(payload, SHOWN)
+    show(page, payload, places[5])
+    page.keyboard.press(" ")
+    page.wait_for_function(f"document.querySelector('.klab').dataset.step === '{places[6]}'")
+    page.keyboard.press(" ")
+    page.wait_for_timeout(1500)
+    assert look(page)["step"] == str(places[6])
+
+
+def test_a_truncated_log_loses_what_follows_the_offset(page: Page):
+    payload = sample()
+    step = payload["events"][-1]["step"]
+    payload["events"][step]["patch"].append(["truncate", "b2", "out-0", 2])
+    payload = with_marks(payload)
+    show(page, payload, step - 1)
+    assert len(look(page)["strips"][1]["cells"]) == 2
+    page.keyboard.press("End")
+    compare(payload, look(page), step)
+    assert look(page)["strips"][1]["cells"] == [[0, "data", "open"]]
+
+
+@pytest.mark.parametrize(("key", "action"), [("d", "drop"), ("u", "duplicate")])
+def test_a_frame_fault_asks_the_kernel_about_the_frame_sent_here(page: Page, key: str, action: str):
+    payload = with_marks(sample())
+    sent = payload["frames"]["EndTxn#1"]["sent"]
+    show(page, payload, sent)
+    expect(page.locator(f'[data-action="{action}"]')).to_be_enabled()
+    page.keyboard.press(key)
+    assert page.evaluate("model.sent") == [{"kind": "press", "action": action, "target": "EndTxn#1", "step": sent}]
+    expect(page.locator(f'[data-action="{action}"]')).to_be_disabled()
+    page.keyboard.press(key)
+    assert page.evaluate("model.sent.length") == 1
+    page.evaluate("model.fire('msg:custom', {kind: 'error', text: 'The frame has gone.'})")
+    expect(page.locator(".now")).to_have_text("The frame has gone.")
+    expect(page.locator(f'[data-action="{action}"]')).to_be_enabled()
+
+
+def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page):
+    payload, other = with_marks(sample()), with_marks(sample(drop="EndTxn#1"))
+    sent = payload["frames"]["EndTxn#1"]["sent"]
+    show(page, payload, sent)
+    page.locator('[data-action="drop"]').click()
+    page.evaluate(
+        "([run, step]) => { model.values.step = step; model.set('payload', run); model.set('can_undo', true);"
+        " model.fire('msg:custom', {kind: 'done'}); }",
+        [other, sent + 1],
+    )
+    compare(other, look(page), sent + 1)
+    assert look(page)["frames"]["EndTxn#1"] == "dropped"
+    expect(page.locator(".chips code")).to_have_text(["Drop('EndTxn#1')"])
+    expect(page.locator('[data-action="undo"]')).to_be_enabled()
+    page.keyboard.press("z")
+    assert page.evaluate("model.sent.at(-1).action") == "undo"
+
+
+def test_a_disabled_button_says_why(page: Page):
+    payload = with_marks(sample(drop="EndTxn#1"))
+    frame = payload["frames"]["EndTxn#1"]
+    show(page, payload, frame["sent"])
+    drop = page.locator('[data-action="drop"]')
+    expect(drop).to_be_disabled()
+    expect(drop).to_have_attribute("title", "EndTxn#1 is dropped already.")
+    page.keyboard.press("d")
+    expect(page.locator(".now")).to_have_text("EndTxn#1 is dropped already.")
+    page.keyboard.press("ArrowRight")
+    expect(drop).to_have_attribute("aria-description", "No frame is sent at this step.")
+    for action, why in (("undo", "There is no fault to undo."), ("redo", "Nothing has been undone.")):
+        expect(page.locator(f'[data-action="{action}"]')).to_have_attribute("title", why)
+    assert page.evaluate("model.sent") == []
+
+
+def test_a_broker_is_crashed_by_its_button_or_its_number(page: Page):
+    payload = with_marks(sample())
+    step = stops(payload, SHOWN)[10]
+    show(page, payload, step)
+    page.locator('[data-action="crash"][data-target="b2"]').click()
+    page.evaluate("model.fire('msg:custom', {kind: 'done'})")
+    page.keyboard.press("3")
+    page.evaluate("model.fire('msg:custom', {kind: 'done'})")
+    page.keyboard.press("0")
+    assert [m["target"] for m in page.evaluate("model.sent")] == ["b2", "b3", "app"]
+
+
+def test_keys_that_are_not_the_widgets_reach_the_notebook(page: Page):
+    show(page, sample(), 5)
+    for key in ("a", "d", "Enter", "ArrowDown", "Control+s", "Shift+Enter"):
+        page.keyboard.press(key)
+    assert [k for k in page.evaluate("window.outside") if k not in ("Control", "Shift")] == ["s", "Enter"]
+
+
+def test_the_help_lists_the_keys_and_closes_with_escape(page: Page):
+    show(page, sample(), 5)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Duplicate the frame sent at this step")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    assert look(page)["focused"]
+
+
+def test_the_keyboard_stays_when_the_pressed_button_goes(page: Page):
+    payload, crashed = with_marks(sample()), with_marks(sample(crash_b2=True))
+    step = next(e["step"] for e in crashed["events"] if e["kind"] == "crash")
+    show(page, payload, step - 1)
+    page.locator('[data-action="crash"][data-target="b2"]').focus()
+    page.keyboard.press("Enter")
+    page.evaluate("([run, step]) => { model.values.step = step; model.set('payload', run); }", [crashed, step])
+    expect(page.locator('[data-action="crash"][data-target="b2"]')).to_have_count(0)
+    assert look(page)["focused"]
+
+
+def test_choosing_groups_keeps_the_cursor(page: Page):
+    payload = with_marks(sample())
+    step = stops(payload, SHOWN)[20]
+    show(page, payload, step)
+    page.get_by_role("checkbox", name="replication").check()
+    assert page.evaluate("model.get('groups')") == ["transaction", "verification", "replication"]
+    compare(payload, look(page), step, ("transaction", "verification", "replication"))
+    page.get_by_role("checkbox", name="verification").uncheck()
+    page.get_by_role("checkbox", name="transaction").uncheck()
+    compare(payload, look(page), step, ("replication",))
+
+
+def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page):
+    payload = with_marks(sample())
+    places = stops(payload, SHOWN)
+    show(page, payload, places[2])
+    moving = "document.getAnimations().length"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(moving) > 0
+    page.emulate_media(reduced_motion="reduce")
+    page.wait_for_timeout(400)
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(moving) == 0
+
+
+def test_on_a_projector_no_text_is_smaller_than_20_pixels(page: Page, lab_run: dict[str, Any]):
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    show(page, lab_run, stops(lab_run, SHOWN)[-8], size="projector")
+    small = page.evaluate(
+        """() => [...document.querySelectorAll(".klab *")].filter((e) => {
+          const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+          const scale = e.getScreenCTM?.()?.a ?? 1;
+          return own && e.checkVisibility() && !["STYLE", "title"].includes(e.tagName)
+            && parseFloat(getComputedStyle(e).fontSize) * scale < 19.95;
+        }).map((e) => e.textContent)"""
+    )
+    assert small == []
+
+
+def test_two_widgets_share_a_page_and_closing_one_leaves_no_trace(page: Page):
+    payload = with_marks(sample())
+    page.set_content(page_of(payload, 20))
+    page.wait_for_function("window.ready === true")
+    page.evaluate(
+        "() => { const el = document.body.appendChild(document.createElement('div'));"
+        " window.second = widget.render({ model: new model.constructor({ ...model.values }), el }); }"
+    )
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert len(ids) == len(set(ids))
+    page.evaluate("close_()")
+    expect(page.locator(".klab")).to_have_count(1)
+    assert page.evaluate("Object.values(model.handlers).flat().length") == 0
+
+
+def test_texts_of_a_run_are_shown_as_text(page: Page, console_errors: list[str]):
+    payload = sample()
+    evil = '<img src=x onerror="document.title=1">'
+    payload["title"], payload["faults"] = evil, [evil]
+    for event in payload["events"]:
+        event["text"] = evil
+        for op in event["patch"]:
+            if op[0] == "batch":
+                op[3]["records"] = [[evil, evil]]
+    for frame in payload["frames"].values():
+        frame.update(about=evil, error=evil, fields=[[evil, evil]])
+    payload = with_marks(payload)
+    payload["marks"] = dict.fromkeys(payload["marks"], evil)
+    show(page, payload, stops(payload, SHOWN)[-5])
+    assert page.locator(".klab img").count() == 0
+    assert page.evaluate(LOOK)["now"] == evil
+    assert (page.title(), console_errors) == ("kafkalab", [])
