@@ -114,7 +114,8 @@ def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Not
     quiet = ["--IPKernelApp.log_level=ERROR"]
     client = client_of(
         node, timeout=120, kernel_name="python3", allow_errors=allow_errors, record_timing=False,
-        store_widget_state=False, coalesce_streams=True, extra_arguments=quiet, resources={"metadata": {"path": str(folder)}},
+        store_widget_state=False, coalesce_streams=True, extra_arguments=quiet,
+        resources={"metadata": {"path": str(folder)}},
     )  # fmt: skip
     client.execute()
     done: Notebook = json.loads(nbformat.writes(node, version=nbformat.NO_CONVERT))

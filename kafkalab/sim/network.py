@@ -202,7 +202,13 @@ class Network:
                 self._arm(sender, background, waiting.deadline_ms)
                 return
             correlation_id = queue.popleft()
-            self.cluster.record(sender, "timer", "request timeout", waiting.cause, {"to": waiting.to})
+            self.cluster.record(
+                sender,
+                "timer",
+                "request timeout",
+                waiting.cause,
+                {"to": waiting.to, "request": type(waiting.body).__name__},
+            )
             self._fail(correlation_id, self.cluster.trace.steps - 1)
             if not background:
                 self._fail_connection(sender, waiting.to)

@@ -126,8 +126,8 @@ class _Story:
             case "fault":
                 return self._fault(event)
             case "timer":
-                text = f"{node} has waited 30 seconds for {self._label(data['to'])} and gives the request up."
-                return self._timer_group(event), True, text, []
+                text = f"{node} has waited 30 seconds for {self._label(data['to'])} and gives {data['request']} up."
+                return BY_NAME[data["request"]].group, True, text, []
             case "invoke":
                 return "transaction", True, f"{node} calls {event.name}().", [self._call(event, f"{event.name}()")]
             case _:
@@ -147,7 +147,8 @@ class _Story:
     def _appended(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         batch: Batch = event.data
         leads = self.leaders.get(event.name) == event.node
-        what = f"a {batch.control.name} marker" if batch.control else decoded(event.name, batch)
+        article = "an" if batch.control and batch.control.name == "ABORT" else "a"
+        what = f"{article} {batch.control.name} marker" if batch.control else decoded(event.name, batch)
         span = f"{batch.base_offset}" if len(batch.records) == 1 else f"{batch.base_offset} to {batch.last_offset}"
         verb = "appends" if leads else "replicates"
         text = f"{self._label(event.node)} {verb} {what} to {event.name} at offset {span}."
@@ -227,10 +228,6 @@ class _Story:
         paused = event.name == "Pause"
         text = f"{node} stops for a while; what arrives waits." if paused else f"{node} goes on."
         return "transaction", True, text, [["node", event.node, "paused" if paused else "up"]]
-
-    def _timer_group(self, event: Event) -> str:
-        cause = self.trace.events[event.cause] if event.cause >= 0 else None
-        return cause.data.group if cause and isinstance(cause.data, Frame) else "transaction"
 
     def _call(self, event: Event, last: str) -> Op:
         return ["client", event.node, {"last": last}]

@@ -187,3 +187,23 @@ def test_stepping_goes_on_while_a_cell_runs_and_nothing_moves_the_cursor_back_af
     expect(page.locator("#jp-bottom-panel")).to_contain_text("| Idle")
     page.wait_for_timeout(1_000)
     expect(widget).to_have_attribute("data-step", str(places[8]))
+
+
+PRESS_EVERY = """
+(root, [times, pause]) => new Promise(resolve => {
+  const timer = setInterval(() => {
+    if (!times--) { clearInterval(timer); return resolve(); }
+    root.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true, cancelable: true}));
+  }, pause);
+})
+"""
+
+
+@pytest.mark.parametrize("pause_ms", [154, 165])
+def test_what_the_kernel_says_of_an_earlier_step_never_moves_the_cursor_back(widget: Locator, pause_ms: int) -> None:
+    """The kernel is told of a step after 150 ms; the next key comes just before its answer does."""
+    places = stops(payload_with(), SHOWN)
+    widget.focus()
+    widget.press("Home")
+    widget.evaluate(PRESS_EVERY, [40, pause_ms])
+    expect(widget).to_have_attribute("data-step", str(places[40]), timeout=2_000)
