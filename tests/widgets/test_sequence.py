@@ -152,6 +152,8 @@ def test_a_press_in_the_browser_is_answered(widget: Sequence, monkeypatch: pytes
     assert widget.step == at + 1
     assert answers(widget, monkeypatch, press) == [{"kind": "error", "text": "EndTxn#1 is dropped already."}]
     assert answers(widget, monkeypatch, {"kind": "press"})[0]["kind"] == "error"
+    assert answers(widget, monkeypatch, {"kind": "step", "step": at}) == []
+    assert widget.step == at
     assert answers(widget, monkeypatch, "hello") == []
     assert answers(widget, monkeypatch, {"kind": "greeting"}) == []
 
