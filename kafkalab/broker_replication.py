@@ -84,8 +84,8 @@ class Replication:
     def _answer(self, follower: str, diverging: dict[str, ReplicaData], cause: int) -> None:
         """Answer the parked request if there is anything new for the follower."""
         state = self.broker.state
-        session = state.sessions[follower]
-        if session.parked is None:
+        session = state.sessions.get(follower)
+        if session is None or session.parked is None:
             return
         context, metadata_version = session.parked
         found = dict(diverging)

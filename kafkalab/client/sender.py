@@ -27,7 +27,7 @@ class Sender:
         self._woken = False
         self._flushing: list[Promise[Any]] = []
         self._identifying = False
-        self._backing_off = self._stale = False
+        self._backing_off = self._stale = self._expiring = False
 
     def wake(self) -> None:
         """Drain as soon as the present moment's work is done."""
@@ -35,6 +35,7 @@ class Sender:
 
     def wake_after(self, delay_ms: int) -> None:
         """Drain after so long, and also now if partitions must be added to the transaction."""
+        self._watch_expiry()
         if delay_ms:
             self.producer.port.timer(delay_ms, self._drain)
             delay_ms = 0
@@ -111,6 +112,20 @@ class Sender:
             self._drain()
 
         producer.port.request(leader, request, answered)
+
+    def _watch_expiry(self) -> None:
+        """One timer for the oldest batch that waits in a queue; it does not by itself keep a run going."""
+        waiting = [q[0].created_ms for q in self.producer.accumulator.queues.values() if q]
+        if waiting and not self._expiring:
+            self._expiring = True
+            due = min(waiting) + self.producer.config.delivery_timeout_ms
+            self.producer.port.deadline(max(due - self.producer.port.now, 0), self._expiry_due)
+
+    def _expiry_due(self) -> None:
+        self._expiring = False
+        self._expire()
+        self._finish_flush()
+        self._watch_expiry()
 
     def _expire(self) -> None:
         """Give up what has waited in its queue for longer than delivery.timeout.ms."""

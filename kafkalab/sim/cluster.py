@@ -17,25 +17,20 @@ from kafkalab.core.records import Batch, Record
 from kafkalab.core.transaction import TxnState
 from kafkalab.rules import ABORTED_FILTER, REDRIVE_PREPARE, TIMEOUT_ABORT
 from kafkalab.sim.app import App
+from kafkalab.sim.endings import RunawayError, StuckError
 from kafkalab.sim.failures import Failures
 from kafkalab.sim.faults import Fault, FrameFault, NodeFault, check_fault
 from kafkalab.sim.network import Network
 from kafkalab.sim.outcome import Outcome, outcome_of
 from kafkalab.sim.scenario import ProgramFunction, Scenario
 from kafkalab.sim.schedule import Entry, Schedule
-from kafkalab.sim.task import Node, Task
+from kafkalab.sim.task import Node, Task, no_requests
 from kafkalab.trace import Event, Frame, Trace
 
 LIMIT = 200_000
 IDLE_MS = 1_200_000
-
-
-class RunawayError(RuntimeError):
-    """A run did not end within its limit; the message shows the last events."""
-
-
-class StuckError(RuntimeError):
-    """A program waits and nothing happens any more; the message shows the last events."""
+IDLE_ENTRIES = 20_000
+QUIET = ("send", "receive", "timer")
 
 
 class Cluster:
@@ -54,16 +49,14 @@ class Cluster:
         self.results: dict[str, Any] = {}
         self.driving = False
         self._tasks: list[Task] = []
-        self._last_foreground_ms = 0
+        self._last_foreground_ms = self._idle_entries = 0
         frame_faults = tuple(f for f in scenario.faults if isinstance(f, FrameFault))
         self.network = Network(self, scenario.seed, frame_faults)
         self.controller = Controller(self.broker_names, self)
         self.brokers = {
             n: Broker(BrokerState(n, config or BrokerConfig(), self.rules), self) for n in self.broker_names
         }
-        self.nodes: dict[str, Node] = {}
-        for name in self.broker_names:
-            self.nodes[name] = Node(name, self.brokers[name].receive)
+        self.nodes = {name: Node(name, broker.receive) for name, broker in self.brokers.items()}
         self.nodes["controller"] = Node("controller", self.controller.receive)
         self.failures = Failures(self)
         self._set_up()
@@ -119,7 +112,7 @@ class Cluster:
         if node in self.nodes and (self.is_server(node) or not self.nodes[node].alive):
             raise ValueError(f"{node!r} is a {'server' if self.is_server(node) else 'crashed client'}")
         if node not in self.nodes:
-            self.nodes[node] = Node(node, _no_requests)
+            self.nodes[node] = Node(node, no_requests)
         coroutine = function(App(self, node), **args)
         if not isinstance(coroutine, Coroutine):
             raise TypeError(f"program {node!r} is not an async function: write `async def`")
@@ -130,7 +123,7 @@ class Cluster:
     def client(self, node: str) -> App:
         """A client node without a program, for a notebook cell: `await cluster.client("p").producer().send(...)`."""
         if node not in self.nodes:
-            self.nodes[node] = Node(node, _no_requests)
+            self.nodes[node] = Node(node, no_requests)
         return App(self, node)
 
     def _ended(self, node: str, promise: Promise[Any]) -> None:
@@ -170,6 +163,8 @@ class Cluster:
         trace = self.trace
         step = trace.steps
         trace.steps = step + 1
+        if kind not in QUIET and name != "timeout":
+            self._idle_entries = 0
         if trace.keep:
             trace.events.append(Event(step, self.schedule.now, node, kind, name, cause, frame, data))
         if step in self.failures.at_steps:
@@ -183,6 +178,9 @@ class Cluster:
     def drive(self, node: str, coroutine: Coroutine[Any, Any, Any], main: bool = False) -> Promise[Any]:
         """Run a coroutine on a client node; the promise of what it returns."""
         task = Task(self, self.nodes[node], coroutine, self.promise(), main)
+        if not self.running(node, -1):
+            coroutine.close()  # the node died in this very moment: nothing of it will run
+            return task.result
         self._tasks.append(task)
         self.schedule.at(self.now, node, self.nodes[node].life, task.resume)
         return task.result
@@ -192,7 +190,7 @@ class Cluster:
     def run(self, limit: int = LIMIT) -> Trace:
         """Go on until every program has ended and nothing is left to do.
 
-        RunawayError after `limit` entries; StuckError if a program waits and nothing moves for twenty minutes.
+        RunawayError after `limit` entries; StuckError if a program waits and nothing changes any more.
         """
         for _ in range(limit):
             if not len(self.schedule) or self._at_rest():
@@ -231,6 +229,7 @@ class Cluster:
 
     def _do(self, entry: Entry) -> None:
         node = self.nodes[entry.node]
+        self._idle_entries += 1
         if not entry.background:
             self._last_foreground_ms = self.now
         if entry.life not in (-1, node.life):
@@ -245,6 +244,8 @@ class Cluster:
             self.driving = before
 
     def _at_rest(self) -> bool:
+        if self._idle_entries > IDLE_ENTRIES:
+            return True  # frames fly, but nothing has changed for long: nothing will
         if self.schedule.foreground:
             return False
         if self.now - self._last_foreground_ms > IDLE_MS:
@@ -252,6 +253,9 @@ class Cluster:
         return not self._live_tasks() and not any(self._busy(b) for n, b in self.brokers.items() if self.nodes[n].alive)
 
     def _live_tasks(self) -> list[Task]:
+        for task in self._tasks:
+            if not self.running(task.node.name, task.life):
+                task.coroutine.close()
         self._tasks = [t for t in self._tasks if not t.result.done and self.running(t.node.name, t.life)]
         return self._tasks
 
@@ -313,7 +317,3 @@ class Cluster:
     def _having(self, name: str) -> str:
         found = [i for i, f in self.trace.frames.items() if f.name == name]
         return f"{found[0]} to {found[-1]}" if found else f"no {name} at all"
-
-
-def _no_requests(frame: Frame) -> None:
-    raise AssertionError(f"{frame.name} was sent to a client")

@@ -25,6 +25,11 @@ class Node:
     inbox: list[Callable[[], None]] = field(default_factory=list)
 
 
+def no_requests(frame: Frame) -> None:
+    """What a client does with a request: nobody sends it one."""
+    raise AssertionError(f"{frame.name} was sent to a client")
+
+
 class ForeignAwaitError(TypeError):
     """A program awaited something that is not of its cluster."""
 

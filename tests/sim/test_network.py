@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.client.exceptions import KafkaTimeoutError
+from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.sim.app import App
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault
+from kafkalab.sim.cluster import Cluster, StuckError
+from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause
 from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -116,3 +116,19 @@ def test_with_one_broker_left_the_transaction_log_takes_nothing_and_nothing_is_t
     step = run().trace.frames[moment].sent_step
     cluster = run(Crash("b1", at_step=step), Crash("b2", at_step=step))
     assert cluster.outcome().verdict in ("nothing", "open", "committed")
+
+
+def test_a_node_that_stays_paused_does_not_keep_the_run_going_for_ever() -> None:
+    with pytest.raises(StuckError, match="app still waits, but nothing happens any more; the last events"):
+        run(Pause("app", at_step=120))
+
+
+def test_with_one_broker_left_a_client_of_version_1_gives_up_after_its_delivery_timeout() -> None:
+    scenario = lab03("4.x/TV1")
+    whole = Cluster(scenario)
+    whole.run()
+    step = whole.trace.frames["AddPartitionsToTxn#1"].sent_step
+    cluster = Cluster(scenario.with_faults(Crash("b1", at_step=step), Crash("b2", at_step=step)))
+    cluster.run()
+    assert isinstance(cluster.results["app"], KafkaError)
+    assert cluster.now > 120_000
