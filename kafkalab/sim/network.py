@@ -227,7 +227,9 @@ class Network:
 
     def _break(self, correlation_id: int, cause: int) -> None:
         """The other side is gone: the sender notices after a moment."""
-        waiting = self._outstanding[correlation_id]
+        waiting = self._outstanding.get(correlation_id)
+        if waiting is None:
+            return  # its sender is gone, too
         at = self.cluster.now + LATENCY_MIN_MS
         self.cluster.schedule.at(at, waiting.sender, waiting.life, lambda: self._fail(correlation_id, cause))
 
