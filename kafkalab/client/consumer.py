@@ -16,7 +16,7 @@ from kafkalab.client.aborted_filter import ConsumerRecord, deliver
 from kafkalab.client.config import ConsumerConfig
 from kafkalab.client.connection import ClientPort, Connection
 from kafkalab.client.exceptions import IllegalStateError, KafkaTimeoutError, exception_for
-from kafkalab.client.producer import GroupMetadata
+from kafkalab.client.results import GroupMetadata
 from kafkalab.core.errors import Error
 
 
@@ -70,19 +70,19 @@ class Consumer:
         """The positions (or `offsets`) are the group's committed offsets, outside any transaction."""
         group = self._group()
         body = OffsetCommit(group_id=group, offsets=offsets if offsets is not None else dict(self._positions))
-        _, error, _ = await self.connection.ask_coordinator(GROUP, group, body, _first_error)
-        if error is not Error.NONE:
-            raise exception_for(error, "commit_sync")
+        answer = await self.connection.ask_coordinator(GROUP, group, body, _first_error)
+        if answer.error is not Error.NONE:
+            raise exception_for(answer.error, "commit_sync")
 
     async def committed(self, partitions: list[str]) -> dict[str, int]:
         """The group's committed offsets, -1 where there are none; waits while a transaction is undecided."""
         group = self._group()
         stable = self.config.isolation_level == READ_COMMITTED
         body = OffsetFetch(group_id=group, partitions=tuple(partitions), require_stable=stable)
-        reply, error, _ = await self.connection.ask_coordinator(GROUP, group, body, _first_error)
-        if error is not Error.NONE:
-            raise exception_for(error, "committed")
-        found: dict[str, int] = reply.offsets
+        answer = await self.connection.ask_coordinator(GROUP, group, body, _first_error)
+        if answer.error is not Error.NONE:
+            raise exception_for(answer.error, "committed")
+        found: dict[str, int] = answer.reply.offsets
         return found
 
     def group_metadata(self) -> GroupMetadata:
