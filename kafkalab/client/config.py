@@ -129,6 +129,7 @@ class ConsumerConfig:
     isolation_level: str = "read_uncommitted"
     auto_offset_reset: str = "latest"
     fetch_max_wait_ms: int = 500
+    fetch_min_bytes: int = 1
     default_api_timeout_ms: int = 60_000
 
     def __post_init__(self) -> None:

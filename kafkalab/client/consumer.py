@@ -40,6 +40,23 @@ class Consumer:
         self._check(partition)
         self._positions[partition] = offset
 
+    async def seek_to_beginning(self, partitions: list[str] | None = None) -> None:
+        """The next poll reads these partitions, or all assigned ones, from their first record on."""
+        await self._seek_to(EARLIEST, partitions)
+
+    async def seek_to_end(self, partitions: list[str] | None = None) -> None:
+        """The next poll reads on from the end as the isolation level sees it: under read_committed before the first
+        undecided record. (Java looks the end up lazily, at the next poll or position; here it is looked up at once.)
+        """
+        await self._seek_to(LATEST, partitions)
+
+    async def _seek_to(self, timestamp: int, partitions: list[str] | None) -> None:
+        chosen = self._assigned if partitions is None else partitions
+        for partition in chosen:
+            self._check(partition)
+        for partition, offset in (await self._offsets(chosen, timestamp)).items():
+            self._positions[partition] = offset
+
     async def position(self, partition: str) -> int:
         """The offset of the next record to read."""
         self._check(partition)
@@ -91,8 +108,29 @@ class Consumer:
 
     async def end_offset(self, partition: str) -> int:
         """The end as the isolation level sees it: the last stable offset, or the high watermark."""
-        found: int = await self._within("end_offset", self._list_offset(partition, LATEST))
+        return (await self.end_offsets([partition]))[partition]
+
+    async def end_offsets(self, partitions: list[str]) -> dict[str, int]:
+        """The ends as the isolation level sees them: last stable offsets, or high watermarks."""
+        return await self._offsets(partitions, LATEST)
+
+    async def beginning_offsets(self, partitions: list[str]) -> dict[str, int]:
+        """The first offset of each partition."""
+        return await self._offsets(partitions, EARLIEST)
+
+    async def offsets_for_times(self, times: dict[str, int]) -> dict[str, int | None]:
+        """The first offset at or after a time in ms; None where the isolation level sees no such record."""
+        found: dict[str, int | None] = {}
+        for partition, timestamp in times.items():
+            if timestamp < 0:
+                raise ValueError(f"The target time for partition {partition} is {timestamp}. It cannot be negative.")
+            offset = (await self._offsets([partition], timestamp))[partition]
+            found[partition] = offset if offset >= 0 else None
         return found
+
+    async def _offsets(self, partitions: list[str], timestamp: int) -> dict[str, int]:
+        """One ListOffsets after the other; each partition's offset, -1 where there is none."""
+        return {p: await self._within("list_offsets", self._list_offset(p, timestamp)) for p in partitions}
 
     async def _within(self, name: str, step: Coroutine[Any, Any, Any]) -> Any:
         """The step's result; KafkaTimeoutError if it takes longer than default.api.timeout.ms."""
@@ -152,7 +190,12 @@ class Consumer:
             failed = failed or not leader
         calls = []
         for leader, positions in by_leader.items():
-            body = Fetch(isolation_level=self.config.isolation_level, positions=positions, max_wait_ms=max_wait_ms)
+            body = Fetch(
+                isolation_level=self.config.isolation_level,
+                positions=positions,
+                max_wait_ms=max_wait_ms,
+                min_bytes=self.config.fetch_min_bytes,
+            )
             calls.append((positions, self.connection.call(leader, body)))
         records: list[ConsumerRecord] = []
         for positions, call in calls:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.conformance.scripted_port import EPOCH, HOLD, PID, ScriptedPort, begun, error_of
 
 from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxnReply
 from kafkalab.api.end_txn import EndTxnReply
@@ -25,6 +24,7 @@ from kafkalab.client.results import GroupMetadata
 from kafkalab.client.transaction_state import ProducerState
 from kafkalab.core.errors import Error
 from kafkalab.core.records import sequence_after
+from tests.conformance.scripted_port import EPOCH, HOLD, PID, ScriptedPort, begun, error_of
 
 GROUP = GroupMetadata("g", 1, "m")
 OFFSETS = {"in-0": 7}
