@@ -13,6 +13,7 @@ from kafkalab.core.records import Batch
 from kafkalab.rules import LSO_BOUND
 
 READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"
+BATCH_OVERHEAD_BYTES = 61
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,7 @@ class Fetch:
     isolation_level: str
     positions: dict[str, int]
     max_wait_ms: int = 500
+    min_bytes: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +42,9 @@ class FetchReply:
 
 
 def handle(broker: BrokerState, request: Fetch, now: int, header: Header) -> list[Effect]:
-    """Answered at once if there is data or an error, else when a high watermark moves, at the latest after max_wait."""
+    """Answered at once if there are `min_bytes` or an error, or later: a watermark moved, max_wait is over."""
     fetched = _read(broker, request)
-    if any(f.batches or f.error is not Error.NONE for f in fetched.values()):
+    if _enough(fetched, request):
         return [Reply(FetchReply(partitions=fetched))]
     until = now + request.max_wait_ms
     return [Park(tuple(request.positions), request.max_wait_ms, Then(_again, (request, until)))]
@@ -50,9 +52,20 @@ def handle(broker: BrokerState, request: Fetch, now: int, header: Header) -> lis
 
 def _again(broker: BrokerState, result: None, now: int, request: Fetch, until_ms: int) -> list[Effect]:
     fetched = _read(broker, request)
-    if now >= until_ms or any(f.batches or f.error is not Error.NONE for f in fetched.values()):
+    if now >= until_ms or _enough(fetched, request):
         return [Reply(FetchReply(partitions=fetched))]
     return [Park(tuple(request.positions), until_ms - now, Then(_again, (request, until_ms)))]
+
+
+def _enough(fetched: dict[str, PartitionFetched], request: Fetch) -> bool:
+    """Whether the answer need not wait for more."""
+    size = sum(_size(b) for f in fetched.values() for b in f.batches)
+    return size >= request.min_bytes or any(f.error is not Error.NONE for f in fetched.values())
+
+
+def _size(batch: Batch) -> int:
+    """What a batch takes, about: its header and its records."""
+    return BATCH_OVERHEAD_BYTES + sum(len(r.key or "") + len(str(r.value)) for r in batch.records)
 
 
 def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) -> int:

@@ -1,40 +1,14 @@
-"""What a producer has not got an answer for yet: batches per partition, their sequences, their order (facts 7.4)."""
+"""What a producer has not got an answer for yet: batches per partition, waiting or under way (`RecordAccumulator`)."""
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Any
 
+from kafkalab.client.producer_batch import ProducerBatch, size_of
 from kafkalab.client.promise import Promise
-from kafkalab.core.records import Batch, Record, sequence_after
-
-RECORD_OVERHEAD_BYTES = 7
-
-
-@dataclass(slots=True, eq=False)
-class ProducerBatch:
-    """Records for one partition, each with the promise of its metadata; its sequence is set when it is first sent."""
-
-    partition: str
-    created_ms: int
-    records: list[Record] = field(default_factory=list)
-    promises: list[Promise[Any]] = field(default_factory=list)
-    size_bytes: int = 0
-    base_sequence: int = -1
-    attempts: int = 0
-    producer: tuple[int, int] = (-1, -1)
-
-    def as_batch(self, transactional: bool) -> Batch:
-        """The batch that goes over the wire."""
-        return Batch(
-            records=tuple(self.records),
-            timestamp_ms=self.created_ms,
-            producer_id=self.producer[0],
-            producer_epoch=self.producer[1],
-            base_sequence=self.base_sequence,
-            transactional=transactional,
-        )
+from kafkalab.client.sequences import Sequences
+from kafkalab.core.records import Record
 
 
 class Accumulator:
@@ -44,21 +18,17 @@ class Accumulator:
         self.batch_size_bytes = batch_size_bytes
         self.queues: dict[str, deque[ProducerBatch]] = {}
         self.in_flight: dict[str, list[ProducerBatch]] = {}
-        self.next_sequence: dict[str, int] = {}
-        self.last_acked: dict[str, int] = {}
-        self.identity: dict[str, tuple[int, int]] = {}
+        self.sequences = Sequences()
 
     def add(self, partition: str, record: Record, promise: Promise[Any], now: int) -> None:
-        """Append to the newest unsent batch, or begin one where it is full."""
-        size = RECORD_OVERHEAD_BYTES + len(record.key or "") + len(str(record.value))
+        """Append to the newest batch that was never sent, or begin one where it is full."""
+        size = size_of(record)
         queue = self.queues.setdefault(partition, deque())
         last = queue[-1] if queue else None
-        if last is None or last.base_sequence != -1 or last.size_bytes + size > self.batch_size_bytes:
+        if last is None or last.closed or last.size_bytes + size > self.batch_size_bytes:
             last = ProducerBatch(partition, now)
             queue.append(last)
-        last.records.append(record)
-        last.promises.append(promise)
-        last.size_bytes += size
+        last.add(record, promise)
 
     def ready(self, partition: str, now: int, linger_ms: int, flushing: bool) -> bool:
         """Whether the partition's first batch may go: full, old enough, sent before, or being flushed."""
@@ -66,58 +36,65 @@ class Accumulator:
         if not queue:
             return False
         first, sent = queue[0], self.in_flight.get(partition)
-        if first.base_sequence != -1 and sent and sent[0].base_sequence < first.base_sequence:
+        if first.base_sequence == -1:
+            if any(b.attempts > 1 for b in sent or ()):
+                return False  # nothing new overtakes a retry
+            if partition in self.sequences.unresolved:
+                return False  # whether a given-up batch arrived is still open
+        elif sent and min(b.base_sequence for b in sent) < first.base_sequence:
             return False  # a retry waits for the older ones that are still under way
-        if first.base_sequence == -1 and any(b.attempts > 1 for b in sent or ()):
-            return False  # nothing new overtakes a retry
-        return flushing or len(queue) > 1 or first.attempts > 0 or now - first.created_ms >= linger_ms
+        return flushing or len(queue) > 1 or first.closed or now - first.created_ms >= linger_ms
 
     def drains_for(self, partition: str, producer: tuple[int, int]) -> bool:
         """Whether a batch with this identity may go: none with an older one is still under way."""
-        known = self.identity.get(partition, producer)
-        return known == producer or not self.in_flight.get(partition) or self.queues[partition][0].base_sequence != -1
+        known = self.sequences.identity.get(partition, producer)
+        return known == producer or not self.numbered(partition) or self.queues[partition][0].base_sequence != -1
 
     def take(self, partition: str, producer: tuple[int, int]) -> ProducerBatch:
         """The next batch, in flight from now on; with the next sequences if it had none (-1 without a producer id)."""
         batch = self.queues[partition].popleft()
         if batch.base_sequence == -1 and producer[0] >= 0:
-            if self.identity.get(partition) != producer:
-                self.identity[partition] = producer
-                self.next_sequence.pop(partition, None)
-                self.last_acked.pop(partition, None)
-            batch.base_sequence = self.next_sequence.get(partition, 0)
-            self.next_sequence[partition] = sequence_after(batch.base_sequence, len(batch.records))
-            batch.producer = producer
+            self.sequences.number(batch, producer)
         batch.attempts += 1
+        batch.closed = True
         self.in_flight.setdefault(partition, []).append(batch)
         return batch
-
-    def acked(self, batch: ProducerBatch) -> None:
-        """The leader has it."""
-        self.in_flight[batch.partition].remove(batch)
-        self.last_acked[batch.partition] = sequence_after(batch.base_sequence, len(batch.records) - 1)
 
     def again(self, batch: ProducerBatch) -> None:
         """Send it again, in the order of the sequences."""
         self.in_flight[batch.partition].remove(batch)
-        queue = self.queues[batch.partition]
-        place = sum(1 for b in queue if b.base_sequence != -1 and b.base_sequence < batch.base_sequence)
-        queue.insert(place, batch)
+        batch.retried = True
+        self._insert(batch)
 
-    def failed(self, batch: ProducerBatch) -> None:
-        """It is given up."""
+    def split(self, batch: ProducerBatch) -> None:
+        """Smaller batches in its place, with its sequences; what was split before is halved."""
         self.in_flight[batch.partition].remove(batch)
+        for part in batch.split(self.batch_size_bytes):
+            self._insert(part)
 
-    def is_next(self, batch: ProducerBatch) -> bool:
-        """Whether the batch follows the last one that was acknowledged."""
-        last = self.last_acked.get(batch.partition)
-        return batch.base_sequence == (0 if last is None else sequence_after(last, 1))
+    def _insert(self, batch: ProducerBatch) -> None:
+        queue = self.queues.setdefault(batch.partition, deque())
+        place = sum(1 for b in queue if b.closed and b.base_sequence <= batch.base_sequence)
+        queue.insert(place if batch.base_sequence != -1 else 0, batch)
 
-    def unsent(self) -> list[ProducerBatch]:
-        """All queued batches, taken out."""
-        dropped = [b for queue in self.queues.values() for b in queue]
-        self.queues.clear()
-        return dropped
+    def remove(self, batch: ProducerBatch) -> None:
+        """It is acknowledged or given up."""
+        for batches in (self.in_flight.get(batch.partition), self.queues.get(batch.partition)):
+            if batches and batch in batches:
+                batches.remove(batch)
+
+    def numbered(self, partition: str) -> list[ProducerBatch]:
+        """The batches that have a sequence and no final answer, under way or about to be sent again, in order."""
+        waiting = (b for b in self.queues.get(partition, ()) if b.base_sequence != -1)
+        return sorted([*self.in_flight.get(partition, ()), *waiting], key=lambda b: b.base_sequence)
+
+    def all(self) -> list[ProducerBatch]:
+        """Every batch without a final answer; those under way first."""
+        return [b for held in (self.in_flight, self.queues) for batches in held.values() for b in batches]
+
+    def never_sent(self) -> list[ProducerBatch]:
+        """The batches that no leader can have seen."""
+        return [b for queue in self.queues.values() for b in queue if not b.closed]
 
     def incomplete(self) -> bool:
         """Whether anything is queued or in flight."""
@@ -125,16 +102,4 @@ class Accumulator:
 
     def rewrite(self, partition: str, producer: tuple[int, int]) -> None:
         """All batches of the partition that have sequences get new ones from 0, under a new identity (KIP-360)."""
-        numbered = [*self.in_flight.get(partition, ()), *(b for b in self.queues[partition] if b.base_sequence != -1)]
-        sequence = 0
-        for batch in sorted(numbered, key=lambda b: b.base_sequence):
-            batch.base_sequence, batch.producer = sequence, producer
-            sequence = sequence_after(sequence, len(batch.records))
-        self.next_sequence[partition], self.identity[partition] = sequence, producer
-        self.last_acked.pop(partition, None)
-
-    def restart_sequences(self) -> None:
-        """A new epoch: every partition starts at 0."""
-        self.identity.clear()
-        self.next_sequence.clear()
-        self.last_acked.clear()
+        self.sequences.restart(partition, producer, self.numbered(partition))

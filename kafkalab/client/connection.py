@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kafkalab.api.api_versions import ApiVersions
 from kafkalab.api.find_coordinator import FindCoordinator, FindCoordinatorReply
 from kafkalab.api.metadata import Metadata, MetadataReply
-from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
-from kafkalab.client.reactions import Reaction, reaction
+from kafkalab.client.reactions import APIS, Reaction, reaction
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.errors import Error
 
@@ -18,12 +18,16 @@ RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS = 100, 1000
 
 
 class ClientPort(Protocol):
-    """What a client needs of the world. `transaction_version` is the one that this client speaks."""
+    """What a client needs of the world. `transaction_version` is the one that this client speaks.
+
+    `coordinator_bumps_epoch` says that coordinators know InitProducerId 3 and later (KIP-360).
+    """
 
     now: int
     node: str
     bootstrap: tuple[str, ...]
     transaction_version: int
+    coordinator_bumps_epoch: bool
     filters_aborted: bool
 
     def request(self, to: str, body: Any, answered: Callable[[Any], None]) -> None: ...
@@ -106,10 +110,13 @@ class Connection:
         """The image at hand, asked for if there is none yet."""
         return self.metadata if self.metadata is not None else await self.refresh()
 
-    async def coordinator(self, key_type: int, key: str) -> str:
-        """The node that coordinates the transactional id or group; asks again until there is one."""
+    async def find_coordinator(self, key_type: int, key: str, stop: Callable[[], bool]) -> FindCoordinatorReply | None:
+        """Where the coordinator is, or an error that no retry cures; None if `stop` said so before."""
         attempt = 0
-        while (key_type, key) not in self._coordinators:
+        while not stop():
+            known = self._coordinators.get((key_type, key))
+            if known is not None:
+                return FindCoordinatorReply(node_id=known)
             reply: FindCoordinatorReply | None = await self.call(
                 self.any_broker(), FindCoordinator(key=key, key_type=key_type)
             )
@@ -117,35 +124,45 @@ class Connection:
                 self.ask_another()
             elif reply.error is Error.NONE:
                 self._coordinators[key_type, key] = reply.node_id
-                break
+                return reply
             elif reaction("FindCoordinator", reply.error) is not Reaction.RETRY:
-                raise KafkaError(f"no coordinator for {key!r}: {reply.error.name}", reply.error)
+                return reply
             await self.back_off(attempt)
             attempt += 1
-        return self._coordinators[key_type, key]
+        return None
 
     def forget_coordinator(self, key_type: int, key: str) -> None:
         """The next call looks it up again."""
         self._coordinators.pop((key_type, key), None)
 
     async def ask_coordinator(
-        self, key_type: int, key: str, body: Any, error_of: Callable[[Any], Error], first_backoff_ms: int = 0
-    ) -> tuple[Any, Error, Reaction]:
-        """Ask until the answer is final: the reply, its error, and what the table says of it."""
+        self,
+        key_type: int,
+        key: str,
+        body: Any,
+        error_of: Callable[[Any], Error],
+        stop: Callable[[], bool] = lambda: False,
+        first_backoff_ms: int = 0,
+    ) -> Answer:
+        """Ask until the answer is final, or until `stop` says that nobody wants it any more."""
         api, attempt = type(body).__name__, 0
         while True:
-            node = await self.coordinator(key_type, key)
-            reply = await self.call(node, body)
-            error = Error.NETWORK_EXCEPTION if reply is None else error_of(reply)
-            if error is Error.NONE:
-                return reply, error, Reaction.RETRY
-            what = reaction(api, error) if api in _PRODUCER_APIS else _consumer_reaction(error)
+            found = await self.find_coordinator(key_type, key, stop)
+            if found is None:
+                return Answer(None, api, Error.NONE, Reaction.FATAL, stopped=True)
+            if found.error is not Error.NONE:
+                return Answer(None, "FindCoordinator", found.error, reaction("FindCoordinator", found.error))
+            reply = await self.call(found.node_id, body)
+            error = Error.NONE if reply is None else error_of(reply)
+            if reply is not None and error is Error.NONE:
+                return Answer(reply, api, error, Reaction.SUCCESS)
+            what = Reaction.LOOKUP if reply is None else _reaction(api, error)
             if what is Reaction.LOOKUP:
                 self.forget_coordinator(key_type, key)
                 if reply is None:
                     self.ask_another()
             elif what is not Reaction.RETRY:
-                return reply, error, what
+                return Answer(reply, api, error, what)
             if first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS:
                 await self.sleep(first_backoff_ms)
             else:
@@ -153,11 +170,21 @@ class Connection:
                 attempt += 1
 
 
-_PRODUCER_APIS = ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A coordinator's final answer; `api` is FindCoordinator if there was no coordinator to ask."""
+
+    reply: Any
+    api: str
+    error: Error
+    reaction: Reaction
+    stopped: bool = False
 
 
-def _consumer_reaction(error: Error) -> Reaction:
-    """OffsetFetch and OffsetCommit: look up, retry, or give up."""
-    if error in (Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.NETWORK_EXCEPTION):
+def _reaction(api: str, error: Error) -> Reaction:
+    """The producer's table; for OffsetFetch and OffsetCommit: look up, retry, or give up."""
+    if api in APIS:
+        return reaction(api, error)
+    if error in (Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE):
         return Reaction.LOOKUP
     return Reaction.RETRY if error.retriable else Reaction.FATAL

@@ -16,7 +16,7 @@ from kafkalab.client.aborted_filter import ConsumerRecord, deliver
 from kafkalab.client.config import ConsumerConfig
 from kafkalab.client.connection import ClientPort, Connection
 from kafkalab.client.exceptions import IllegalStateError, KafkaTimeoutError, exception_for
-from kafkalab.client.producer import GroupMetadata
+from kafkalab.client.results import GroupMetadata
 from kafkalab.core.errors import Error
 
 
@@ -39,6 +39,23 @@ class Consumer:
         """The next poll reads `partition` from `offset` on."""
         self._check(partition)
         self._positions[partition] = offset
+
+    async def seek_to_beginning(self, partitions: list[str] | None = None) -> None:
+        """The next poll reads these partitions, or all assigned ones, from their first record on."""
+        await self._seek_to(EARLIEST, partitions)
+
+    async def seek_to_end(self, partitions: list[str] | None = None) -> None:
+        """The next poll reads on from the end as the isolation level sees it: under read_committed before the first
+        undecided record. (Java looks the end up lazily, at the next poll or position; here it is looked up at once.)
+        """
+        await self._seek_to(LATEST, partitions)
+
+    async def _seek_to(self, timestamp: int, partitions: list[str] | None) -> None:
+        chosen = self._assigned if partitions is None else partitions
+        for partition in chosen:
+            self._check(partition)
+        for partition, offset in (await self._offsets(chosen, timestamp)).items():
+            self._positions[partition] = offset
 
     async def position(self, partition: str) -> int:
         """The offset of the next record to read."""
@@ -70,19 +87,19 @@ class Consumer:
         """The positions (or `offsets`) are the group's committed offsets, outside any transaction."""
         group = self._group()
         body = OffsetCommit(group_id=group, offsets=offsets if offsets is not None else dict(self._positions))
-        _, error, _ = await self.connection.ask_coordinator(GROUP, group, body, _first_error)
-        if error is not Error.NONE:
-            raise exception_for(error, "commit_sync")
+        answer = await self.connection.ask_coordinator(GROUP, group, body, _first_error)
+        if answer.error is not Error.NONE:
+            raise exception_for(answer.error, "commit_sync")
 
     async def committed(self, partitions: list[str]) -> dict[str, int]:
         """The group's committed offsets, -1 where there are none; waits while a transaction is undecided."""
         group = self._group()
         stable = self.config.isolation_level == READ_COMMITTED
         body = OffsetFetch(group_id=group, partitions=tuple(partitions), require_stable=stable)
-        reply, error, _ = await self.connection.ask_coordinator(GROUP, group, body, _first_error)
-        if error is not Error.NONE:
-            raise exception_for(error, "committed")
-        found: dict[str, int] = reply.offsets
+        answer = await self.connection.ask_coordinator(GROUP, group, body, _first_error)
+        if answer.error is not Error.NONE:
+            raise exception_for(answer.error, "committed")
+        found: dict[str, int] = answer.reply.offsets
         return found
 
     def group_metadata(self) -> GroupMetadata:
@@ -91,8 +108,29 @@ class Consumer:
 
     async def end_offset(self, partition: str) -> int:
         """The end as the isolation level sees it: the last stable offset, or the high watermark."""
-        found: int = await self._within("end_offset", self._list_offset(partition, LATEST))
+        return (await self.end_offsets([partition]))[partition]
+
+    async def end_offsets(self, partitions: list[str]) -> dict[str, int]:
+        """The ends as the isolation level sees them: last stable offsets, or high watermarks."""
+        return await self._offsets(partitions, LATEST)
+
+    async def beginning_offsets(self, partitions: list[str]) -> dict[str, int]:
+        """The first offset of each partition."""
+        return await self._offsets(partitions, EARLIEST)
+
+    async def offsets_for_times(self, times: dict[str, int]) -> dict[str, int | None]:
+        """The first offset at or after a time in ms; None where the isolation level sees no such record."""
+        found: dict[str, int | None] = {}
+        for partition, timestamp in times.items():
+            if timestamp < 0:
+                raise ValueError(f"The target time for partition {partition} is {timestamp}. It cannot be negative.")
+            offset = (await self._offsets([partition], timestamp))[partition]
+            found[partition] = offset if offset >= 0 else None
         return found
+
+    async def _offsets(self, partitions: list[str], timestamp: int) -> dict[str, int]:
+        """One ListOffsets after the other; each partition's offset, -1 where there is none."""
+        return {p: await self._within("list_offsets", self._list_offset(p, timestamp)) for p in partitions}
 
     async def _within(self, name: str, step: Coroutine[Any, Any, Any]) -> Any:
         """The step's result; KafkaTimeoutError if it takes longer than default.api.timeout.ms."""
@@ -152,7 +190,12 @@ class Consumer:
             failed = failed or not leader
         calls = []
         for leader, positions in by_leader.items():
-            body = Fetch(isolation_level=self.config.isolation_level, positions=positions, max_wait_ms=max_wait_ms)
+            body = Fetch(
+                isolation_level=self.config.isolation_level,
+                positions=positions,
+                max_wait_ms=max_wait_ms,
+                min_bytes=self.config.fetch_min_bytes,
+            )
             calls.append((positions, self.connection.call(leader, body)))
         records: list[ConsumerRecord] = []
         for positions, call in calls:

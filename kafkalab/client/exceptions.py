@@ -1,4 +1,8 @@
-"""What client methods raise, named as in Kafka's Java client."""
+"""What client methods raise; the names and the families are those of Java's exceptions (facts 7.5, KIP-1050).
+
+The family says what a class means in general; what a producer does about an error depends on the call
+(`kafkalab.client.reactions`). Kafka's `TimeoutException` is `KafkaTimeoutError`, and so on.
+"""
 
 from __future__ import annotations
 
@@ -19,39 +23,183 @@ class IllegalStateError(KafkaError):
     """A method was called in a state that does not allow it (Java: IllegalStateException)."""
 
 
-class KafkaTimeoutError(KafkaError):
+class ConfigError(KafkaError):
+    """A setting is wrong (Java: ConfigException)."""
+
+
+class ApiError(KafkaError):
+    """An error of an API; `send` puts one into the future that it returns and raises nothing."""
+
+
+class RetriableError(ApiError):
+    """The same request may succeed later."""
+
+
+class RefreshRetriableError(RetriableError):
+    """The same request may succeed once leaders or coordinators have been looked up again."""
+
+
+class ApplicationRecoverableError(ApiError):
+    """Close this client and make a new one."""
+
+
+class InvalidConfigurationError(ApiError):
+    """Something must be configured or permitted before it can succeed."""
+
+
+class KafkaTimeoutError(RetriableError):
     """A blocking call took longer than max.block.ms, or a batch longer than delivery.timeout.ms."""
 
 
-class ProducerFencedError(KafkaError):
+class ConcurrentTransactionsError(RetriableError):
+    """The transactional id has a transaction that is being completed."""
+
+
+class CoordinatorLoadInProgressError(RetriableError):
+    """The coordinator still reads its log."""
+
+
+class UnstableOffsetCommitError(RetriableError):
+    """An undecided transaction holds offsets of the group."""
+
+
+class NotEnoughReplicasError(RetriableError):
+    """Fewer replicas are in sync than min.insync.replicas asks for."""
+
+
+class NotCoordinatorError(RefreshRetriableError):
+    """Another broker coordinates, or none does at present."""
+
+
+class InvalidMetadataError(RefreshRetriableError):
+    """The broker does not lead the partition, or the partition is not known, or the connection broke."""
+
+
+class ProducerFencedError(ApplicationRecoverableError):
     """Another instance with the same transactional.id has taken over: fatal, close this producer."""
 
 
-class InvalidProducerEpochError(KafkaError):
+class InvalidProducerEpochError(ApplicationRecoverableError):
     """A leader refused an old epoch: abort the transaction."""
 
 
-class OutOfOrderSequenceError(KafkaError):
+class InvalidPidMappingError(ApplicationRecoverableError):
+    """The transactional id has another producer id."""
+
+
+class FencedInstanceIdError(ApplicationRecoverableError):
+    """Another member has the same group.instance.id."""
+
+
+class UnknownMemberIdError(ApplicationRecoverableError):
+    """The group has no such member."""
+
+
+class IllegalGenerationError(ApplicationRecoverableError):
+    """The group is in another generation."""
+
+
+class CommitFailedError(KafkaError):
+    """The group has moved on: the offsets cannot be committed by this member (Java: CommitFailedException)."""
+
+
+class OutOfOrderSequenceError(ApiError):
     """A leader found a gap in the sequence numbers."""
 
 
-class TransactionAbortedError(KafkaError):
+class UnknownProducerIdError(OutOfOrderSequenceError):
+    """A leader has no state of this producer id."""
+
+
+class InvalidTxnStateError(ApiError):
+    """The transaction is not in a state that allows it."""
+
+
+class TransactionAbortedError(ApiError):
     """A batch that was not sent yet was dropped because the transaction aborts."""
 
+    def __init__(self, message: str = "Failing batch since transaction was aborted") -> None:
+        super().__init__(message)
 
-class TransactionAbortableError(KafkaError):
+
+class TransactionAbortableError(ApiError):
     """The transaction cannot commit any more; abort it and go on."""
+
+
+class AuthorizationError(InvalidConfigurationError):
+    """Not allowed."""
+
+
+class ClusterAuthorizationError(AuthorizationError):
+    """Not allowed on the cluster: an idempotent producer needs IDEMPOTENT_WRITE or a topic to write to."""
+
+
+class GroupAuthorizationError(AuthorizationError):
+    """Not allowed on the group."""
+
+
+class TransactionalIdAuthorizationError(AuthorizationError):
+    """Not allowed on the transactional id."""
+
+
+class TopicAuthorizationError(AuthorizationError):
+    """Not allowed on these topics."""
+
+    def __init__(self, topics: tuple[str, ...]) -> None:
+        super().__init__(f"Not authorized to access topics: [{', '.join(topics)}]", Error.TOPIC_AUTHORIZATION_FAILED)
+        self.topics = topics
+
+
+class UnsupportedVersionError(InvalidConfigurationError):
+    """The broker does not speak this version of the request."""
+
+
+class UnsupportedForMessageFormatError(InvalidConfigurationError):
+    """The log's format is too old for it."""
+
+
+class RecordTooLargeError(ApiError):
+    """One record is larger than the broker takes."""
+
+
+class InvalidRecordError(InvalidConfigurationError):
+    """The broker refused a record."""
 
 
 _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.PRODUCER_FENCED: ProducerFencedError,
     Error.INVALID_PRODUCER_EPOCH: InvalidProducerEpochError,
+    Error.INVALID_PRODUCER_ID_MAPPING: InvalidPidMappingError,
+    Error.INVALID_TXN_STATE: InvalidTxnStateError,
     Error.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceError,
+    Error.UNKNOWN_PRODUCER_ID: UnknownProducerIdError,
     Error.TRANSACTION_ABORTABLE: TransactionAbortableError,
     Error.REQUEST_TIMED_OUT: KafkaTimeoutError,
+    Error.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError,
+    Error.COORDINATOR_LOAD_IN_PROGRESS: CoordinatorLoadInProgressError,
+    Error.UNSTABLE_OFFSET_COMMIT: UnstableOffsetCommitError,
+    Error.NOT_ENOUGH_REPLICAS: NotEnoughReplicasError,
+    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: NotEnoughReplicasError,
+    Error.NOT_COORDINATOR: NotCoordinatorError,
+    Error.COORDINATOR_NOT_AVAILABLE: NotCoordinatorError,
+    Error.NOT_LEADER_OR_FOLLOWER: InvalidMetadataError,
+    Error.UNKNOWN_TOPIC_OR_PARTITION: InvalidMetadataError,
+    Error.NETWORK_EXCEPTION: InvalidMetadataError,
+    Error.KAFKA_STORAGE_ERROR: InvalidMetadataError,
+    Error.FENCED_INSTANCE_ID: FencedInstanceIdError,
+    Error.UNKNOWN_MEMBER_ID: UnknownMemberIdError,
+    Error.ILLEGAL_GENERATION: IllegalGenerationError,
+    Error.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
+    Error.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationError,
+    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: TransactionalIdAuthorizationError,
+    Error.UNSUPPORTED_VERSION: UnsupportedVersionError,
+    Error.UNSUPPORTED_FOR_MESSAGE_FORMAT: UnsupportedForMessageFormatError,
+    Error.MESSAGE_TOO_LARGE: RecordTooLargeError,
+    Error.INVALID_RECORD: InvalidRecordError,
 }
 
 
 def exception_for(error: Error, what: str) -> KafkaError:
     """The exception that Java's client raises for a wire error; `what` says which call met it."""
-    return _BY_ERROR.get(error, KafkaError)(f"{what}: {error.name}", error)
+    known = _BY_ERROR.get(error, RetriableError if error.retriable else ApiError)
+    return known(f"{what}: {error.name}", error)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.api.add_offsets_to_txn import AddOffsetsToTxn
@@ -10,24 +12,31 @@ from kafkalab.api.end_txn import EndTxn
 from kafkalab.api.find_coordinator import GROUP, TRANSACTION
 from kafkalab.api.init_producer_id import InitProducerId
 from kafkalab.api.txn_offset_commit import TxnOffsetCommit
+from kafkalab.client.connection import Answer
+from kafkalab.client.failures import failure, partitions_failure
 from kafkalab.client.promise import Promise
-from kafkalab.client.reactions import Reaction
+from kafkalab.client.reactions import Reaction, reaction
+from kafkalab.client.results import GroupMetadata
 from kafkalab.core.errors import Error
 
 if TYPE_CHECKING:
-    from kafkalab.client.producer import GroupMetadata, Producer
+    from kafkalab.client.producer import Producer
 
 FIRST_PARTITION_BACKOFF_MS = 20
 
 
 class TransactionRequests:
-    """The coordinator's side of a producer. Under transaction version 2 partitions and offsets are added by brokers."""
+    """The coordinator's side of a producer. Under transaction version 2 partitions and offsets are added by brokers.
+
+    Each request either succeeds, or puts the producer into an error state and raises the error that it met.
+    """
 
     def __init__(self, producer: Producer) -> None:
         self.producer = producer
         self.in_transaction: set[str] = set()  # order never matters: only membership is asked
         self._new: list[str] = []
         self._adding: Promise[Any] | None = None
+        self._last: Promise[Any] | None = None
 
     @property
     def implicit(self) -> bool:
@@ -46,6 +55,49 @@ class TransactionRequests:
         """Whether the coordinator knows of the partition, or needs not."""
         return partition in self.in_transaction
 
+    def forget_new(self) -> None:
+        """An abort needs no further partitions."""
+        self._new.clear()
+
+    def clear(self) -> None:
+        """The transaction is over."""
+        self._new.clear()
+        self.in_transaction.clear()
+
+    async def quiet(self) -> None:
+        """The request under way, if there is one, has its answer."""
+        if self._last is not None:
+            await self._last
+
+    async def _ask(
+        self, body: Any, error_of: Callable[[Any], Error], group: str | None = None, first_backoff_ms: int = 0
+    ) -> Answer:
+        """The final answer; a request waits for the one before it, and is not sent once the producer has failed."""
+        producer = self.producer
+        before, mine = self._last, producer.port.promise()
+        self._last = mine
+        if before is not None:
+            await before
+        key_type, key = (TRANSACTION, self._id()) if group is None else (GROUP, group)
+        try:
+            answer = await producer.connection.ask_coordinator(
+                key_type, key, body, error_of, lambda: producer.failed, first_backoff_ms
+            )
+        finally:
+            mine.resolve(None)
+        if answer.stopped:
+            assert producer.error is not None
+            raise producer.error
+        return answer
+
+    def _check(self, answer: Answer) -> None:
+        """Raise what went wrong, after the producer has gone into the state that the table says."""
+        if answer.error is Error.NONE:
+            return
+        exception = failure(answer.api, answer.error, answer.reaction)
+        self.producer.fail(exception, answer.reaction)
+        raise exception
+
     def begin_adding(self) -> None:
         """Add what is new, one request at a time."""
         if self._new and (self._adding is None or self._adding.done):
@@ -61,15 +113,14 @@ class TransactionRequests:
             partitions=partitions,
         )
         backoff = 0 if self.in_transaction else FIRST_PARTITION_BACKOFF_MS
-        _, error, what = await producer.connection.ask_coordinator(
-            TRANSACTION, self._id(), request, _worst, first_backoff_ms=backoff
-        )
-        if error is Error.NONE:
+        answer = await self._ask(request, _of_partitions, first_backoff_ms=backoff)
+        if answer.error is Error.NONE:
             producer.started = True
             self.in_transaction.update(partitions)
+        elif answer.reply is not None and _definite(answer.reply.errors) is Error.NONE:
+            producer.fail(partitions_failure(answer.reply.errors), Reaction.ABORTABLE)
         else:
-            producer.fail(error, what, "AddPartitionsToTxn")
-            producer.sender.drop_unsent()
+            producer.fail(failure(answer.api, answer.error, answer.reaction), answer.reaction)
         producer.sender.wake()
 
     async def init_producer_id(self, expect: bool) -> None:
@@ -81,13 +132,9 @@ class TransactionRequests:
             producer_id=producer.producer_id if expect else -1,
             producer_epoch=producer.producer_epoch if expect else -1,
         )
-        reply, error, what = await producer.connection.ask_coordinator(
-            TRANSACTION, self._id(), request, lambda r: r.error
-        )
-        if error is Error.NONE:
-            producer.adopt(reply.producer_id, reply.producer_epoch)
-        else:
-            producer.fail(error, what, "InitProducerId")
+        answer = await self._ask(request, lambda r: r.error)
+        self._check(answer)
+        producer.adopt(answer.reply.producer_id, answer.reply.producer_epoch)
 
     async def add_offsets(self, offsets: dict[str, int], group: GroupMetadata) -> None:
         """The group's partition joins the transaction, then the offsets are written to it, pending."""
@@ -99,9 +146,7 @@ class TransactionRequests:
                 producer_epoch=producer.producer_epoch,
                 group_id=group.group_id,
             )
-            _, error, what = await producer.connection.ask_coordinator(TRANSACTION, self._id(), add, lambda r: r.error)
-            if error is not Error.NONE:
-                self._raise(error, what, "AddOffsetsToTxn")
+            self._check(await self._ask(add, lambda r: r.error))
         producer.started = True
         commit = TxnOffsetCommit(
             transactional_id=self._id(),
@@ -112,12 +157,10 @@ class TransactionRequests:
             generation_id=group.generation_id,
             member_id=group.member_id,
         )
-        _, error, what = await producer.connection.ask_coordinator(GROUP, group.group_id, commit, _worst)
-        if error is not Error.NONE:
-            self._raise(error, what, "TxnOffsetCommit")
+        self._check(await self._ask(commit, _of_offsets, group=group.group_id))
 
     async def end(self, committed: bool) -> None:
-        """The decision is replicated; under version 2 the answer carries the epoch of the next transaction."""
+        """The decision is replicated; from version 5 on the answer carries the epoch of the next transaction."""
         producer = self.producer
         request = EndTxn(
             transactional_id=self._id(),
@@ -125,30 +168,40 @@ class TransactionRequests:
             producer_epoch=producer.producer_epoch,
             committed=committed,
         )
-        reply, error, what = await producer.connection.ask_coordinator(
-            TRANSACTION, self._id(), request, lambda r: r.error
-        )
-        self.in_transaction.clear()
-        self._new.clear()
-        if error is not Error.NONE:
-            if error is Error.TRANSACTION_ABORTABLE and not committed:
-                what = Reaction.FATAL  # KAFKA-19250
-            producer.fail(error, what, "EndTxn")
-        elif self.implicit:
-            producer.adopt(reply.producer_id, reply.producer_epoch)
-
-    def _raise(self, error: Error, what: Reaction, where: str) -> None:
-        self.producer.fail(error, what, where)
-        if self.producer.error is not None:
-            raise self.producer.error
+        answer = await self._ask(request, lambda r: r.error)
+        if answer.api == "EndTxn" and answer.error is not Error.NONE:
+            answer = replace(answer, reaction=reaction("EndTxn", answer.error, aborting=not committed))
+        self._check(answer)
+        if answer.reply.producer_id != -1:
+            producer.adopt(answer.reply.producer_id, answer.reply.producer_epoch)
 
     def _id(self) -> str:
         assert self.producer.config.transactional_id is not None
         return self.producer.config.transactional_id
 
 
-def _worst(reply: Any) -> Error:
-    """The error that decides about a reply with one error per partition: the first real one."""
+_OF_ONE_PARTITION = (Error.NONE, Error.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _definite(errors: dict[str, Error]) -> Error:
+    """The first error that decides about the whole request; NONE if all concern single partitions."""
+    for error in errors.values():
+        if error in _OF_ONE_PARTITION or error is Error.OPERATION_NOT_ATTEMPTED:
+            continue
+        what = reaction("AddPartitionsToTxn", error)
+        if what is not Reaction.ABORTABLE or error is Error.TRANSACTION_ABORTABLE:
+            return error
+    return Error.NONE
+
+
+def _of_partitions(reply: Any) -> Error:
+    """The error that decides: a definite one, else the first of a single partition."""
+    return next((e for e in (_definite(reply.errors), *reply.errors.values()) if e is not Error.NONE), Error.NONE)
+
+
+def _of_offsets(reply: Any) -> Error:
+    """The first error that is final, else the first; offsets that were taken are sent again with the others."""
     errors: list[Error] = [e for e in reply.errors.values() if e is not Error.NONE]
-    telling = [e for e in errors if e is not Error.OPERATION_NOT_ATTEMPTED]
-    return (telling or errors or [Error.NONE])[0]
+    again = (Reaction.RETRY, Reaction.LOOKUP)
+    final = [e for e in errors if reaction("TxnOffsetCommit", e) not in again]
+    return (final or errors or [Error.NONE])[0]

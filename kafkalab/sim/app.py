@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.client.config import ConsumerConfig, ProducerConfig
+from kafkalab.client.config import ConsumerConfig
 from kafkalab.client.consumer import Consumer
+from kafkalab.client.legacy_config import producer_config
 from kafkalab.client.producer import Producer
 from kafkalab.client.promise import Promise
 
@@ -22,6 +23,7 @@ class SimPort:
         self.node = node
         self.bootstrap = cluster.broker_names
         self.transaction_version = cluster.rules.client_version
+        self.coordinator_bumps_epoch = True
         self.filters_aborted = cluster.filters_aborted
         self.cause = -1
 
@@ -78,8 +80,11 @@ class App:
         return self.port.now
 
     def producer(self, **config: Any) -> Producer:
-        """A producer; the settings are those of `ProducerConfig`, for example transactional_id="payments-0"."""
-        return Producer(self.port, ProducerConfig(**config))
+        """A producer; the settings are those of `ProducerConfig`, for example transactional_id="payments-0".
+
+        Under a profile of an old Kafka ("0.11", "1.0") its defaults and checks are those of then.
+        """
+        return Producer(self.port, producer_config(self.port.cluster.rules.profile, **config))
 
     def consumer(self, **config: Any) -> Consumer:
         """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""

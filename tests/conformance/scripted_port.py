@@ -1,0 +1,178 @@
+"""A world of one client and brokers that answer as a test says: a `ClientPort` with a clock of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from kafkalab.api.add_offsets_to_txn import AddOffsetsToTxn, AddOffsetsToTxnReply
+from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnReply
+from kafkalab.api.api_versions import ApiVersions, ApiVersionsReply
+from kafkalab.api.end_txn import EndTxn, EndTxnReply
+from kafkalab.api.find_coordinator import FindCoordinator, FindCoordinatorReply
+from kafkalab.api.init_producer_id import InitProducerId, InitProducerIdReply
+from kafkalab.api.metadata import Metadata, MetadataReply
+from kafkalab.api.produce import PartitionProduced, Produce, ProduceReply
+from kafkalab.api.txn_offset_commit import TxnOffsetCommit, TxnOffsetCommitReply
+from kafkalab.client.config import ProducerConfig
+from kafkalab.client.producer import Producer
+from kafkalab.client.promise import Promise
+from kafkalab.core.cluster_metadata import ClusterMetadata, PartitionInfo
+from kafkalab.core.errors import Error
+from kafkalab.sim.schedule import Schedule
+
+PID, EPOCH = 13131, 5
+LATENCY_MS = 1
+HOLD = "no answer until the test gives one"
+LOST = "the connection breaks"
+QUIET = ("ApiVersions", "Metadata", "FindCoordinator")
+
+
+def image(*topics: str) -> ClusterMetadata:
+    info = PartitionInfo(leader="b1", leader_epoch=0, replicas=("b1",), isr=("b1",))
+    return ClusterMetadata(1, ("b1",), {f"{t}-{i}": info for t in topics for i in (0, 1)})
+
+
+class ScriptedPort:
+    """`script[api]` lists the answers to come: an Error, HOLD, LOST, a reply, or a function of the request.
+
+    When the list is used up, every request succeeds.
+    """
+
+    def __init__(self, version: int = 2, bumps: bool = True, **script: Any) -> None:
+        self.node, self.bootstrap = "app", ("b1",)
+        self.transaction_version, self.coordinator_bumps_epoch = version, bumps
+        self.filters_aborted = True
+        self.script: dict[str, list[Any]] = {k: v if isinstance(v, list) else [v] for k, v in script.items()}
+        self.requests: list[tuple[int, Any]] = []
+        self.held: list[tuple[Any, Callable[[Any], None]]] = []
+        self.schedule = Schedule()
+        self.next_offset = 0
+
+    # the port
+
+    @property
+    def now(self) -> int:
+        return self.schedule.now
+
+    @now.setter
+    def now(self, value: int) -> None:
+        raise AttributeError("the schedule moves the clock")
+
+    def request(self, to: str, body: Any, answered: Callable[[Any], None]) -> None:
+        self.requests.append((self.now, body))
+        waiting = self.script.get(type(body).__name__)
+        answer = waiting.pop(0) if waiting else Error.NONE
+        if answer is HOLD:
+            self.held.append((body, answered))
+            return
+        self._answer(body, answer, answered)
+
+    def _answer(self, body: Any, answer: Any, answered: Callable[[Any], None]) -> None:
+        reply = None if answer is LOST else answer(body) if callable(answer) else answer
+        if isinstance(reply, Error):
+            reply = self.reply_to(body, reply)
+        self.timer(LATENCY_MS, lambda: answered(reply))
+
+    def timer(self, delay_ms: int, action: Callable[[], None]) -> None:
+        self.schedule.at(self.now + delay_ms, "app", 0, action)
+
+    def deadline(self, delay_ms: int, action: Callable[[], None]) -> None:
+        self.schedule.at(self.now + delay_ms, "app", 0, action, True)
+
+    def record(self, kind: str, name: str, data: Any) -> int:
+        return 0
+
+    def promise(self) -> Promise[Any]:
+        return Promise(lambda promise: False)
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Promise[Any]:
+        result: Promise[Any] = self.promise()
+
+        def resume() -> None:
+            try:
+                awaited = coroutine.send(None)
+            except StopIteration as end:
+                result.resolve(end.value)
+            except Exception as error:
+                result.fail(error)
+            else:
+                awaited.when_done(lambda: self.timer(0, resume))
+
+        self.timer(0, resume)
+        return result
+
+    # what tests use
+
+    def reply_to(self, body: Any, error: Error) -> Any:
+        """A reply with this error, for every partition where a reply has one for each."""
+        if isinstance(body, Produce):
+            count = sum(len(b.records) for b in body.batches.values())
+            base, self.next_offset = self.next_offset, self.next_offset + (count if error is Error.NONE else 0)
+            base = base if error is Error.NONE else -1
+            answers = {p: PartitionProduced(error=error, base_offset=base) for p in body.batches}
+            return ProduceReply(partitions=answers)
+        epoch = EPOCH if not isinstance(body, InitProducerId) or body.producer_epoch < 0 else body.producer_epoch + 1
+        if isinstance(body, EndTxn) and self.transaction_version >= 2:
+            return EndTxnReply(error=error, producer_id=body.producer_id, producer_epoch=body.producer_epoch + 1)
+        return {
+            ApiVersions: lambda: ApiVersionsReply(),
+            Metadata: lambda: MetadataReply(metadata=image("t", "u")),
+            FindCoordinator: lambda: FindCoordinatorReply(error=error, node_id="b1"),
+            InitProducerId: lambda: InitProducerIdReply(error=error, producer_id=PID, producer_epoch=epoch),
+            AddPartitionsToTxn: lambda: AddPartitionsToTxnReply(errors=dict.fromkeys(body.partitions, error)),
+            AddOffsetsToTxn: lambda: AddOffsetsToTxnReply(error=error),
+            TxnOffsetCommit: lambda: TxnOffsetCommitReply(errors=dict.fromkeys(body.offsets, error)),
+            EndTxn: lambda: EndTxnReply(error=error),
+        }[type(body)]()
+
+    def release(self, answer: Any = Error.NONE) -> None:
+        """Answer the request that has been held longest."""
+        body, answered = self.held.pop(0)
+        self._answer(body, answer, answered)
+
+    def sleep(self, delay_ms: int) -> Promise[None]:
+        done = self.promise()
+        self.timer(delay_ms, lambda: done.resolve(None))
+        return done
+
+    def producer(self, **config: Any) -> Producer:
+        """A transactional producer, unless the settings say otherwise; linger.ms is 0."""
+        settings = {"transactional_id": "a", "linger_ms": 0, **config}
+        return Producer(self, ProducerConfig(**settings))
+
+    def sent(self, *names: str) -> list[Any]:
+        """The requests, in order: those of these APIs, or all but look-ups."""
+        bodies = [body for _, body in self.requests]
+        return [b for b in bodies if (type(b).__name__ in names if names else type(b).__name__ not in QUIET)]
+
+    def names(self) -> list[str]:
+        """The names of all requests but look-ups, in order."""
+        return [type(b).__name__ for b in self.sent()]
+
+    def run(self, program: Coroutine[Any, Any, Any]) -> Any:
+        """The program's result; time moves on until it is there."""
+        result = self.spawn(program)
+        for _ in range(100_000):
+            if result.done:
+                return result.result()
+            assert len(self.schedule), "the program waits and nothing happens any more"
+            self.schedule.pop().action()
+        raise AssertionError("the program does not end")
+
+
+async def begun(port: ScriptedPort, **config: Any) -> Producer:
+    """A producer in a transaction."""
+    producer = port.producer(**config)
+    await producer.init_transactions()
+    producer.begin_transaction()
+    return producer
+
+
+async def error_of(awaitable: Any) -> Any:
+    """The exception that awaiting it raises; None if it raises none."""
+    try:
+        await awaitable
+    except Exception as error:
+        return error
+    return None

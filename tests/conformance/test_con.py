@@ -1,0 +1,69 @@
+"""CON: what a consumer delivers of the batches that a broker sends (conformance-cases.md; facts 4.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafkalab.api.fetch import FetchReply, PartitionFetched
+from kafkalab.api.list_offsets import ListOffsetsReply
+from kafkalab.client.config import ConsumerConfig
+from kafkalab.client.consumer import Consumer
+from kafkalab.core.errors import Error
+from kafkalab.core.partition_log import AbortedTxn
+from kafkalab.core.records import Batch, ControlType, Record
+from tests.conformance.scripted_port import ScriptedPort
+
+PID = 1
+COMMIT, ABORT = ControlType.COMMIT, ControlType.ABORT
+
+
+def data(first: int, *values: str) -> Batch:
+    records = tuple(Record(None, v) for v in values)
+    return Batch(records=records, base_offset=first, producer_id=PID, producer_epoch=0, transactional=True)
+
+
+def end(offset: int, control: ControlType) -> Batch:
+    return Batch(
+        records=(Record(control.name, None),), base_offset=offset, producer_id=PID, transactional=True, control=control
+    )
+
+
+def polled(isolation_level: str, *batches: Batch) -> tuple[list[tuple[int, str]], int]:
+    """What one poll from offset 0 delivers, and the position afterwards; the answer names the transaction at 0."""
+    last = batches[-1].last_offset
+    aborted = AbortedTxn(producer_id=PID, first_offset=0, last_offset=last, last_stable_offset=last + 1)
+
+    def fetched(request: Any) -> FetchReply:
+        named = (aborted,) if request.isolation_level == "read_committed" else None
+        rest = tuple(b for b in batches if b.last_offset >= request.positions["t-0"])
+        return FetchReply(partitions={"t-0": PartitionFetched(batches=rest, aborted_transactions=named)})
+
+    port = ScriptedPort(
+        Fetch=[fetched] * 50, ListOffsets=ListOffsetsReply(offsets={"t-0": 0}, errors={"t-0": Error.NONE})
+    )
+
+    async def program() -> tuple[list[tuple[int, str]], int]:
+        config = ConsumerConfig(isolation_level=isolation_level, auto_offset_reset="earliest")
+        consumer = Consumer(port, config)
+        consumer.assign(["t-0"])
+        records = await consumer.poll(20)
+        return [(r.offset, r.value) for r in records], await consumer.position("t-0")
+
+    found: tuple[list[tuple[int, str]], int] = port.run(program())
+    return found
+
+
+def test_CON_01_an_aborted_transaction_is_not_delivered_and_the_position_is_behind_its_marker() -> None:
+    assert polled("read_committed", data(0, "a", "b"), end(2, ABORT)) == ([], 3)
+
+
+def test_CON_02_the_abort_marker_ends_the_filter() -> None:
+    batches = (data(0, "a"), end(1, ABORT), data(2, "b"), end(3, COMMIT))
+    assert polled("read_committed", *batches) == ([(2, "b")], 4)
+
+
+@pytest.mark.parametrize(("position", "expected"), [(3, [(0, "a"), (1, "b")])])
+def test_CON_01_read_uncommitted_delivers_all_but_the_marker(position: int, expected: list[tuple[int, str]]) -> None:
+    assert polled("read_uncommitted", data(0, "a", "b"), end(2, ABORT)) == (expected, position)
