@@ -13,7 +13,7 @@ from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.core.transaction import PREPARED, Txn, TxnState
 from kafkalab.core.txn_table import TABLES, Ask, Go
-from kafkalab.rules import CLUSTER_TRANSACTION_VERSION, REDRIVE_PREPARE, TIMEOUT_ABORT
+from kafkalab.rules import REDRIVE_PREPARE, TIMEOUT_ABORT
 
 if TYPE_CHECKING:
     from kafkalab.broker import Broker, Context
@@ -163,6 +163,6 @@ def abort_timed_out(broker: BrokerState, result: None, now: int) -> list[Effect]
             outcome = TABLES["TV2"][txn.state][Ask.TIMEOUT]
             assert isinstance(outcome, Go), "an open transaction can always time out"
             effects.append(Note("timeout", {"transactional_id": tid, "timeout_ms": txn.timeout_ms}))
-            version = CLUSTER_TRANSACTION_VERSION
+            version = broker.rules.cluster_version
             effects += decide(broker, owned, txn, outcome.state, version, now, Then(nobody))
     return effects

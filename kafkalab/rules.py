@@ -1,11 +1,12 @@
-"""The protocol rules that handlers ask for, and the profiles that name a set of them.
+"""Every protocol rule that matters to a guarantee, by name. Handlers ask `rules.on(DEDUPLICATION)`.
 
-A Kafka version is a set of rules: `rules.on(DEDUPLICATION)`. Only rules that some handler asks for stand here.
+A Kafka version is a set of rules: see kafkalab/profiles.py. With a rule off, the code does what Kafka did before the
+rule, or what a Kafka without it would do; never something invented.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -17,59 +18,63 @@ class Rule:
     protects: str
 
 
+# the idempotent producer, at the partition leader
 DEDUPLICATION = Rule("duplicates are recognised by producer id and sequence", "KIP-98", "a retried batch lands once")
+FIVE_BATCHES = Rule("five batches of a producer are remembered", "KAFKA-5494", "any retry in flight is recognised")
+OLD_BATCHES = Rule("a batch too old to be recognised is out of order", "KAFKA-6683", "no acknowledgement by mistake")
 SEQUENCE_GAPS = Rule("a gap in the sequence is refused", "KIP-98", "no batch is lost or overtaken unnoticed")
+ANY_FIRST_SEQUENCE = Rule("a leader without state takes any first sequence", "KIP-360", "an idle producer goes on")
+STATE_OUTLIVES_DATA = Rule("producer state outlives deleted records", "KAFKA-7190", "an idle producer goes on")
+MARKERS_KEEP_STATE = Rule("markers keep producer state alive", "KAFKA-9144", "an old coordinator stays fenced")
 PRODUCE_EPOCH = Rule("the leader compares the producer epoch", "KIP-98", "a fenced producer cannot write")
-COORDINATOR_EPOCH_CHECK = Rule("the coordinator compares the producer epoch", "KIP-98", "a fenced producer cannot end")
+
+# verification at the partition leader
 VERIFICATION = Rule("a partition is verified before a transactional append", "KIP-890 part 1", "no hanging transaction")
+MARKER_TAKES_GUARD = Rule("a marker takes the verification away", "KAFKA-14884", "no hanging transaction")
+NEXT_GUARD_STAYS = Rule("a marker leaves the next transaction's verification", "KAFKA-18575", "the next one goes on")
+LOWEST_SEQUENCE = Rule("the lowest verified sequence is appended first", "KAFKA-14920", "records keep their order")
+FIRST_SEQUENCE_ZERO = Rule("a producer without state begins at sequence 0", "KAFKA-18202", "records keep their order")
+EPOCH_BEFORE_GUARD = Rule("the epoch is compared before the verification", "KAFKA-19690", "a fenced one may recover")
+
+# the transaction coordinator
+COORDINATOR_EPOCH_CHECK = Rule("the coordinator compares the producer epoch", "KIP-98", "a fenced producer cannot end")
+EXACT_END_EPOCH = Rule("EndTxn with a larger epoch is refused", "KAFKA-9600", "nobody ends another's transaction")
+FENCED_CODE = Rule("the coordinator says PRODUCER_FENCED", "KIP-588", "clients tell fenced from timed out")
+BUMP_ON_INIT = Rule("InitProducerId raises the epoch", "KIP-98", "the older instance is fenced")
+ABORT_ON_INIT = Rule("InitProducerId aborts the open transaction", "KIP-98", "nothing of a predecessor stays open")
+KEEP_EPOCH_EXPECTED = Rule("InitProducerId takes an expected epoch", "KIP-360", "a producer recovers without a fence")
+EPOCH_PER_TRANSACTION = Rule("each transaction has an epoch of its own", "KIP-890 part 2", "no torn transaction")
+PENDING_FIRST = Rule("a pending transition is answered before the epoch", "KAFKA-18464", "no self-fencing")
+PREPARE_FIRST = Rule("the decision is logged before the markers", "KIP-98", "one outcome on all partitions")
 REDRIVE_PREPARE = Rule("a prepared transaction is finished after failover", "KIP-98", "no decided transaction hangs")
+COMPLETE_REWRITTEN = Rule("a lost completion is written again", "KIP-98", "no decided transaction hangs")
+ROTATION_LOGGED = Rule("a producer id's successor is logged", "KAFKA-20310", "a rotation survives failover")
+MARKERS_BY_EPOCH = Rule("an answer counts for its coordinator epoch only", "KAFKA-16352", "no completion is lost")
+TIMEOUT_ABORT = Rule("a transaction that is open too long is aborted", "KIP-98", "readers are not blocked for ever")
+TIMEOUT_BUMPS = Rule("an abort by timeout raises the epoch", "KAFKA-6119", "a late producer cannot go on")
+TIMEOUT_MAXIMUM = Rule("a timeout has a maximum", "KIP-98", "readers are not blocked for long")
+
+# markers at the partition leader
 MARKER_EPOCH = Rule("markers of an older coordinator are refused", "KIP-98", "a deposed coordinator cannot decide")
+MARKER_PRODUCER_EPOCH = Rule("markers of an older producer epoch are refused", "KIP-98", "no marker ends a later one")
+NEWER_MARKER_EPOCH = Rule("a marker of version 2 needs a newer epoch", "KIP-1228", "no marker ends a later one")
+MARKER_RETRY = Rule("a marker of version 2 may come twice", "KAFKA-19999", "no decided transaction hangs")
+
+# groups
+GENERATION_CHECK = Rule("transactional offsets name the group's generation", "KIP-447", "a zombie commits no offsets")
+STABLE_OFFSETS = Rule("a reader waits for stable offsets", "KIP-447", "no input is processed twice")
+NEWEST_OFFSET = Rule("the newest offset wins when a transaction ends", "KAFKA-14505", "an offset never goes back")
+
+# reading and replication
 LSO_BOUND = Rule("the last stable offset bounds read_committed", "KIP-98", "undecided records stay unseen")
 ABORTED_FILTER = Rule("the consumer filters aborted transactions", "KIP-98", "aborted records stay unseen")
-STABLE_OFFSETS = Rule("a reader waits for stable offsets", "KIP-447", "no input is processed twice")
-TIMEOUT_ABORT = Rule("a transaction that is open too long is aborted", "KIP-98", "readers are not blocked for ever")
+HIGH_WATERMARK = Rule("readers see only what is replicated", "KAFKA-50", "what was read is never lost")
+LEADER_EPOCH = Rule("followers truncate by leader epoch", "KIP-101", "replicas never differ")
+CLEAN_ELECTION = Rule("only in-sync replicas are elected", "KAFKA-1028", "what was acknowledged is never lost")
 
-REGISTRY: tuple[Rule, ...] = (
-    DEDUPLICATION,
-    SEQUENCE_GAPS,
-    PRODUCE_EPOCH,
-    COORDINATOR_EPOCH_CHECK,
-    VERIFICATION,
-    REDRIVE_PREPARE,
-    MARKER_EPOCH,
-    LSO_BOUND,
-    ABORTED_FILTER,
-    STABLE_OFFSETS,
-    TIMEOUT_ABORT,
-)
-PROFILES: dict[str, int] = {"4.x/TV1": 1, "4.x/TV2": 2}
-"""Profile to the transaction version that the clients speak; the cluster's own level is 2 in both."""
+# compaction
+DELETE_HORIZON = Rule("a marker's last day is written into its batch", "KIP-534", "markers do go in the end")
+LAST_BATCH_STAYS = Rule("compaction keeps a producer's last batch", "KAFKA-5491", "sequences survive compaction")
 
-CLUSTER_TRANSACTION_VERSION = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The rules in force: a profile, less the rules switched off (by name). ValueError for a name that is none."""
-
-    profile: str = "4.x/TV2"
-    off: tuple[str, ...] = ()
-    _off: frozenset[Rule] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.profile not in PROFILES:
-            raise ValueError(f"no profile {self.profile!r}; there are {', '.join(PROFILES)}")
-        names = {r.name: r for r in REGISTRY}
-        for name in self.off:
-            if name not in names:
-                raise ValueError(f"no rule {name!r}; there are: {'; '.join(names)}")
-        object.__setattr__(self, "_off", frozenset(names[n] for n in self.off))
-
-    def on(self, rule: Rule) -> bool:
-        """Whether the rule is in force."""
-        return rule not in self._off
-
-    @property
-    def client_version(self) -> int:
-        """The transaction version that clients speak: 1 or 2."""
-        return PROFILES[self.profile]
+REGISTRY: tuple[Rule, ...] = tuple(sorted(rule for rule in globals().values() if isinstance(rule, Rule)))
+"""All rules, by name in alphabetical order."""

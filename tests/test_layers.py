@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 LAYERS = (
-    ("core", "rules"),
+    ("core", "rules", "profiles"),
     ("api",),
     ("broker", "controller", "trace"),
     ("client",),

@@ -30,7 +30,7 @@ def files(root: Path) -> Iterator[Path]:
     """The project's own files, without what tools leave behind."""
     for folder, below, names in os.walk(root):
         below[:] = sorted(name for name in below if not SKIPPED_FOLDERS.match(name))
-        yield from (Path(folder, name) for name in sorted(names) if name != ".DS_Store")
+        yield from (Path(folder, name) for name in sorted(names) if name not in (".DS_Store", ".git"))
 
 
 def opens_with_a_sentence(path: Path, text: str) -> bool:

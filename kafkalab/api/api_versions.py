@@ -8,7 +8,6 @@ from kafkalab.api.api import Api, Header
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply
 from kafkalab.core.errors import Error
-from kafkalab.rules import CLUSTER_TRANSACTION_VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +18,12 @@ class ApiVersions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsReply:
     error: Error = Error.NONE
-    transaction_version: int = CLUSTER_TRANSACTION_VERSION
+    transaction_version: int = 2
 
 
 def handle(broker: BrokerState, request: ApiVersions, now: int, header: Header) -> list[Effect]:
     """The cluster's finalized features; a client of an older kind ignores them."""
-    return [Reply(ApiVersionsReply())]
+    return [Reply(ApiVersionsReply(transaction_version=broker.rules.cluster_version))]
 
 
 API = Api(18, range(0, 5), ApiVersions, ApiVersionsReply, handle, "metadata", "Asks what the broker can speak.")

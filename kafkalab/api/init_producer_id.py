@@ -13,7 +13,6 @@ from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error
 from kafkalab.core.transaction import PRODUCER_EPOCH_MAX, Txn, TxnState
 from kafkalab.core.txn_table import TABLES, Ask, Refuse, Same
-from kafkalab.rules import CLUSTER_TRANSACTION_VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +79,7 @@ def _initialise(broker: BrokerState, owned: TxnPartition, txn: Txn, request: Ini
     if isinstance(outcome, Refuse):
         return _answer(outcome.error)
     if outcome.state is TxnState.PREPARE_ABORT:
-        version = CLUSTER_TRANSACTION_VERSION
+        version = broker.rules.cluster_version
         return decide(broker, owned, txn, outcome.state, version, now, Then(_predecessor_aborted))
     return _hand_out(broker, owned, txn, request, now)
 

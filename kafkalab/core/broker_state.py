@@ -12,7 +12,7 @@ from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partition_log import PartitionLog
 from kafkalab.core.partitions import TRANSACTION_TOPIC, topic_of, transaction_partition
 from kafkalab.core.transaction import Txn, TxnState
-from kafkalab.rules import Rules
+from kafkalab.profiles import Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

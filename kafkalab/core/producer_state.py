@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from kafkalab.core.errors import Error
 from kafkalab.core.records import NO_SEQUENCE, Batch, ControlType, sequence_after
-from kafkalab.rules import MARKER_EPOCH, PRODUCE_EPOCH, SEQUENCE_GAPS, VERIFICATION, Rules
+from kafkalab.profiles import Rules
+from kafkalab.rules import MARKER_EPOCH, PRODUCE_EPOCH, SEQUENCE_GAPS, VERIFICATION
 
 CACHED_BATCHES = 5
 EPOCH_MAX = 32767

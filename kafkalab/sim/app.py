@@ -10,6 +10,7 @@ from kafkalab.client.consumer import Consumer
 from kafkalab.client.legacy_config import producer_config
 from kafkalab.client.producer import Producer
 from kafkalab.client.promise import Promise
+from kafkalab.rules import KEEP_EPOCH_EXPECTED
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -23,7 +24,7 @@ class SimPort:
         self.node = node
         self.bootstrap = cluster.broker_names
         self.transaction_version = cluster.rules.client_version
-        self.coordinator_bumps_epoch = True
+        self.coordinator_bumps_epoch = cluster.rules.on(KEEP_EPOCH_EXPECTED)
         self.filters_aborted = cluster.filters_aborted
         self.cause = -1
 

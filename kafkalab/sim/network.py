@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4
 REQUEST_TIMEOUT_MS = 30_000
 CLIENT_VERSIONS = {
+    0: {
+        "Produce": 5,
+        "TxnOffsetCommit": 0,
+        "EndTxn": 0,
+        "AddPartitionsToTxn": 0,
+        "AddOffsetsToTxn": 0,
+        "InitProducerId": 0,
+    },
     1: {"Produce": 11, "TxnOffsetCommit": 4, "EndTxn": 4, "AddPartitionsToTxn": 3},
     2: {"Produce": 12, "TxnOffsetCommit": 5, "EndTxn": 5, "AddPartitionsToTxn": 3},
 }

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kafkalab.rules import Rules
+from kafkalab.profiles import Rules
 from kafkalab.sim.faults import Fault, check_fault, fault_from_json, fault_to_json
 
 FORMAT, VERSION = "kafkalab-scenario", 1

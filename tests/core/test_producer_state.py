@@ -7,7 +7,8 @@ import pytest
 from kafkalab.core.errors import Error
 from kafkalab.core.partition_log import PartitionLog
 from kafkalab.core.records import Batch, ControlType, Record, marker, sequence_after
-from kafkalab.rules import VERIFICATION, Rules
+from kafkalab.profiles import Rules
+from kafkalab.rules import VERIFICATION
 
 RULES = Rules(off=(VERIFICATION.name,))
 VERIFYING = Rules()

@@ -79,7 +79,7 @@ def broken(change: Callable[[dict[str, Any]], Any]) -> str:
         ("[1]", "is not a scenario that kafkalab saved"),
         (broken(lambda r: r.update(version=2)), "a scenario of version 2; this kafkalab reads version 1"),
         (broken(lambda r: r.update(colour="red")), "has fields that no scenario has: colour"),
-        (broken(lambda r: r.update(profile="9.x")), "no profile '9.x'; there are 4.x/TV1, 4.x/TV2"),
+        (broken(lambda r: r.update(profile="9.x")), "no profile '9.x'; there are 0.11, 1.0, 4.x/TV1, 4.x/TV2"),
         (broken(lambda r: r.update(faults=[{"fault": "Explode"}])), "is not a fault; there are"),
         (broken(lambda r: r.update(faults=[{"fault": "Drop", "frame": 3}])), "no frame is called 3"),
         (broken(lambda r: r.update(programs=[{"node": "app"}])), "is damaged"),
