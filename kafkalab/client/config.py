@@ -54,13 +54,11 @@ class ProducerConfig:
         for name in ("enable_idempotence", "transaction_two_phase_commit_enable"):
             self._set(name, bool(getattr(self, name)))
         self._check_idempotence()
-        if self.transaction_two_phase_commit_enable:
-            if "transaction_timeout_ms" in given:
-                raise ConfigError(
-                    "Cannot set transaction.timeout.ms when transaction.two.phase.commit.enable is set to true. "
-                    "Transactions will not expire with two-phase commit enabled."
-                )
-            raise ConfigError("transaction.two.phase.commit.enable is not modelled here (KIP-939)")
+        if self.transaction_two_phase_commit_enable and "transaction_timeout_ms" in given:
+            raise ConfigError(
+                "Cannot set transaction.timeout.ms when transaction.two.phase.commit.enable is set to true. "
+                "Transactions will not expire with two-phase commit enabled."
+            )
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

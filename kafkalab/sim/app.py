@@ -25,6 +25,7 @@ class SimPort:
         self.bootstrap = cluster.broker_names
         self.transaction_version = cluster.rules.client_version
         self.coordinator_bumps_epoch = cluster.rules.on(KEEP_EPOCH_EXPECTED)
+        self.two_phase_commit = False
         self.filters_aborted = cluster.filters_aborted
         self.cause = -1
 
