@@ -10,6 +10,7 @@ from kafkalab.client.consumer import Consumer
 from kafkalab.client.legacy_config import producer_config
 from kafkalab.client.producer import Producer
 from kafkalab.client.promise import Promise
+from kafkalab.client.settings import configured
 from kafkalab.rules import KEEP_EPOCH_EXPECTED
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class App:
 
     def consumer(self, **config: Any) -> Consumer:
         """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""
-        return Consumer(self.port, ConsumerConfig(**config))
+        return Consumer(self.port, configured(ConsumerConfig, config))
 
     def sleep(self, delay_ms: int) -> Promise[None]:
         """Done after so many milliseconds of virtual time."""
