@@ -21,7 +21,9 @@ def processor(node: str = "app", **args: Any) -> Program:
     return Program(node, "exactly_once_processor", {"inputs": list(INPUT), "output": "out", **args})
 
 
-def run(*faults: Fault, profile: str = "4.x/TV2", seed: int = 1, programs: tuple[Program, ...] | None = None) -> Cluster:
+def run(
+    *faults: Fault, profile: str = "4.x/TV2", seed: int = 1, programs: tuple[Program, ...] | None = None
+) -> Cluster:
     cluster = Cluster(
         Scenario(
             profile=profile,
