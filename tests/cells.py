@@ -20,7 +20,9 @@ class _Watched(dict[Any, Any]):
         return super().__getitem__(key)
 
     def get(self, key: Any, default: Any = None) -> Any:
-        return self[key] if key in self else default
+        if key not in self:
+            return default
+        return self[key]
 
 
 @contextmanager

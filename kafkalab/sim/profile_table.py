@@ -111,7 +111,7 @@ def profile_table() -> dict[str, dict[str, str]]:
 
 
 def as_markdown(table: dict[str, dict[str, str]]) -> str:
-    """The table as a page: a row a question, a column a profile; an answer like its left neighbour's is a ditto mark."""
+    """The table as a page: a row a question, a column a profile; a ditto mark for the left neighbour's answer."""
     lines = [
         "# What each profile answers",
         "",
