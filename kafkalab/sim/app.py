@@ -90,7 +90,11 @@ class App:
 
     def consumer(self, **config: Any) -> Consumer:
         """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""
-        return Consumer(self.port, ConsumerConfig(**config))
+        node = self.port.cluster.nodes[self.name]
+        node.consumers += 1
+        consumer = Consumer(self.port, ConsumerConfig(**config))
+        consumer.name = f"{self.name}/consumer-{node.consumers}"
+        return consumer
 
     def ask(self, to: str, body: Any, version: int | None = None) -> Promise[Any]:
         """Send one request to a broker, in a version of one's choice; the reply, or None if none came."""
