@@ -10,7 +10,7 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.client.producer import Producer
-from kafkalab.client.transaction_state import ProducerState
+from kafkalab.client.producer_table import ProducerState
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import program
 
