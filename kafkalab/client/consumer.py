@@ -34,10 +34,13 @@ class Consumer:
         self.port = port
         self.config = config
         self.connection = Connection(port)
+        self.name = "consumer"
         self._assigned: list[str] = []
         self._positions: dict[str, int] = {}
         self._polling: Promise[list[ConsumerRecord]] | None = None  # a poll that timed out and goes on
         self._seeks = 0
+        self._before: dict[str, int] = {}  # the positions when the present poll began
+        self._moved: dict[str, str] = {}  # partitions whose position did not come from reading, since the last poll
 
     def assign(self, partitions: list[str]) -> None:
         """Read these partitions ("in-0"), each from its committed offset or as auto.offset.reset says."""
@@ -48,7 +51,7 @@ class Consumer:
     def seek(self, partition: str, offset: int) -> None:
         """The next poll reads `partition` from `offset` on."""
         self._check(partition)
-        self._positions[partition] = offset
+        self._positions[partition], self._moved[partition] = offset, "seek"
         self._forget_fetched()
 
     async def seek_to_beginning(self, partitions: list[str] | None = None) -> None:
@@ -66,7 +69,7 @@ class Consumer:
         for partition in chosen:
             self._check(partition)
         for partition, offset in (await self._offsets(chosen, timestamp)).items():
-            self._positions[partition] = offset
+            self._positions[partition], self._moved[partition] = offset, "seek"
         self._forget_fetched()
 
     def _forget_fetched(self) -> None:
@@ -86,11 +89,25 @@ class Consumer:
         if self._polling is None:
             self._polling = self.port.spawn(self._poll(self.port.now + timeout_ms))
         records: list[ConsumerRecord] = await self._done_within("poll", self._polling)
-        self.port.record("complete", "poll", {"records": [[r.partition, r.offset, r.value] for r in records]})
+        self.port.record("complete", "poll", self._noted(records))
+        self._moved = {}
         return records
+
+    def _noted(self, records: list[ConsumerRecord]) -> dict[str, Any]:
+        """What a trace keeps of a poll: its records, and which offsets it went over, from where to where."""
+        return {
+            "records": [[r.partition, r.offset, r.value] for r in records],
+            "consumer": self.name,
+            "group_id": self.config.group_id,
+            "isolation_level": self.config.isolation_level,
+            "from": self._before,
+            "to": dict(self._positions),
+            "moved": self._moved,
+        }
 
     async def _poll(self, until: int) -> list[ConsumerRecord]:
         await self._find_positions()
+        self._before = dict(self._positions)
         attempt = 0
         while True:
             records, failed = await self._fetch(max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0))
@@ -185,7 +202,8 @@ class Consumer:
                 )
             if offset < 0:
                 offset = await self._list_offset(partition, self._first_to_read())
-            self._positions.setdefault(partition, offset)
+            if self._positions.setdefault(partition, offset) == offset:
+                self._moved.setdefault(partition, "assign")
 
     async def _reset(self, partition: str, position: int) -> None:
         """A position that does not exist is replaced as auto.offset.reset says; none: OffsetOutOfRangeError."""
@@ -196,6 +214,7 @@ class Consumer:
                 "Fetch position out of range, and no reset policy is configured", {partition: position}
             )
         self._positions[partition] = await self._list_offset(partition, self._first_to_read())
+        self._moved[partition] = "seek"
 
     def _first_to_read(self) -> int:
         return EARLIEST if self.config.auto_offset_reset == "earliest" else LATEST
