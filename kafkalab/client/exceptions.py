@@ -51,6 +51,10 @@ class KafkaTimeoutError(RetriableError):
     """A blocking call took longer than max.block.ms, or a batch longer than delivery.timeout.ms."""
 
 
+class BufferExhaustedError(KafkaTimeoutError):
+    """buffer.memory was full for max.block.ms."""
+
+
 class ConcurrentTransactionsError(RetriableError):
     """The transactional id has a transaction that is being completed."""
 
