@@ -40,6 +40,7 @@ SEVEN = tuple(data(0, s) for s in range(7))
         pytest.param((end(COMMIT, 0),), data(0, 5), SEQUENCE, SEQUENCE, id="a marker alone"),
         pytest.param((data(0, 0),), data(1, 5), SEQUENCE, SEQUENCE, id="a new epoch does not go on"),
         pytest.param(SEVEN, data(0, 1), DUPLICATE, SEQUENCE, id="older than the batches that are remembered"),
+        pytest.param(SEVEN, data(0, 0), SEQUENCE, SEQUENCE, id="0 might also come after the largest sequence"),
         pytest.param(SEVEN, data(0, 3), DUPLICATE, SEQUENCE, id="remembered, and not looked up"),
         pytest.param(SEVEN, data(0, 8), SEQUENCE, SEQUENCE, id="a gap"),
         pytest.param((data(0, 0, 5),), data(0, 3, 2), SEQUENCE, SEQUENCE, id="a part of a batch"),
