@@ -21,6 +21,9 @@ class BrokerConfig:
 
     transaction_max_timeout_ms: int = 900_000
     transaction_abort_cleanup_interval_ms: int = 10_000
+    transaction_remove_expired_cleanup_interval_ms: int = 3_600_000
+    transactional_id_expiration_ms: int = 604_800_000
+    transaction_state_log_max_message_bytes: int = 1_048_588
     transaction_state_log_min_isr: int = 2
     min_insync_replicas: int = 1
     add_partitions_retry_backoff_ms: int = 20
@@ -67,12 +70,42 @@ class TxnPartition:
     markers: dict[str, MarkerProgress] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class MarkerProgress:
-    """A decided transaction whose markers are being written: the partitions that still lack theirs."""
+    """A decided transaction whose markers are being written: the partitions that still lack theirs.
+
+    `completed` is the record to append after the last one; `logged` says that the decision itself is durable.
+    """
 
     txn: Txn
+    completed: Txn
+    coordinator_epoch: int
     remaining: list[str]
+    logged: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedMarkers:
+    """The markers of one transaction that go to one broker."""
+
+    progress: MarkerProgress
+    partitions: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class MarkerQueues:
+    """What a coordinator has to send: per broker, and there per `__transaction_state` partition.
+
+    The broker "" stands for all whose leader is not known or not alive at the moment.
+    """
+
+    brokers: dict[str, dict[str, list[QueuedMarkers]]] = field(default_factory=dict)
+    looks_up: bool = False
+
+    def drop(self, partition: str) -> None:
+        """Forget what was queued for transactions of this `__transaction_state` partition."""
+        for queue in self.brokers.values():
+            queue.pop(partition, None)
 
 
 @dataclass(slots=True)
@@ -85,6 +118,7 @@ class BrokerState:
     logs: dict[str, PartitionLog] = field(default_factory=dict)
     metadata: ClusterMetadata = field(default_factory=ClusterMetadata)
     transactions: dict[str, TxnPartition] = field(default_factory=dict)
+    marker_queues: MarkerQueues = field(default_factory=MarkerQueues)
     offsets: dict[str, GroupOffsets] = field(default_factory=dict)
     offsets_loading: list[str] = field(default_factory=list)
     sessions: dict[str, FetchSession] = field(default_factory=dict)
@@ -126,6 +160,7 @@ class BrokerState:
     def forget(self) -> None:
         """A crash: all that is not in a log is gone."""
         self.logs = {p: log.reloaded() for p, log in self.logs.items()}
-        self.transactions, self.offsets, self.offsets_loading = {}, {}, []
+        self.transactions, self.marker_queues = {}, MarkerQueues()
+        self.offsets, self.offsets_loading = {}, []
         self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
         self.producer_ids, self.allocating, self.epoch_start = [], False, {}

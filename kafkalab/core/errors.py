@@ -71,3 +71,7 @@ class Error(Enum):
 
     def __repr__(self) -> str:
         return f"Error.{self.name}"
+
+
+class IllegalStateError(RuntimeError):
+    """What cannot happen has happened: a mistake in a program, never an answer (Java: IllegalStateException)."""
