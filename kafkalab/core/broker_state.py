@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalab.core.cluster_metadata import ClusterMetadata
-from kafkalab.core.effects import Then
+from kafkalab.core.effects import Suspended, Then
 from kafkalab.core.errors import Error
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partition_log import PartitionLog
@@ -109,6 +109,14 @@ class MarkerQueues:
 
 
 @dataclass(slots=True)
+class CoordinatorLink:
+    """A leader's questions to one coordinator: how many are unanswered, and what is queued per transactional id."""
+
+    in_flight: int = 0
+    queued: dict[str, tuple[Any, Suspended]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class BrokerState:
     """One broker. `logs` survive a crash; all other mutable fields are volatile."""
 
@@ -119,6 +127,7 @@ class BrokerState:
     metadata: ClusterMetadata = field(default_factory=ClusterMetadata)
     transactions: dict[str, TxnPartition] = field(default_factory=dict)
     marker_queues: MarkerQueues = field(default_factory=MarkerQueues)
+    coordinator_links: dict[str, CoordinatorLink] = field(default_factory=dict)
     offsets: dict[str, GroupOffsets] = field(default_factory=dict)
     offsets_loading: list[str] = field(default_factory=list)
     sessions: dict[str, FetchSession] = field(default_factory=dict)
@@ -160,7 +169,7 @@ class BrokerState:
     def forget(self) -> None:
         """A crash: all that is not in a log is gone."""
         self.logs = {p: log.reloaded() for p, log in self.logs.items()}
-        self.transactions, self.marker_queues = {}, MarkerQueues()
+        self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
         self.offsets, self.offsets_loading = {}, []
         self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
         self.producer_ids, self.allocating, self.epoch_start = [], False, {}
