@@ -134,6 +134,7 @@ class BrokerState:
     waiters: dict[str, list[Waiter]] = field(default_factory=dict)
     parked_fetches: dict[str, list[Any]] = field(default_factory=dict)
     producer_ids: list[int] = field(default_factory=list)  # next id, end of the block
+    next_producer_ids: list[int] = field(default_factory=list)  # the block after it, fetched in advance
     allocating: bool = False
     epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
 
@@ -172,4 +173,4 @@ class BrokerState:
         self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
         self.offsets, self.offsets_loading = {}, []
         self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
-        self.producer_ids, self.allocating, self.epoch_start = [], False, {}
+        self.producer_ids, self.next_producer_ids, self.allocating, self.epoch_start = [], [], False, {}
