@@ -6,13 +6,15 @@ reconnect backoff (simplified: Kafka waits only after a disconnect).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kafkalab.api.transaction_log import append_txn, note
 from kafkalab.api.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersReply
 from kafkalab.core.broker_state import BrokerState, MarkerProgress, QueuedMarkers, TxnPartition
 from kafkalab.core.effects import Effect, Send, SetTimer, Then
 from kafkalab.core.errors import Error, IllegalStateError
 from kafkalab.core.partitions import transaction_partition
-from kafkalab.core.transaction import Txn, TxnState
+from kafkalab.core.transaction import PREPARED, Txn, TxnState
 from kafkalab.rules import COMPLETE_REWRITTEN, MARKERS_BY_EPOCH
 
 RETRY_MS = 50
@@ -58,8 +60,7 @@ def _queue(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str,
     for partition in partitions:
         if partition in broker.metadata.partitions:
             by_broker.setdefault(_leader(broker, partition), []).append(partition)
-        elif partition in progress.remaining:
-            progress.remaining.remove(partition)
+    _done(broker, progress, tuple(p for p in partitions if p not in broker.metadata.partitions))
     owner = transaction_partition(progress.txn.transactional_id)
     for name, led in by_broker.items():
         queue = broker.marker_queues.brokers.setdefault(name, {})
@@ -139,20 +140,25 @@ def _answered(broker: BrokerState, reply: WriteTxnMarkersReply, now: int, queued
     producer_id = progress.txn.producer_id
     if producer_id not in reply.markers:
         raise IllegalStateError(f"the answer to WriteTxnMarkers says nothing of producer id {producer_id}")
-    again = []
-    for partition in queued.partitions:
-        error = reply.markers[producer_id][partition]
-        if error in WRITTEN:
-            if partition in progress.remaining:
-                progress.remaining.remove(partition)
-        elif error in AGAIN:
-            again.append(partition)
-        elif error in GIVE_UP:
+    errors = {p: reply.markers[producer_id][p] for p in queued.partitions}
+    for partition, error in errors.items():
+        if error in GIVE_UP:
             _forget(broker, progress)
             return []
-        else:
+        if error not in WRITTEN and error not in AGAIN:
             raise IllegalStateError(f"a marker of producer id {producer_id} on {partition} failed with {error.name}")
-    return [_try_again(progress, tuple(again))] if again else _maybe_finish(broker, progress, now)
+    _done(broker, progress, tuple(p for p, error in errors.items() if error in WRITTEN))
+    again = tuple(p for p, error in errors.items() if error in AGAIN)
+    return [_try_again(progress, again)] if again else _maybe_finish(broker, progress, now)
+
+
+def _done(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str, ...]) -> None:
+    """These partitions need no marker any more; the cache forgets them, the log does not (`removePartition`)."""
+    progress.remaining = [p for p in progress.remaining if p not in partitions]
+    tid = progress.txn.transactional_id
+    owned = broker.transactions.get(transaction_partition(tid))
+    if partitions and owned is not None and (known := owned.txns.get(tid)) and known.state in PREPARED:
+        owned.txns[tid] = replace(known, partitions=tuple(p for p in known.partitions if p not in partitions))
 
 
 def _owns(broker: BrokerState, progress: MarkerProgress) -> bool:

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kafkalab.core.producer_state import CompletedTxn, ProducerStates
 from kafkalab.core.records import Batch
-
-
-@dataclass(frozen=True, slots=True)
-class AbortedTxn:
-    """An entry of the aborted-transactions index: the transaction's first offset and its ABORT marker's offset."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    last_stable_offset: int
+from kafkalab.core.transaction_index import AbortedTxn, TransactionIndex
 
 
 class PartitionLog:
@@ -27,8 +18,10 @@ class PartitionLog:
         self.batches: list[Batch] = []
         self.high_watermark = 0
         self.log_start_offset = 0
+        self.segments: list[int] = [0]
+        """Base offsets, in order; the last one is the active segment's."""
         self.producers = ProducerStates()
-        self.aborted: list[AbortedTxn] = []
+        self.transaction_index = TransactionIndex()
         self._unreplicated: list[CompletedTxn] = []
         self.log_end_offset = 0
         """The offset that the next record gets."""
@@ -67,9 +60,16 @@ class PartitionLog:
         if completed.aborted:
             others = list(self.producers.ongoing.values())
             stable = min(others) if others else completed.last_offset + 1
-            self.aborted.append(
+            self.transaction_index.append(
                 AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, stable)
             )
+
+    def roll(self, now: int) -> bool:
+        """Begin a new segment at the log's end; nothing happens while the active one is empty. Whether it did."""
+        if self.segments[-1] >= self.log_end_offset:
+            return False
+        self.segments.append(self.log_end_offset)
+        return True
 
     def advance(self, high_watermark: int) -> bool:
         """Raise the high watermark, never beyond the log's end and never back; whether it moved."""
@@ -90,7 +90,7 @@ class PartitionLog:
 
     def aborted_between(self, offset: int, upper: int) -> tuple[AbortedTxn, ...]:
         """The aborted transactions that overlap [offset, upper): what Fetch returns to read_committed."""
-        return tuple(a for a in self.aborted if a.last_offset >= offset and a.first_offset < upper)
+        return self.transaction_index.collect(offset, upper)[0]
 
     def end_offset_for(self, leader_epoch: int) -> int:
         """Where the log of this leader epoch ends: the base offset of the first batch of a newer one (KIP-101)."""
@@ -110,8 +110,9 @@ class PartitionLog:
         high_watermark = min(self.high_watermark, offset)
         self.batches, self._bases, self._epochs = [], [], []
         self.log_end_offset = self.log_start_offset
-        self.producers, self.aborted, self._unreplicated = ProducerStates(), [], []
+        self.producers, self.transaction_index, self._unreplicated = ProducerStates(), TransactionIndex(), []
         self.high_watermark = 0
+        self.segments = [base for base in self.segments if base < offset] or [self.log_start_offset]
         for batch in kept:
             self.replicate(batch)
         self.advance(high_watermark)
@@ -119,6 +120,7 @@ class PartitionLog:
     def reloaded(self) -> PartitionLog:
         """The log as read back after a restart: verification guards are forgotten, the records are not."""
         log = PartitionLog(self.partition)
+        log.segments = list(self.segments)
         for batch in self.batches:
             log.replicate(batch)
         log.advance(self.high_watermark)

@@ -120,7 +120,7 @@ def test_a_retried_marker_of_version_2_is_accepted_once_nothing_is_open() -> Non
     assert log.producers.check_marker(marker(1, 1, ControlType.COMMIT, 0, 0), 2, RULES) is Error.NONE
     log.append(marker(1, 1, ControlType.COMMIT, 0, 0), 0)
     assert log.log_end_offset == 3
-    assert log.aborted == []
+    assert log.transaction_index.entries == []
 
 
 def test_a_marker_of_an_older_coordinator_is_refused() -> None:
