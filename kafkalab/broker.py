@@ -20,8 +20,10 @@ from kafkalab.core.effects import (
     Note,
     Park,
     Reply,
+    Resume,
     Send,
     SetTimer,
+    Suspend,
     Then,
 )
 from kafkalab.core.errors import Error
@@ -108,6 +110,12 @@ class Broker:
                 self.timer(effect.delay_ms, effect.then, context, effect.background)
             elif isinstance(effect, AwaitDurable):
                 self._acknowledge(effect, effect.batch, context)
+            elif isinstance(effect, Suspend):
+                self._suspend(effect, context)
+            elif isinstance(effect, Resume):
+                resume, effect.place.resume = effect.place.resume, None
+                if resume is not None:
+                    resume(effect.result, context.cause)
             else:
                 self._park(effect, context)
 
@@ -133,6 +141,15 @@ class Broker:
                 self.go_on(then, None, context)
 
         self.port.timer(self.name, delay_ms, due, background)
+
+    def _suspend(self, effect: Suspend, context: Context) -> None:
+        life = self.life
+
+        def resume(result: Any, cause: int) -> None:
+            if self.port.running(self.name, life):
+                self.go_on(effect.then, result, Context(context.request, cause))
+
+        effect.place.resume = resume
 
     # the log
 

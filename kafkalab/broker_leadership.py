@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalab.api.ending import decide, nobody
-from kafkalab.api.markers import complete
+from kafkalab.api.transaction_loading import load_transactions
+from kafkalab.api.transaction_scans import abort_timed_out, remove_expired
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.effects import Effect, Note, Then
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
-from kafkalab.core.transaction import PREPARED, Txn, TxnState
-from kafkalab.core.txn_table import TABLES, Ask, Go
-from kafkalab.rules import REDRIVE_PREPARE, TIMEOUT_ABORT
 
 if TYPE_CHECKING:
     from kafkalab.broker import Broker, Context
@@ -32,9 +29,11 @@ class Leadership:
         state = self.broker.state
         for leader in sorted({i.leader for i in state.metadata.partitions.values()} - {"", state.name}):
             self.broker.replication.follow(leader, cause)
-        self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), Context(None, cause))
+        context = Context(None, cause)
+        self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), context)
+        self._every(state.config.transaction_remove_expired_cleanup_interval_ms, Then(remove_expired), context)
         check_ms = state.config.producer_id_expiration_check_interval_ms
-        self._every(check_ms, Then(expire_producer_ids), Context(None, cause))
+        self._every(check_ms, Then(expire_producer_ids), context)
         self._every_lag_check(state.config.replica_lag_time_max_ms // 2)
 
     def _every(self, interval_ms: int, then: Then, context: Context) -> None:
@@ -91,6 +90,7 @@ class Leadership:
     def _resign(self, partition: str) -> None:
         state = self.broker.state
         state.transactions.pop(partition, None)
+        state.marker_queues.drop(partition)
         state.offsets.pop(partition, None)
         if partition in state.offsets_loading:
             state.offsets_loading.remove(partition)
@@ -121,23 +121,6 @@ class Leadership:
             self.broker.timer(delay, Then(load_offsets, (partition, info.leader_epoch)), context)
 
 
-def load_transactions(broker: BrokerState, result: None, now: int, partition: str, epoch: int) -> list[Effect]:
-    """Read the log back; then finish every transaction that was already decided."""
-    owned = broker.transactions.get(partition)
-    if owned is None or owned.coordinator_epoch != epoch:
-        return []
-    for batch in broker.log(partition).batches:
-        for record in batch.records:
-            txn: Txn = record.value
-            owned.txns[txn.transactional_id] = txn.loaded()
-    owned.loading = False
-    effects: list[Effect] = [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
-    for txn in owned.txns.values():
-        if txn.state in PREPARED and broker.rules.on(REDRIVE_PREPARE):
-            effects += complete(broker, owned, txn, now)
-    return effects
-
-
 def load_offsets(broker: BrokerState, result: None, now: int, partition: str, epoch: int) -> list[Effect]:
     """Read `__consumer_offsets` back, pending offsets included."""
     info = broker.metadata.partitions.get(partition)
@@ -150,24 +133,6 @@ def load_offsets(broker: BrokerState, result: None, now: int, partition: str, ep
             offsets.apply(batch)
     broker.offsets_loading.remove(partition)
     return [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
-
-
-def abort_timed_out(broker: BrokerState, result: None, now: int) -> list[Effect]:
-    """Abort what has been open longer than its timeout, under a raised epoch (facts 1.9)."""
-    effects: list[Effect] = []
-    if not broker.rules.on(TIMEOUT_ABORT):
-        return effects
-    for owned in list(broker.transactions.values()):
-        for tid, txn in list(owned.txns.items()):
-            expired = txn.state is TxnState.ONGOING and txn.start_ms + txn.timeout_ms < now
-            if not expired or owned.loading or tid in owned.pending:
-                continue
-            outcome = TABLES["TV2"][txn.state][Ask.TIMEOUT]
-            assert isinstance(outcome, Go), "an open transaction can always time out"
-            effects.append(Note("timeout", {"transactional_id": tid, "timeout_ms": txn.timeout_ms}))
-            version = broker.rules.cluster_version
-            effects += decide(broker, owned, txn, outcome.state, version, now, Then(nobody))
-    return effects
 
 
 def expire_producer_ids(broker: BrokerState, result: None, now: int) -> list[Effect]:
