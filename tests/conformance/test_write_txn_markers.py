@@ -10,7 +10,7 @@ from kafkalab.api.txn_offset_commit import TxnOffsetCommit
 from kafkalab.api.write_txn_markers import TxnMarkers, WriteTxnMarkers
 from kafkalab.core.errors import Error
 from kafkalab.core.partitions import offsets_partition
-from kafkalab.core.records import ControlType
+from kafkalab.core.records import ControlType, marker
 from kafkalab.rules import VERIFICATION
 from tests.conformance.one_broker import HOLD, Asked, OneBroker
 
@@ -154,6 +154,15 @@ def test_the_producer_epoch_is_compared_first_and_then_the_coordinator_epoch(
     write(here, entry("t-0", epoch=5, coordinator=3))
     asked = write(here, entry("t-0", epoch=epoch, coordinator=coordinator, transaction_version=version))
     assert asked.reply.markers == {7: {"t-0": Error[error]}}
+
+
+def test_too_few_replicas_come_before_an_old_epoch() -> None:
+    here = world(min_insync_replicas=2)
+    here.image({"t-0": "b1"}, 1, isr=("b1", "b2"))
+    here.state.log("t-0").append(marker(7, 5, ControlType.COMMIT, 0, 0), 1)
+    assert write(here, entry("t-0", epoch=4)).reply.markers == {7: {"t-0": Error.INVALID_PRODUCER_EPOCH}}
+    here.image({"t-0": "b1"}, 2, isr=("b1",))
+    assert write(here, entry("t-0", epoch=4)).reply.markers == {7: {"t-0": Error.NOT_ENOUGH_REPLICAS}}
 
 
 class Watched(OneBroker):
