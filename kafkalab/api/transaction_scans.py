@@ -23,7 +23,7 @@ def abort_timed_out(broker: BrokerState, result: None, now: int) -> list[Effect]
         return effects
     for owned in list(broker.transactions.values()):
         for tid, txn in list(owned.txns.items()):
-            if owned.loading or tid in owned.pending or not _timed_out(txn, now):
+            if tid in owned.pending or not _timed_out(txn, now):
                 continue
             outcome = TABLES["TV2"][txn.state][Ask.TIMEOUT]
             assert isinstance(outcome, Go), "an open transaction can always time out"
@@ -46,8 +46,6 @@ def remove_expired(broker: BrokerState, result: None, now: int) -> list[Effect]:
     """
     effects: list[Effect] = []
     for partition, owned in broker.transactions.items():
-        if owned.loading:
-            continue
         expired = [t for t in owned.txns.values() if _expired(broker, owned, t, now)]
         for txns in _batches(expired, broker.config.transaction_state_log_max_message_bytes):
             for txn in txns:
