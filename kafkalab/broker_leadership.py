@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from kafkalab.api.ending import decide, nobody
 from kafkalab.api.markers import complete
+from kafkalab.api.offset_expiry import expire_offsets
+from kafkalab.api.rebalance import heard_of, resigned
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.effects import Effect, Note, Then
+from kafkalab.core.group import loaded_group
 from kafkalab.core.group_offsets import GroupOffsets
-from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
+from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, offsets_partition, topic_of
 from kafkalab.core.transaction import PREPARED, Txn, TxnState
 from kafkalab.core.txn_table import TABLES, Ask, Go
-from kafkalab.rules import REDRIVE_PREPARE, TIMEOUT_ABORT
+from kafkalab.rules import NEWEST_OFFSET, REDRIVE_PREPARE, TIMEOUT_ABORT
 
 if TYPE_CHECKING:
     from kafkalab.broker import Broker, Context
@@ -33,6 +36,7 @@ class Leadership:
         for leader in sorted({i.leader for i in state.metadata.partitions.values()} - {"", state.name}):
             self.broker.replication.follow(leader, cause)
         self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), Context(None, cause))
+        self._every(state.config.offsets_retention_check_interval_ms, Then(expire_offsets), Context(None, cause))
         self._every_lag_check(state.config.replica_lag_time_max_ms // 2)
 
     def _every(self, interval_ms: int, then: Then, context: Context) -> None:
@@ -69,7 +73,7 @@ class Leadership:
         moved = [p for p, info in image.partitions.items() if self._changed(old, p, info.leader_epoch)]
         for partition in moved:
             if old.leader(partition) == state.name:
-                self._resign(partition)
+                self._resign(partition, context)
             if image.leader(partition) == state.name:
                 self._lead(partition, image, context)
         leaders = {image.leader(p) for p in moved} - {"", state.name}
@@ -86,8 +90,11 @@ class Leadership:
         before = old.partitions.get(partition)
         return before is None or before.leader_epoch != leader_epoch
 
-    def _resign(self, partition: str) -> None:
+    def _resign(self, partition: str, context: Context) -> None:
         state = self.broker.state
+        if topic_of(partition) == OFFSETS_TOPIC:
+            groups = [state.groups.pop(g) for g in list(state.groups) if offsets_partition(g) == partition]
+            self.broker.perform([effect for group in groups for effect in resigned(group)], context)
         state.transactions.pop(partition, None)
         state.offsets.pop(partition, None)
         if partition in state.offsets_loading:
@@ -137,17 +144,23 @@ def load_transactions(broker: BrokerState, result: None, now: int, partition: st
 
 
 def load_offsets(broker: BrokerState, result: None, now: int, partition: str, epoch: int) -> list[Effect]:
-    """Read `__consumer_offsets` back, pending offsets included."""
+    """Read `__consumer_offsets` back, pending offsets and groups included; every member's session begins anew."""
     info = broker.metadata.partitions.get(partition)
     if partition not in broker.offsets_loading or info is None or info.leader_epoch != epoch:
         return []
-    offsets = broker.offsets[partition] = GroupOffsets()
+    offsets = broker.offsets[partition] = GroupOffsets(broker.rules.on(NEWEST_OFFSET))
     log = broker.log(partition)
     for batch in log.read(0, max(log.high_watermark, 1)):
         if batch.base_offset < log.high_watermark:
             offsets.apply(batch)
     broker.offsets_loading.remove(partition)
-    return [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
+    effects: list[Effect] = [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
+    for name, entry in offsets.groups.items():
+        if entry is not None:
+            group = broker.groups[name] = loaded_group(entry, epoch)
+            for member in group.members.values():
+                effects += heard_of(group, member, now)
+    return effects
 
 
 def abort_timed_out(broker: BrokerState, result: None, now: int) -> list[Effect]:

@@ -93,6 +93,21 @@ class SetTimer:
 
 
 @dataclass(frozen=True, slots=True)
+class Hold:
+    """Keep the request that is being handled under `key`; an older one kept there will never be answered."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer the request that is kept under `key`; nothing happens if there is none."""
+
+    key: str
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Record a state event in the trace: `name` says of what kind of thing, `data` what is true from now on."""
 
@@ -100,4 +115,4 @@ class Note:
     data: dict[str, Any]
 
 
-Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Note
+Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Hold | Answer | Note

@@ -188,6 +188,13 @@ class _Story:
                     f"{node} finds {data['transactional_id']} open for more than {data['timeout_ms']} ms and aborts it."
                 )
                 return "transaction", True, text, []
+            case "group":
+                who = ", ".join(data["members"]) or "nobody"
+                text = f"{node} holds group {data['group']} in {data['state']}, generation {data['generation']}: {who}."
+                return "transaction", True, text, []
+            case "offsets expired":
+                where = ", ".join(data["partitions"]) or "none"
+                return "transaction", True, f"{node} lets offsets of {data['group']} expire: {where}.", []
             case "coordinator loaded":
                 return "transaction", True, f"{node} has read {data['partition']} back and coordinates from now on.", []
             case _:
