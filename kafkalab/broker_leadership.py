@@ -155,7 +155,10 @@ def load_offsets(broker: BrokerState, result: None, now: int, partition: str, ep
             offsets.apply(batch)
     broker.offsets_loading.remove(partition)
     effects: list[Effect] = [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
-    for name, entry in offsets.groups.items():
+    whole = GroupOffsets()  # a group is what its last record says, be it replicated already or not
+    for batch in log.batches:
+        whole.apply(batch)
+    for name, entry in whole.groups.items():
         if entry is not None:
             group = broker.groups[name] = loaded_group(entry, epoch)
             for member in group.members.values():
