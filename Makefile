@@ -39,5 +39,5 @@ clean:
 
 .venv/test.stamp: .venv/lab.stamp
 	@echo "Installing what the tests need into .venv: a minute, and only this once"
-	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[test]'
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[test,spark]'
 	@touch $@

@@ -12,6 +12,7 @@ from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, Effect, Reply, Then
 from kafkalab.core.errors import Error
 from kafkalab.core.partitions import offsets_partition
+from kafkalab.core.producer_append import Origin
 from kafkalab.core.records import Batch
 from kafkalab.rules import GENERATION_CHECK
 
@@ -60,7 +61,7 @@ def handle(broker: BrokerState, request: TxnOffsetCommit, now: int, header: Head
         return _answer(request, refused, error, header.version)
     batch = offsets_batch(request, refused, now, request.producer_id, request.producer_epoch)
     mode = ADD if header.version >= 5 else VERIFY if header.version == 4 else OLD_VERIFY
-    guards, stopped = guards_for(broker, {partition: batch}, mode)
+    guards, stopped = guards_for(broker, {partition: batch}, mode, now)
     if stopped:
         return _answer(request, refused, stopped[partition], header.version)
     if not guards:
@@ -99,7 +100,7 @@ def _append(
     batch = offsets_batch(request, refused, now, request.producer_id, request.producer_epoch)
     if not batch.records:
         return _answer(request, refused, Error.NONE, version)
-    error = broker.log(partition).producers.check_data(batch, broker.rules, from_client=False, guard=guard)
+    error = broker.log(partition).producers.data_error(batch, Origin.COORDINATOR, guard)
     if error is not Error.NONE:
         return _answer(request, refused, error, version)
     return _append_batch(broker, partition, batch, Then(_appended, (request, refused, version)))

@@ -10,6 +10,7 @@ from kafkalab.client.consumer import Consumer
 from kafkalab.client.legacy_config import producer_config
 from kafkalab.client.producer import Producer
 from kafkalab.client.promise import Promise
+from kafkalab.client.settings import configured
 from kafkalab.rules import KEEP_EPOCH_EXPECTED
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class SimPort:
         self.bootstrap = cluster.broker_names
         self.transaction_version = cluster.rules.client_version
         self.coordinator_bumps_epoch = cluster.rules.on(KEEP_EPOCH_EXPECTED)
+        self.two_phase_commit = False
         self.filters_aborted = cluster.filters_aborted
         self.cause = -1
 
@@ -90,7 +92,11 @@ class App:
 
     def consumer(self, **config: Any) -> Consumer:
         """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""
-        return Consumer(self.port, ConsumerConfig(**config))
+        node = self.port.cluster.nodes[self.name]
+        node.consumers += 1
+        consumer = Consumer(self.port, configured(ConsumerConfig, config))
+        consumer.name = f"{self.name}/consumer-{node.consumers}"
+        return consumer
 
     def ask(self, to: str, body: Any, version: int | None = None) -> Promise[Any]:
         """Send one request to a broker, in a version of one's choice; the reply, or None if none came."""
