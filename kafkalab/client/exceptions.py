@@ -103,6 +103,22 @@ class CommitFailedError(KafkaError):
     """The group has moved on: the offsets cannot be committed by this member (Java: CommitFailedException)."""
 
 
+class InvalidOffsetError(KafkaError):
+    """A consumer has no offset, or none that exists, and auto.offset.reset is none; `positions` are the wrong ones."""
+
+    def __init__(self, message: str, positions: dict[str, int]) -> None:
+        super().__init__(message, Error.OFFSET_OUT_OF_RANGE)
+        self.positions = positions
+
+
+class OffsetOutOfRangeError(InvalidOffsetError):
+    """The position lies before the first or behind the last offset of the partition."""
+
+
+class NoOffsetForPartitionError(InvalidOffsetError):
+    """The group has no committed offset."""
+
+
 class OutOfOrderSequenceError(ApiError):
     """A leader found a gap in the sequence numbers."""
 
