@@ -10,6 +10,7 @@ from kafkalab.client.consumer import Consumer
 from kafkalab.client.legacy_config import producer_config
 from kafkalab.client.producer import Producer
 from kafkalab.client.promise import Promise
+from kafkalab.client.settings import configured
 from kafkalab.rules import KEEP_EPOCH_EXPECTED
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class SimPort:
         self.bootstrap = cluster.broker_names
         self.transaction_version = cluster.rules.client_version
         self.coordinator_bumps_epoch = cluster.rules.on(KEEP_EPOCH_EXPECTED)
+        self.two_phase_commit = False
         self.filters_aborted = cluster.filters_aborted
         self.cause = -1
 
@@ -92,7 +94,7 @@ class App:
         """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""
         node = self.port.cluster.nodes[self.name]
         node.consumers += 1
-        consumer = Consumer(self.port, ConsumerConfig(**config))
+        consumer = Consumer(self.port, configured(ConsumerConfig, config))
         consumer.name = f"{self.name}/consumer-{node.consumers}"
         return consumer
 

@@ -7,7 +7,7 @@ from yesterday. `by_hand` sends it, and keeps the answers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -20,7 +20,7 @@ from kafkalab.sim.scenario import program
 
 REFERENCE = re.compile(r"\$(\w+)\.(\w+)([+-]\d+)?")
 PLACES = '"b1", "leader of out-0", "coordinator of some-id" or "group coordinator of some-group"'
-KEYS = ("ask", "to", "with", "version", "as", "wait", "until")
+KEYS = ("ask", "to", "with", "version", "as", "wait", "until", "show")
 PAUSE_MS, TRIES = 20, 500
 
 
@@ -35,7 +35,8 @@ async def by_hand(app: App, steps: list[dict[str, Any]]) -> list[list[str]]:
     A step is {"ask": "EndTxn", "to": "coordinator of a", "with": {fields}, "version": 4, "as": "name"}, or
     {"sleep": 20}, or {"await": "name"} for one sent with "wait": false. "until": "NONE" asks again until that is the
     error. A field "$name.producer_epoch+1" takes a number from an earlier answer. No answer counts as
-    NETWORK_EXCEPTION. kafkalab/sim/steps.py writes such steps.
+    NETWORK_EXCEPTION. "show": ["producer_epoch"] adds these fields of the reply to its answer. kafkalab/sim/steps.py
+    writes such steps.
     """
     hand = Hand(app)
     for number, step in enumerate(steps, 1):
@@ -64,7 +65,7 @@ class Hand:
             if step["await"] not in self.under_way:
                 raise StepError(f"nothing is under way as {step['await']!r}; there is {', '.join(self.under_way)}")
             api, promise = self.under_way.pop(step["await"])
-            self._answered(api, await promise, step["await"])
+            self._answered(api, await promise, step["await"], step.get("show", ()))
             return
         unknown = sorted(set(step) - set(KEYS))
         if unknown or step.get("ask") not in BY_NAME:
@@ -78,14 +79,14 @@ class Hand:
                 return
             reply = await promise
             if step.get("until") in (None, error_of(reply)):
-                self._answered(step["ask"], reply, name)
+                self._answered(step["ask"], reply, name, step.get("show", ()))
                 return
             await self.app.sleep(PAUSE_MS)
         raise StepError(f"still {error_of(reply)} after {TRIES} tries")
 
-    def _answered(self, api: str, reply: Any, name: str) -> None:
+    def _answered(self, api: str, reply: Any, name: str, shown: Sequence[str]) -> None:
         self.named[name] = reply
-        self.answers.append([api, error_of(reply)])
+        self.answers.append([api, error_of(reply), *(f"{field}={getattr(reply, field, None)}" for field in shown)])
 
     def _node(self, to: str) -> str:
         kind, _, key = to.rpartition(" of ")
