@@ -165,9 +165,7 @@ class _Tables:
                 found[place] = ("deleted" if offset < log.log_start_offset else "compacted", -1)
         return found
 
-    def log_rows(
-        self, removed: dict[Place, tuple[str, int]]
-    ) -> tuple[tuple[LogRecord, ...], tuple[TxnEntry, ...]]:
+    def log_rows(self, removed: dict[Place, tuple[str, int]]) -> tuple[tuple[LogRecord, ...], tuple[TxnEntry, ...]]:
         """The records by key and order of appending; those of the transaction log apart."""
         records: list[LogRecord] = []
         entries: list[TxnEntry] = []

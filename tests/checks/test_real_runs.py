@@ -68,6 +68,7 @@ def test_a_whole_run_with_a_reader_leaves_little_unknown(profile: str) -> None:
 def many(profile: str, seed: int) -> Scenario:
     """Three producers of transactions and an idempotent one interleave on one key; two readers poll all the while."""
     polls = [["poll", 200]] * 12
+    in_parts = [["begin_transaction"], ["send", "out", "a"], ["flush"], ["send", "out", "b"], ["commit_transaction"]]
     plain = [["send", "out", f"plain {n}"] for n in range(4)]
     ending = [["begin_transaction"], ["send", "out", "never"], ["flush"], ["abort_transaction"]]
     again = [["begin_transaction"], ["send", "out", "late"], ["commit_transaction"]]
@@ -76,7 +77,14 @@ def many(profile: str, seed: int) -> Scenario:
         profile=profile,
         seed=seed,
         programs=(
-            *(Program(f"p{i}", "transactions", {"transactional_id": f"t{i}", "count": 4, "records": 2}) for i in "12"),
+            *(
+                Program(
+                    f"p{i}",
+                    "operations",
+                    {"transactional_id": f"t{i}", "steps": [["init_transactions"], *_of(i, in_parts)]},
+                )
+                for i in "12"
+            ),
             Program("plain", "operations", {"steps": [*plain, ["flush"]]}),
             Program(
                 "undecided", "operations", {"transactional_id": "u", "steps": [["init_transactions"], *ending, *again]}
@@ -89,6 +97,15 @@ def many(profile: str, seed: int) -> Scenario:
             ),
         ),
     )
+
+
+def _of(name: str, steps: list[list[str]], times: int = 4) -> list[list[str]]:
+    """The steps so many times over, each value unique."""
+    return [
+        [*step[:2], f"{step[2]} {name}/{number}"] if step[0] == "send" else step
+        for number in range(times)
+        for step in steps
+    ]
 
 
 SHAKEN: tuple[tuple[Fault, ...], ...] = (
@@ -111,8 +128,8 @@ def test_transactions_that_interleave_keep_every_promise(profile: str, faults: t
 @pytest.mark.parametrize("profile", TODAY)
 def test_what_kafka_allows_is_shown_and_not_held_against_it(profile: str) -> None:
     found = report(many(profile, 1))
-    assert (found["int-send-skip"].verdict, found["poll-skip"].verdict) == ("ok", "ok")
-    assert found["int-send-skip"].findings or found["G0"].examined
+    assert {f.policy for f in found["int-send-skip"].findings} == {"allowed"}
+    assert (found["int-send-skip"].verdict, found.violated) == ("ok", ())
 
 
 def test_the_checks_of_a_run_take_seconds_not_minutes() -> None:
