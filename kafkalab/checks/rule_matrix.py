@@ -22,13 +22,18 @@ PAGE = Path("docs") / "rules.md"
 
 EXPECTED: dict[Rule, str] = {
     rules.DEDUPLICATION: "duplicate",
+    rules.FIVE_BATCHES: "duplicate",
     rules.SEQUENCE_GAPS: "sequence gap",
     rules.PRODUCE_EPOCH: "zombie write",
     rules.VERIFICATION: "hanging transaction",
+    rules.MARKER_TAKES_GUARD: "hanging transaction",
     rules.COORDINATOR_EPOCH_CHECK: "torn transaction",
     rules.REDRIVE_PREPARE: "decision without marker",
     rules.TIMEOUT_ABORT: "hanging transaction",
     rules.MARKER_EPOCH: "torn transaction",
+    rules.MARKER_PRODUCER_EPOCH: "torn transaction",
+    rules.NEWER_MARKER_EPOCH: "torn transaction",
+    rules.MARKER_RETRY: "decision without marker",
     rules.STABLE_OFFSETS: "offset/output split",
     rules.LSO_BOUND: "G1a",
     rules.ABORTED_FILTER: "G1a",
