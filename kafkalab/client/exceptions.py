@@ -99,6 +99,14 @@ class IllegalGenerationError(ApplicationRecoverableError):
     """The group is in another generation."""
 
 
+class RebalanceInProgressError(RetriableError):
+    """The group rebalances: poll, so that this member joins, then commit again."""
+
+
+class InconsistentGroupProtocolError(ApiError):
+    """The members of the group have no protocol in common with this one."""
+
+
 class CommitFailedError(KafkaError):
     """The group has moved on: the offsets cannot be committed by this member (Java: CommitFailedException)."""
 
@@ -205,6 +213,8 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.FENCED_INSTANCE_ID: FencedInstanceIdError,
     Error.UNKNOWN_MEMBER_ID: UnknownMemberIdError,
     Error.ILLEGAL_GENERATION: IllegalGenerationError,
+    Error.REBALANCE_IN_PROGRESS: RebalanceInProgressError,
+    Error.INCONSISTENT_GROUP_PROTOCOL: InconsistentGroupProtocolError,
     Error.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
     Error.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationError,
     Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: TransactionalIdAuthorizationError,
