@@ -22,15 +22,17 @@ from kafkalab.core.effects import (
     Note,
     Park,
     Reply,
+    Resume,
     Send,
     SetTimer,
+    Suspend,
     Then,
 )
 from kafkalab.core.errors import Error
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.core.records import Batch
-from kafkalab.rules import NEWEST_OFFSET
+from kafkalab.rules import HIGH_WATERMARK, NEWEST_OFFSET
 from kafkalab.trace import Frame
 
 
@@ -110,6 +112,12 @@ class Broker:
                 self.timer(effect.delay_ms, effect.then, context, effect.background)
             elif isinstance(effect, AwaitDurable):
                 self._acknowledge(effect, effect.batch, context)
+            elif isinstance(effect, Suspend):
+                self._suspend(effect, context)
+            elif isinstance(effect, Resume):
+                resume, effect.place.resume = effect.place.resume, None
+                if resume is not None:
+                    resume(effect.result, context.cause)
             elif isinstance(effect, Park):
                 self._park(effect, context)
             elif isinstance(effect, Hold):
@@ -143,6 +151,15 @@ class Broker:
 
         self.port.timer(self.name, delay_ms, due, background)
 
+    def _suspend(self, effect: Suspend, context: Context) -> None:
+        life = self.life
+
+        def resume(result: Any, cause: int) -> None:
+            if self.port.running(self.name, life):
+                self.go_on(effect.then, result, Context(context.request, cause))
+
+        effect.place.resume = resume
+
     # the log
 
     def _append(self, effect: Append, context: Context) -> None:
@@ -161,6 +178,8 @@ class Broker:
         if not self.port.running(self.name, life):
             return
         self._acknowledge(effect, batch, context)
+        if not self.state.rules.on(HIGH_WATERMARK):
+            self.wake(effect.partition, context.cause)
         self.replication.advance(effect.partition, context.cause)
         self.replication.feed(effect.partition, context.cause)
 

@@ -96,6 +96,29 @@ class SetTimer:
     background: bool = False
 
 
+@dataclass(slots=True, eq=False)
+class Suspended:
+    """A place where a chain of effects waits. Empty before its Suspend and after its Resume."""
+
+    resume: Callable[[Any, int], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """End this chain of effects here; a Resume of `place` goes on with `then`, for the same request."""
+
+    place: Suspended
+    then: Then
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Let the chain that waits in `place` go on with this result, now; nothing happens if none waits."""
+
+    place: Suspended
+    result: Any
+
+
 @dataclass(frozen=True, slots=True)
 class Hold:
     """Keep the request that is being handled under `key`; an older one kept there will never be answered."""
@@ -119,4 +142,4 @@ class Note:
     data: dict[str, Any]
 
 
-Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Hold | Answer | Note
+Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Suspend | Resume | Hold | Answer | Note

@@ -65,6 +65,7 @@ class Error(Enum):
     FENCED_INSTANCE_ID = (82, False)
     INVALID_RECORD = (87, False)
     UNSTABLE_OFFSET_COMMIT = (88, True)
+    THROTTLING_QUOTA_EXCEEDED = (89, True)
     PRODUCER_FENCED = (90, False)
     STALE_MEMBER_EPOCH = (113, False)
     TRANSACTION_ABORTABLE = (120, False)
@@ -79,3 +80,7 @@ class Error(Enum):
 
 class IllegalArgumentError(ValueError):
     """A mistake in the caller's own program, never an answer on the wire (Java's IllegalArgumentException)."""
+
+
+class IllegalStateError(RuntimeError):
+    """What cannot happen has happened: a mistake in a program, never an answer (Java's IllegalStateException)."""
