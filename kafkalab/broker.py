@@ -13,10 +13,12 @@ from kafkalab.broker_leadership import Leadership
 from kafkalab.broker_replication import Replication
 from kafkalab.core.broker_state import BrokerState, Waiter
 from kafkalab.core.effects import (
+    Answer,
     Append,
     Appended,
     AwaitDurable,
     Effect,
+    Hold,
     Note,
     Park,
     Reply,
@@ -30,6 +32,7 @@ from kafkalab.core.errors import Error
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.core.records import Batch
+from kafkalab.rules import HIGH_WATERMARK, NEWEST_OFFSET
 from kafkalab.trace import Frame
 
 
@@ -108,15 +111,22 @@ class Broker:
             elif isinstance(effect, SetTimer):
                 self.timer(effect.delay_ms, effect.then, context, effect.background)
             elif isinstance(effect, AwaitDurable):
-                self._wait(effect.partition, effect.batch, effect.timeout_ms, effect.then, context)
+                self._acknowledge(effect, effect.batch, context)
             elif isinstance(effect, Suspend):
                 self._suspend(effect, context)
             elif isinstance(effect, Resume):
                 resume, effect.place.resume = effect.place.resume, None
                 if resume is not None:
                     resume(effect.result, context.cause)
-            else:
+            elif isinstance(effect, Park):
                 self._park(effect, context)
+            elif isinstance(effect, Hold):
+                self.state.held[effect.key] = context.request
+            else:
+                assert isinstance(effect, Answer)
+                request = self.state.held.pop(effect.key, None)
+                if request is not None:
+                    self.port.reply(request, effect.body, context.cause)
 
     def go_on(self, then: Then, result: Any, context: Context) -> None:
         """Do what was to be done next, with its result."""
@@ -167,16 +177,22 @@ class Broker:
         self.appended(effect.partition, batch, context.cause)
         if not self.port.running(self.name, life):
             return
-        if effect.acks == -1:
-            self._wait(effect.partition, batch, effect.timeout_ms, effect.then, context)
-        else:
-            self.go_on(effect.then, Appended(Error.NONE, batch), context)
+        self._acknowledge(effect, batch, context)
+        if not self.state.rules.on(HIGH_WATERMARK):
+            self.wake(effect.partition, context.cause)
         self.replication.advance(effect.partition, context.cause)
         self.replication.feed(effect.partition, context.cause)
 
     def appended(self, partition: str, batch: Batch, cause: int) -> None:
         """Record that a batch is in the local log now."""
         self.port.record(self.name, "append", partition, cause, batch)
+
+    def _acknowledge(self, effect: Append | AwaitDurable, batch: Batch, context: Context) -> None:
+        """Go on at once with the leader's own copy, or when all in-sync replicas have the batch."""
+        if effect.acks == -1:
+            self._wait(effect.partition, batch, effect.timeout_ms, effect.then, context)
+        else:
+            self.go_on(effect.then, Appended(Error.NONE, batch), context)
 
     def _wait(self, partition: str, batch: Batch, timeout_ms: int, then: Then, context: Context) -> None:
         """Do `then` once the batch is below the high watermark, or timed out."""
@@ -229,7 +245,9 @@ class Broker:
         """A group coordinator answers from what is committed in its partition, never from what is only appended."""
         if partition in self.state.offsets_loading or not self.state.leads(partition):
             return
-        offsets = self.state.offsets.setdefault(partition, GroupOffsets())
+        offsets = self.state.offsets.get(partition)
+        if offsets is None:
+            offsets = self.state.offsets[partition] = GroupOffsets(self.state.rules.on(NEWEST_OFFSET))
         log = self.state.log(partition)
         for batch in log.read(before, log.high_watermark):
             if before <= batch.base_offset:

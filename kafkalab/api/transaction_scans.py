@@ -21,7 +21,7 @@ def abort_timed_out(broker: BrokerState, result: None, now: int) -> list[Effect]
         return effects
     for owned in list(broker.transactions.values()):
         for tid, txn in list(owned.txns.items()):
-            if owned.loading or tid in owned.pending or not _open_too_long(broker, txn, now):
+            if tid in owned.pending or not _open_too_long(broker, txn, now):
                 continue
             effects.append(Note("timeout", {"transactional_id": tid, "timeout_ms": txn.timeout_ms}))
             bump = broker.rules.on(TIMEOUT_BUMPS)
@@ -45,8 +45,6 @@ def remove_expired(broker: BrokerState, result: None, now: int) -> list[Effect]:
     """
     effects: list[Effect] = []
     for partition, owned in broker.transactions.items():
-        if owned.loading:
-            continue
         expired = [t for t in owned.txns.values() if _expired(broker, owned, t, now)]
         for txns in _batches(expired, broker.config.transaction_state_log_max_message_bytes):
             for txn in txns:

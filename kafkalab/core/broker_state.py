@@ -8,6 +8,7 @@ from typing import Any
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.effects import Suspended, Then
 from kafkalab.core.errors import Error
+from kafkalab.core.group import ClassicGroup
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partition_log import PartitionLog
 from kafkalab.core.partitions import TRANSACTION_TOPIC, topic_of, transaction_partition
@@ -30,11 +31,20 @@ class BrokerConfig:
     add_partitions_retry_backoff_max_ms: int = 100
     offsets_commit_timeout_ms: int = 5_000
     offset_metadata_max_bytes: int = 4096
+    offsets_retention_minutes: int = 10_080
+    offsets_retention_check_interval_ms: int = 600_000
+    group_initial_rebalance_delay_ms: int = 3_000
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_max_size: int = 2**31 - 1
+    group_new_member_join_timeout_ms: int = 300_000
     request_timeout_ms: int = 30_000
     replica_lag_time_max_ms: int = 30_000
     coordinator_load_ms: int = 5
     replica_fetch_backoff_ms: int = 1_000
     producer_id_block_size: int = 1000
+    producer_id_expiration_ms: int = 86_400_000
+    producer_id_expiration_check_interval_ms: int = 600_000
     transaction_two_phase_commit_enable: bool = False
     transaction_version: int | None = None
     """The cluster's finalized `transaction.version`, 0 to 2; None: the profile's."""
@@ -138,6 +148,8 @@ class BrokerState:
     coordinator_links: dict[str, CoordinatorLink] = field(default_factory=dict)
     offsets: dict[str, GroupOffsets] = field(default_factory=dict)
     offsets_loading: list[str] = field(default_factory=list)
+    groups: dict[str, ClassicGroup] = field(default_factory=dict)
+    held: dict[str, Any] = field(default_factory=dict)  # requests that wait for a group
     sessions: dict[str, FetchSession] = field(default_factory=dict)
     waiters: dict[str, list[Waiter]] = field(default_factory=dict)
     parked_fetches: dict[str, list[Any]] = field(default_factory=dict)
@@ -150,7 +162,8 @@ class BrokerState:
         """The local replica, made when first used."""
         log = self.logs.get(partition)
         if log is None:
-            log = self.logs[partition] = PartitionLog(partition)
+            log = PartitionLog(partition, self.rules, self.config.producer_id_expiration_ms)
+            self.logs[partition] = log
         return log
 
     def leads(self, partition: str) -> bool:
@@ -170,6 +183,11 @@ class BrokerState:
             return self.config.transaction_state_log_min_isr
         return self.config.min_insync_replicas
 
+    def is_under_min_isr(self, partition: str) -> bool:
+        """Whether fewer replicas are in sync than min.insync.replicas asks for."""
+        info = self.metadata.partitions.get(partition)
+        return info is not None and len(info.isr) < self.min_isr(partition)
+
     def coordinates(self, transactional_id: str) -> TxnPartition | Error:
         """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS (facts 1.4)."""
         partition = transaction_partition(transactional_id)
@@ -186,5 +204,6 @@ class BrokerState:
         self.logs = {p: log.reloaded() for p, log in self.logs.items()}
         self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
         self.offsets, self.offsets_loading = {}, []
+        self.groups, self.held = {}, {}
         self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
         self.producer_ids, self.next_producer_ids, self.allocating, self.epoch_start = [], [], False, {}

@@ -66,12 +66,16 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class AwaitDurable:
-    """Do `then` once the batch that is already in the log is below the high watermark (a recognised duplicate)."""
+    """Do `then` once the batch that is already in the log is below the high watermark (a recognised duplicate).
+
+    With `acks` other than -1 that is now.
+    """
 
     partition: str
     batch: Batch
     timeout_ms: int
     then: Then
+    acks: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,21 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True)
+class Hold:
+    """Keep the request that is being handled under `key`; an older one kept there will never be answered."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer the request that is kept under `key`; nothing happens if there is none."""
+
+    key: str
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Record a state event in the trace: `name` says of what kind of thing, `data` what is true from now on."""
 
@@ -123,4 +142,4 @@ class Note:
     data: dict[str, Any]
 
 
-Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Suspend | Resume | Note
+Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Suspend | Resume | Hold | Answer | Note

@@ -126,11 +126,17 @@ class OneBroker:
     # what tests do
 
     def image(
-        self, leaders: dict[str, str], epoch: int = 0, gone: tuple[str, ...] = (), alive: tuple[str, ...] = ()
+        self,
+        leaders: dict[str, str],
+        epoch: int = 0,
+        gone: tuple[str, ...] = (),
+        alive: tuple[str, ...] = (),
+        replicas: tuple[str, ...] = ("b1", "b2"),
+        isr: tuple[str, ...] = (),
     ) -> None:
         """A newer image: these partitions have these leaders, under this leader epoch; some topics are gone."""
         infos = {
-            p: PartitionInfo(leader=x, leader_epoch=epoch, replicas=("b1", "b2"), isr=(x or "b2",))
+            p: PartitionInfo(leader=x, leader_epoch=epoch, replicas=replicas, isr=isr or (x or "b2",))
             for p, x in leaders.items()
         }
         known = {p: i for p, i in self.metadata.partitions.items() if p not in gone}

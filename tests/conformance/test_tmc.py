@@ -198,6 +198,18 @@ def test_after_the_last_marker_the_transaction_is_complete(before: str, after: s
     assert known.partitions == ()
 
 
+def test_a_partition_that_has_its_marker_leaves_the_cache_and_not_the_log() -> None:
+    world = prepared("gone-0", "u-0", "w-0")
+    known = world.txn("a")
+    assert known is not None
+    assert known.partitions == ("u-0", "w-0")
+    answer(markers(world)[0])
+    known = world.txn("a")
+    assert known is not None
+    assert known.partitions == ("w-0",)
+    assert [e.partitions for e in world.entries("a")] == [("gone-0", "u-0", "w-0")]
+
+
 def test_tmc_05_the_completion_is_written_once_whatever_comes_together() -> None:
     world = prepared("gone-0", "u-0", "w-0")
     first, second = markers(world)
@@ -288,11 +300,12 @@ def test_a_completion_that_this_broker_may_not_write_any_more_is_left_to_the_nex
     assert (state(world), completions(world), len(world.appended)) == ("PrepareCommit", [], 1)
 
 
-def test_a_completion_that_was_to_be_written_again_is_dropped_with_its_partition() -> None:
+@pytest.mark.parametrize("leader", ["b1", "b2"])
+def test_a_completion_that_was_to_be_written_again_is_dropped_with_its_partition(leader: str) -> None:
     world = prepared("u-0")
     world.appends[transaction_partition("a")] = [Error.NOT_ENOUGH_REPLICAS]
     answer(markers(world)[0])
-    world.image({transaction_partition("a"): "b2"}, 2)
+    world.image({transaction_partition("a"): leader}, 2)
     world.run_for(1_000)
     assert completions(world) == []
 
