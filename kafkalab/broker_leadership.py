@@ -32,6 +32,8 @@ class Leadership:
         context = Context(None, cause)
         self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), context)
         self._every(state.config.transaction_remove_expired_cleanup_interval_ms, Then(remove_expired), context)
+        expire = Then(expire_producer_ids)
+        self._every(state.config.producer_id_expiration_check_interval_ms, expire, context)
         self._every_lag_check(state.config.replica_lag_time_max_ms // 2)
 
     def _every(self, interval_ms: int, then: Then, context: Context) -> None:
@@ -131,3 +133,13 @@ def load_offsets(broker: BrokerState, result: None, now: int, partition: str, ep
             offsets.apply(batch)
     broker.offsets_loading.remove(partition)
     return [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
+
+
+def expire_producer_ids(broker: BrokerState, result: None, now: int) -> list[Effect]:
+    """Forget producer ids that have written nothing for producer.id.expiration.ms (facts 3.7)."""
+    effects: list[Effect] = []
+    for partition, log in broker.logs.items():
+        gone = log.producers.remove_expired(now)
+        if gone:
+            effects.append(Note("producer ids expired", {"partition": partition, "producer_ids": gone}))
+    return effects

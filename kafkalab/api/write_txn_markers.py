@@ -9,6 +9,7 @@ from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, Effect, Reply, Resume, Suspend, Suspended, Then
 from kafkalab.core.errors import Error
 from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
+from kafkalab.core.producer_append import Origin
 from kafkalab.core.records import Batch, ControlType, marker
 
 AS_NOT_LEADER = (
@@ -98,9 +99,9 @@ def _refusal(broker: BrokerState, partition: str, batch: Batch, version: int) ->
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if info.leader != broker.name or partition in broker.offsets_loading:
         return Error.NOT_LEADER_OR_FOLLOWER
-    if len(info.isr) < broker.min_isr(partition):
+    if broker.is_under_min_isr(partition):
         return _as_leader(partition, Error.NOT_ENOUGH_REPLICAS)
-    return broker.log(partition).producers.check_marker(batch, version, broker.rules)
+    return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, version)
 
 
 def _appended(
