@@ -13,10 +13,12 @@ from kafkalab.broker_leadership import Leadership
 from kafkalab.broker_replication import Replication
 from kafkalab.core.broker_state import BrokerState, Waiter
 from kafkalab.core.effects import (
+    Answer,
     Append,
     Appended,
     AwaitDurable,
     Effect,
+    Hold,
     Note,
     Park,
     Reply,
@@ -30,6 +32,7 @@ from kafkalab.core.errors import Error
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.core.records import Batch
+from kafkalab.rules import HIGH_WATERMARK, NEWEST_OFFSET
 from kafkalab.trace import Frame
 
 
@@ -115,8 +118,15 @@ class Broker:
                 resume, effect.place.resume = effect.place.resume, None
                 if resume is not None:
                     resume(effect.result, context.cause)
-            else:
+            elif isinstance(effect, Park):
                 self._park(effect, context)
+            elif isinstance(effect, Hold):
+                self.state.held[effect.key] = context.request
+            else:
+                assert isinstance(effect, Answer)
+                request = self.state.held.pop(effect.key, None)
+                if request is not None:
+                    self.port.reply(request, effect.body, context.cause)
 
     def go_on(self, then: Then, result: Any, context: Context) -> None:
         """Do what was to be done next, with its result."""
@@ -168,6 +178,8 @@ class Broker:
         if not self.port.running(self.name, life):
             return
         self._acknowledge(effect, batch, context)
+        if not self.state.rules.on(HIGH_WATERMARK):
+            self.wake(effect.partition, context.cause)
         self.replication.advance(effect.partition, context.cause)
         self.replication.feed(effect.partition, context.cause)
 
@@ -233,7 +245,9 @@ class Broker:
         """A group coordinator answers from what is committed in its partition, never from what is only appended."""
         if partition in self.state.offsets_loading or not self.state.leads(partition):
             return
-        offsets = self.state.offsets.setdefault(partition, GroupOffsets())
+        offsets = self.state.offsets.get(partition)
+        if offsets is None:
+            offsets = self.state.offsets[partition] = GroupOffsets(self.state.rules.on(NEWEST_OFFSET))
         log = self.state.log(partition)
         for batch in log.read(before, log.high_watermark):
             if before <= batch.base_offset:

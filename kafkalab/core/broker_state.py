@@ -8,6 +8,7 @@ from typing import Any
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.effects import Suspended, Then
 from kafkalab.core.errors import Error
+from kafkalab.core.group import ClassicGroup
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partition_log import PartitionLog
 from kafkalab.core.partitions import TRANSACTION_TOPIC, topic_of, transaction_partition
@@ -30,6 +31,13 @@ class BrokerConfig:
     add_partitions_retry_backoff_max_ms: int = 100
     offsets_commit_timeout_ms: int = 5_000
     offset_metadata_max_bytes: int = 4096
+    offsets_retention_minutes: int = 10_080
+    offsets_retention_check_interval_ms: int = 600_000
+    group_initial_rebalance_delay_ms: int = 3_000
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_max_size: int = 2**31 - 1
+    group_new_member_join_timeout_ms: int = 300_000
     request_timeout_ms: int = 30_000
     replica_lag_time_max_ms: int = 30_000
     coordinator_load_ms: int = 5
@@ -132,6 +140,8 @@ class BrokerState:
     coordinator_links: dict[str, CoordinatorLink] = field(default_factory=dict)
     offsets: dict[str, GroupOffsets] = field(default_factory=dict)
     offsets_loading: list[str] = field(default_factory=list)
+    groups: dict[str, ClassicGroup] = field(default_factory=dict)
+    held: dict[str, Any] = field(default_factory=dict)  # requests that wait for a group
     sessions: dict[str, FetchSession] = field(default_factory=dict)
     waiters: dict[str, list[Waiter]] = field(default_factory=dict)
     parked_fetches: dict[str, list[Any]] = field(default_factory=dict)
@@ -180,5 +190,6 @@ class BrokerState:
         self.logs = {p: log.reloaded() for p, log in self.logs.items()}
         self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
         self.offsets, self.offsets_loading = {}, []
+        self.groups, self.held = {}, {}
         self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
         self.producer_ids, self.next_producer_ids, self.allocating, self.epoch_start = [], [], False, {}

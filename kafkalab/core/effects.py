@@ -120,6 +120,21 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True)
+class Hold:
+    """Keep the request that is being handled under `key`; an older one kept there will never be answered."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer the request that is kept under `key`; nothing happens if there is none."""
+
+    key: str
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Record a state event in the trace: `name` says of what kind of thing, `data` what is true from now on."""
 
@@ -127,4 +142,4 @@ class Note:
     data: dict[str, Any]
 
 
-Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Suspend | Resume | Note
+Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Suspend | Resume | Hold | Answer | Note
