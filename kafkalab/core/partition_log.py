@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kafkalab.core.cleaner_checkpoint import CleanerCheckpoint
 from kafkalab.core.producer_state import EXPIRATION_MS, ProducerStates
 from kafkalab.core.records import Batch
 from kafkalab.core.transaction_index import AbortedTxn, TransactionIndex
@@ -28,6 +29,7 @@ class PartitionLog:
         """Base offsets, in order; the last one is the active segment's."""
         self.producers = ProducerStates(rules, producer_id_expiration_ms)
         self.transaction_index = TransactionIndex()
+        self.checkpoint = CleanerCheckpoint()
         self._bases: list[int] = []
         self._epochs: list[tuple[int, int]] = []  # leader epoch, its first offset
 
@@ -113,6 +115,10 @@ class PartitionLog:
         self.producers.take_snapshot()
         return True
 
+    def batches_between(self, base_offset: int, next_base_offset: int) -> list[Batch]:
+        """The batches that begin in [base_offset, next_base_offset): those of a segment."""
+        return self.batches[bisect_left(self._bases, base_offset) : bisect_left(self._bases, next_base_offset)]
+
     def replace_batches(self, base_offset: int, next_base_offset: int, cleaned: Sequence[Batch]) -> None:
         """Put cleaned batches in place of those in [base_offset, next_base_offset). Producer state does not change."""
         place = slice(bisect_left(self._bases, base_offset), bisect_left(self._bases, next_base_offset))
@@ -165,7 +171,7 @@ class PartitionLog:
         old = self.producers
         log = PartitionLog(self.partition, old.rules, old.expiration_ms)
         log.batches, log._bases, log._epochs = list(self.batches), list(self._bases), list(self._epochs)
-        log.segments = list(self.segments)
+        log.segments, log.checkpoint = list(self.segments), self.checkpoint
         log.log_start_offset, log.log_end_offset = self.log_start_offset, self.log_end_offset
         log.high_watermark = self.high_watermark
         log.transaction_index.entries = list(self.transaction_index.entries)
