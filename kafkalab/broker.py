@@ -28,6 +28,7 @@ from kafkalab.core.errors import Error
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.core.records import Batch
+from kafkalab.rules import HIGH_WATERMARK
 from kafkalab.trace import Frame
 
 
@@ -151,6 +152,8 @@ class Broker:
         if not self.port.running(self.name, life):
             return
         self._acknowledge(effect, batch, context)
+        if not self.state.rules.on(HIGH_WATERMARK):
+            self.wake(effect.partition, context.cause)
         self.replication.advance(effect.partition, context.cause)
         self.replication.feed(effect.partition, context.cause)
 

@@ -61,6 +61,7 @@ class Error(Enum):
     FENCED_INSTANCE_ID = (82, False)
     INVALID_RECORD = (87, False)
     UNSTABLE_OFFSET_COMMIT = (88, True)
+    THROTTLING_QUOTA_EXCEEDED = (89, True)
     PRODUCER_FENCED = (90, False)
     STALE_MEMBER_EPOCH = (113, False)
     TRANSACTION_ABORTABLE = (120, False)
