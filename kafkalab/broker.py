@@ -17,6 +17,7 @@ from kafkalab.core.effects import (
     Appended,
     AwaitDurable,
     Effect,
+    FeedFollowers,
     Note,
     Park,
     Reply,
@@ -106,6 +107,8 @@ class Broker:
                 self.port.record(self.name, "state", effect.name, context.cause, effect.data)
             elif isinstance(effect, SetTimer):
                 self.timer(effect.delay_ms, effect.then, context, effect.background)
+            elif isinstance(effect, FeedFollowers):
+                self.replication.feed(effect.partition, context.cause)
             elif isinstance(effect, AwaitDurable):
                 self._acknowledge(effect, effect.batch, context)
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkalab.api.delete_records import apply_retention
 from kafkalab.api.ending import decide, nobody
 from kafkalab.api.markers import complete
 from kafkalab.core.broker_state import BrokerState, TxnPartition
@@ -13,7 +14,7 @@ from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.core.transaction import PREPARED, Txn, TxnState
 from kafkalab.core.txn_table import TABLES, Ask, Go
-from kafkalab.rules import REDRIVE_PREPARE, TIMEOUT_ABORT
+from kafkalab.rules import LEADER_EPOCH, REDRIVE_PREPARE, TIMEOUT_ABORT
 
 if TYPE_CHECKING:
     from kafkalab.broker import Broker, Context
@@ -35,6 +36,7 @@ class Leadership:
         self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), Context(None, cause))
         check_ms = state.config.producer_id_expiration_check_interval_ms
         self._every(check_ms, Then(expire_producer_ids), Context(None, cause))
+        self._every(state.config.log_retention_check_interval_ms, Then(apply_retention), Context(None, cause))
         self._every_lag_check(state.config.replica_lag_time_max_ms // 2)
 
     def _every(self, interval_ms: int, then: Then, context: Context) -> None:
@@ -74,6 +76,8 @@ class Leadership:
                 self._resign(partition)
             if image.leader(partition) == state.name:
                 self._lead(partition, image, context)
+            elif image.leader(partition) and not state.rules.on(LEADER_EPOCH) and self._has_more(partition):
+                replication.truncate(partition, state.logs[partition].high_watermark, context.cause)
         leaders = {image.leader(p) for p in moved} - {"", state.name}
         known = {i.leader for i in image.partitions.values()}
         for gone in [x for x in replication.fetching if x not in known]:
@@ -87,6 +91,11 @@ class Leadership:
     def _changed(old: ClusterMetadata, partition: str, leader_epoch: int) -> bool:
         before = old.partitions.get(partition)
         return before is None or before.leader_epoch != leader_epoch
+
+    def _has_more(self, partition: str) -> bool:
+        """Whether the local log goes on beyond its high watermark: before KIP-101 a new follower dropped that."""
+        log = self.broker.state.logs.get(partition)
+        return log is not None and log.log_end_offset > log.high_watermark
 
     def _resign(self, partition: str) -> None:
         state = self.broker.state

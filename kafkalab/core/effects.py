@@ -88,6 +88,13 @@ class Park:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedFollowers:
+    """Answer the followers that wait for the partition: where its log begins has changed."""
+
+    partition: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimer:
     """Do `then` after `delay_ms`. A background timer alone does not keep a run going."""
 
@@ -104,4 +111,4 @@ class Note:
     data: dict[str, Any]
 
 
-Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Note
+Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Note | FeedFollowers

@@ -53,14 +53,20 @@ class PartitionLog:
     @property
     def last_epoch(self) -> int:
         """The leader epoch of the last batch, -1 for an empty log."""
-        return self.batches[-1].leader_epoch if self.batches else -1
+        return self._epochs[-1][0] if self._epochs else -1
 
     def end_offset_for(self, leader_epoch: int) -> int:
         """Where the log of this leader epoch ends: the base offset of the first batch of a newer one (KIP-101)."""
+        return self.epoch_and_end(leader_epoch)[1]
+
+    def epoch_and_end(self, leader_epoch: int) -> tuple[int, int]:
+        """The newest epoch up to this one that the log has (else this one), and where its part ends (KIP-279)."""
+        known = leader_epoch
         for epoch, first_offset in self._epochs:
             if epoch > leader_epoch:
-                return first_offset
-        return self.log_end_offset
+                return known, first_offset
+            known = epoch
+        return known, self.log_end_offset
 
     def advance(self, high_watermark: int) -> bool:
         """Raise the high watermark, never beyond the log's end and never back; whether it moved."""
@@ -158,6 +164,14 @@ class PartitionLog:
         self.high_watermark = min(self.high_watermark, offset)
         self.transaction_index.truncate(offset)
         self._rebuild(now)
+
+    def start_at(self, offset: int) -> None:
+        """An empty log that begins at `offset`: nothing of the old one is left (`truncateFullyAndStartAt`)."""
+        self.batches, self._bases, self._epochs, self.segments = [], [], [], [offset]
+        self.log_start_offset = self.log_end_offset = self.high_watermark = offset
+        self.transaction_index.truncate(0)
+        self.producers = ProducerStates(self.producers.rules, self.producers.expiration_ms)
+        self.producers.map_end_offset = self.producers.snapshot_offset = offset
 
     def close(self) -> None:
         """A clean shutdown: what is known of the producers is written down."""
