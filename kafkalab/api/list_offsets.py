@@ -1,4 +1,4 @@
-"""ListOffsets: the first or last offset of a partition, or that of a time, as an isolation level sees it (facts 4.4)."""
+"""ListOffsets: first or last offset of a partition, or that of a time, as an isolation level sees it (facts 4.4)."""
 
 from __future__ import annotations
 

@@ -51,6 +51,10 @@ class KafkaTimeoutError(RetriableError):
     """A blocking call took longer than max.block.ms, or a batch longer than delivery.timeout.ms."""
 
 
+class BufferExhaustedError(KafkaTimeoutError):
+    """buffer.memory was full for max.block.ms."""
+
+
 class ConcurrentTransactionsError(RetriableError):
     """The transactional id has a transaction that is being completed."""
 
@@ -97,6 +101,10 @@ class UnknownMemberIdError(ApplicationRecoverableError):
 
 class IllegalGenerationError(ApplicationRecoverableError):
     """The group is in another generation."""
+
+
+class RebalanceInProgressError(ApiError):
+    """The group rebalances: poll, so that this member joins, then commit again."""
 
 
 class CommitFailedError(KafkaError):
@@ -210,7 +218,7 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.ILLEGAL_GENERATION: IllegalGenerationError,
     Error.INVALID_GROUP_ID: _of("InvalidGroupId", _A),
     Error.UNKNOWN_MEMBER_ID: UnknownMemberIdError,
-    Error.REBALANCE_IN_PROGRESS: _of("RebalanceInProgress", _A),
+    Error.REBALANCE_IN_PROGRESS: RebalanceInProgressError,
     Error.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationError,
     Error.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
     Error.UNSUPPORTED_VERSION: UnsupportedVersionError,
@@ -229,6 +237,10 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.KAFKA_STORAGE_ERROR: _of("KafkaStorage", _M),
     Error.UNKNOWN_PRODUCER_ID: UnknownProducerIdError,
     Error.GROUP_ID_NOT_FOUND: _of("GroupIdNotFound", _A),
+    Error.INCONSISTENT_GROUP_PROTOCOL: _of("InconsistentGroupProtocol", _A),
+    Error.INVALID_SESSION_TIMEOUT: _of("InvalidSessionTimeout", _A),
+    Error.MEMBER_ID_REQUIRED: _of("MemberIdRequired", _A),
+    Error.GROUP_MAX_SIZE_REACHED: _of("GroupMaxSizeReached", _A),
     Error.FETCH_SESSION_ID_NOT_FOUND: _of("FetchSessionIdNotFound", _R),
     Error.INVALID_FETCH_SESSION_EPOCH: _of("InvalidFetchSessionEpoch", _R),
     Error.FENCED_LEADER_EPOCH: _of("FencedLeaderEpoch", _M),

@@ -55,6 +55,10 @@ NAMED = {
     "OFFSET_METADATA_TOO_LARGE": "OffsetMetadataTooLarge",
     "REBALANCE_IN_PROGRESS": "RebalanceInProgressException",
     "TRANSACTION_COORDINATOR_FENCED": "TransactionCoordinatorFencedException",
+    "INCONSISTENT_GROUP_PROTOCOL": "InconsistentGroupProtocolException",
+    "INVALID_SESSION_TIMEOUT": "InvalidSessionTimeoutException",
+    "MEMBER_ID_REQUIRED": "MemberIdRequiredException",
+    "GROUP_MAX_SIZE_REACHED": "GroupMaxSizeReachedException",
 }
 FENCING = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 GROUP_MOVED = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "GROUP_ID_NOT_FOUND", "STALE_MEMBER_EPOCH")
@@ -72,7 +76,7 @@ AS_ITSELF = {  # fatal errors that a handler knows by name; any other is an unex
 def raised(api: str, error: str, letter: str) -> str:
     """The Java exception that the waiting call or the future gets."""
     if api == "Produce":
-        return NAMED[error]
+        return NAMED.get(error, "ApiException")  # one that another part of the project has added
     if error in FENCING:
         return "ProducerFencedException"
     if api == "TxnOffsetCommit" and error in GROUP_MOVED:
