@@ -44,6 +44,7 @@ class BrokerConfig:
     replica_fetch_backoff_ms: int = 1_000
     producer_id_block_size: int = 1000
     producer_id_expiration_ms: int = 86_400_000
+    delete_retention_ms: int = 86_400_000
     log_retention_ms: int = 604_800_000
     log_retention_bytes: int = -1
     log_retention_check_interval_ms: int = 300_000
