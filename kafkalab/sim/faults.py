@@ -8,7 +8,14 @@ from typing import Any, TypeAlias, get_args
 from kafkalab.api.registry import BY_NAME
 from kafkalab.sim.world_faults import (
     WORLD_FAULTS,
+    AdvanceClock,
+    Compact,
+    Cut,
+    DeleteSegment,
+    ElectLeader,
+    Heal,
     Release,
+    Roll,
     Timed,
     WorldFault,
     check_node,
@@ -16,6 +23,12 @@ from kafkalab.sim.world_faults import (
     did_you_mean,
 )
 
+__all__ = [
+    "Drop", "Duplicate", "Delay", "Hold", "Reorder", "Release", "Crash", "Restart", "Pause", "Resume", "Cut", "Heal",
+    "AdvanceClock", "ElectLeader", "Compact", "DeleteSegment", "Roll", "Fault", "FrameFault", "NodeFault",
+    "TimedFault", "WorldFault", "TYPES", "FRAME_NAMES", "check_fault", "check_frame_id", "fault_from_json",
+    "fault_to_json",
+]  # fmt: skip
 FRAME_NAMES = tuple(name + suffix for name in BY_NAME for suffix in ("", "Reply"))
 
 

@@ -8,25 +8,42 @@ from typing import Any
 
 import pytest
 
+from kafkalab.client.exceptions import KafkaError
 from kafkalab.rules import CLEAN_ELECTION
 from kafkalab.sim import faults as all_faults
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Fault, Hold, Reorder, Restart, fault_from_json, fault_to_json
+from kafkalab.sim.faults import (
+    AdvanceClock,
+    Compact,
+    Crash,
+    Cut,
+    DeleteSegment,
+    ElectLeader,
+    Fault,
+    Heal,
+    Hold,
+    Release,
+    Reorder,
+    Restart,
+    Roll,
+    fault_from_json,
+    fault_to_json,
+)
 from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario, program
-from kafkalab.sim.world_faults import AdvanceClock, Compact, Cut, DeleteSegment, ElectLeader, Heal, Release, Roll
 
 
 @program
 async def keyed_writes(app: App, values: list[list[Any]], pause_ms: int = 0, acks: int = -1) -> list[int]:
     """Write [key, value] pairs to out-0, one after the other; the offsets that were acknowledged, -1 for a failure."""
-    producer = app.producer(acks=acks, linger_ms=0, retries=0, enable_idempotence=False, delivery_timeout_ms=30_000)
+    producer = app.producer(acks=acks, linger_ms=0, enable_idempotence=False)
     offsets = []
     for key, value in values:
-        future = await producer.send("out", value, key=key, partition=0)
-        await producer.flush()
-        offsets.append((await future).offset if future is not None else -1)
+        try:
+            offsets.append((await (await producer.send("out", value, key=key, partition=0))).offset)
+        except KafkaError:
+            offsets.append(-1)
         if pause_ms:
             await app.sleep(pause_ms)
     return offsets
@@ -46,7 +63,7 @@ def run(scenario: Scenario, *faults: Fault) -> Cluster:
 
 
 def leader_of(scenario: Scenario, partition: str = "out-0") -> str:
-    return Cluster(scenario).controller.metadata.leader(partition)
+    return Cluster(replace(scenario, programs=())).controller.metadata.leader(partition)
 
 
 # data: repr, JSON, names
@@ -69,7 +86,7 @@ ALL: list[Fault] = [*TIMED, *FRAMES]
 
 @pytest.mark.parametrize("fault", ALL, ids=repr)
 def test_a_fault_can_be_pasted_saved_and_loaded(fault: Fault, tmp_path: Path) -> None:
-    assert eval(repr(fault), {name: t for name, t in all_faults.TYPES.items()}) == fault
+    assert eval(repr(fault), dict(all_faults.TYPES)) == fault
     assert "-1)" not in repr(fault)
     assert fault_from_json(fault_to_json(fault)) == fault
     scenario = lab03().with_faults(fault)
@@ -85,7 +102,7 @@ def test_the_repr_says_no_more_than_was_given() -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        (Cut("b1", "b7", at_ms=1), "no node 'b7' in this scenario; there are app, b1, b2, b3, controller; did you mean"),
+        (Cut("b1", "b7", at_ms=1), "no node 'b7' in this scenario; there are app, b1, b2, b3, controller"),
         (Cut("b1", "contoller", at_ms=1), "did you mean controller?"),
         (Cut("b1", "b1", at_ms=1), "each side names other nodes, at least one"),
         (Heal((), "b1", at_ms=1), "each side names other nodes, at least one"),
@@ -157,7 +174,7 @@ def test_a_fork_is_the_same_run_up_to_the_fault_and_twice_the_same(fault: Fault)
 
 def test_what_undoes_or_cleans_can_be_forked_too(tmp_path: Path) -> None:
     held = run(writing(6, 20), Hold("Produce#3"))
-    released = held.fork(held.trace.frames["Produce#3"].sent_step + 40, Release("Produce#3"))
+    released = held.fork(held.trace.frames["Produce#3"].sent_step + 5, Release("Produce#3"))
     assert released.trace.frames["Produce#3"].fate == "delivered"
     cut = run(writing(6, 20), Cut("app", leader_of(writing()), at_ms=50))
     assert cut.fork(cut.trace.of("fault")[0].step + 10, Heal("app", leader_of(writing()))).unused_faults == ()
@@ -200,7 +217,8 @@ def test_a_request_over_a_cut_connection_is_lost_without_a_word() -> None:
     cluster = run(writing(4, 20), Cut("app", leader, at_ms=40))
     lost = next(f for f in cluster.trace.frames.values() if f.fate == "dropped")
     assert {lost.sender, lost.receiver} == {"app", leader}
-    assert cluster.trace.of("timer", "request timeout")[0].at_ms >= lost.sent_ms + 30_000
+    given_up = next(e for e in cluster.trace.of("timer", "request timeout") if e.node == "app")
+    assert given_up.at_ms == lost.sent_ms + 30_000
 
 
 def test_a_leader_cut_off_from_everybody_is_replaced_and_truncates_what_only_it_has() -> None:
@@ -300,8 +318,8 @@ def test_an_unclean_leader_loses_what_was_acknowledged() -> None:
     scenario = writing(60, 1_500)
     leader, other, cut = lagging(scenario)
     clean = run(scenario, *cut, ElectLeader("out-0", other, at_ms=80_000))
-    assert [f for f in clean.unused_faults] == [ElectLeader("out-0", other, at_ms=80_000)]
-    assert len(clean.outcome().committed["out-0"]) == 60
+    assert clean.unused_faults == (ElectLeader("out-0", other, at_ms=80_000),)
+    assert set(clean.outcome().committed["out-0"]) == {f"v{i}" for i in range(60)}
     heal = Heal(other, leader, at_ms=80_001)
     cluster = run(scenario, *cut, ElectLeader("out-0", other, unclean=True, at_ms=80_000), heal)
     assert cluster.unused_faults == ()
@@ -342,7 +360,7 @@ def test_compaction_drops_older_values_on_every_replica() -> None:
     assert cluster.outcome().committed["out-0"] == ("v4", "v5")
     cleaned = cluster.trace.of("state", "compacted")
     assert sorted(e.node for e in cleaned) == ["b1", "b2", "b3"]
-    assert {e.data["records_removed"] for e in cleaned} == {4}
+    assert {e.data["records_removed"] for e in cleaned} <= {3, 4}  # a follower hears of the last mark later
 
 
 def test_compaction_stops_before_an_open_transaction() -> None:
@@ -368,12 +386,12 @@ def test_a_deleted_segment_moves_the_log_start_of_every_replica() -> None:
     start = starts["b1"]
     assert 4 <= start <= 5
     assert cluster.outcome().committed["out-0"] == tuple(f"v{i}" for i in range(start, 8))
-    reading = cluster.spawn("reader", all_faults_reader)
+    reading = cluster.spawn("reader", first_record)
     cluster.run()
     assert reading.result() == [start, f"v{start}"]
 
 
-async def all_faults_reader(app: App) -> list[Any]:
+async def first_record(app: App) -> list[Any]:
     consumer = app.consumer(auto_offset_reset="earliest")
     consumer.assign(["out-0"])
     consumer.seek("out-0", 0)
