@@ -13,7 +13,7 @@ def test_a_coordinator_whose_log_is_empty_takes_its_followers_back_when_it_needs
     steps = [sleep(40_000), init("late"), add("late", "out-0"), produce("late", "out-0", 0, "x"), commit("late")]
     scenario = Scenario(topics={"out": 1}, programs=(Program("hand", "by_hand", {"steps": steps}),))
     partition = transaction_partition("late")
-    leader = Cluster(scenario).controller.metadata.leader(partition)
+    leader = Cluster(Scenario(topics={"out": 1})).controller.metadata.leader(partition)
     others = [b for b in ("b1", "b2", "b3") if b != leader]
     faults = [f for b in others for f in (Crash(b, at_ms=100), Restart(b, at_ms=20_000))]
     cluster = Cluster(scenario.with_faults(*faults))
