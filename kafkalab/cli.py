@@ -1,4 +1,4 @@
-"""The `kafkalab` command: `lab` opens the labs, `build-labs` makes the learners' notebooks, `rules` the rules' page."""
+"""The `kafkalab` command: `lab` opens the labs; `build-labs`, `rules` and `bugs` make what is generated."""
 
 from __future__ import annotations
 
@@ -71,10 +71,31 @@ def rules(extra: Sequence[str], root: Path) -> int:
     return 0
 
 
-COMMANDS = {"lab": lab, "build-labs": build_labs, "rules": rules}
+def bugs(extra: Sequence[str], root: Path) -> int:
+    """docs/bugs.md under `root` says what each bug of data/bugs/ has shown now, with its cure and without.
+
+    Returns 2, with a sentence on stderr, where a scenario is not as it must be.
+    """
+    from kafkalab.checks.bug_page import PAGE, page
+
+    if extra:
+        print(f"kafkalab bugs: takes no arguments, not {' '.join(extra)}", file=sys.stderr)
+        return 2
+    try:
+        text = page(root)
+    except (ValueError, OSError) as error:
+        print(f"kafkalab bugs: {error}", file=sys.stderr)
+        return 2
+    (root / PAGE).write_text(text, encoding="utf-8")
+    print(PAGE)
+    return 0
+
+
+COMMANDS = {"lab": lab, "build-labs": build_labs, "rules": rules, "bugs": bugs}
 USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
        kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
-       kafkalab rules                          make docs/rules.md from the scenarios in data/rules/"""
+       kafkalab rules                          make docs/rules.md from the scenarios in data/rules/
+       kafkalab bugs                           make docs/bugs.md from the scenarios in data/bugs/"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -86,7 +86,7 @@ def _read_one(broker: BrokerState, partition: str, offset: int, isolation_level:
     batches = tuple(log.read(offset, upper)) if offset < upper else ()
     aborted = None
     if isolation_level == READ_COMMITTED:
-        aborted = log.aborted_between(offset, upper) if offset < upper else ()
+        aborted = log.aborted_between(offset, upper) if batches else ()
     return PartitionFetched(
         high_watermark=log.high_watermark,
         last_stable_offset=log.last_stable_offset,
