@@ -90,7 +90,9 @@ def _read_one(broker: BrokerState, partition: str, offset: int, isolation_level:
         return PartitionFetched(error=Error.OFFSET_OUT_OF_RANGE)
     upper = upper_bound(broker, log, isolation_level)
     batches = tuple(log.read(offset, upper)) if offset < upper else ()
-    aborted = log.aborted_between(offset, upper) if isolation_level == READ_COMMITTED else None
+    aborted = None
+    if isolation_level == READ_COMMITTED:
+        aborted = log.aborted_between(offset, upper) if batches else ()
     return PartitionFetched(
         high_watermark=log.high_watermark,
         last_stable_offset=log.last_stable_offset,

@@ -54,7 +54,8 @@ class Batch:
 
     @property
     def last_offset(self) -> int:
-        return self.base_offset + self.offset_delta
+        delta = self.last_offset_delta
+        return self.base_offset + (delta if delta >= 0 else len(self.records) - 1)
 
     @property
     def last_sequence(self) -> int:
