@@ -14,7 +14,6 @@ from kafkalab.core.transaction_index import AbortedTxn
 from kafkalab.rules import HIGH_WATERMARK, LSO_BOUND
 
 READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"
-BATCH_OVERHEAD_BYTES = 61
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +59,8 @@ def _again(broker: BrokerState, result: None, now: int, request: Fetch, until_ms
 
 def _enough(fetched: dict[str, PartitionFetched], request: Fetch) -> bool:
     """Whether the answer need not wait for more."""
-    size = sum(_size(b) for f in fetched.values() for b in f.batches)
+    size = sum(b.size_bytes for f in fetched.values() for b in f.batches)
     return size >= request.min_bytes or any(f.error is not Error.NONE for f in fetched.values())
-
-
-def _size(batch: Batch) -> int:
-    """What a batch takes, about: its header and its records."""
-    return BATCH_OVERHEAD_BYTES + sum(len(r.key or "") + len(str(r.value)) for r in batch.records)
 
 
 def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) -> int:

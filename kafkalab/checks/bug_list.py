@@ -116,7 +116,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         number="KAFKA-18202",
         title="A producer that begins in the middle",
-        broke="Order, then liveness: without state a leader took any sequence, and then the first batch of all was late.",
+        broke="Order, then liveness: without state a leader took any sequence; then the first batch of all came late.",
         cure="Since 4.1.0 a producer that is new to a leader begins at sequence 0, under version 2.",
         rule=rules.FIRST_SEQUENCE_ZERO,
         sign=seen("out-0"),

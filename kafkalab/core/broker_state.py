@@ -44,6 +44,10 @@ class BrokerConfig:
     replica_fetch_backoff_ms: int = 1_000
     producer_id_block_size: int = 1000
     producer_id_expiration_ms: int = 86_400_000
+    delete_retention_ms: int = 86_400_000
+    log_retention_ms: int = 604_800_000
+    log_retention_bytes: int = -1
+    log_retention_check_interval_ms: int = 300_000
     producer_id_expiration_check_interval_ms: int = 600_000
     transaction_two_phase_commit_enable: bool = False
     transaction_version: int | None = None
@@ -69,6 +73,8 @@ class FetchSession:
     positions: dict[str, int] = field(default_factory=dict)
     behind: dict[str, None] = field(default_factory=dict)  # partitions of which the follower may lack something
     caught_up_ms: dict[str, int] = field(default_factory=dict)
+    log_starts: dict[str, int] = field(default_factory=dict)  # as the follower said; 0 is not said
+    told_starts: dict[str, int] = field(default_factory=dict)  # as it was told
     parked: Any = None
 
 
