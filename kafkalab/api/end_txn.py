@@ -83,8 +83,8 @@ def _ask_v2(broker: BrokerState, owned: TxnPartition, txn: Txn, request: EndTxn)
         again = again and txn.state not in (TxnState.EMPTY, TxnState.ONGOING) or txn.state in PREPARED
     elif rotated and txn.state in PREPARED or not again and _differs(broker, txn, request):
         return Error.PRODUCER_FENCED
-    if waits:
-        return Error.CONCURRENT_TRANSACTIONS
+    if waits:  # without PENDING_FIRST a current epoch is taken for a stale one while the markers are under way
+        return Error.PRODUCER_FENCED if txn.state in PREPARED and not again else Error.CONCURRENT_TRANSACTIONS
     if again:
         return Ask.COMMIT_AGAIN if request.committed else Ask.ABORT_AGAIN
     return Ask.COMMIT if request.committed else Ask.ABORT

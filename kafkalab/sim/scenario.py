@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kafkalab.core.broker_state import BrokerConfig
+from kafkalab.core.transaction import PRODUCER_EPOCH_MAX
 from kafkalab.profiles import Rules
 from kafkalab.sim.faults import Fault, check_fault, fault_from_json, fault_to_json
 
@@ -47,7 +49,9 @@ class Program:
 class Scenario:
     """All that a run depends on. `topics` maps a name to its number of partitions, `records` a partition to values.
 
-    With `fresh` the internal topics do not exist yet and are created on demand.
+    With `fresh` the internal topics do not exist yet and are created on demand. `config` holds broker settings other
+    than the defaults, by their names in `BrokerConfig`; `producer_epochs` the transactional ids that have been in use
+    before, each with the epoch that it has reached.
     """
 
     title: str = ""
@@ -60,6 +64,8 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     seed: int = 1
     fresh: bool = False
+    config: dict[str, int] = field(default_factory=dict)
+    producer_epochs: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.brokers, int) or not 1 <= self.brokers <= 9:
@@ -71,11 +77,23 @@ class Scenario:
             topic, _, index = partition.rpartition("-")
             if not index.isdigit() or int(index) >= self.topics.get(topic, 0):
                 raise ValueError(f"records for {partition!r}, but the topics are {self.topics}")
+        self._check_brokers()
         names = [p.node for p in self.programs]
         if len(set(names)) < len(names) or any(n.startswith("b") and n[1:].isdigit() for n in names):
             raise ValueError(f"every program needs a node name of its own, none like a broker's: {names}")
         for fault in self.faults:
             check_fault(fault, self.nodes, self.topics)
+
+    def _check_brokers(self) -> None:
+        settings = [f.name for f in fields(BrokerConfig)]
+        for name, value in self.config.items():
+            if name not in settings or not isinstance(value, int) or value < 0:
+                raise ValueError(f"config has whole numbers for {', '.join(settings)}; not {name!r}: {value!r}")
+        for tid, epoch in self.producer_epochs.items():
+            if not isinstance(epoch, int) or not 0 <= epoch < PRODUCER_EPOCH_MAX:
+                raise ValueError(f"a producer's epoch is a number from 0 to {PRODUCER_EPOCH_MAX - 1}; {tid}: {epoch!r}")
+        if self.producer_epochs and self.fresh:
+            raise ValueError("producer_epochs are in __transaction_state, which a fresh cluster does not have")
 
     @property
     def nodes(self) -> tuple[str, ...]:
