@@ -64,7 +64,7 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     seed: int = 1
     fresh: bool = False
-    config: dict[str, int] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
     producer_epochs: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
