@@ -53,9 +53,8 @@ class Cluster:
         frame_faults = tuple(f for f in scenario.faults if isinstance(f, FrameFault))
         self.network = Network(self, scenario.seed, frame_faults)
         self.controller = Controller(self.broker_names, self, rules=self.rules)
-        self.brokers = {
-            n: Broker(BrokerState(n, config or BrokerConfig(**scenario.config), self.rules), self) for n in self.broker_names
-        }
+        settings = config or BrokerConfig(**scenario.config)
+        self.brokers = {n: Broker(BrokerState(n, settings, self.rules), self) for n in self.broker_names}
         self.nodes = {name: Node(name, broker.receive) for name, broker in self.brokers.items()}
         self.nodes["controller"] = Node("controller", self.controller.receive)
         self.failures = Failures(self)
