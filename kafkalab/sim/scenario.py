@@ -85,10 +85,11 @@ class Scenario:
             check_fault(fault, self.nodes, self.topics)
 
     def _check_brokers(self) -> None:
-        settings = [f.name for f in fields(BrokerConfig)]
+        settings = {f.name: type(f.default) for f in fields(BrokerConfig)}
         for name, value in self.config.items():
-            if name not in settings or not isinstance(value, int) or value < 0:
-                raise ValueError(f"config has whole numbers for {', '.join(settings)}; not {name!r}: {value!r}")
+            if type(value) is not settings.get(name) or value < 0:
+                known = ", ".join(f"{n} ({kind.__name__})" for n, kind in settings.items())
+                raise ValueError(f"config has broker settings: {known}; not {name!r}: {value!r}")
         for tid, epoch in self.producer_epochs.items():
             if not isinstance(epoch, int) or not 0 <= epoch < PRODUCER_EPOCH_MAX:
                 raise ValueError(f"a producer's epoch is a number from 0 to {PRODUCER_EPOCH_MAX - 1}; {tid}: {epoch!r}")
