@@ -20,6 +20,7 @@ _PLACES = {
     "Restart": "kafkalab.sim.faults",
     "Pause": "kafkalab.sim.faults",
     "Resume": "kafkalab.sim.faults",
+    "Deny": "kafkalab.core.acls",
     "lab03": "kafkalab.sim.programs",
     "Sequence": "kafkalab.widgets.sequence",
     "check": "kafkalab.grading.check",

@@ -28,6 +28,7 @@ from kafkalab.rules import (
     ROTATION_LOGGED,
     STABLE_OFFSETS,
     STATE_OUTLIVES_DATA,
+    TOPIC_WRITE_SUFFICES,
     VERIFICATION,
     Rule,
 )
@@ -55,6 +56,7 @@ _SINCE_1_0 = (
     GENERATION_CHECK,
     STABLE_OFFSETS,
     DELETE_HORIZON,
+    TOPIC_WRITE_SUFFICES,
 )
 
 

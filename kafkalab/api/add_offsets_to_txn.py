@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn, add
 from kafkalab.api.api import Api, Header
+from kafkalab.core.acls import GROUP, READ, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error
@@ -27,6 +28,10 @@ class AddOffsetsToTxnReply:
 
 def handle(broker: BrokerState, request: AddOffsetsToTxn, now: int, header: Header) -> list[Effect]:
     """The same as AddPartitionsToTxn with the one partition that owns the group."""
+    if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
+        return [Reply(AddOffsetsToTxnReply(error=Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))]
+    if broker.denies(header.sender, READ, GROUP, request.group_id):
+        return [Reply(AddOffsetsToTxnReply(error=Error.GROUP_AUTHORIZATION_FAILED))]
     if request.group_id == "":
         return [Reply(AddOffsetsToTxnReply(error=Error.INVALID_GROUP_ID))]
     as_partition = AddPartitionsToTxn(

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkalab.api.api import Api, Header
+from kafkalab.api.authorisation import refused_partitions
 from kafkalab.api.transaction_log import append_txn
+from kafkalab.core.acls import CLUSTER, CLUSTER_ACTION, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error
+from kafkalab.core.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.core.transaction import PREPARED, Txn, TxnState
 from kafkalab.core.txn_table import TABLES, Ask, Refuse
 from kafkalab.rules import COORDINATOR_EPOCH_CHECK
@@ -32,15 +35,36 @@ class AddPartitionsToTxnReply:
 
 def handle(broker: BrokerState, request: AddPartitionsToTxn, now: int, header: Header) -> list[Effect]:
     """All partitions added and replicated, or none: the innocent ones get OPERATION_NOT_ATTEMPTED."""
+    if (refused := _refused(broker, request, header)) is not Error.NONE:
+        return [Reply(AddPartitionsToTxnReply(errors=dict.fromkeys(request.partitions, refused)))]
+    denied = _denied(broker, request, header)
     unknown = [p for p in request.partitions if p not in broker.metadata.partitions]
-    if unknown and not request.verify_only:
+    if (denied or unknown) and not request.verify_only:
         errors = dict.fromkeys(request.partitions, Error.OPERATION_NOT_ATTEMPTED)
         errors.update(dict.fromkeys(unknown, Error.UNKNOWN_TOPIC_OR_PARTITION))
+        errors.update(dict.fromkeys(denied, Error.TOPIC_AUTHORIZATION_FAILED))
         return [Reply(AddPartitionsToTxnReply(errors=errors))]
     if request.verify_only:
         return [Reply(AddPartitionsToTxnReply(errors=_verified(broker, request)))]
     version = 2 if header.version > 3 else 0
     return add(broker, request, version, now, Then(_added, (request.partitions,)))
+
+
+def _refused(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> Error:
+    """From version 4 on only brokers may ask."""
+    if header.version > 3:
+        denied = broker.denies(header.sender, CLUSTER_ACTION, CLUSTER)
+        return Error.CLUSTER_AUTHORIZATION_FAILED if denied else Error.NONE
+    denied = broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id)
+    return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
+
+
+def _denied(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> tuple[str, ...]:
+    """Clients write to topics that they may write to, and never to an internal one."""
+    if header.version > 3:
+        return ()
+    internal = tuple(p for p in request.partitions if topic_of(p) in INTERNAL_TOPICS)
+    return (*internal, *refused_partitions(broker, header, WRITE, request.partitions))
 
 
 def add(broker: BrokerState, request: AddPartitionsToTxn, version: int, now: int, then: Then) -> list[Effect]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkalab.api.api import Api, Header
+from kafkalab.api.authorisation import may_not_be_idempotent
 from kafkalab.api.ending import decide
 from kafkalab.api.producer_ids import next_producer_id
 from kafkalab.api.transaction_log import append_txn
+from kafkalab.core.acls import TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error
@@ -35,6 +37,8 @@ class InitProducerIdReply:
 def handle(broker: BrokerState, request: InitProducerId, now: int, header: Header) -> list[Effect]:
     """The checks in Kafka's order, then the table; the answer waits until the record is replicated."""
     tid = request.transactional_id
+    if (refused := _refused(broker, tid, header)) is not Error.NONE:
+        return _answer(refused)
     if (request.producer_id == -1) != (request.producer_epoch == -1):
         return _answer(Error.INVALID_REQUEST)
     if tid is None:
@@ -53,6 +57,13 @@ def handle(broker: BrokerState, request: InitProducerId, now: int, header: Heade
     if txn is None:
         return [*effects, *_answer(Error.COORDINATOR_LOAD_IN_PROGRESS)]
     return [*effects, *_initialise(broker, owned, txn, request, now)]
+
+
+def _refused(broker: BrokerState, tid: str | None, header: Header) -> Error:
+    if tid is None:
+        return Error.CLUSTER_AUTHORIZATION_FAILED if may_not_be_idempotent(broker, header) else Error.NONE
+    denied = broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, tid)
+    return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
 
 
 def _known_or_new(

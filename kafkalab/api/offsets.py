@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kafkalab.api.api import Api, Header
+from kafkalab.api.authorisation import refused_partitions, with_refused
 from kafkalab.api.txn_offset_commit import group_error, offsets_append_error, offsets_batch
+from kafkalab.core.acls import DESCRIBE, GROUP, READ
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, Effect, Reply, Then
 from kafkalab.core.errors import Error
@@ -45,6 +47,15 @@ class OffsetFetchReply:
 
 def handle_commit(broker: BrokerState, request: OffsetCommit, now: int, header: Header) -> list[Effect]:
     """A plain batch in the group's partition; it counts at once when it is replicated."""
+    if broker.denies(header.sender, READ, GROUP, request.group_id):
+        errors = dict.fromkeys(request.offsets, Error.GROUP_AUTHORIZATION_FAILED)
+        return [Reply(OffsetCommitReply(errors=errors))]
+    if denied := refused_partitions(broker, header, READ, request.offsets):
+        errors = dict.fromkeys(denied, Error.TOPIC_AUTHORIZATION_FAILED)
+        rest = replace(request, offsets={p: o for p, o in request.offsets.items() if p not in denied})
+        if not rest.offsets:
+            return [Reply(OffsetCommitReply(errors=errors))]
+        return with_refused(handle_commit(broker, rest, now, header), "errors", errors)
     error = group_error(broker, request.group_id)
     if error is not Error.NONE:
         return _committed(broker, Appended(error), now, request)
@@ -60,6 +71,8 @@ def _committed(broker: BrokerState, result: Appended, now: int, request: OffsetC
 
 def handle_fetch(broker: BrokerState, request: OffsetFetch, now: int, header: Header) -> list[Effect]:
     """The last committed offsets below the high watermark."""
+    if broker.denies(header.sender, DESCRIBE, GROUP, request.group_id):
+        return [Reply(OffsetFetchReply(error=Error.GROUP_AUTHORIZATION_FAILED, offsets={}, errors={}))]
     error = group_error(broker, request.group_id)
     if error is not Error.NONE:
         return [Reply(OffsetFetchReply(error=error, offsets={}, errors={}))]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kafkalab.api.api import Api, Header
+from kafkalab.api.authorisation import may_not_be_idempotent, refused_partitions, with_refused
 from kafkalab.api.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
+from kafkalab.core.acls import TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, AwaitDurable, Effect, Reply, SetTimer, Then
 from kafkalab.core.errors import Error
 from kafkalab.core.records import Batch
-from kafkalab.rules import DEDUPLICATION
+from kafkalab.rules import DEDUPLICATION, TOPIC_WRITE_SUFFICES
 
 ACKS_ALL = -1
 _RETRIABLE_AT_COORDINATOR = (
@@ -57,6 +59,13 @@ class _Work:
 
 def handle(broker: BrokerState, request: Produce, now: int, header: Header) -> list[Effect]:
     """Verify what must be verified, then append; every partition has its own answer, all in one reply."""
+    if (refused_all := _refused(broker, request, header)) is not Error.NONE:
+        answers = dict.fromkeys(request.batches, PartitionProduced(error=refused_all))
+        return [Reply(ProduceReply(partitions=answers))] if request.acks else []
+    if denied := refused_partitions(broker, header, WRITE, request.batches):
+        rest = replace(request, batches={p: b for p, b in request.batches.items() if p not in denied})
+        answers = dict.fromkeys(denied, PartitionProduced(error=Error.TOPIC_AUTHORIZATION_FAILED))
+        return with_refused(handle(broker, rest, now, header), "partitions", answers)
     mode = ADD if header.version >= 12 else VERIFY if header.version == 11 else OLD_VERIFY
     guards: dict[str, int] = {}
     refused: dict[str, Error] = {}
@@ -69,6 +78,22 @@ def handle(broker: BrokerState, request: Produce, now: int, header: Header) -> l
     if guards:
         effects += _verify(broker, work, tuple(guards))
     return effects + _append(broker, work, unguarded, now)
+
+
+def _refused(broker: BrokerState, request: Produce, header: Header) -> Error:
+    """For the whole request (facts 3.1): transactional records need the right to write under their id.
+
+    Up to 2.7 idempotent records needed IDEMPOTENT_WRITE here too.
+    """
+    tid = request.transactional_id
+    if tid is None or broker.acls:
+        if any(b.transactional for b in request.batches.values()):
+            denied = tid is None or broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, tid)
+            return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
+        idempotent = any(b.producer_id >= 0 for b in request.batches.values())
+        if idempotent and not broker.rules.on(TOPIC_WRITE_SUFFICES) and may_not_be_idempotent(broker, header):
+            return Error.CLUSTER_AUTHORIZATION_FAILED
+    return Error.NONE
 
 
 def _verify(broker: BrokerState, work: _Work, partitions: tuple[str, ...]) -> list[Effect]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kafkalab.api.api import Api, Header
+from kafkalab.api.authorisation import refused_partitions, with_refused
 from kafkalab.api.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
+from kafkalab.core.acls import GROUP, READ, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, Effect, Reply, Then
 from kafkalab.core.errors import Error
@@ -34,6 +36,16 @@ class TxnOffsetCommitReply:
 
 def handle(broker: BrokerState, request: TxnOffsetCommit, now: int, header: Header) -> list[Effect]:
     """One transactional batch in the group's partition, answered when it is replicated; or one error for all."""
+    if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
+        return _answer(request, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if broker.denies(header.sender, READ, GROUP, request.group_id):
+        return _answer(request, Error.GROUP_AUTHORIZATION_FAILED)
+    if denied := refused_partitions(broker, header, READ, request.offsets):
+        errors = dict.fromkeys(denied, Error.TOPIC_AUTHORIZATION_FAILED)
+        rest = replace(request, offsets={p: o for p, o in request.offsets.items() if p not in denied})
+        if not rest.offsets:
+            return _answer(request, Error.TOPIC_AUTHORIZATION_FAILED)
+        return with_refused(handle(broker, rest, now, header), "errors", errors)
     partition = offsets_partition(request.group_id)
     error = group_error(broker, request.group_id)
     if error is Error.NONE and request.generation_id >= 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkalab.api.api import Api, Header
+from kafkalab.core.acls import ALTER, CLUSTER, CLUSTER_ACTION
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, Effect, Reply, Then
 from kafkalab.core.errors import Error
@@ -31,6 +32,9 @@ class WriteTxnMarkersReply:
 
 def handle(broker: BrokerState, request: WriteTxnMarkers, now: int, header: Header) -> list[Effect]:
     """A marker appended to every partition that this broker leads; answered once all are replicated or refused."""
+    if all(broker.denies(header.sender, o, CLUSTER) for o in (ALTER, CLUSTER_ACTION)):
+        refused = dict.fromkeys(request.partitions, Error.CLUSTER_AUTHORIZATION_FAILED)
+        return [Reply(WriteTxnMarkersReply(errors=refused))]
     errors: dict[str, Error] = {}
     effects: list[Effect] = []
     control = ControlType.COMMIT if request.committed else ControlType.ABORT

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from kafkalab.core.acls import Deny, is_denied
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.effects import Then
 from kafkalab.core.errors import Error
@@ -93,6 +94,7 @@ class BrokerState:
     producer_ids: list[int] = field(default_factory=list)  # next id, end of the block
     allocating: bool = False
     epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
+    acls: tuple[Deny, ...] = ()
 
     def log(self, partition: str) -> PartitionLog:
         """The local replica, made when first used."""
@@ -111,6 +113,10 @@ class BrokerState:
         if topic_of(partition) == TRANSACTION_TOPIC:
             return self.config.transaction_state_log_min_isr
         return self.config.min_insync_replicas
+
+    def denies(self, principal: str, operation: str, kind: str, name: str = "") -> bool:
+        """Whether a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
+        return bool(self.acls) and is_denied(self.acls, principal, operation, f"{kind}:{name}" if name else kind)
 
     def coordinates(self, transactional_id: str) -> TxnPartition | Error:
         """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS (facts 1.4)."""

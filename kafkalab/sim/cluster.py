@@ -54,7 +54,8 @@ class Cluster:
         self.network = Network(self, scenario.seed, frame_faults)
         self.controller = Controller(self.broker_names, self)
         self.brokers = {
-            n: Broker(BrokerState(n, config or BrokerConfig(), self.rules), self) for n in self.broker_names
+            n: Broker(BrokerState(n, config or BrokerConfig(), self.rules, acls=scenario.acls), self)
+            for n in self.broker_names
         }
         self.nodes = {name: Node(name, broker.receive) for name, broker in self.brokers.items()}
         self.nodes["controller"] = Node("controller", self.controller.receive)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kafkalab.core.acls import Deny
 from kafkalab.profiles import Rules
 from kafkalab.sim.faults import Fault, check_fault, fault_from_json, fault_to_json
 
@@ -46,7 +47,7 @@ class Program:
 class Scenario:
     """All that a run depends on. `topics` maps a name to its number of partitions, `records` a partition to values.
 
-    With `fresh` the internal topics do not exist yet and are created on demand.
+    With `fresh` the internal topics do not exist yet and are created on demand. `acls` forbid clients something.
     """
 
     title: str = ""
@@ -59,6 +60,7 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     seed: int = 1
     fresh: bool = False
+    acls: tuple[Deny, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.brokers, int) or not 1 <= self.brokers <= 9:
@@ -98,6 +100,7 @@ class Scenario:
         """Plain data. ValueError for a program that is a function and not registered: code cannot be saved."""
         row: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         row["faults"] = [fault_to_json(f) for f in self.faults]
+        row["acls"] = [asdict(a) for a in self.acls]
         row["programs"] = []
         for p in self.programs:
             name = p.run if isinstance(p.run, str) else p.run.__name__
@@ -132,6 +135,7 @@ class Scenario:
                 Program(p["node"], p["run"], p.get("args", {})) for p in values.get("programs", ())
             )
             values["records"] = {k: tuple(v) for k, v in values.get("records", {}).items()}
+            values["acls"] = tuple(Deny(**a) for a in values.get("acls", ()))
             values["rules_off"] = tuple(values.get("rules_off", ()))
             return cls(**values)
         except (KeyError, TypeError, AttributeError) as error:
