@@ -158,6 +158,34 @@ class UnsupportedForMessageFormatError(InvalidConfigurationError):
     """The log's format is too old for it."""
 
 
+class TransactionalIdNotFoundError(ApiError):
+    """The coordinator knows no such transactional id."""
+
+
+class TransactionCoordinatorFencedError(ApiError):
+    """A marker names an older coordinator epoch than one that the partition has seen."""
+
+
+class TopicExistsError(ApiError):
+    """There is a topic of this name."""
+
+
+class InvalidTopicError(InvalidConfigurationError):
+    """No topic can have this name."""
+
+
+class InvalidPartitionsError(ApiError):
+    """A topic has at least one partition."""
+
+
+class InvalidReplicationFactorError(InvalidConfigurationError):
+    """There are not so many brokers, or fewer than one replica was asked for."""
+
+
+class InvalidRegularExpressionError(ApiError):
+    """The expression is none."""
+
+
 class RecordTooLargeError(ApiError):
     """One record is larger than the broker takes."""
 
@@ -196,6 +224,13 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.UNSUPPORTED_FOR_MESSAGE_FORMAT: UnsupportedForMessageFormatError,
     Error.MESSAGE_TOO_LARGE: RecordTooLargeError,
     Error.INVALID_RECORD: InvalidRecordError,
+    Error.TRANSACTIONAL_ID_NOT_FOUND: TransactionalIdNotFoundError,
+    Error.TRANSACTION_COORDINATOR_FENCED: TransactionCoordinatorFencedError,
+    Error.TOPIC_ALREADY_EXISTS: TopicExistsError,
+    Error.INVALID_TOPIC_EXCEPTION: InvalidTopicError,
+    Error.INVALID_PARTITIONS: InvalidPartitionsError,
+    Error.INVALID_REPLICATION_FACTOR: InvalidReplicationFactorError,
+    Error.INVALID_REGULAR_EXPRESSION: InvalidRegularExpressionError,
 }
 
 

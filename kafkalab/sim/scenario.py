@@ -37,7 +37,8 @@ class Program:
         """The function; ValueError if no program has this name."""
         if callable(self.run):
             return self.run
-        import_module("kafkalab.sim.programs")  # registers the programs that come with kafkalab
+        for module in ("programs", "hanging"):  # which register the programs that come with kafkalab
+            import_module(f"kafkalab.sim.{module}")
         if self.run not in PROGRAMS:
             raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")
         return PROGRAMS[self.run]
