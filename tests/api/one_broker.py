@@ -25,7 +25,8 @@ TOPICS = {"out-0": MINE, "out-1": MINE, "other-0": MINE, "followed-0": FOLLOWED,
 def broker(*acls: Deny, profile: str = "4.x/TV2", txns: tuple[Txn, ...] = ()) -> BrokerState:
     """b1, which coordinates these transactional ids and the group "g", and leads two topics."""
     owned = {transaction_partition(t): MINE for t in TIDS}
-    partitions = {**TOPICS, **owned, offsets_partition("g"): MINE, transaction_partition("far"): ELSEWHERE}
+    groups = {offsets_partition(g): MINE for g in ("g", "")}
+    partitions = {**TOPICS, **owned, **groups, transaction_partition("far"): ELSEWHERE}
     state = BrokerState("b1", BrokerConfig(), Rules(profile), acls=acls)
     state.metadata = ClusterMetadata(1, ("b1", "b2", "b3"), partitions)
     state.producer_ids = [1000, 2000]

@@ -109,7 +109,8 @@ def test_transactions_are_listed_with_their_coordinator_and_described() -> None:
     found = answer(admin.describe_transactions(["a"]))["a"]
     assert (found.coordinator, found.state, found.partitions) == (leader, "Ongoing", ("out-0", "out-1"))
     assert (found.producer_id, found.producer_epoch) == (listing.producer_id, 0)
-    assert found.transaction_start_time_ms is not None and found.transaction_timeout_ms == 900_000
+    assert found.transaction_start_time_ms is not None
+    assert found.transaction_timeout_ms == 900_000
     assert answer(admin.list_transactions(states=["Empty"])) == []
     assert len(answer(admin.list_transactions(producer_ids=[listing.producer_id], duration_ms=0))) == 1
     assert len(answer(admin.list_transactions(transactional_id_pattern="[a-c]"))) == 1
@@ -261,7 +262,8 @@ def test_creating_needs_the_right_on_the_cluster_or_on_the_topic() -> None:
     answer(started(cluster_only).client("admin").admin().create_topics([NewTopic(name="secret1")]))
     cluster = started(*both)
     told = failure(cluster.client("admin").admin().create_topics([NewTopic(name="secret1"), NewTopic(name="plain")]))
-    assert isinstance(told, TopicAuthorizationError) and told.topics == ("secret1",)
+    assert isinstance(told, TopicAuthorizationError)
+    assert told.topics == ("secret1",)
     assert cluster.controller.metadata.has_topic("plain")
     assert not cluster.controller.metadata.has_topic("secret1")
 
