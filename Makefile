@@ -1,18 +1,23 @@
 # make lab   opens the labs in JupyterLab        (make lab ARGS=--no-browser prints the address instead)
 # make test  checks everything                   (make test ARGS="-k layers" only a part)
+# make fast  checks what takes seconds: no browser, Spark, notebooks, campaigns
 # make bench measures                            make clean  removes what these made
 
 PYTHONS := python3 python3.13 python3.12 python3.11
 PYTHON ?= $(firstword $(foreach p,$(PYTHONS),$(shell $(p) -c 'import sys, venv, ensurepip; print("$(p)" if sys.version_info >= (3, 11) else "")' 2>/dev/null)))
 BIN := .venv/bin
 
-.PHONY: lab test bench clean
+.PHONY: lab test fast bench clean
 
 lab: .venv/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
 
 test: .venv/test.stamp
 	@$(BIN)/python -m pytest $(ARGS)
+
+fast: .venv/test.stamp
+	@$(BIN)/python -m pytest -n 2 -p no:nbval -o addopts="--import-mode=importlib --strict-markers" -q \
+	  -m "not browser and not spark and not campaign and not clients and not kafka" tests $(ARGS)
 
 bench: .venv/test.stamp
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
@@ -34,5 +39,5 @@ clean:
 
 .venv/test.stamp: .venv/lab.stamp
 	@echo "Installing what the tests need into .venv: a minute, and only this once"
-	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[test]'
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[test,spark]'
 	@touch $@

@@ -106,7 +106,7 @@ class Broker:
             elif isinstance(effect, SetTimer):
                 self.timer(effect.delay_ms, effect.then, context, effect.background)
             elif isinstance(effect, AwaitDurable):
-                self._wait(effect.partition, effect.batch, effect.timeout_ms, effect.then, context)
+                self._acknowledge(effect, effect.batch, context)
             else:
                 self._park(effect, context)
 
@@ -150,16 +150,20 @@ class Broker:
         self.appended(effect.partition, batch, context.cause)
         if not self.port.running(self.name, life):
             return
-        if effect.acks == -1:
-            self._wait(effect.partition, batch, effect.timeout_ms, effect.then, context)
-        else:
-            self.go_on(effect.then, Appended(Error.NONE, batch), context)
+        self._acknowledge(effect, batch, context)
         self.replication.advance(effect.partition, context.cause)
         self.replication.feed(effect.partition, context.cause)
 
     def appended(self, partition: str, batch: Batch, cause: int) -> None:
         """Record that a batch is in the local log now."""
         self.port.record(self.name, "append", partition, cause, batch)
+
+    def _acknowledge(self, effect: Append | AwaitDurable, batch: Batch, context: Context) -> None:
+        """Go on at once with the leader's own copy, or when all in-sync replicas have the batch."""
+        if effect.acks == -1:
+            self._wait(effect.partition, batch, effect.timeout_ms, effect.then, context)
+        else:
+            self.go_on(effect.then, Appended(Error.NONE, batch), context)
 
     def _wait(self, partition: str, batch: Batch, timeout_ms: int, then: Then, context: Context) -> None:
         """Do `then` once the batch is below the high watermark, or timed out."""

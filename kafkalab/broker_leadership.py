@@ -33,6 +33,8 @@ class Leadership:
         for leader in sorted({i.leader for i in state.metadata.partitions.values()} - {"", state.name}):
             self.broker.replication.follow(leader, cause)
         self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), Context(None, cause))
+        check_ms = state.config.producer_id_expiration_check_interval_ms
+        self._every(check_ms, Then(expire_producer_ids), Context(None, cause))
         self._every_lag_check(state.config.replica_lag_time_max_ms // 2)
 
     def _every(self, interval_ms: int, then: Then, context: Context) -> None:
@@ -165,4 +167,14 @@ def abort_timed_out(broker: BrokerState, result: None, now: int) -> list[Effect]
             effects.append(Note("timeout", {"transactional_id": tid, "timeout_ms": txn.timeout_ms}))
             version = broker.rules.cluster_version
             effects += decide(broker, owned, txn, outcome.state, version, now, Then(nobody))
+    return effects
+
+
+def expire_producer_ids(broker: BrokerState, result: None, now: int) -> list[Effect]:
+    """Forget producer ids that have written nothing for producer.id.expiration.ms (facts 3.7)."""
+    effects: list[Effect] = []
+    for partition, log in broker.logs.items():
+        gone = log.producers.remove_expired(now)
+        if gone:
+            effects.append(Note("producer ids expired", {"partition": partition, "producer_ids": gone}))
     return effects

@@ -227,11 +227,11 @@ class Replication:
                 continue
             log = state.log(partition)
             if data.diverging_offset != -1:
-                log.truncate(data.diverging_offset)
+                log.truncate(data.diverging_offset, self.broker.port.now)
                 cut = {"partition": partition, "offset": data.diverging_offset}
                 self.broker.port.record(self.broker.name, "truncate", partition, cause, cut)
             for batch in data.batches:
-                if batch.base_offset == log.log_end_offset:
+                if batch.base_offset >= log.log_end_offset:
                     log.replicate(batch)
                     self.broker.appended(partition, batch, cause)
             if not self.broker.port.running(self.broker.name, life):

@@ -134,8 +134,9 @@ class Controller:
     def note_metadata(self, changed: dict[str, PartitionInfo], cause: int) -> int:
         """Record who leads what is new in the image; the event's step."""
         leaders = {partition: info.leader for partition, info in changed.items()}
+        epochs = {partition: info.leader_epoch for partition, info in changed.items()}
         data = {"version": self.metadata.version, "alive": self.metadata.alive, "leaders": leaders}
-        return self.port.record(self.name, "state", "metadata", cause, data)
+        return self.port.record(self.name, "state", "metadata", cause, {**data, "leader_epochs": epochs})
 
     def _tell(self, broker: str, cause: int) -> None:
         image = self.metadata

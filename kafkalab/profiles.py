@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from kafkalab.rules import (
     ANY_FIRST_SEQUENCE,
     DELETE_HORIZON,
+    EMPTY_NOT_COMPLETED,
     EPOCH_BEFORE_GUARD,
     EPOCH_PER_TRANSACTION,
     EXACT_END_EPOCH,
@@ -53,6 +54,7 @@ _SINCE_1_0 = (
     MARKERS_BY_EPOCH,
     NEWER_MARKER_EPOCH,
     MARKER_RETRY,
+    EMPTY_NOT_COMPLETED,
     GENERATION_CHECK,
     STABLE_OFFSETS,
     DELETE_HORIZON,

@@ -60,6 +60,7 @@ MARKER_EPOCH = Rule("markers of an older coordinator are refused", "KIP-98", "a 
 MARKER_PRODUCER_EPOCH = Rule("markers of an older producer epoch are refused", "KIP-98", "no marker ends a later one")
 NEWER_MARKER_EPOCH = Rule("a marker of version 2 needs a newer epoch", "KIP-1228", "no marker ends a later one")
 MARKER_RETRY = Rule("a marker of version 2 may come twice", "KAFKA-19999", "no decided transaction hangs")
+EMPTY_NOT_COMPLETED = Rule("an empty transaction completes nothing", "after 1.0", "the aborted index stays small")
 
 # groups
 GENERATION_CHECK = Rule("transactional offsets name the group's generation", "KIP-447", "a zombie commits no offsets")

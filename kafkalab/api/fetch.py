@@ -8,8 +8,9 @@ from kafkalab.api.api import Api, Header
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Park, Reply, Then
 from kafkalab.core.errors import Error
-from kafkalab.core.partition_log import AbortedTxn, PartitionLog
+from kafkalab.core.partition_log import PartitionLog
 from kafkalab.core.records import Batch
+from kafkalab.core.transaction_index import AbortedTxn
 from kafkalab.rules import LSO_BOUND
 
 READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"

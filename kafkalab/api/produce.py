@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kafkalab.api.api import Api, Header
-from kafkalab.api.authorisation import may_not_be_idempotent, refused_partitions, with_refused
+from kafkalab.api.authorisation import may_not_be_idempotent
 from kafkalab.api.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
-from kafkalab.core.acls import TRANSACTIONAL_ID, WRITE
+from kafkalab.core.acls import TOPIC, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, AwaitDurable, Effect, Reply, SetTimer, Then
 from kafkalab.core.errors import Error
-from kafkalab.core.records import Batch
-from kafkalab.rules import DEDUPLICATION, TOPIC_WRITE_SUFFICES
+from kafkalab.core.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.core.producer_append import NO_GUARD, Origin
+from kafkalab.core.producer_entry import CachedBatch
+from kafkalab.core.records import Batch, OtherRecords
+from kafkalab.rules import TOPIC_WRITE_SUFFICES
 
 ACKS_ALL = -1
+ACKS = (ACKS_ALL, 0, 1)
 _RETRIABLE_AT_COORDINATOR = (
     Error.NETWORK_EXCEPTION,
     Error.COORDINATOR_LOAD_IN_PROGRESS,
@@ -35,8 +39,11 @@ class Produce:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionProduced:
+    """A recognised duplicate is answered as the first time, with the offset and, in `log_append_time_ms`, the time."""
+
     error: Error
     base_offset: int = -1
+    log_append_time_ms: int = -1
     log_start_offset: int = -1
 
 
@@ -59,41 +66,59 @@ class _Work:
 
 def handle(broker: BrokerState, request: Produce, now: int, header: Header) -> list[Effect]:
     """Verify what must be verified, then append; every partition has its own answer, all in one reply."""
-    if (refused_all := _refused(broker, request, header)) is not Error.NONE:
-        answers = dict.fromkeys(request.batches, PartitionProduced(error=refused_all))
-        return [Reply(ProduceReply(partitions=answers))] if request.acks else []
-    if denied := refused_partitions(broker, header, WRITE, request.batches):
-        rest = replace(request, batches={p: b for p, b in request.batches.items() if p not in denied})
-        answers = dict.fromkeys(denied, PartitionProduced(error=Error.TOPIC_AUTHORIZATION_FAILED))
-        return with_refused(handle(broker, rest, now, header), "partitions", answers)
     mode = ADD if header.version >= 12 else VERIFY if header.version == 11 else OLD_VERIFY
-    guards: dict[str, int] = {}
-    refused: dict[str, Error] = {}
+    work = _Work(request, mode, header.version, now, {}, {})
+    refused = _request_error(broker, request, header)
+    if refused is not Error.NONE:
+        return _refuse(work, dict.fromkeys(request.batches, refused))
+    errors = {p: _records_error(broker, p, batch, header) for p, batch in request.batches.items()}
+    _refuse(work, {p: error for p, error in errors.items() if error is not Error.NONE})
+    sound = {p: batch for p, batch in request.batches.items() if p not in work.answers}
+    if len(dict.fromkeys((b.producer_id, b.producer_epoch) for b in sound.values() if _of_transaction(b))) > 1:
+        return _refuse(work, dict.fromkeys(request.batches, Error.INVALID_PRODUCER_ID_MAPPING))
     if request.transactional_id is not None:
-        guards, refused = guards_for(broker, request.batches, mode)
-    answers = {p: PartitionProduced(error=e) for p, e in refused.items()}
-    work = _Work(request, mode, header.version, now, guards, answers)
+        work.guards, early = guards_for(broker, sound, mode, now)
+        _refuse(work, early)
     effects: list[Effect] = []
-    unguarded = [p for p in request.batches if p not in guards and p not in refused]
-    if guards:
-        effects += _verify(broker, work, tuple(guards))
+    if work.guards:
+        effects += _verify(broker, work, tuple(work.guards))
+    unguarded = [p for p in sound if p not in work.guards and p not in work.answers]
     return effects + _append(broker, work, unguarded, now)
 
 
-def _refused(broker: BrokerState, request: Produce, header: Header) -> Error:
-    """For the whole request (facts 3.1): transactional records need the right to write under their id.
+def _of_transaction(batch: Batch) -> bool:
+    return batch.transactional and batch.producer_id >= 0
+
+
+def _request_error(broker: BrokerState, request: Produce, header: Header) -> Error:
+    """Why nothing of the request is looked at: no right to write under the id, or transactional records of nobody.
 
     Up to 2.7 idempotent records needed IDEMPOTENT_WRITE here too.
     """
-    tid = request.transactional_id
-    if tid is None or broker.acls:
-        if any(b.transactional for b in request.batches.values()):
-            denied = tid is None or broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, tid)
-            return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
-        idempotent = any(b.producer_id >= 0 for b in request.batches.values())
-        if idempotent and not broker.rules.on(TOPIC_WRITE_SUFFICES) and may_not_be_idempotent(broker, header):
-            return Error.CLUSTER_AUTHORIZATION_FAILED
-    return Error.NONE
+    tid, batches = request.transactional_id, request.batches.values()
+    if tid is not None and not broker.acls:
+        return Error.NONE
+    if any(b.transactional for b in batches):
+        denied = tid is None or broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, tid)
+        return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
+    asked = not broker.rules.on(TOPIC_WRITE_SUFFICES) and any(b.producer_id >= 0 for b in batches)
+    denied = asked and may_not_be_idempotent(broker, header)
+    return Error.CLUSTER_AUTHORIZATION_FAILED if denied else Error.NONE
+
+
+def _records_error(broker: BrokerState, partition: str, batch: Batch, header: Header) -> Error:
+    """Why a partition's part is not even verified (`KafkaApis`, `ProduceRequest.validateRecords`)."""
+    if broker.acls and broker.denies(header.sender, WRITE, TOPIC, topic_of(partition)):
+        return Error.TOPIC_AUTHORIZATION_FAILED
+    if partition not in broker.metadata.partitions:
+        return Error.UNKNOWN_TOPIC_OR_PARTITION
+    return Error.INVALID_RECORD if isinstance(batch, OtherRecords) else Error.NONE
+
+
+def _refuse(work: _Work, errors: dict[str, Error]) -> list[Effect]:
+    """Answer these partitions with their errors; the reply, if it is complete."""
+    work.answers.update({p: PartitionProduced(error=error) for p, error in errors.items()})
+    return _reply_if_complete(work)
 
 
 def _verify(broker: BrokerState, work: _Work, partitions: tuple[str, ...]) -> list[Effect]:
@@ -136,48 +161,58 @@ def _append(broker: BrokerState, work: _Work, partitions: list[str], now: int) -
     effects: list[Effect] = []
     for partition in partitions:
         batch = work.request.batches[partition]
-        duplicate = _duplicate(broker, partition, batch)
-        error = Error.NONE if duplicate else _refusal(broker, work, partition, batch)
-        if error is not Error.NONE:
-            work.answers[partition] = PartitionProduced(error=error)
-            continue
-        then = Then(_appended, (partition, work))
+        found = _analyze(broker, work, partition, batch)
+        then = Then(_appended, (partition, work, found))
         timeout = work.request.timeout_ms
-        if duplicate:
-            effects.append(AwaitDurable(partition, duplicate, timeout, then))
-        else:
+        if isinstance(found, CachedBatch):
+            original = replace(batch, base_offset=found.first_offset)
+            effects.append(AwaitDurable(partition, original, timeout, then, work.request.acks))
+        elif found is Error.NONE:
             effects.append(Append(partition, batch, timeout, then, work.request.acks))
+        else:
+            work.answers[partition] = PartitionProduced(error=found)
     return effects or _reply_if_complete(work)
 
 
-def _duplicate(broker: BrokerState, partition: str, batch: Batch) -> Batch | None:
-    """The batch in the log that this one repeats, if the leader recognises it."""
-    if not broker.leads(partition) or batch.producer_id < 0 or not broker.rules.on(DEDUPLICATION):
-        return None
-    log = broker.log(partition)
-    offset = log.producers.duplicate_of(batch)
-    return None if offset is None else log.read(offset, offset + 1)[0]
-
-
-def _refusal(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> Error:
+def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> Error | CachedBatch:
+    """NONE, the batch that this one repeats, or why it is refused, in Kafka's order (facts 3.1)."""
+    if work.request.acks not in ACKS:
+        return Error.INVALID_REQUIRED_ACKS
+    if topic_of(partition) in INTERNAL_TOPICS:
+        return Error.INVALID_TOPIC_EXCEPTION
     info = broker.metadata.partitions.get(partition)
     if info is None:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if info.leader != broker.name:
         return Error.NOT_LEADER_OR_FOLLOWER
-    if work.request.acks == ACKS_ALL and len(info.isr) < broker.min_isr(partition):
+    if work.request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
         return Error.NOT_ENOUGH_REPLICAS
-    if batch.control is not None or (batch.producer_id >= 0 and batch.base_sequence < 0):
+    if not _is_valid(batch):
         return Error.INVALID_RECORD
-    if batch.producer_id < 0:
-        return Error.NONE
-    producers = broker.log(partition).producers
-    return producers.check_data(batch, broker.rules, from_client=True, guard=work.guards.get(partition, 0))
+    guard = work.guards.get(partition, NO_GUARD)
+    return broker.log(partition).producers.analyze(batch, Origin.CLIENT, guard)
 
 
-def _appended(broker: BrokerState, result: Appended, now: int, partition: str, work: _Work) -> list[Effect]:
-    base = result.batch.base_offset if result.batch and result.error is Error.NONE else -1
-    work.answers[partition] = PartitionProduced(error=result.error, base_offset=base)
+def _is_valid(batch: Batch) -> bool:
+    """Whether a client may write such a batch (`LogValidator`): its records count as its offsets say; no marker."""
+    if not batch.records or batch.offset_delta != len(batch.records) - 1 or batch.control is not None:
+        return False
+    return batch.producer_id < 0 or batch.base_sequence >= 0
+
+
+def _appended(
+    broker: BrokerState, result: Appended, now: int, partition: str, work: _Work, found: Error | CachedBatch
+) -> list[Effect]:
+    if result.error is not Error.NONE or result.batch is None:
+        return _refuse(work, {partition: result.error})
+    if work.request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
+        return _refuse(work, {partition: Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND})
+    work.answers[partition] = PartitionProduced(
+        error=Error.NONE,
+        base_offset=result.batch.base_offset,
+        log_append_time_ms=found.timestamp_ms if isinstance(found, CachedBatch) else -1,
+        log_start_offset=broker.log(partition).log_start_offset,
+    )
     return _reply_if_complete(work)
 
 

@@ -15,7 +15,11 @@ TRANSLATED = {
     Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
     Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
     Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
+    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
+    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
 }
+"""How a failed append is told to whoever asked for it; any other error is told as it is."""
 
 
 def note(owned: TxnPartition, txn: Txn) -> Note:
@@ -34,27 +38,39 @@ def note(owned: TxnPartition, txn: Txn) -> Note:
     )
 
 
-def append_txn(broker: BrokerState, owned: TxnPartition, new: Txn, now: int, then: Then) -> list[Effect]:
+def append_txn(
+    broker: BrokerState, owned: TxnPartition, new: Txn, now: int, then: Then, retry: bool = False
+) -> list[Effect]:
     """Pend and append `new`; once all in-sync replicas have it, it is the state, and `then` gets Error.NONE.
 
-    On failure the pending state is cleared, the state is unchanged, and `then` gets the translated error. The
-    append's timeout is the transaction's own.
+    On failure the state is unchanged, the pending state is cleared, and `then` gets the translated error; with `retry`
+    the pending state outlives COORDINATOR_NOT_AVAILABLE, for the caller to append again. If the partition has moved
+    meanwhile nothing is applied: `then` gets NOT_COORDINATOR, or COORDINATOR_LOAD_IN_PROGRESS during the next load.
+    The append's timeout is the transaction's own (`TransactionStateManager.appendTransactionToLog`).
     """
+    partition = transaction_partition(new.transactional_id)
+    if broker.transactions.get(partition) is not owned or new.transactional_id not in owned.txns:
+        return then.function(broker, Error.NOT_COORDINATOR, now, *then.args)
     owned.pending[new.transactional_id] = new.state
     batch = Batch(records=(Record(new.transactional_id, new),), timestamp_ms=now)
-    partition = transaction_partition(new.transactional_id)
-    return [Append(partition, batch, new.timeout_ms, Then(_appended, (new, owned.coordinator_epoch, then)))]
+    after = Then(_appended, (owned.coordinator_epoch, new, then, retry))
+    return [Append(partition, batch, new.timeout_ms, after)]
 
 
 def _appended(
-    broker: BrokerState, result: Appended, now: int, new: Txn, coordinator_epoch: int, then: Then
+    broker: BrokerState, result: Appended, now: int, coordinator_epoch: int, new: Txn, then: Then, retry: bool
 ) -> list[Effect]:
-    owned = broker.transactions.get(transaction_partition(new.transactional_id))
-    if owned is None or owned.coordinator_epoch != coordinator_epoch:
-        return then.function(broker, Error.NOT_COORDINATOR, now, *then.args)
+    tid = new.transactional_id
     error = TRANSLATED.get(result.error, result.error)
-    owned.pending.pop(new.transactional_id, None)
-    if error is not Error.NONE:
+    owned = broker.coordinates(tid)
+    if isinstance(owned, Error) or owned.coordinator_epoch != coordinator_epoch or tid not in owned.txns:
+        if error is Error.NONE:
+            error = owned if isinstance(owned, Error) else Error.NOT_COORDINATOR
         return then.function(broker, error, now, *then.args)
-    owned.txns[new.transactional_id] = new
-    return [note(owned, new), *then.function(broker, error, now, *then.args)]
+    if error is Error.NONE:
+        owned.pending.pop(tid, None)
+        owned.txns[tid] = new
+        return [note(owned, new), *then.function(broker, error, now, *then.args)]
+    if not (retry and error is Error.COORDINATOR_NOT_AVAILABLE):
+        owned.pending.pop(tid, None)
+    return then.function(broker, error, now, *then.args)

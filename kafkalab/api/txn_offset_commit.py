@@ -13,6 +13,7 @@ from kafkalab.core.effects import Append, Appended, Effect, Reply, Then
 from kafkalab.core.errors import Error
 from kafkalab.core.group_offsets import OffsetCommit
 from kafkalab.core.partitions import offsets_partition
+from kafkalab.core.producer_append import Origin
 from kafkalab.core.records import Batch, Record
 
 
@@ -57,7 +58,7 @@ def handle(broker: BrokerState, request: TxnOffsetCommit, now: int, header: Head
         return _answer(request, Error.UNKNOWN_TOPIC_OR_PARTITION)
     batch = offsets_batch(request.group_id, request.offsets, now, request.producer_id, request.producer_epoch)
     mode = ADD if header.version >= 5 else VERIFY if header.version == 4 else OLD_VERIFY
-    guards, refused = guards_for(broker, {partition: batch}, mode)
+    guards, refused = guards_for(broker, {partition: batch}, mode, now)
     if refused:
         return _answer(request, refused[partition])
     if not guards:
@@ -105,7 +106,7 @@ def _append(broker: BrokerState, request: TxnOffsetCommit, batch: Batch, guard: 
     error = group_error(broker, request.group_id)
     if error is Error.NONE:
         producers = broker.log(partition).producers
-        error = producers.check_data(batch, broker.rules, from_client=False, guard=guard)
+        error = producers.data_error(batch, Origin.COORDINATOR, guard)
     if error is not Error.NONE:
         return _answer(request, error)
     timeout = broker.config.offsets_commit_timeout_ms

@@ -13,7 +13,9 @@ from kafkalab.rules import VERIFICATION
 ADD, VERIFY, OLD_VERIFY = "add partition", "generic error", "default error"
 
 
-def guards_for(broker: BrokerState, batches: dict[str, Batch], mode: str) -> tuple[dict[str, int], dict[str, Error]]:
+def guards_for(
+    broker: BrokerState, batches: dict[str, Batch], mode: str, now: int
+) -> tuple[dict[str, int], dict[str, Error]]:
     """The guards of the partitions that must be verified, and those refused at once."""
     guards: dict[str, int] = {}
     refused: dict[str, Error] = {}
@@ -24,7 +26,8 @@ def guards_for(broker: BrokerState, batches: dict[str, Batch], mode: str) -> tup
             continue
         producers = broker.log(partition).producers
         version = 2 if mode == ADD else 0
-        guard = producers.start_verification(batch.producer_id, batch.base_sequence, batch.producer_epoch, version)
+        started = batch.producer_id, batch.base_sequence, batch.producer_epoch
+        guard = producers.start_verification(*started, version, now)
         if isinstance(guard, Error):
             refused[partition] = guard
         elif guard:

@@ -9,6 +9,7 @@ from kafkalab.core.acls import ALTER, CLUSTER, CLUSTER_ACTION
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, Effect, Reply, Then
 from kafkalab.core.errors import Error
+from kafkalab.core.producer_append import Origin
 from kafkalab.core.records import ControlType, marker
 
 
@@ -57,7 +58,7 @@ def _refusal(broker: BrokerState, partition: str, request: WriteTxnMarkers, now:
         return Error.NOT_LEADER_OR_FOLLOWER
     control = ControlType.COMMIT if request.committed else ControlType.ABORT
     batch = marker(request.producer_id, request.producer_epoch, control, request.coordinator_epoch, now)
-    return broker.log(partition).producers.check_marker(batch, request.transaction_version, broker.rules)
+    return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, request.transaction_version)
 
 
 def _appended(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kafkalab.core.partition_log import AbortedTxn
 from kafkalab.core.records import Batch, ControlType
+from kafkalab.core.transaction_index import AbortedTxn
 
 
 @dataclass(frozen=True, slots=True)

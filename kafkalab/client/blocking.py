@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.client.exceptions import IllegalStateError, KafkaError, KafkaTimeoutError
+from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
+from kafkalab.client.producer_table import REPEATED, Call, Cell, Verdict
 from kafkalab.client.promise import Promise
 
 if TYPE_CHECKING:
     from kafkalab.client.producer import Producer
+
+METHODS: dict[Call, tuple[str, str]] = {
+    Call.INIT: ("init_transactions", "InitProducerId"),
+    Call.SEND_OFFSETS: ("send_offsets_to_transaction", "AddOffsetsToTxn"),
+    Call.COMMIT: ("commit_transaction", "EndTxn(true)"),
+    Call.ABORT: ("abort_transaction", "EndTxn(false)"),
+}
+"""The methods that wait: their names here, and what they wait for in Kafka's words."""
 
 
 class BlockingCalls:
@@ -17,32 +27,46 @@ class BlockingCalls:
 
     def __init__(self, producer: Producer) -> None:
         self.producer = producer
-        self._pending: tuple[str, Promise[Any]] | None = None
+        self._pending: tuple[Call, Promise[Any]] | None = None
 
-    def check_none_pending(self, name: str) -> None:
-        """IllegalStateError if a call timed out that was not called again."""
-        if self._pending is not None:
-            raise IllegalStateError(
-                f"Cannot attempt operation `{name}` because the previous call to `{self._pending[0]}` "
-                "timed out and must be retried"
-            )
+    def obey(self, call: Call, partition: str = "") -> Cell:
+        """What the table says, given the call that is pending."""
+        return self.producer.obey(call, self._waiting(), partition)
 
-    async def run(self, name: str, step: Callable[[], Coroutine[Any, Any, Any]], again: bool = True) -> None:
-        """Wait for a step; one that timed out goes on, and the same call waits for its result if `again`."""
-        producer = self.producer
-        if self._pending is not None and (self._pending[0] != name or not again):
-            self.check_none_pending(name)
+    def _waiting(self) -> Call | None:
+        return self._pending[0] if self._pending is not None else None
+
+    async def settled(self) -> None:
+        """The call that goes on, if there is one, has its result."""
         if self._pending is not None:
+            with suppress(KafkaError):  # it is the result of that call
+                await self._pending[1]
+            self._pending = None
+
+    async def run(self, call: Call, step: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        """Wait for a step; one that timed out goes on, and the same call waits for its result if it is kept."""
+        producer, (name, awaited) = self.producer, METHODS[call]
+        if self._waiting() is None:
+            producer.record("invoke", name)
+        try:
+            cell = self.obey(call)
+        except KafkaError as error:
+            if self._waiting() is None:
+                producer.record("complete", name, {"outcome": "fail", "error": error.error.name})
+            raise
+        if cell.verdict is Verdict.CACHED:
+            assert self._pending is not None
             promise = self._pending[1]
         else:
-            producer.record("invoke", name)
             promise = producer.port.spawn(step())
-            if again:
-                self._pending = (name, promise)
-        if not await producer.connection.done_within(promise, producer.config.max_block_ms):
+            if call in REPEATED:
+                self._pending = (call, promise)
+        limit = producer.config.max_block_ms
+        if not await producer.connection.done_within(promise, limit):
             producer.record("complete", name, {"outcome": "info", "error": "TimeoutException"})
-            raise KafkaTimeoutError(f"{name}() took longer than max.block.ms ({producer.config.max_block_ms} ms)")
-        self._pending = None
+            raise KafkaTimeoutError(f"Timeout expired after {limit}ms while awaiting {awaited}")
+        if call in REPEATED:
+            self._pending = None
         try:
             promise.result()
         except KafkaError as error:

@@ -5,23 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from kafkalab.client.defaults import default
 from kafkalab.client.exceptions import ConfigError, KafkaError
+from kafkalab.client.settings import INT_MAX, number, one_of, text, truth, wrong
 
-RETRIES_MAX = 2**31 - 1
 MAX_IN_FLIGHT_WHEN_IDEMPOTENT = 5
+NUMBERS: dict[str, tuple[str, int | None]] = {
+    "retries": ("INT", 0),
+    "linger_ms": ("LONG", 0),
+    "batch_size": ("INT", 0),
+    "buffer_memory": ("LONG", 0),
+    "max_request_size": ("INT", 0),
+    "max_in_flight_requests_per_connection": ("INT", 1),
+    "max_block_ms": ("LONG", 0),
+    "delivery_timeout_ms": ("INT", 0),
+    "request_timeout_ms": ("INT", 0),
+    "transaction_timeout_ms": ("INT", None),
+}
+"""The settings that are numbers: their type and least value, None where any is taken."""
+ACKS = ("all", "-1", "0", "1")
+FLAGS = ("enable_idempotence", "transaction_two_phase_commit_enable")
 
 
 class _Default(int):
     """A default remembers that nobody set it."""
 
 
-def _default(value: int) -> Any:
-    return _Default(value)
-
-
-def wrong(name: str, value: object, why: str) -> ConfigError:
-    """Kafka's message for a value that a setting cannot have."""
-    return ConfigError(f"Invalid value {value} for configuration {name.replace('_', '.')}: {why}")
+def _default(name: str) -> Any:
+    return _Default(default(name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +44,19 @@ class ProducerConfig:
     """
 
     transactional_id: str | None = None
-    enable_idempotence: bool = _default(True)
-    acks: int | str = _default(-1)
-    retries: int = _default(RETRIES_MAX)
-    linger_ms: int = _default(5)
-    batch_size: int = _default(16384)
-    max_in_flight_requests_per_connection: int = _default(5)
-    max_block_ms: int = _default(60_000)
-    delivery_timeout_ms: int = _default(120_000)
-    request_timeout_ms: int = _default(30_000)
-    transaction_timeout_ms: int = _default(60_000)
-    transaction_two_phase_commit_enable: bool = _default(False)
+    enable_idempotence: bool = _default("enable_idempotence")
+    acks: int | str = _default("acks")
+    retries: int = _default("retries")
+    linger_ms: int = _default("linger_ms")
+    batch_size: int = _default("batch_size")
+    buffer_memory: int = _default("buffer_memory")
+    max_request_size: int = _default("max_request_size")
+    max_in_flight_requests_per_connection: int = _default("max_in_flight_requests_per_connection")
+    max_block_ms: int = _default("max_block_ms")
+    delivery_timeout_ms: int = _default("delivery_timeout_ms")
+    request_timeout_ms: int = _default("request_timeout_ms")
+    transaction_timeout_ms: int = _default("transaction_timeout_ms")
+    transaction_two_phase_commit_enable: bool = _default("transaction_two_phase_commit_enable")
     explicit: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -51,32 +64,30 @@ class ProducerConfig:
         given = tuple(n for n in settings if not isinstance(getattr(self, n), _Default) and n != "transactional_id")
         self._set("explicit", given if self.transactional_id is None else ("transactional_id", *given))
         self._check_values()
-        for name in ("enable_idempotence", "transaction_two_phase_commit_enable"):
-            self._set(name, bool(getattr(self, name)))
         self._check_idempotence()
-        if self.transaction_two_phase_commit_enable:
-            if "transaction_timeout_ms" in given:
-                raise ConfigError(
-                    "Cannot set transaction.timeout.ms when transaction.two.phase.commit.enable is set to true. "
-                    "Transactions will not expire with two-phase commit enabled."
-                )
-            raise ConfigError("transaction.two.phase.commit.enable is not modelled here (KIP-939)")
+        if self.transaction_two_phase_commit_enable and "transaction_timeout_ms" in given:
+            raise ConfigError(
+                "Cannot set transaction.timeout.ms when transaction.two.phase.commit.enable is set to true. "
+                "Transactions will not expire with two-phase commit enabled."
+            )
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     def _check_values(self) -> None:
         """One value at a time, as Kafka's `ConfigDef` does before anything else."""
-        if self.transactional_id == "":
-            raise wrong("transactional_id", "", "String must be non-empty")
-        if str(self.acks) not in ("all", "-1", "0", "1"):
-            raise wrong("acks", self.acks, "String must be one of: all, -1, 0, 1")
-        self._set("acks", -1 if self.acks == "all" else int(self.acks))
-        at_least = {"max_in_flight_requests_per_connection": 1, "retries": 0, "linger_ms": 0, "batch_size": 0}
-        at_least.update(dict.fromkeys(("max_block_ms", "delivery_timeout_ms", "request_timeout_ms"), 0))
-        for name, least in at_least.items():
-            if getattr(self, name) < least:
-                raise wrong(name, getattr(self, name), f"Value must be at least {least}")
+        if self.transactional_id is not None:
+            self._set("transactional_id", text("transactional_id", self.transactional_id))
+            if self.transactional_id == "":
+                raise wrong("transactional_id", "", "String must be non-empty")
+        whole = isinstance(self.acks, int) and not isinstance(self.acks, bool)
+        acks = one_of("acks", str(int(self.acks)) if whole else self.acks, ACKS)
+        self._set("acks", -1 if acks == "all" else int(acks))
+        for name, (kind, least) in NUMBERS.items():
+            self._set(name, number(name, getattr(self, name), kind, least))
+        for name in FLAGS:
+            value = getattr(self, name)
+            self._set(name, bool(value) if isinstance(value, _Default) else truth(name, value))
 
     def _check_idempotence(self) -> None:
         """An explicit idempotence forbids what would break it; a default one is switched off without a word."""
@@ -113,7 +124,7 @@ def construction_error(cause: str) -> KafkaError:
 
 def delivery_timeout_ms(config: ProducerConfig) -> int:
     """delivery.timeout.ms, at least linger.ms + request.timeout.ms: a smaller default is raised, a setting refused."""
-    least = min(config.linger_ms + config.request_timeout_ms, 2**31 - 1)
+    least = min(config.linger_ms + config.request_timeout_ms, INT_MAX)
     if config.delivery_timeout_ms >= least:
         return config.delivery_timeout_ms
     if "delivery_timeout_ms" in config.explicit:
@@ -123,7 +134,7 @@ def delivery_timeout_ms(config: ProducerConfig) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig:
-    """`auto_offset_reset` is "earliest" or "latest"; Kafka's default for it is latest."""
+    """`auto_offset_reset` is "earliest", "latest" or "none" (an error); Kafka's default for it is latest."""
 
     group_id: str | None = None
     isolation_level: str = "read_uncommitted"
@@ -133,7 +144,7 @@ class ConsumerConfig:
     default_api_timeout_ms: int = 60_000
 
     def __post_init__(self) -> None:
-        if self.isolation_level not in ("read_uncommitted", "read_committed"):
-            raise ConfigError(f"isolation.level is read_uncommitted or read_committed, not {self.isolation_level!r}")
-        if self.auto_offset_reset not in ("earliest", "latest"):
-            raise ConfigError(f"auto.offset.reset is earliest or latest here, not {self.auto_offset_reset!r}")
+        one_of("isolation_level", self.isolation_level, ("read_committed", "read_uncommitted"))
+        one_of("auto_offset_reset", self.auto_offset_reset, ("earliest", "latest", "none"))
+        for name in ("fetch_max_wait_ms", "fetch_min_bytes", "default_api_timeout_ms"):
+            number(name, getattr(self, name), "INT", 0)

@@ -20,7 +20,8 @@ RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS = 100, 1000
 class ClientPort(Protocol):
     """What a client needs of the world. `transaction_version` is the one that this client speaks.
 
-    `coordinator_bumps_epoch` says that coordinators know InitProducerId 3 and later (KIP-360).
+    `coordinator_bumps_epoch` says that coordinators know InitProducerId 3 and later (KIP-360), `two_phase_commit` that
+    they know version 6 (KIP-939, not stable in 4.4).
     """
 
     now: int
@@ -28,6 +29,7 @@ class ClientPort(Protocol):
     bootstrap: tuple[str, ...]
     transaction_version: int
     coordinator_bumps_epoch: bool
+    two_phase_commit: bool
     filters_aborted: bool
 
     def request(self, to: str, body: Any, answered: Callable[[Any], None]) -> None: ...

@@ -27,8 +27,11 @@ class Consumer:
         self.port = port
         self.config = config
         self.connection = Connection(port)
+        self.name = "consumer"
         self._assigned: list[str] = []
         self._positions: dict[str, int] = {}
+        self._before: dict[str, int] = {}  # the positions when the present poll began
+        self._moved: dict[str, str] = {}  # partitions whose position did not come from reading, since the last poll
 
     def assign(self, partitions: list[str]) -> None:
         """Read these partitions ("in-0"), each from its committed offset or as auto.offset.reset says."""
@@ -38,7 +41,7 @@ class Consumer:
     def seek(self, partition: str, offset: int) -> None:
         """The next poll reads `partition` from `offset` on."""
         self._check(partition)
-        self._positions[partition] = offset
+        self._positions[partition], self._moved[partition] = offset, "seek"
 
     async def seek_to_beginning(self, partitions: list[str] | None = None) -> None:
         """The next poll reads these partitions, or all assigned ones, from their first record on."""
@@ -55,7 +58,7 @@ class Consumer:
         for partition in chosen:
             self._check(partition)
         for partition, offset in (await self._offsets(chosen, timestamp)).items():
-            self._positions[partition] = offset
+            self._positions[partition], self._moved[partition] = offset, "seek"
 
     async def position(self, partition: str) -> int:
         """The offset of the next record to read."""
@@ -68,11 +71,25 @@ class Consumer:
         if not self._assigned:
             raise IllegalStateError("Consumer is not subscribed to any topics or assigned any partitions")
         records: list[ConsumerRecord] = await self._within("poll", self._poll(self.port.now + timeout_ms))
-        self.port.record("complete", "poll", {"records": [[r.partition, r.offset, r.value] for r in records]})
+        self.port.record("complete", "poll", self._noted(records))
+        self._moved = {}
         return records
+
+    def _noted(self, records: list[ConsumerRecord]) -> dict[str, Any]:
+        """What a trace keeps of a poll: its records, and which offsets it went over, from where to where."""
+        return {
+            "records": [[r.partition, r.offset, r.value] for r in records],
+            "consumer": self.name,
+            "group_id": self.config.group_id,
+            "isolation_level": self.config.isolation_level,
+            "from": self._before,
+            "to": dict(self._positions),
+            "moved": self._moved,
+        }
 
     async def _poll(self, until: int) -> list[ConsumerRecord]:
         await self._find_positions()
+        self._before = dict(self._positions)
         attempt = 0
         while True:
             records, failed = await self._fetch(max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0))
@@ -159,7 +176,8 @@ class Consumer:
             if offset < 0:
                 earliest = self.config.auto_offset_reset == "earliest"
                 offset = await self._list_offset(partition, EARLIEST if earliest else LATEST)
-            self._positions.setdefault(partition, offset)
+            if self._positions.setdefault(partition, offset) == offset:
+                self._moved.setdefault(partition, "assign")
 
     async def _list_offset(self, partition: str, timestamp: int) -> int:
         attempt = 0

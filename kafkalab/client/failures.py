@@ -58,11 +58,20 @@ def partitions_failure(errors: dict[str, Error]) -> KafkaError:
     return KafkaError(f"Could not add partitions to transaction due to errors: {{{named}}}", error)
 
 
-def raised_again(stored: KafkaError) -> KafkaError:
+def raised_again(stored: KafkaError, transactional_id: str | None, identity: tuple[int, int]) -> KafkaError:
     """What a later call raises for a stored error: three kinds as themselves, any other as the cause of another."""
-    for kind in (ProducerFencedError, InvalidProducerEpochError, IllegalStateError):
-        if isinstance(stored, kind):
-            return kind(str(stored), stored.error)
-    wrapped = KafkaError(f"{IN_ERROR_STATE}: {stored}", stored.error)
-    wrapped.__cause__ = stored
-    return wrapped
+    who = f"Producer with transactionalId '{transactional_id}' and ProducerIdAndEpoch(producerId={identity[0]}, "
+    who += f"epoch={identity[1]})"
+    again: KafkaError
+    if isinstance(stored, ProducerFencedError):
+        text = f"{who} has been fenced by another producer with the same transactionalId"
+        return ProducerFencedError(text, stored.error)
+    if isinstance(stored, InvalidProducerEpochError):
+        return InvalidProducerEpochError(f"{who} attempted to produce with an old epoch", stored.error)
+    if isinstance(stored, IllegalStateError):
+        text = f"{who} cannot execute transactional method because of previous invalid state transition attempt"
+        again = IllegalStateError(text, stored.error)
+    else:
+        again = KafkaError(IN_ERROR_STATE, stored.error)
+    again.__cause__ = stored
+    return again

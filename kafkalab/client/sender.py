@@ -9,8 +9,8 @@ from kafkalab.client.batch_answers import BatchAnswers
 from kafkalab.client.exceptions import KafkaError, TransactionAbortedError
 from kafkalab.client.own_identity import OwnIdentity
 from kafkalab.client.producer_batch import ProducerBatch
+from kafkalab.client.producer_table import ProducerState
 from kafkalab.client.promise import Promise
-from kafkalab.client.transaction_state import ProducerState
 from kafkalab.core.errors import Error
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class Sender:
     def drain(self) -> None:
         """Send what may go now, after what cannot go any more was dropped."""
         producer = self.producer
+        if producer.forced:
+            return
         if producer.config.enable_idempotence:
             self.answers.resolve()
             self._drop_what_cannot_go()

@@ -13,6 +13,7 @@ from kafkalab.api.find_coordinator import GROUP, TRANSACTION
 from kafkalab.api.init_producer_id import InitProducerId
 from kafkalab.api.txn_offset_commit import TxnOffsetCommit
 from kafkalab.client.connection import Answer
+from kafkalab.client.exceptions import KafkaError, UnsupportedVersionError
 from kafkalab.client.failures import failure, partitions_failure
 from kafkalab.client.promise import Promise
 from kafkalab.client.reactions import Reaction, reaction
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kafkalab.client.producer import Producer
 
 FIRST_PARTITION_BACKOFF_MS = 20
+TWO_PHASE_UNKNOWN = "The broker does not know two-phase commit: it takes InitProducerId version 6 (KIP-939)"
 
 
 class TransactionRequests:
@@ -81,13 +83,12 @@ class TransactionRequests:
         key_type, key = (TRANSACTION, self._id()) if group is None else (GROUP, group)
         try:
             answer = await producer.connection.ask_coordinator(
-                key_type, key, body, error_of, lambda: producer.failed, first_backoff_ms
+                key_type, key, body, error_of, lambda: producer.failed or producer.forced, first_backoff_ms
             )
         finally:
             mine.resolve(None)
         if answer.stopped:
-            assert producer.error is not None
-            raise producer.error
+            raise producer.error or KafkaError("Producer is closed forcefully.")
         return answer
 
     def _check(self, answer: Answer) -> None:
@@ -126,6 +127,10 @@ class TransactionRequests:
     async def init_producer_id(self, expect: bool) -> None:
         """A producer id and an epoch; `expect` says which ones this producer holds (KIP-360)."""
         producer = self.producer
+        if producer.config.transaction_two_phase_commit_enable and not producer.port.two_phase_commit:
+            refusal = UnsupportedVersionError(TWO_PHASE_UNKNOWN, Error.UNSUPPORTED_VERSION)
+            producer.fail(refusal, Reaction.FATAL)
+            raise refusal
         request = InitProducerId(
             transactional_id=self._id(),
             transaction_timeout_ms=producer.config.transaction_timeout_ms,

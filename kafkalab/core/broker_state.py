@@ -33,6 +33,8 @@ class BrokerConfig:
     coordinator_load_ms: int = 5
     replica_fetch_backoff_ms: int = 1_000
     producer_id_block_size: int = 1000
+    producer_id_expiration_ms: int = 86_400_000
+    producer_id_expiration_check_interval_ms: int = 600_000
 
 
 @dataclass(slots=True)
@@ -100,7 +102,8 @@ class BrokerState:
         """The local replica, made when first used."""
         log = self.logs.get(partition)
         if log is None:
-            log = self.logs[partition] = PartitionLog(partition)
+            log = PartitionLog(partition, self.rules, self.config.producer_id_expiration_ms)
+            self.logs[partition] = log
         return log
 
     def leads(self, partition: str) -> bool:
@@ -117,6 +120,11 @@ class BrokerState:
     def denies(self, principal: str, operation: str, kind: str, name: str = "") -> bool:
         """Whether a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
         return bool(self.acls) and is_denied(self.acls, principal, operation, f"{kind}:{name}" if name else kind)
+
+    def is_under_min_isr(self, partition: str) -> bool:
+        """Whether fewer replicas are in sync than min.insync.replicas asks for."""
+        info = self.metadata.partitions.get(partition)
+        return info is not None and len(info.isr) < self.min_isr(partition)
 
     def coordinates(self, transactional_id: str) -> TxnPartition | Error:
         """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS (facts 1.4)."""

@@ -66,12 +66,16 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class AwaitDurable:
-    """Do `then` once the batch that is already in the log is below the high watermark (a recognised duplicate)."""
+    """Do `then` once the batch that is already in the log is below the high watermark (a recognised duplicate).
+
+    With `acks` other than -1 that is now.
+    """
 
     partition: str
     batch: Batch
     timeout_ms: int
     then: Then
+    acks: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,3 +76,7 @@ class Error(Enum):
 
     def __repr__(self) -> str:
         return f"Error.{self.name}"
+
+
+class IllegalArgumentError(ValueError):
+    """A mistake in the caller's own program, never an answer on the wire (Java's IllegalArgumentException)."""

@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from dataclasses import dataclass, replace
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
 
-from kafkalab.core.producer_state import CompletedTxn, ProducerStates
+from kafkalab.core.producer_state import EXPIRATION_MS, ProducerStates
 from kafkalab.core.records import Batch
-
-
-@dataclass(frozen=True, slots=True)
-class AbortedTxn:
-    """An entry of the aborted-transactions index: the transaction's first offset and its ABORT marker's offset."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    last_stable_offset: int
+from kafkalab.core.transaction_index import AbortedTxn, TransactionIndex
+from kafkalab.profiles import Rules
 
 
 class PartitionLog:
     """Batches in offset order. What follows from them (producer state, LSO, aborted index) is kept up to date."""
 
-    def __init__(self, partition: str) -> None:
+    def __init__(
+        self, partition: str, rules: Rules | None = None, producer_id_expiration_ms: int = EXPIRATION_MS
+    ) -> None:
         self.partition = partition
         self.batches: list[Batch] = []
         self.high_watermark = 0
         self.log_start_offset = 0
-        self.producers = ProducerStates()
-        self.aborted: list[AbortedTxn] = []
-        self._unreplicated: list[CompletedTxn] = []
         self.log_end_offset = 0
         """The offset that the next record gets."""
+        self.segments: list[int] = [0]
+        """Base offsets, in order; the last one is the active segment's."""
+        self.producers = ProducerStates(rules, producer_id_expiration_ms)
+        self.transaction_index = TransactionIndex()
         self._bases: list[int] = []
         self._epochs: list[tuple[int, int]] = []  # leader epoch, its first offset
+
+    # marks
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the earliest transaction begins that is undecided or whose marker is not replicated; None for none."""
+        first = self.producers.first_unstable_offset
+        return None if first is None else max(first, self.log_start_offset)
 
     @property
     def last_stable_offset(self) -> int:
@@ -41,10 +45,31 @@ class PartitionLog:
 
         A completed transaction stays unstable until its marker is below the high watermark (`UnifiedLog`).
         """
-        firsts = list(self.producers.ongoing.values()) + [t.first_offset for t in self._unreplicated]
-        if not firsts:
-            return self.high_watermark
-        return min(max(min(firsts), self.log_start_offset), self.high_watermark)
+        first = self.first_unstable_offset
+        return self.high_watermark if first is None else min(first, self.high_watermark)
+
+    @property
+    def last_epoch(self) -> int:
+        """The leader epoch of the last batch, -1 for an empty log."""
+        return self.batches[-1].leader_epoch if self.batches else -1
+
+    def end_offset_for(self, leader_epoch: int) -> int:
+        """Where the log of this leader epoch ends: the base offset of the first batch of a newer one (KIP-101)."""
+        for epoch, first_offset in self._epochs:
+            if epoch > leader_epoch:
+                return first_offset
+        return self.log_end_offset
+
+    def advance(self, high_watermark: int) -> bool:
+        """Raise the high watermark, never beyond the log's end and never back; whether it moved."""
+        new = min(high_watermark, self.log_end_offset)
+        if new <= self.high_watermark:
+            return False
+        self.high_watermark = new
+        self.producers.high_watermark_moved(new)
+        return True
+
+    # appending and reading
 
     def append(self, batch: Batch, leader_epoch: int) -> Batch:
         """The batch as appended by a leader: with its base offset and leader epoch."""
@@ -53,33 +78,19 @@ class PartitionLog:
         return appended
 
     def replicate(self, batch: Batch) -> None:
-        """Take over a batch whose offset a leader assigned; it must follow the last one."""
-        assert batch.base_offset == self.log_end_offset, f"{self.partition}: a hole before {batch.base_offset}"
+        """Take over a batch whose offset a leader assigned; it must come after the last one."""
+        assert batch.base_offset >= self.log_end_offset, f"{self.partition}: {batch.base_offset} is taken"
         self.batches.append(batch)
         self._bases.append(batch.base_offset)
         self.log_end_offset = batch.last_offset + 1
         if not self._epochs or self._epochs[-1][0] != batch.leader_epoch:
             self._epochs.append((batch.leader_epoch, batch.base_offset))
         completed = self.producers.applied(batch)
-        if completed is None:
-            return
-        self._unreplicated.append(completed)
-        if completed.aborted:
-            others = list(self.producers.ongoing.values())
-            stable = min(others) if others else completed.last_offset + 1
-            self.aborted.append(
+        if completed is not None and completed.aborted:
+            stable = self.producers.last_stable_offset(completed)
+            self.transaction_index.append(
                 AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, stable)
             )
-
-    def advance(self, high_watermark: int) -> bool:
-        """Raise the high watermark, never beyond the log's end and never back; whether it moved."""
-        new = min(high_watermark, self.log_end_offset)
-        if new <= self.high_watermark:
-            return False
-        self.high_watermark = new
-        if self._unreplicated:
-            self._unreplicated = [t for t in self._unreplicated if t.last_offset >= new]
-        return True
 
     def read(self, offset: int, upper: int) -> list[Batch]:
         """The batches that hold offsets from `offset` on, of which the first offset is below `upper`."""
@@ -90,36 +101,85 @@ class PartitionLog:
 
     def aborted_between(self, offset: int, upper: int) -> tuple[AbortedTxn, ...]:
         """The aborted transactions that overlap [offset, upper): what Fetch returns to read_committed."""
-        return tuple(a for a in self.aborted if a.last_offset >= offset and a.first_offset < upper)
+        return self.transaction_index.collect(offset, upper)[0]
 
-    def end_offset_for(self, leader_epoch: int) -> int:
-        """Where the log of this leader epoch ends: the base offset of the first batch of a newer one (KIP-101)."""
-        for epoch, first_offset in self._epochs:
-            if epoch > leader_epoch:
-                return first_offset
-        return self.log_end_offset
+    # segments
 
-    @property
-    def last_epoch(self) -> int:
-        """The leader epoch of the last batch, -1 for an empty log."""
-        return self.batches[-1].leader_epoch if self.batches else -1
+    def roll(self, now: int) -> bool:
+        """Begin a new segment at the log's end, with a snapshot of the producers; not while the active one is empty."""
+        if self.segments[-1] >= self.log_end_offset:
+            return False
+        self.segments.append(self.log_end_offset)
+        self.producers.take_snapshot()
+        return True
 
-    def truncate(self, offset: int) -> None:
-        """Drop everything from `offset` on and rebuild what follows from the rest."""
-        kept = [b for b in self.batches if b.base_offset < offset]
-        high_watermark = min(self.high_watermark, offset)
-        self.batches, self._bases, self._epochs = [], [], []
-        self.log_end_offset = self.log_start_offset
-        self.producers, self.aborted, self._unreplicated = ProducerStates(), [], []
-        self.high_watermark = 0
-        for batch in kept:
-            self.replicate(batch)
-        self.advance(high_watermark)
+    def replace_batches(self, base_offset: int, next_base_offset: int, cleaned: Sequence[Batch]) -> None:
+        """Put cleaned batches in place of those in [base_offset, next_base_offset). Producer state does not change."""
+        place = slice(bisect_left(self._bases, base_offset), bisect_left(self._bases, next_base_offset))
+        self.batches[place] = cleaned
+        self._bases[place] = [b.base_offset for b in cleaned]
 
-    def reloaded(self) -> PartitionLog:
-        """The log as read back after a restart: verification guards are forgotten, the records are not."""
-        log = PartitionLog(self.partition)
-        for batch in self.batches:
-            log.replicate(batch)
-        log.advance(self.high_watermark)
+    def raise_log_start(self, offset: int) -> bool:
+        """Records below are deleted for readers, though perhaps not yet from the log; whether anything changed."""
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self.high_watermark = max(self.high_watermark, offset)
+        self.producers.log_start_moved(offset)
+        return True
+
+    def drop_segments(self, first_kept: int) -> None:
+        """The segments before the one with base offset `first_kept` are gone, with their indexes and snapshots."""
+        self.replace_batches(0, first_kept, ())
+        self.transaction_index.drop_before(first_kept)
+        for base in [b for b in self.segments if b < first_kept]:
+            self.producers.snapshots.pop(base, None)
+            self.segments.remove(base)
+        self.raise_log_start(first_kept)
+
+    # truncation, restart
+
+    def truncate(self, offset: int, now: int = 0) -> None:
+        """Drop everything from `offset` on, and rebuild producer state from the newest snapshot below it."""
+        if offset >= self.log_end_offset:
+            return
+        kept = bisect_left(self.batches, offset, key=lambda b: b.last_offset)
+        del self.batches[kept:], self._bases[kept:]
+        self._epochs = [(epoch, first) for epoch, first in self._epochs if first < offset]
+        self.segments = [base for base in self.segments if base <= offset] or [offset]
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.transaction_index.truncate(offset)
+        self._rebuild(now)
+
+    def close(self) -> None:
+        """A clean shutdown: what is known of the producers is written down."""
+        self.producers.take_snapshot()
+
+    def reloaded(self, now: int = 0) -> PartitionLog:
+        """The log as read back after a restart: verification guards are forgotten, the records are not.
+
+        Of each producer only the last batch before the newest snapshot is known, and the batches after it.
+        """
+        old = self.producers
+        log = PartitionLog(self.partition, old.rules, old.expiration_ms)
+        log.batches, log._bases, log._epochs = list(self.batches), list(self._bases), list(self._epochs)
+        log.segments = list(self.segments)
+        log.log_start_offset, log.log_end_offset = self.log_start_offset, self.log_end_offset
+        log.high_watermark = self.high_watermark
+        log.transaction_index.entries = list(self.transaction_index.entries)
+        log.producers.snapshots = dict(old.snapshots)
+        log._rebuild(now)
         return log
+
+    def _rebuild(self, now: int) -> None:
+        """Producer state from the newest snapshot, and what follows it in the log, unchecked (REPLICATION)."""
+        states = self.producers
+        states.truncate_and_reload(self.log_start_offset, self.log_end_offset, now)
+        if states.map_end_offset < self.log_end_offset:
+            for batch in self.read(states.map_end_offset, self.log_end_offset):
+                states.applied(batch)
+            states.map_end_offset = self.log_end_offset
+        states.take_snapshot()
+        states.high_watermark_moved(self.high_watermark)

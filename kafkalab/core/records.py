@@ -32,6 +32,7 @@ class Batch:
     """A batch as it lies in a log. `base_offset` is -1 until a leader appends it.
 
     `control` is set on a marker only; a marker has one record, no sequence, and takes one offset.
+    `last_offset_delta` is the last offset less the first; -1 says: as the records count, none is missing.
     """
 
     records: tuple[Record, ...]
@@ -44,14 +45,28 @@ class Batch:
     transactional: bool = False
     control: ControlType | None = None
     coordinator_epoch: int = -1
+    last_offset_delta: int = -1
+
+    @property
+    def offset_delta(self) -> int:
+        """The last offset less the first, also where compaction has removed records."""
+        return self.last_offset_delta if self.last_offset_delta >= 0 else len(self.records) - 1
 
     @property
     def last_offset(self) -> int:
-        return self.base_offset + len(self.records) - 1
+        return self.base_offset + self.offset_delta
 
     @property
     def last_sequence(self) -> int:
-        return sequence_after(self.base_sequence, len(self.records) - 1)
+        return sequence_after(self.base_sequence, self.offset_delta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherRecords(Batch):
+    """What a request may hold for a partition in place of exactly one batch of magic 2; every leader refuses it."""
+
+    magic: int = 2
+    batch_count: int = 1
 
 
 def sequence_after(sequence: int, count: int) -> int:

@@ -11,6 +11,7 @@ from kafkalab.client.consumer import Consumer
 from kafkalab.client.legacy_config import producer_config
 from kafkalab.client.producer import Producer
 from kafkalab.client.promise import Promise
+from kafkalab.client.settings import configured
 from kafkalab.rules import KEEP_EPOCH_EXPECTED
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class SimPort:
         self.bootstrap = cluster.broker_names
         self.transaction_version = cluster.rules.client_version
         self.coordinator_bumps_epoch = cluster.rules.on(KEEP_EPOCH_EXPECTED)
+        self.two_phase_commit = False
         self.filters_aborted = cluster.filters_aborted
         self.cause = -1
 
@@ -37,12 +39,13 @@ class SimPort:
     def now(self, value: int) -> None:
         raise AttributeError("only the simulator moves the clock")
 
-    def request(self, to: str, body: Any, answered: Callable[[Any], None]) -> None:
+    def request(self, to: str, body: Any, answered: Callable[[Any], None], version: int | None = None) -> None:
         def with_cause(reply: Any, step: int) -> None:
             self.cause = step
             answered(reply)
 
-        self.cluster.request(self.node, to, body, with_cause, self.cause)
+        if self.cluster.running(self.node, -1):
+            self.cluster.network.request(self.node, to, body, with_cause, self.cause, False, version)
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None:
         self._timer(delay_ms, action, False)
@@ -90,7 +93,26 @@ class App:
 
     def consumer(self, **config: Any) -> Consumer:
         """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""
-        return Consumer(self.port, ConsumerConfig(**config))
+        node = self.port.cluster.nodes[self.name]
+        node.consumers += 1
+        consumer = Consumer(self.port, configured(ConsumerConfig, config))
+        consumer.name = f"{self.name}/consumer-{node.consumers}"
+        return consumer
+
+    def ask(self, to: str, body: Any, version: int | None = None) -> Promise[Any]:
+        """Send one request to a broker, in a version of one's choice; the reply, or None if none came."""
+        promise = self.port.promise()
+        self.port.request(to, body, promise.resolve, version)
+        return promise
+
+    @property
+    def brokers(self) -> tuple[str, ...]:
+        """The brokers' names."""
+        return self.port.bootstrap
+
+    def leader(self, partition: str) -> str:
+        """Who leads the partition, as the controller knows it; "" where nobody does."""
+        return self.port.cluster.controller.metadata.leader(partition)
 
     def admin(self, **config: Any) -> Admin:
         """An admin client; the settings are those of `AdminConfig`."""

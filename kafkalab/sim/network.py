@@ -66,12 +66,15 @@ class Network:
 
     # sending
 
-    def request(self, sender: str, to: str, body: Any, answered: Answered, cause: int, background: bool) -> None:
+    def request(
+        self, sender: str, to: str, body: Any, answered: Answered, cause: int, background: bool,
+        asked_version: int | None = None,
+    ) -> None:  # fmt: skip
         """Send a request; `answered(reply, step)` is called once, with None if the connection breaks."""
         api = BY_REQUEST[type(body)]
         by_client = not self.cluster.is_server(sender)
-        version = api.versions[-1]
-        if by_client:
+        version = api.versions[-1] if asked_version is None else asked_version
+        if by_client and asked_version is None:
             version = CLIENT_VERSIONS[self.cluster.rules.client_version].get(api.name, version)
         group = "verification" if api.name == "AddPartitionsToTxn" and not by_client else api.group
         self.frames_sent += 1

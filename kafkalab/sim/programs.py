@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.sim.app import App
+from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario, program
 
 TRANSACTIONAL_ID, GROUP = "payments-0", "payments"
@@ -87,4 +88,30 @@ def lab03(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
         topics={"transfers": 1, "accounts": 2},
         records={"transfers-0": ("10", "25")},
         programs=(Program("app", "consume_transform_produce"),),
+    )
+
+
+def kafka_17754(profile: str = "4.x/TV1", first_commits: bool = True, seed: int = 1) -> Scenario:
+    """The torn transaction of KAFKA-17754: a first EndTxn is so slow that its retry ends the first transaction.
+
+    It arrives in the middle of the second one, which has the same producer id and, before transaction version 2, the
+    same epoch: so it ends what was written until then. The application ends the second transaction the other way.
+    """
+    first, second = ("commit_transaction", "abort_transaction") if first_commits else (
+        "abort_transaction", "commit_transaction")  # fmt: skip
+    steps = [
+        ["init_transactions"],
+        *(["begin_transaction"], ["send", "out", "first-a", None, 0], ["send", "out", "first-b", None, 1], ["flush"]),
+        [first],
+        *(["begin_transaction"], ["send", "out", "second-a", None, 0], ["flush"], ["sleep", 2000]),
+        *(["send", "out", "second-b", None, 1], ["flush"]),
+        [second],
+    ]
+    return Scenario(
+        title="KAFKA-17754: one late EndTxn ends the next transaction",
+        profile=profile,
+        seed=seed,
+        topics={"out": 2},
+        programs=(Program("app", "operations", {"transactional_id": "orders-0", "steps": steps}),),
+        faults=(Delay("EndTxn#1", 31_500),),
     )

@@ -37,8 +37,8 @@ class Program:
         """The function; ValueError if no program has this name."""
         if callable(self.run):
             return self.run
-        for module in ("programs", "hanging"):  # which register the programs that come with kafkalab
-            import_module(f"kafkalab.sim.{module}")
+        for module in ("programs", "by_hand", "workers", "hanging"):
+            import_module(f"kafkalab.sim.{module}")  # registers the programs that come with kafkalab
         if self.run not in PROGRAMS:
             raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")
         return PROGRAMS[self.run]

@@ -22,6 +22,7 @@ class Node:
     alive: bool = True
     paused: bool = False
     life: int = 0
+    consumers: int = 0
     inbox: list[Callable[[], None]] = field(default_factory=list)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from kafkalab.api.registry import BY_NAME
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.group_offsets import OffsetCommit
-from kafkalab.core.partition_log import AbortedTxn
 from kafkalab.core.records import Batch
 from kafkalab.core.transaction import Txn
+from kafkalab.core.transaction_index import AbortedTxn
 from kafkalab.trace import Frame, plain
 
 ERRORS = {

@@ -255,8 +255,10 @@ async def wrong_order(app: App) -> list[str]:
 
 def test_a_call_in_the_wrong_state_is_refused_and_harms_nothing() -> None:
     cluster = run(wrong_order)
-    assert cluster.results["app"][0].startswith("cannot go from UNINITIALIZED to ABORTING_TRANSACTION")
-    assert "call begin_transaction() first" in cluster.results["app"][2]
+    assert cluster.results["app"][0].startswith(
+        "TransactionalId a: Invalid transition attempted from state UNINITIALIZED to state ABORTING_TRANSACTION"
+    )
+    assert "before completing a call to initTransactions" in cluster.results["app"][2]
     assert seen(cluster) == ["v"]
 
 
@@ -313,5 +315,5 @@ def test_every_move_of_the_producer_is_in_the_table_or_refused(source: ProducerS
     if source in SOURCES[target]:
         check_transition(source, target)
     else:
-        with pytest.raises(IllegalStateError, match=f"cannot go from {source.name} to {target.name}"):
+        with pytest.raises(IllegalStateError, match=f"from state {source.name} to state {target.name}"):
             check_transition(source, target)

@@ -43,6 +43,7 @@ class ScriptedPort:
         self.node, self.bootstrap = "app", ("b1",)
         self.transaction_version, self.coordinator_bumps_epoch = version, bumps
         self.filters_aborted = True
+        self.two_phase_commit = False
         self.script: dict[str, list[Any]] = {k: v if isinstance(v, list) else [v] for k, v in script.items()}
         self.requests: list[tuple[int, Any]] = []
         self.held: list[tuple[Any, Callable[[Any], None]]] = []

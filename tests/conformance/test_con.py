@@ -11,8 +11,8 @@ from kafkalab.api.list_offsets import ListOffsetsReply
 from kafkalab.client.config import ConsumerConfig
 from kafkalab.client.consumer import Consumer
 from kafkalab.core.errors import Error
-from kafkalab.core.partition_log import AbortedTxn
 from kafkalab.core.records import Batch, ControlType, Record
+from kafkalab.core.transaction_index import AbortedTxn
 from tests.conformance.scripted_port import ScriptedPort
 
 PID = 1

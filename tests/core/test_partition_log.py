@@ -75,7 +75,8 @@ def test_the_aborted_index_is_that_of_kafkas_example() -> None:
             w.end(producer_id, ControlType[what])
         else:
             w.data(producer_id, what)
-    found = [(a.producer_id, a.first_offset, a.last_offset, a.last_stable_offset) for a in w.log.aborted]
+    entries = w.log.transaction_index.entries
+    found = [(a.producer_id, a.first_offset, a.last_offset, a.last_stable_offset) for a in entries]
     assert found == [(1, 0, 29, 8), (2, 8, 74, 36)]
     assert [a.producer_id for a in w.log.aborted_between(0, 8)] == [1]
     assert [a.producer_id for a in w.log.aborted_between(30, 75)] == [2]

@@ -16,7 +16,7 @@ from kafkalab.sim.faults import Crash, Drop, Fault
 from kafkalab.sim.programs import lab03
 from tests.sim.every_step import SHOWN, broken_promises, experiment
 
-SEEDS = range(1, 21)
+FEW, MANY = range(1, 4), range(4, 21)  # twenty in all
 PROFILES = ("4.x/TV1", "4.x/TV2")
 EVERYTHING = (*SHOWN, "replication", "metadata")
 
@@ -29,12 +29,16 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_one_fault_at_any_step_never_breaks_the_promise(pool: ProcessPoolExecutor, profile: str) -> None:
-    done = list(pool.map(experiment, [profile] * len(SEEDS), SEEDS))
+@pytest.mark.parametrize("seeds", [FEW, pytest.param(MANY, marks=pytest.mark.campaign)])
+def test_one_fault_at_any_step_never_breaks_the_promise(
+    pool: ProcessPoolExecutor, profile: str, seeds: range
+) -> None:
+    done = list(pool.map(experiment, [profile] * len(seeds), seeds))
     assert [line for _, broken in done for line in broken] == []
     assert min(count for count, _ in done) > 300
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("profile", PROFILES)
 def test_nor_does_one_at_any_hidden_frame(pool: ProcessPoolExecutor, profile: str) -> None:
     done = list(pool.map(experiment, [profile] * 2, (1, 2), [EVERYTHING] * 2))

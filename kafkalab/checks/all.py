@@ -1,0 +1,104 @@
+"""The registry of all checks, in the order of the list of anomalies, and the report of a history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafkalab.checks import (
+    duplicate,
+    exactly_once,
+    g0,
+    g1a,
+    g1c,
+    hanging_transaction,
+    inconsistent_offsets,
+    int_send_skip,
+    lost_write,
+    lso_regression,
+    markers_and_decisions,
+    nonmonotonic_poll,
+    nonmonotonic_send,
+    offset_output_split,
+    partial_visibility,
+    poll_skip,
+    precommitted_read,
+    sequence_gap,
+    torn_transaction,
+    unseen,
+    zombie_write,
+)
+from kafkalab.checks.check import VIOLATED, Check, Finding, Result
+from kafkalab.checks.view import view_of
+from kafkalab.history import History
+
+CHECKS: tuple[Check, ...] = (
+    inconsistent_offsets.CHECK,
+    g1a.CHECK,
+    precommitted_read.CHECK,
+    lost_write.CHECK,
+    unseen.CHECK,
+    duplicate.CHECK,
+    poll_skip.BETWEEN,
+    poll_skip.INSIDE,
+    nonmonotonic_poll.BETWEEN,
+    nonmonotonic_poll.INSIDE,
+    nonmonotonic_send.BETWEEN,
+    nonmonotonic_send.INSIDE,
+    int_send_skip.CHECK,
+    g0.CHECK,
+    g1c.CHECK,
+    torn_transaction.CHECK,
+    partial_visibility.CHECK,
+    zombie_write.CHECK,
+    hanging_transaction.CHECK,
+    offset_output_split.CHECK,
+    sequence_gap.CHECK,
+    lso_regression.CHECK,
+    markers_and_decisions.MARKERS,
+    markers_and_decisions.DECISIONS,
+    exactly_once.CHECK,
+)
+BY_NAME = {check.name: check for check in CHECKS}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What every check says about one history; `str(report)` is a table."""
+
+    results: tuple[Result, ...]
+
+    def __getitem__(self, name: str) -> Result:
+        """The result of one check. KeyError, naming those that there are, for an unknown one."""
+        for result in self.results:
+            if result.name == name:
+                return result
+        raise KeyError(f"no check {name!r}; there are {', '.join(BY_NAME)}")
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """The anomalies that are there and forbidden."""
+        return tuple(r.name for r in self.results if r.verdict == VIOLATED)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, the allowed ones too."""
+        return tuple(f for r in self.results for f in r.findings)
+
+    def __str__(self) -> str:
+        rows = [("anomaly", "policy", "verdict", "examined", "findings")]
+        rows += [(r.name, r.policy, r.verdict, str(r.examined), str(len(r.findings))) for r in self.results]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        table = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        details = [f"  {f.policy} {f.anomaly}: {f.text} (steps {_list(f.steps)})" for f in self.findings]
+        return "\n".join([*table, *details])
+
+
+def check_all(history: History) -> Report:
+    """The report of all checks; the view is derived once."""
+    view = view_of(history)
+    return Report(tuple(check(view) for check in CHECKS))
+
+
+def _list(steps: tuple[int, ...]) -> str:
+    shown = ", ".join(map(str, steps[:8]))
+    return f"{shown} …" if len(steps) > 8 else shown or "none"

@@ -1,0 +1,77 @@
+"""What a check is: a name, a policy, and a function from a history to findings, each with the steps that prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from kafkalab.checks.view import View, view_of
+from kafkalab.history import History
+
+FORBIDDEN, ALLOWED, REPORTED = "forbidden", "allowed", "reported"
+OK, VIOLATED, UNKNOWN = "ok", "violated", "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One place where an anomaly shows. `policy` says whether it is forbidden there; `steps` and `keys` prove it."""
+
+    anomaly: str
+    policy: str
+    text: str
+    steps: tuple[int, ...] = ()
+    keys: tuple[str, ...] = ()
+    offsets: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a check found. The verdict is unknown where nothing could be examined, never ok."""
+
+    name: str
+    policy: str
+    verdict: str
+    findings: tuple[Finding, ...]
+    examined: int
+
+
+Examined = tuple[int, Iterable[Finding]]
+"""How many things were looked at, and what was found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """An anomaly and how to find it; `check(history)` gives its `Result`. `meaning` is one sentence."""
+
+    name: str
+    policy: str
+    meaning: str
+    examine: Callable[[Check, View], Examined]
+
+    def __call__(self, source: History | View) -> Result:
+        """Violated if any finding is forbidden, unknown if there is none and nothing was examined, else ok."""
+        view = source if isinstance(source, View) else view_of(source)
+        examined, found = self.examine(self, view)
+        findings = tuple(found)
+        verdict = UNKNOWN if examined == 0 and not findings else OK
+        if any(f.policy == FORBIDDEN for f in findings):
+            verdict = VIOLATED
+        return Result(name=self.name, policy=self.policy, verdict=verdict, findings=findings, examined=examined)
+
+    def found(
+        self,
+        text: str,
+        steps: Iterable[int] = (),
+        keys: Iterable[str] = (),
+        offsets: Iterable[int] = (),
+        policy: str = "",
+    ) -> Finding:
+        """A finding of this check; its policy is the check's unless another is given."""
+        return Finding(
+            anomaly=self.name,
+            policy=policy or self.policy,
+            text=text,
+            steps=tuple(sorted({s for s in steps if s >= 0})),
+            keys=tuple(dict.fromkeys(keys)),
+            offsets=tuple(offsets),
+        )

@@ -1,0 +1,39 @@
+"""G1a, aborted read: a read_committed poll returns a value whose transaction definitely aborted."""
+
+from __future__ import annotations
+
+from kafkalab.checks.check import FORBIDDEN, Check, Examined, Finding
+from kafkalab.checks.view import ABORTED, View
+
+
+def examine(check: Check, view: View) -> Examined:
+    """A transaction aborted if its ABORT marker says so, or if its client was told so and never asked for more."""
+    reads = [r for r in view.history.reads if r.isolation_level == "read_committed"]
+    return len(reads), list(_findings(check, view))
+
+
+def _findings(check: Check, view: View) -> list[Finding]:
+    found = []
+    for read in view.history.reads:
+        if read.isolation_level != "read_committed":
+            continue
+        place = (read.key, read.offset)
+        outcome = view.outcome(read)
+        if outcome == ABORTED:
+            why, step = "which an ABORT marker ended", view.markers[place].step
+        elif outcome and place in view.transaction_of and view.transaction_of[place].definitely_aborted:
+            transaction = view.transaction_of[place]
+            why, step = f"which {transaction.client} aborted", transaction.ends[-1].step
+        else:
+            continue
+        text = f"{read.consumer} was given {read.value!r} of {read.key} at offset {read.offset}, {why}"
+        found.append(check.found(text, [view.at[place].step, read.step, step], [read.key], [read.offset]))
+    return found
+
+
+CHECK = Check(
+    name="G1a",
+    policy=FORBIDDEN,
+    meaning="A read_committed poll returns a value whose transaction definitely aborted.",
+    examine=examine,
+)

@@ -1,0 +1,49 @@
+"""hanging transaction: open on a partition, and no coordinator will ever end it; the last stable offset stays."""
+
+from __future__ import annotations
+
+from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from kafkalab.checks.view import View
+from kafkalab.history_rows import LogRecord, TxnEntry
+
+OVERDUE_MS = 30_000
+"""So long after its timeout an open transaction would be aborted (the coordinator looks every 10 s)."""
+
+
+def examine(check: Check, view: View) -> Examined:
+    """Not hanging: one that its coordinator knows on this key, and that is decided or not overdue."""
+    newest: dict[int, TxnEntry] = {entry.producer_id: entry for entry in view.entries}
+    groups = {(r.key, r.producer_id) for records in view.logs.values() for r in records if r.transactional}
+    first: dict[tuple[str, int], LogRecord] = {}
+    for record in view.open:
+        first.setdefault((record.key, record.producer_id), record)
+    found = []
+    for (key, producer_id), record in first.items():
+        entry = newest.get(producer_id)
+        why = _why(view, key, entry)
+        if why:
+            text = f"{key} has an open transaction of producer {producer_id} from offset {record.offset} on: {why}"
+            found.append(check.found(text, [record.step, entry.step if entry else -1], [key], [record.offset]))
+    return len(groups), found
+
+
+def _why(view: View, key: str, entry: TxnEntry | None) -> str:
+    """Why nobody will end it; empty if somebody will."""
+    if entry is None:
+        return "no coordinator knows the producer"
+    if entry.state in ("PrepareCommit", "PrepareAbort"):
+        return "" if key in entry.partitions else "it is not among the partitions of the decision"
+    if entry.state != "Ongoing":
+        return f"its coordinator is in {entry.state}"
+    if key not in entry.partitions:
+        return "its coordinator does not know of the partition"
+    overdue = view.end_ms - entry.start_ms - entry.timeout_ms
+    return f"it timed out {overdue} ms ago, and nothing aborts it" if overdue > OVERDUE_MS else ""
+
+
+CHECK = Check(
+    name="hanging transaction",
+    policy=FORBIDDEN,
+    meaning="An open transaction on a partition that no coordinator will ever end; the last stable offset stays.",
+    examine=examine,
+)

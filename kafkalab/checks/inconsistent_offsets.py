@@ -1,0 +1,33 @@
+"""inconsistent-offsets: one offset of a key shows two different values, in any sends or polls."""
+
+from __future__ import annotations
+
+from kafkalab.checks.check import FORBIDDEN, Check, Examined, Finding
+from kafkalab.checks.view import View
+
+
+def examine(check: Check, view: View) -> Examined:
+    """Offsets that clients were told or shown; what a log held and lost before anybody knew of it is legal."""
+    shown: dict[tuple[str, int], dict[str | None, int]] = {}
+    for send in view.sends:
+        if send.offset >= 0 and send.end is not None:
+            shown.setdefault((send.invoke.key, send.offset), {}).setdefault(send.invoke.value, send.end.step)
+    for read in view.history.reads:
+        shown.setdefault((read.key, read.offset), {}).setdefault(read.value, read.step)
+    return len(shown), _findings(check, shown)
+
+
+def _findings(check: Check, shown: dict[tuple[str, int], dict[str | None, int]]) -> list[Finding]:
+    return [
+        check.found(f"{key} offset {offset} shows {' and '.join(map(repr, values))}", values.values(), [key], [offset])
+        for (key, offset), values in shown.items()
+        if len(values) > 1
+    ]
+
+
+CHECK = Check(
+    name="inconsistent-offsets",
+    policy=FORBIDDEN,
+    meaning="One offset of a key shows two different values.",
+    examine=examine,
+)

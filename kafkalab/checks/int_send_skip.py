@@ -1,0 +1,38 @@
+"""int-send-skip: a foreign record lands between two sends of one transaction.
+
+Always allowed: transactions interleave.
+"""
+
+from __future__ import annotations
+
+from kafkalab.checks.check import ALLOWED, Check, Examined
+from kafkalab.checks.transactions import ClientTxn
+from kafkalab.checks.view import View
+from kafkalab.history_rows import LogRecord
+
+
+def examine(check: Check, view: View) -> Examined:
+    """One finding for each pair of neighbours in a transaction that has something of another one in between."""
+    examined, found = 0, []
+    for key in view.data_keys:
+        last: dict[str, tuple[int, LogRecord]] = {}
+        for number, record in enumerate(view.data(key)):
+            owner: ClientTxn | None = view.transaction_of.get((key, record.offset))
+            if owner is None:
+                continue
+            if owner.id in last:
+                examined += 1
+                place, before = last[owner.id]
+                if place + 1 < number:
+                    text = f"others lie between {before.offset} and {record.offset} of {key}, both of {owner.id}"
+                    found.append(check.found(text, [before.step, record.step], [key], [before.offset, record.offset]))
+            last[owner.id] = (number, record)
+    return examined, found
+
+
+CHECK = Check(
+    name="int-send-skip",
+    policy=ALLOWED,
+    meaning="A foreign record lands between two sends of one transaction: transactions interleave.",
+    examine=examine,
+)

@@ -1,0 +1,63 @@
+"""marker without decision, decision without marker: markers and the transaction log say the same, both ways."""
+
+from __future__ import annotations
+
+from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from kafkalab.checks.view import PREPARED, View
+from kafkalab.history_operations import SERVER
+from kafkalab.history_rows import TxnEntry
+
+GRACE_MS = 30_000
+"""A decision younger than that may still be under way when the history ends."""
+
+
+def examine_markers(check: Check, view: View) -> Examined:
+    """Allowed: an ABORT that an administrator asked for (its frame came from a client) to end what hangs."""
+    senders = {frame.id: frame.sender for frame in view.history.frames}
+    examined, found = 0, []
+    for key, records in view.logs.items():
+        for marker in records:
+            if not marker.control or not view.entries:
+                continue
+            examined += 1
+            sender = senders.get(marker.frame, "b0")
+            by_hand = marker.control == "ABORT" and not SERVER.fullmatch(sender)
+            if view.decision(marker) is None and not by_hand:
+                text = (
+                    f"{key} has {marker.control} of producer {marker.producer_id}, epoch {marker.producer_epoch}, "
+                    f"at offset {marker.offset}, which no PREPARE decided"
+                )
+                found.append(check.found(text, [marker.step], [key], [marker.offset]))
+    return examined, found
+
+
+def examine_decisions(check: Check, view: View) -> Examined:
+    """The last entry of an id is a PREPARE although all its partitions have leaders, and it is not new."""
+    newest: dict[str, TxnEntry] = {}
+    decided = 0
+    for entry in view.entries:
+        newest[entry.transactional_id] = entry
+        decided += entry.state in PREPARED
+    leaders = {row.key: row.leader for row in view.history.leaders}
+    found = []
+    for entry in newest.values():
+        up = all(leaders.get(key, "?") for key in (entry.key, *entry.partitions))
+        age_ms = view.end_ms - entry.at_ms
+        if entry.state in PREPARED and up and age_ms > GRACE_MS:
+            text = f"{entry.transactional_id} has been in {entry.state} for {age_ms} ms; all its partitions are up"
+            found.append(check.found(text, [entry.step], entry.partitions, [entry.offset]))
+    return decided, found
+
+
+MARKERS = Check(
+    name="marker without decision",
+    policy=FORBIDDEN,
+    meaning="A COMMIT or ABORT marker with no PREPARE of that outcome in the transaction log.",
+    examine=examine_markers,
+)
+DECISIONS = Check(
+    name="decision without marker",
+    policy=FORBIDDEN,
+    meaning="A PREPARE that never reaches COMPLETE though all its partitions are up.",
+    examine=examine_decisions,
+)

@@ -1,0 +1,107 @@
+"""offset/output split: consume-transform-produce, where committed input offsets and committed output disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, Finding
+from kafkalab.checks.dependencies import readers_of
+from kafkalab.checks.transactions import ClientTxn
+from kafkalab.checks.view import COMMITTED, OPEN, PLAIN, View
+from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
+from kafkalab.history_rows import LogRecord
+
+
+@dataclass(slots=True)
+class _Input:
+    """One input of a group: who committed offsets for it, who read what, and whether all went through transactions."""
+
+    group: str
+    key: str
+    committed: int = -1
+    first: int = -1
+    plain: bool = False
+    step: int = -1
+    readers: list[ClientTxn] = field(default_factory=list)
+    read_by: dict[int, dict[str, int]] = field(default_factory=dict)  # offset -> transaction -> step
+
+
+def examine(check: Check, view: View) -> Examined:
+    """Which committed transactions read an input offset below the committed one: none is a loss, two a double."""
+    inputs, split = _inputs(view), list(_disagreeing(check, view))
+    _attribute(view, inputs)
+    found = [f for one in inputs.values() for f in _findings(check, view, one)]
+    return sum(len(one.readers) for one in inputs.values()) + len(split), [*split, *found]
+
+
+def _inputs(view: View) -> dict[str, _Input]:
+    inputs: dict[str, _Input] = {}
+    for log, records in view.logs.items():
+        if topic_of(log) != OFFSETS_TOPIC:
+            continue
+        for record in records:
+            outcome = view.outcomes.get((log, record.offset), "")
+            if not record.record_key or outcome not in (COMMITTED, PLAIN):
+                continue
+            group, _, key = record.record_key.rpartition("/")
+            one = inputs.setdefault(record.record_key, _Input(group, key))
+            one.committed, one.step = int(record.value or -1), record.step
+            owner = view.transaction_of.get((log, record.offset))
+            if owner is None:
+                one.plain = True
+            elif owner not in one.readers:
+                one.readers.append(owner)
+    return inputs
+
+
+def _attribute(view: View, inputs: dict[str, _Input]) -> None:
+    """Give each input offset to the committed transactions that read it and committed an offset behind it."""
+    by_reader: dict[tuple[str, str], list[_Input]] = {}
+    for one in inputs.values():
+        for transaction in one.readers:
+            by_reader.setdefault((transaction.id, one.key), []).append(one)
+    readers = readers_of(view)
+    for read in view.history.reads:
+        reader = readers.of(read)
+        for one in by_reader.get((reader.id, read.key), ()) if reader else ():
+            assert reader is not None
+            one.read_by.setdefault(read.offset, {})[reader.id] = read.step
+            one.first = read.offset if one.first < 0 else min(one.first, read.offset)
+
+
+def _findings(check: Check, view: View, one: _Input) -> Iterator[Finding]:
+    policy = ALLOWED if one.plain else FORBIDDEN
+    for offset, readers in one.read_by.items():
+        if len(readers) > 1:
+            text = f"offset {offset} of {one.key} took effect in {len(readers)} transactions: {', '.join(readers)}"
+            yield check.found(text, readers.values(), [one.key], [offset], policy)
+    if one.first < 0:
+        return
+    lost = [o for o in view.committed_between(one.key, one.first, one.committed) if o not in one.read_by]
+    if lost:
+        text = f"group {one.group} committed {one.committed} of {one.key}, but no committed transaction read {lost}"
+        yield check.found(text, [one.step, view.at[one.key, lost[0]].step], [one.key], lost, policy)
+
+
+def _disagreeing(check: Check, view: View) -> Iterator[Finding]:
+    """Transactions whose offsets ended in one way and whose output in another."""
+    for transaction in view.transactions:
+        offsets: dict[str, LogRecord] = {}
+        output: dict[str, LogRecord] = {}
+        for record in transaction.records:
+            outcome = view.outcomes[record.key, record.offset]
+            if outcome != OPEN:
+                (offsets if record.record_key and topic_of(record.key) == OFFSETS_TOPIC else output)[outcome] = record
+        if offsets and output and list(offsets) != list(output):
+            records = [*offsets.values(), *output.values()]
+            text = f"{transaction.id}: its offsets {' and '.join(offsets)}, its output {' and '.join(output)}"
+            yield check.found(text, [r.step for r in records], [r.key for r in records])
+
+
+CHECK = Check(
+    name="offset/output split",
+    policy=FORBIDDEN,
+    meaning="Committed input offset and committed output disagree: an input's effect is lost or doubled.",
+    examine=examine,
+)

@@ -1,0 +1,151 @@
+"""Which log records a client's send led to, and which of the client's transactions they belong to.
+
+The log alone cannot tell: up to transaction version 1 all transactions of a producer share one epoch. What the client
+meant is in its operations; records without one are grouped by producer id, epoch and the decisions before them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kafkalab.history import History
+from kafkalab.history_rows import LogRecord, Operation, TxnEntry
+
+Place = tuple[str, int]
+
+
+@dataclass(slots=True, eq=False)
+class Send:
+    """One send: its invoke, its end (None if there is none), and where the log has it, truncated places included."""
+
+    invoke: Operation
+    end: Operation | None
+    records: list[LogRecord] = field(default_factory=list)
+
+    @property
+    def acknowledged(self) -> bool:
+        return self.end is not None and self.end.type == "ok"
+
+    @property
+    def offset(self) -> int:
+        """Where the client was told that the record lies, -1 if it was not told."""
+        return self.end.offset if self.end is not None and self.end.type == "ok" else -1
+
+
+@dataclass(slots=True, eq=False)
+class ClientTxn:
+    """A transaction as its client meant it. `ends` are the completions of commit and abort, in order."""
+
+    id: str
+    process: str = ""
+    client: str = ""
+    number: int = -1
+    records: list[LogRecord] = field(default_factory=list)
+    begin_step: int = -1
+    end_step: int = -1
+    ends: list[Operation] = field(default_factory=list)
+
+    def ended(self, function: str, *types: str) -> bool:
+        """Whether a commit or abort of it ended in one of these ways."""
+        return any(o.function == function and o.type in types for o in self.ends)
+
+    @property
+    def definitely_aborted(self) -> bool:
+        """The client was told that it is aborted, and never asked for a commit that might have happened."""
+        return self.ended("abort", "ok") and not self.ended("commit", "ok", "info")
+
+
+def link_sends(history: History) -> list[Send]:
+    """All sends in the order of their invocation."""
+    ends = {o.invocation: o for o in history.operations if o.type != "invoke"}
+    by_identity: dict[tuple[object, ...], list[LogRecord]] = {}
+    by_place: dict[Place, list[LogRecord]] = {}
+    for record in history.log:
+        if not record.control:
+            by_place.setdefault((record.key, record.offset), []).append(record)
+            if record.producer_id >= 0:
+                by_identity.setdefault(_identity(record), []).append(record)
+    sends = []
+    for operation in history.operations:
+        if operation.function != "send" or operation.type != "invoke":
+            continue
+        send = Send(operation, ends.get(operation.index))
+        if operation.producer_id >= 0:
+            send.records = by_identity.get(_identity(operation), [])
+        elif send.offset >= 0:
+            here = by_place.get((operation.key, send.offset), ())
+            send.records = [r for r in here if r.value == operation.value]
+        sends.append(send)
+    return sends
+
+
+def _identity(row: LogRecord | Operation) -> tuple[object, ...]:
+    return row.key, row.producer_id, row.producer_epoch, row.sequence, row.value
+
+
+def transactions_of(
+    history: History, sends: list[Send], logs: dict[str, list[LogRecord]], entries: list[TxnEntry]
+) -> tuple[list[ClientTxn], dict[Place, ClientTxn]]:
+    """All transactions, those of clients first, and the one that each transactional record belongs to."""
+    found: dict[tuple[str, int], ClientTxn] = {}
+    owner: dict[Place, ClientTxn] = {}
+    there = {(r.key, r.offset): r for records in logs.values() for r in records}
+    offsets = {(r.record_key, r.value, r.producer_id, r.producer_epoch): r for r in there.values() if r.record_key}
+    for operation in history.operations:
+        if operation.transaction < 1:
+            continue
+        transaction = found.get((operation.client, operation.transaction))
+        if transaction is None:
+            transaction = found[operation.client, operation.transaction] = ClientTxn(
+                f"{operation.client}, transaction {operation.transaction}",
+                operation.process,
+                operation.client,
+                operation.transaction,
+                begin_step=operation.step,
+            )
+        _note(transaction, operation)
+        if operation.function == "offsets" and operation.type == "invoke":
+            place = (f"{operation.value}/{operation.key}", str(operation.offset))
+            record = offsets.get((*place, operation.producer_id, operation.producer_epoch))
+            _own(owner, transaction, [record] if record else [])
+    for send in sends:
+        if send.invoke.transaction >= 1:
+            present = [r for r in send.records if there.get((r.key, r.offset)) is r]
+            _own(owner, found[send.invoke.client, send.invoke.transaction], present)
+    return [*found.values(), *_of_no_client(there.values(), owner, entries)], owner
+
+
+def _note(transaction: ClientTxn, operation: Operation) -> None:
+    if operation.function in ("commit", "abort"):
+        if operation.type == "invoke":
+            transaction.end_step = operation.step
+        else:
+            transaction.ends.append(operation)
+
+
+def _own(owner: dict[Place, ClientTxn], transaction: ClientTxn, records: Iterable[LogRecord]) -> None:
+    for record in records:
+        if (record.key, record.offset) not in owner:
+            owner[record.key, record.offset] = transaction
+            transaction.records.append(record)
+
+
+def _of_no_client(
+    records: Iterable[LogRecord], owner: dict[Place, ClientTxn], entries: list[TxnEntry]
+) -> list[ClientTxn]:
+    """Transactions of records without an operation: one for each producer id, epoch and time between decisions."""
+    decided: dict[int, list[int]] = {}
+    for entry in entries:
+        if entry.state.startswith("Prepare"):
+            decided.setdefault(entry.producer_id, []).append(entry.step)
+    found: dict[tuple[int, int, int], ClientTxn] = {}
+    for record in records:
+        if not record.transactional or record.control or (record.key, record.offset) in owner:
+            continue
+        before = bisect_left(decided.get(record.producer_id, []), record.step)
+        place = (record.producer_id, record.producer_epoch, before)
+        name = f"producer {record.producer_id}, epoch {record.producer_epoch}, transaction {before + 1}"
+        _own(owner, found.setdefault(place, ClientTxn(name)), [record])
+    return list(found.values())

@@ -1,0 +1,29 @@
+"""unseen: committed, but not polled by the end of the history; perhaps only late."""
+
+from __future__ import annotations
+
+from kafkalab.checks.check import REPORTED, Check, Examined
+from kafkalab.checks.reading import polled
+from kafkalab.checks.view import View
+
+
+def examine(check: Check, view: View) -> Examined:
+    """One finding for each key that was polled at all, with what nobody was given."""
+    given = polled(view)
+    keys = list(dict.fromkeys(key for key, _ in given if key in view.known))
+    examined, found = 0, []
+    for key in keys:
+        examined += len(view.known[key])
+        unseen = [o for o in view.known[key] if view.at[key, o].value not in given.get((key, o), ())]
+        if unseen:
+            text = f"{key}: {len(unseen)} committed value(s) were not polled, the first at offset {unseen[0]}"
+            found.append(check.found(text, [view.at[key, unseen[0]].step], [key], unseen))
+    return examined, found
+
+
+CHECK = Check(
+    name="unseen",
+    policy=REPORTED,
+    meaning="A committed value was not polled by the end of the history; perhaps only late.",
+    examine=examine,
+)

@@ -1,0 +1,144 @@
+"""What checks derive from a history, once: how records ended, whose transaction they belong to, what was read.
+
+Outcomes follow from markers in the log: "committed", "aborted", "open"; "plain" outside transactions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+
+from kafkalab.checks.transactions import ClientTxn, Send, link_sends, transactions_of
+from kafkalab.core.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.history import History
+from kafkalab.history_rows import LogRecord, Poll, Read, TxnEntry
+
+COMMITTED, ABORTED, OPEN, PLAIN = "committed", "aborted", "open", "plain"
+Place = tuple[str, int]  # key and offset
+PREPARED = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
+
+
+@dataclass(slots=True, eq=False)
+class Stretch:
+    """One poll of one consumer on one key: what it went over, and what it returned."""
+
+    consumer: str
+    poll: int
+    key: str
+    isolation_level: str
+    step: int
+    start: int = -1
+    end: int = -1
+    moved: str = ""
+    reads: list[Read] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """All that checks look at. `logs` holds each key's records in offset order, without those that were truncated."""
+
+    history: History
+    logs: dict[str, list[LogRecord]] = field(default_factory=dict)
+    at: dict[Place, LogRecord] = field(default_factory=dict)
+    outcomes: dict[Place, str] = field(default_factory=dict)
+    markers: dict[Place, LogRecord] = field(default_factory=dict)
+    open: list[LogRecord] = field(default_factory=list)
+    sends: list[Send] = field(default_factory=list)
+    transactions: list[ClientTxn] = field(default_factory=list)
+    transaction_of: dict[Place, ClientTxn] = field(default_factory=dict)
+    stretches: dict[tuple[str, str], list[Stretch]] = field(default_factory=dict)
+    known: dict[str, list[int]] = field(default_factory=dict)
+    entries: list[TxnEntry] = field(default_factory=list)
+    prepares: dict[tuple[int, int], list[TxnEntry]] = field(default_factory=dict)
+    end_ms: int = 0
+
+    def data(self, key: str) -> list[LogRecord]:
+        """The records of a key without its markers."""
+        return [r for r in self.logs.get(key, ()) if not r.control]
+
+    @property
+    def data_keys(self) -> list[str]:
+        """The keys that are not internal, in order."""
+        return [key for key in self.logs if topic_of(key) not in INTERNAL_TOPICS]
+
+    def outcome(self, read: Read) -> str:
+        """How the record ended that this read returned; empty where the log does not hold it any more."""
+        record = self.at.get((read.key, read.offset))
+        return self.outcomes[read.key, read.offset] if record is not None and record.value == read.value else ""
+
+    def committed_between(self, key: str, start: int, end: int) -> list[int]:
+        """The offsets in [start, end) that hold a committed value which nothing has removed."""
+        known = self.known.get(key, [])
+        return known[bisect_left(known, start) : bisect_left(known, end)]
+
+    def decision(self, marker: LogRecord) -> TxnEntry | None:
+        """The newest PREPARE of this outcome, producer id and epoch before the marker that names its key."""
+        prepared = self.prepares.get((marker.producer_id, marker.producer_epoch), [])
+        for number in range(bisect_right(prepared, marker.step, key=lambda t: t.step) - 1, -1, -1):
+            entry = prepared[number]
+            if PREPARED[entry.state] == marker.control and marker.key in entry.partitions:
+                return entry
+        return None
+
+
+def view_of(history: History) -> View:
+    """The view; linear in the rows but for sorting."""
+    view = View(history)
+    for record in sorted((r for r in history.log if r.removed != "truncated"), key=lambda r: (r.key, r.offset)):
+        view.logs.setdefault(record.key, []).append(record)
+        view.at[record.key, record.offset] = record
+    for key, records in view.logs.items():
+        _end_transactions(view, records)
+        view.known[key] = [r.offset for r in records if not r.control and not r.removed and _is_final(view, r)]
+    view.entries = [t for t in history.transactions if t.removed != "truncated"]
+    for entry in view.entries:
+        if entry.state in PREPARED:
+            view.prepares.setdefault((entry.producer_id, entry.producer_epoch), []).append(entry)
+    view.sends = link_sends(history)
+    view.transactions, view.transaction_of = transactions_of(history, view.sends, view.logs, view.entries)
+    for stretch in _stretches(history):
+        view.stretches.setdefault((stretch.consumer, stretch.key), []).append(stretch)
+    times = [row.at_ms for table in ("operations", "log", "reads", "transactions") for row in history.table(table)]  # type: ignore[union-attr]
+    view.end_ms = max([*times, *(int(value) for value in history.label("end_ms"))], default=0)
+    return view
+
+
+def _is_final(view: View, record: LogRecord) -> bool:
+    return view.outcomes[record.key, record.offset] in (COMMITTED, PLAIN)
+
+
+def _end_transactions(view: View, records: list[LogRecord]) -> None:
+    """Give every record its outcome: that of the first marker of its producer id behind it."""
+    ongoing: dict[int, list[LogRecord]] = {}
+    for record in records:
+        place = (record.key, record.offset)
+        if record.control:
+            outcome = COMMITTED if record.control == "COMMIT" else ABORTED
+            for ended in ongoing.pop(record.producer_id, ()):
+                view.outcomes[ended.key, ended.offset] = outcome
+                view.markers[ended.key, ended.offset] = record
+        elif record.transactional:
+            view.outcomes[place] = OPEN
+            ongoing.setdefault(record.producer_id, []).append(record)
+        else:
+            view.outcomes[place] = PLAIN
+    for still in ongoing.values():
+        view.open += still
+
+
+def _stretches(history: History) -> list[Stretch]:
+    """Every poll of every key, in the order of a consumer's polls; positions where the history knows them."""
+    found: dict[tuple[str, int, str], Stretch] = {}
+    row: Poll | Read
+    for row in history.polls:
+        found[row.consumer, row.poll, row.key] = Stretch(
+            row.consumer, row.poll, row.key, row.isolation_level, row.step, row.start, row.end, row.moved
+        )
+    for row in history.reads:
+        place = (row.consumer, row.poll, row.key)
+        if place not in found:
+            found[place] = Stretch(row.consumer, row.poll, row.key, row.isolation_level, row.step)
+        found[place].reads.append(row)
+    for stretch in found.values():
+        stretch.reads.sort(key=lambda r: r.index)
+    return sorted(found.values(), key=lambda s: (s.consumer, s.key, s.poll))

@@ -1,0 +1,1 @@
+"""The proof at scale: workloads and histories on Spark, and the audits that say which guarantees held."""

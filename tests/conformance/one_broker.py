@@ -1,0 +1,192 @@
+"""One real broker whose peers, clock and appends the test controls: what it sends is held until the test answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kafkalab.api.registry import BY_REQUEST
+from kafkalab.broker import Broker, Context
+from kafkalab.core.broker_state import BrokerConfig, BrokerState
+from kafkalab.core.cluster_metadata import ClusterMetadata, PartitionInfo
+from kafkalab.core.effects import Append, Appended, Effect
+from kafkalab.core.errors import Error
+from kafkalab.core.partitions import TRANSACTION_TOPIC, transaction_partition
+from kafkalab.core.records import Batch, Record
+from kafkalab.core.transaction import Txn, TxnState
+from kafkalab.profiles import Rules
+from kafkalab.sim.schedule import Schedule
+from kafkalab.trace import Frame
+
+HOLD = "no end of this append until the test gives one"
+LOST = None
+QUIET = ("ReplicaFetch", "AlterPartition")
+
+
+class Scripted(Broker):
+    """A broker whose appends to some partitions end as the test says."""
+
+    port: OneBroker
+
+    def perform(self, effects: list[Effect], context: Context) -> None:
+        for effect in effects:
+            script = self.port.appends.get(effect.partition) if isinstance(effect, Append) else None
+            if script and isinstance(effect, Append):
+                self.port.appended.append(effect)
+                self._as_scripted(script.pop(0), effect, context)
+            else:
+                super().perform([effect], context)
+
+    def _as_scripted(self, answer: Any, effect: Append, context: Context) -> None:
+        def end(error: Error) -> None:
+            if error is Error.NONE:
+                super(Scripted, self).perform([effect], context)
+            else:
+                self.go_on(effect.then, Appended(error), context)
+
+        if answer is HOLD:
+            self.port.held.append(end)
+        else:
+            end(answer)
+
+
+@dataclass(eq=False)
+class Sent:
+    """A request of the broker that has no answer yet."""
+
+    to: str
+    body: Any
+    then: Callable[[Any, int], None]
+
+    def answer(self, reply: Any) -> None:
+        self.then(reply, -1)
+
+
+@dataclass(eq=False)
+class Asked:
+    """A request to the broker, and its reply once there is one."""
+
+    frame: Frame
+    reply: Any = None
+
+
+class OneBroker:
+    """Broker b1 as coordinator and leader; b2 and b3 are names that answer when the test does."""
+
+    def __init__(
+        self, profile: str = "4.x/TV2", off: tuple[str, ...] = (), leaders: dict[str, str] | None = None, **config: Any
+    ) -> None:
+        self.schedule = Schedule()
+        self.appends: dict[str, list[Any]] = {}
+        self.appended: list[Append] = []
+        self.held: list[Callable[[Error], None]] = []
+        self.sent: list[Sent] = []
+        self.notes: list[tuple[str, Any]] = []
+        self.asked: list[Asked] = []
+        settings = BrokerConfig(**{"transaction_state_log_min_isr": 1, **config})
+        self.state = BrokerState("b1", settings, Rules(profile, off))
+        self.state.producer_ids = [1000, 2000]
+        self.broker = Scripted(self.state, self)
+        self.metadata = ClusterMetadata(0, ("b1", "b2", "b3"))
+        led = {f"{TRANSACTION_TOPIC}-{i}": "b1" for i in range(50)}
+        self.image({**led, "t-0": "b1", "u-0": "b2", "v-0": "b2", "w-0": "b3", **(leaders or {})})
+        self.broker.start()
+
+    # the port
+
+    @property
+    def now(self) -> int:
+        return self.schedule.now
+
+    @now.setter
+    def now(self, value: int) -> None:
+        raise AttributeError("the schedule moves the clock")
+
+    def request(self, sender: str, to: str, body: Any, then: Any, cause: int, background: bool = False) -> None:
+        if type(body).__name__ not in QUIET:
+            self.sent.append(Sent(to, body, then))
+
+    def reply(self, request: Frame, body: Any, cause: int) -> None:
+        asked = next(a for a in self.asked if a.frame is request)
+        assert asked.reply is None, "a second answer to one request"
+        asked.reply = body
+
+    def timer(self, node: str, delay_ms: int, action: Any, background: bool) -> None:
+        self.schedule.at(self.now + delay_ms, node, 0, action, background)
+
+    def record(self, node: str, kind: str, name: str, cause: int, data: Any) -> int:
+        self.notes.append((name, data))
+        return len(self.notes) - 1
+
+    def running(self, node: str, life: int) -> bool:
+        return life in (-1, self.broker.life)
+
+    # what tests do
+
+    def image(
+        self, leaders: dict[str, str], epoch: int = 0, gone: tuple[str, ...] = (), alive: tuple[str, ...] = ()
+    ) -> None:
+        """A newer image: these partitions have these leaders, under this leader epoch; some topics are gone."""
+        infos = {
+            p: PartitionInfo(leader=x, leader_epoch=epoch, replicas=("b1", "b2"), isr=(x or "b2",))
+            for p, x in leaders.items()
+        }
+        known = {p: i for p, i in self.metadata.partitions.items() if p not in gone}
+        alive = alive or self.metadata.alive
+        self.metadata = ClusterMetadata(self.metadata.version + 1, alive, {**known, **infos})
+        self.broker.leadership.update(self.metadata, Context(None, -1))
+
+    def load(self, *entries: Txn | Record, epoch: int = 1) -> None:
+        """b1 is elected for the partition of the first entry, whose log holds the entries; loading is over after it."""
+        self.elect(*entries, epoch=epoch)
+        self.run_for(self.state.config.coordinator_load_ms)
+
+    def elect(self, *entries: Txn | Record, epoch: int = 1) -> None:
+        """The same; loading has only begun."""
+        records = [e if isinstance(e, Record) else Record(e.transactional_id, e) for e in entries]
+        assert records[0].key is not None
+        partition = transaction_partition(records[0].key)
+        log = self.state.log(partition)
+        for record in records:
+            log.append(Batch(records=(record,)), epoch - 1)
+        log.advance(log.log_end_offset)
+        self.image({partition: "b1"}, epoch)
+
+    def ask(self, body: Any, version: int | None = None, sender: str = "app") -> Asked:
+        """Give the broker a request; the reply is in what comes back as soon as there is one."""
+        api = BY_REQUEST[type(body)]
+        number = api.versions[-1] if version is None else version
+        frame = Frame(f"{api.name}#1", api.name, "request", sender, "b1", api.group, body, number, len(self.asked))
+        asked = Asked(frame)
+        self.asked.append(asked)
+        self.broker.receive(frame)
+        return asked
+
+    def run_for(self, duration_ms: int) -> None:
+        """Let time pass; repeated timers go on beyond it."""
+        reached: list[bool] = []
+        self.schedule.at(self.now + duration_ms, "test", 0, lambda: reached.append(True), True)
+        while not reached:
+            self.schedule.pop().action()
+
+    def take(self, kind: type) -> list[Sent]:
+        """The requests of this kind that were sent since the last time, oldest first."""
+        self.run_for(0)
+        found = [s for s in self.sent if isinstance(s.body, kind)]
+        self.sent = [s for s in self.sent if s not in found]
+        return found
+
+    def txn(self, transactional_id: str) -> Txn | None:
+        """What the cache holds for the id."""
+        owned = self.state.transactions.get(transaction_partition(transactional_id))
+        return owned.txns.get(transactional_id) if owned else None
+
+    def pending(self, transactional_id: str) -> TxnState | None:
+        owned = self.state.transactions.get(transaction_partition(transactional_id))
+        return owned.pending.get(transactional_id) if owned else None
+
+    def entries(self, transactional_id: str) -> list[Any]:
+        """The values of all records of the id in `__transaction_state`, oldest first."""
+        log = self.state.log(transaction_partition(transactional_id))
+        return [r.value for b in log.batches for r in b.records if r.key == transactional_id]

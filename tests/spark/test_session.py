@@ -1,0 +1,94 @@
+"""One place for Spark's settings: a Java is found or explained, wrong settings are refused, one session is shared."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafkalab.spark.java import HOW_TO_GET_ONE, JavaMissingError, java_home, version_of
+from kafkalab.spark.session import megabytes, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def java_that_says(folder: Path, version: str) -> Path:
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-01-01' >&2\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return folder
+
+
+@pytest.mark.parametrize(("said", "major"), [("17.0.15", 17), ("1.8.0_412", 8), ("21", 21)])
+def test_a_java_is_asked_for_its_version(tmp_path: Path, said: str, major: int) -> None:
+    assert version_of(java_that_says(tmp_path / "jdk", said)) == major
+
+
+def test_a_folder_without_java_has_version_0(tmp_path: Path) -> None:
+    assert version_of(tmp_path) == 0
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    monkeypatch.setattr("kafkalab.spark.java._fetched", lambda: None)
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_without_java_one_line_says_how_to_get_it() -> None:
+    with pytest.raises(JavaMissingError, match="PySpark needs Java 17 or newer.*conda install") as caught:
+        java_home()
+    assert "\n" not in str(caught.value)
+    assert str(caught.value) == HOW_TO_GET_ONE
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_a_java_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java_that_says(tmp_path / "old", "11.0.2")))
+    with pytest.raises(JavaMissingError, match="Found but too old: Java 11 in "):
+        java_home()
+
+
+def test_java_home_comes_before_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = java_that_says(tmp_path / "mine", "21")
+    monkeypatch.setenv("JAVA_HOME", str(mine))
+    assert java_home() == mine
+
+
+@pytest.mark.parametrize("memory", ["lots", "100m", "0g", "", "1.5g"])
+def test_a_wrong_memory_is_refused(memory: str) -> None:
+    with pytest.raises(ValueError, match='memory is like "768m"'):
+        spark_session(memory=memory)
+
+
+def test_a_setting_with_a_wrong_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="settings are named like spark_sql_shuffle_partitions"):
+        spark_session(shuffle_partitions="8")
+
+
+def test_gigabytes_are_megabytes() -> None:
+    assert (megabytes("2g"), megabytes("768m")) == (2048, 768)
+
+
+@pytest.mark.spark
+def test_the_session_is_small_quiet_and_shared(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.driver.memory") == "768m"
+    assert spark.conf.get("spark.ui.enabled") == "false"
+    assert spark.conf.get("spark.sql.execution.arrow.pyspark.enabled") == "true"
+    assert spark.sparkContext.master == "local[2]"
+    assert spark_session(memory="2g") is spark
+    assert spark.range(1000).selectExpr("sum(id)").first() == (499500,)
+
+
+@pytest.mark.spark
+def test_workers_run_this_python(spark: SparkSession) -> None:
+    import sys
+
+    assert spark.sparkContext.pythonExec == os.environ["PYSPARK_PYTHON"] == sys.executable
