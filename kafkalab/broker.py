@@ -13,21 +13,26 @@ from kafkalab.broker_leadership import Leadership
 from kafkalab.broker_replication import Replication
 from kafkalab.core.broker_state import BrokerState, Waiter
 from kafkalab.core.effects import (
+    Answer,
     Append,
     Appended,
     AwaitDurable,
     Effect,
+    Hold,
     Note,
     Park,
     Reply,
+    Resume,
     Send,
     SetTimer,
+    Suspend,
     Then,
 )
 from kafkalab.core.errors import Error
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.core.records import Batch
+from kafkalab.rules import HIGH_WATERMARK, NEWEST_OFFSET
 from kafkalab.trace import Frame
 
 
@@ -107,8 +112,21 @@ class Broker:
                 self.timer(effect.delay_ms, effect.then, context, effect.background)
             elif isinstance(effect, AwaitDurable):
                 self._acknowledge(effect, effect.batch, context)
-            else:
+            elif isinstance(effect, Suspend):
+                self._suspend(effect, context)
+            elif isinstance(effect, Resume):
+                resume, effect.place.resume = effect.place.resume, None
+                if resume is not None:
+                    resume(effect.result, context.cause)
+            elif isinstance(effect, Park):
                 self._park(effect, context)
+            elif isinstance(effect, Hold):
+                self.state.held[effect.key] = context.request
+            else:
+                assert isinstance(effect, Answer)
+                request = self.state.held.pop(effect.key, None)
+                if request is not None:
+                    self.port.reply(request, effect.body, context.cause)
 
     def go_on(self, then: Then, result: Any, context: Context) -> None:
         """Do what was to be done next, with its result."""
@@ -133,6 +151,15 @@ class Broker:
 
         self.port.timer(self.name, delay_ms, due, background)
 
+    def _suspend(self, effect: Suspend, context: Context) -> None:
+        life = self.life
+
+        def resume(result: Any, cause: int) -> None:
+            if self.port.running(self.name, life):
+                self.go_on(effect.then, result, Context(context.request, cause))
+
+        effect.place.resume = resume
+
     # the log
 
     def _append(self, effect: Append, context: Context) -> None:
@@ -151,6 +178,8 @@ class Broker:
         if not self.port.running(self.name, life):
             return
         self._acknowledge(effect, batch, context)
+        if not self.state.rules.on(HIGH_WATERMARK):
+            self.wake(effect.partition, context.cause)
         self.replication.advance(effect.partition, context.cause)
         self.replication.feed(effect.partition, context.cause)
 
@@ -216,7 +245,9 @@ class Broker:
         """A group coordinator answers from what is committed in its partition, never from what is only appended."""
         if partition in self.state.offsets_loading or not self.state.leads(partition):
             return
-        offsets = self.state.offsets.setdefault(partition, GroupOffsets())
+        offsets = self.state.offsets.get(partition)
+        if offsets is None:
+            offsets = self.state.offsets[partition] = GroupOffsets(self.state.rules.on(NEWEST_OFFSET))
         log = self.state.log(partition)
         for batch in log.read(before, log.high_watermark):
             if before <= batch.base_offset:

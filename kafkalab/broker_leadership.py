@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalab.api.ending import decide, nobody
-from kafkalab.api.markers import complete
+from kafkalab.api.offset_expiry import expire_offsets
+from kafkalab.api.rebalance import heard_of, resigned
+from kafkalab.api.transaction_loading import load_transactions
+from kafkalab.api.transaction_scans import abort_timed_out, remove_expired
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.effects import Effect, Note, Then
+from kafkalab.core.group import loaded_group
 from kafkalab.core.group_offsets import GroupOffsets
-from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
-from kafkalab.core.transaction import PREPARED, Txn, TxnState
-from kafkalab.core.txn_table import TABLES, Ask, Go
-from kafkalab.rules import REDRIVE_PREPARE, TIMEOUT_ABORT
+from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, offsets_partition, topic_of
+from kafkalab.rules import NEWEST_OFFSET
 
 if TYPE_CHECKING:
     from kafkalab.broker import Broker, Context
@@ -32,9 +33,12 @@ class Leadership:
         state = self.broker.state
         for leader in sorted({i.leader for i in state.metadata.partitions.values()} - {"", state.name}):
             self.broker.replication.follow(leader, cause)
-        self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), Context(None, cause))
+        context = Context(None, cause)
+        self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), context)
+        self._every(state.config.transaction_remove_expired_cleanup_interval_ms, Then(remove_expired), context)
+        self._every(state.config.offsets_retention_check_interval_ms, Then(expire_offsets), context)
         check_ms = state.config.producer_id_expiration_check_interval_ms
-        self._every(check_ms, Then(expire_producer_ids), Context(None, cause))
+        self._every(check_ms, Then(expire_producer_ids), context)
         self._every_lag_check(state.config.replica_lag_time_max_ms // 2)
 
     def _every(self, interval_ms: int, then: Then, context: Context) -> None:
@@ -71,7 +75,7 @@ class Leadership:
         moved = [p for p, info in image.partitions.items() if self._changed(old, p, info.leader_epoch)]
         for partition in moved:
             if old.leader(partition) == state.name:
-                self._resign(partition)
+                self._resign(partition, context)
             if image.leader(partition) == state.name:
                 self._lead(partition, image, context)
         leaders = {image.leader(p) for p in moved} - {"", state.name}
@@ -88,9 +92,13 @@ class Leadership:
         before = old.partitions.get(partition)
         return before is None or before.leader_epoch != leader_epoch
 
-    def _resign(self, partition: str) -> None:
+    def _resign(self, partition: str, context: Context) -> None:
         state = self.broker.state
+        if topic_of(partition) == OFFSETS_TOPIC:
+            groups = [state.groups.pop(g) for g in list(state.groups) if offsets_partition(g) == partition]
+            self.broker.perform([effect for group in groups for effect in resigned(group)], context)
         state.transactions.pop(partition, None)
+        state.marker_queues.drop(partition)
         state.offsets.pop(partition, None)
         if partition in state.offsets_loading:
             state.offsets_loading.remove(partition)
@@ -121,52 +129,26 @@ class Leadership:
             self.broker.timer(delay, Then(load_offsets, (partition, info.leader_epoch)), context)
 
 
-def load_transactions(broker: BrokerState, result: None, now: int, partition: str, epoch: int) -> list[Effect]:
-    """Read the log back; then finish every transaction that was already decided."""
-    owned = broker.transactions.get(partition)
-    if owned is None or owned.coordinator_epoch != epoch:
-        return []
-    for batch in broker.log(partition).batches:
-        for record in batch.records:
-            txn: Txn = record.value
-            owned.txns[txn.transactional_id] = txn.loaded()
-    owned.loading = False
-    effects: list[Effect] = [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
-    for txn in owned.txns.values():
-        if txn.state in PREPARED and broker.rules.on(REDRIVE_PREPARE):
-            effects += complete(broker, owned, txn, now)
-    return effects
-
-
 def load_offsets(broker: BrokerState, result: None, now: int, partition: str, epoch: int) -> list[Effect]:
-    """Read `__consumer_offsets` back, pending offsets included."""
+    """Read `__consumer_offsets` back, pending offsets and groups included; every member's session begins anew."""
     info = broker.metadata.partitions.get(partition)
     if partition not in broker.offsets_loading or info is None or info.leader_epoch != epoch:
         return []
-    offsets = broker.offsets[partition] = GroupOffsets()
+    offsets = broker.offsets[partition] = GroupOffsets(broker.rules.on(NEWEST_OFFSET))
     log = broker.log(partition)
     for batch in log.read(0, max(log.high_watermark, 1)):
         if batch.base_offset < log.high_watermark:
             offsets.apply(batch)
     broker.offsets_loading.remove(partition)
-    return [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
-
-
-def abort_timed_out(broker: BrokerState, result: None, now: int) -> list[Effect]:
-    """Abort what has been open longer than its timeout, under a raised epoch (facts 1.9)."""
-    effects: list[Effect] = []
-    if not broker.rules.on(TIMEOUT_ABORT):
-        return effects
-    for owned in list(broker.transactions.values()):
-        for tid, txn in list(owned.txns.items()):
-            expired = txn.state is TxnState.ONGOING and txn.start_ms + txn.timeout_ms < now
-            if not expired or owned.loading or tid in owned.pending:
-                continue
-            outcome = TABLES["TV2"][txn.state][Ask.TIMEOUT]
-            assert isinstance(outcome, Go), "an open transaction can always time out"
-            effects.append(Note("timeout", {"transactional_id": tid, "timeout_ms": txn.timeout_ms}))
-            version = broker.rules.cluster_version
-            effects += decide(broker, owned, txn, outcome.state, version, now, Then(nobody))
+    effects: list[Effect] = [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
+    whole = GroupOffsets()  # a group is what its last record says, be it replicated already or not
+    for batch in log.batches:
+        whole.apply(batch)
+    for name, entry in whole.groups.items():
+        if entry is not None:
+            group = broker.groups[name] = loaded_group(entry, epoch)
+            for member in group.members.values():
+                effects += heard_of(group, member, now)
     return effects
 
 

@@ -30,7 +30,10 @@ class AddPartitionsToTxn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddPartitionsToTxnReply:
+    """`error` is about the whole request (from version 4 on), `errors` about each partition."""
+
     errors: dict[str, Error]
+    error: Error = Error.NONE
 
 
 def handle(broker: BrokerState, request: AddPartitionsToTxn, now: int, header: Header) -> list[Effect]:

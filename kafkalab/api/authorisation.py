@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.api.api import Header
-from kafkalab.core.acls import CLUSTER, IDEMPOTENT_WRITE, TOPIC, WRITE, is_denied_everywhere
+from kafkalab.core.acls import CLUSTER, IDEMPOTENT_WRITE, READ, TOPIC, WRITE, is_denied_everywhere
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, AwaitDurable, Effect, Park, Reply, Send, SetTimer, Then
+from kafkalab.core.errors import Error
 from kafkalab.core.partitions import topic_of
 from kafkalab.rules import TOPIC_WRITE_SUFFICES
 
@@ -21,6 +22,11 @@ def refused_partitions(
     if not broker.acls:
         return ()
     return tuple(p for p in partitions if broker.denies(header.sender, operation, TOPIC, topic_of(p)))
+
+
+def unreadable(broker: BrokerState, header: Header, partitions: Iterable[str]) -> dict[str, Error]:
+    """TOPIC_AUTHORIZATION_FAILED for those of which the sender may not commit an offset: it needs READ."""
+    return dict.fromkeys(refused_partitions(broker, header, READ, partitions), Error.TOPIC_AUTHORIZATION_FAILED)
 
 
 def may_not_be_idempotent(broker: BrokerState, header: Header) -> bool:

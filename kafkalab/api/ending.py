@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kafkalab.api.markers import complete
+from kafkalab.api.markers import complete, send_before_the_decision
 from kafkalab.api.producer_ids import next_producer_id
 from kafkalab.api.transaction_log import append_txn
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.effects import Effect, Then
 from kafkalab.core.errors import Error
-from kafkalab.core.partitions import transaction_partition
 from kafkalab.core.transaction import Txn, TxnState
+from kafkalab.rules import PREPARE_FIRST
 
 
 def decide(
@@ -29,13 +29,15 @@ def decide(
             return [*effects, *failed]
         next_id = taken
     new = txn.prepared(state, version, now, next_id)
-    return [*effects, *append_txn(broker, owned, new, now, Then(_decided, (new, then)))]
+    if not broker.rules.on(PREPARE_FIRST):
+        effects += send_before_the_decision(broker, owned, new, now)
+    return [*effects, *append_txn(broker, owned, new, now, Then(_decided, (owned, new, then)))]
 
 
-def _decided(broker: BrokerState, error: Error, now: int, new: Txn, then: Then) -> list[Effect]:
+def _decided(broker: BrokerState, error: Error, now: int, owned: TxnPartition, new: Txn, then: Then) -> list[Effect]:
     answer = then.function(broker, error, now, new, *then.args)
-    owned = broker.transactions.get(transaction_partition(new.transactional_id))
-    if error is not Error.NONE or owned is None:
+    if error is not Error.NONE:
+        owned.markers.pop(new.transactional_id, None)
         return answer
     return [*answer, *complete(broker, owned, new, now)]
 

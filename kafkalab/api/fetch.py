@@ -11,7 +11,7 @@ from kafkalab.core.errors import Error
 from kafkalab.core.partition_log import PartitionLog
 from kafkalab.core.records import Batch
 from kafkalab.core.transaction_index import AbortedTxn
-from kafkalab.rules import LSO_BOUND
+from kafkalab.rules import HIGH_WATERMARK, LSO_BOUND
 
 READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"
 BATCH_OVERHEAD_BYTES = 61
@@ -70,10 +70,10 @@ def _size(batch: Batch) -> int:
 
 
 def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) -> int:
-    """Where a consumer's reading ends: the high watermark, or the last stable offset."""
+    """Where a consumer's reading ends: the high watermark, or the last stable offset (facts 4.2)."""
     if isolation_level == READ_COMMITTED and broker.rules.on(LSO_BOUND):
         return log.last_stable_offset
-    return log.high_watermark
+    return log.high_watermark if broker.rules.on(HIGH_WATERMARK) else log.log_end_offset
 
 
 def _read(broker: BrokerState, request: Fetch) -> dict[str, PartitionFetched]:

@@ -148,13 +148,20 @@ def _verified(broker: BrokerState, errors: dict[str, Error], now: int, work: _Wo
 
 
 def _may_wait(broker: BrokerState, work: _Work, now: int) -> bool:
-    return work.mode == ADD and now - work.started_ms < broker.config.add_partitions_retry_backoff_max_ms
+    longest = min(broker.config.add_partitions_retry_backoff_max_ms, broker.config.request_timeout_ms)
+    return work.mode == ADD and now - work.started_ms < longest
 
 
 def _verify_again(
     broker: BrokerState, result: None, now: int, work: _Work, partitions: tuple[str, ...]
 ) -> list[Effect]:
-    return _verify(broker, work, partitions)
+    """A marker may have come meanwhile and taken the guards away: begin anew."""
+    batches = {p: work.request.batches[p] for p in partitions}
+    guards, refused = guards_for(broker, batches, work.mode, now)
+    work.answers.update({p: PartitionProduced(error=e) for p, e in refused.items()})
+    work.guards.update({p: guards.get(p, 0) for p in partitions})
+    effects = _verify(broker, work, tuple(guards)) if guards else []
+    return effects + _append(broker, work, [p for p in partitions if p not in guards and p not in refused], now)
 
 
 def _append(broker: BrokerState, work: _Work, partitions: list[str], now: int) -> list[Effect]:

@@ -4,29 +4,54 @@ from __future__ import annotations
 
 from kafkalab.api.controller_requests import AllocateProducerIds, AllocateProducerIdsReply
 from kafkalab.core.broker_state import BrokerState
-from kafkalab.core.effects import Effect, Send, Then
+from kafkalab.core.effects import Effect, Send, SetTimer, Then
+from kafkalab.core.errors import Error
+
+PREFETCH_PERCENT = 90
+RETRY_MS = 50
 
 
 def next_producer_id(broker: BrokerState) -> tuple[int | None, list[Effect]]:
-    """An id, or None while no block is at hand; and the request for a block where one is due (at 90 % use)."""
+    """An id, or None while no block is at hand; and the request for the next block where one is due.
+
+    One is due once 90 % of the block are used, and when an id is wanted and there is none. The caller answers None
+    with COORDINATOR_LOAD_IN_PROGRESS, so that its client comes back.
+    """
+    if not _in_block(broker.producer_ids) and broker.next_producer_ids:
+        broker.producer_ids, broker.next_producer_ids = broker.next_producer_ids, []
+        broker.allocating = False
     block = broker.producer_ids
-    effects: list[Effect] = []
+    if not _in_block(block):
+        return None, _ask(broker)
+    taken, block[0] = block[0], block[0] + 1
     size = broker.config.producer_id_block_size
-    taken = None
-    if block and block[0] < block[1]:
-        taken, block[0] = block[0], block[0] + 1
-    low = not block or block[1] - block[0] <= size // 10
-    if low and not broker.allocating:
-        broker.allocating = True
-        effects.append(Send("controller", AllocateProducerIds(), Then(allocated)))
-    return taken, effects
+    prefetch_at = block[1] - size + size * PREFETCH_PERCENT // 100
+    return taken, _ask(broker) if taken == prefetch_at else []
+
+
+def _in_block(block: list[int]) -> bool:
+    return bool(block) and block[0] < block[1]
+
+
+def _ask(broker: BrokerState) -> list[Effect]:
+    """One request at a time; `allocating` also stands while the next block waits to be used, and during a backoff."""
+    if broker.allocating:
+        return []
+    broker.allocating = True
+    return [Send("controller", AllocateProducerIds(), Then(allocated))]
 
 
 def allocated(broker: BrokerState, reply: AllocateProducerIdsReply | None, now: int) -> list[Effect]:
-    """The block is here, or the request was lost and the next need asks again."""
+    """The next block is here. After a disconnect the next need asks again; after an error, not within 50 ms."""
+    if reply is None:
+        broker.allocating = False
+    elif reply.error is not Error.NONE:
+        return [SetTimer(RETRY_MS, Then(_backoff_over), background=True)]
+    else:
+        broker.next_producer_ids = [reply.producer_id_start, reply.producer_id_start + reply.producer_id_len]
+    return []
+
+
+def _backoff_over(broker: BrokerState, result: None, now: int) -> list[Effect]:
     broker.allocating = False
-    if reply is not None:
-        if broker.producer_ids and broker.producer_ids[0] < broker.producer_ids[1]:
-            return []  # the rest of the old block is used first; the new one is dropped (simplified)
-        broker.producer_ids = [reply.producer_id_start, reply.producer_id_start + reply.producer_id_len]
     return []

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from kafkalab.api.api import Api, Header
-from kafkalab.api.authorisation import refused_partitions, with_refused
+from kafkalab.api.authorisation import unreadable
+from kafkalab.api.group_coordinator import commit_error, find_group, group_error, offsets_append_error
+from kafkalab.api.offset_records import offsets_batch, too_large, unknown_partitions
 from kafkalab.api.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
 from kafkalab.core.acls import GROUP, READ, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, Effect, Reply, Then
 from kafkalab.core.errors import Error
-from kafkalab.core.group_offsets import OffsetCommit
 from kafkalab.core.partitions import offsets_partition
 from kafkalab.core.producer_append import Origin
-from kafkalab.core.records import Batch, Record
+from kafkalab.core.records import Batch
+from kafkalab.rules import GENERATION_CHECK
+
+MEMBER_FIELDS, GROUP_NOT_FOUND, KNOWS_LOADING = 3, 6, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxnOffsetCommit:
-    """`generation_id` -1 and an empty `member_id` mean a consumer outside group management: no fencing by the group."""
+    """`generation_id` -1, an empty `member_id` and no instance id mean "no member": nothing is compared then.
+
+    Before version 3 the three do not travel at all. `metadata` and `leader_epochs` are by partition, where given.
+    """
 
     transactional_id: str
     group_id: str
@@ -28,6 +35,9 @@ class TxnOffsetCommit:
     offsets: dict[str, int]
     generation_id: int = -1
     member_id: str = ""
+    group_instance_id: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    leader_epochs: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,97 +45,101 @@ class TxnOffsetCommitReply:
     errors: dict[str, Error]
 
 
+Refused = dict[str, Error]
+
+
 def handle(broker: BrokerState, request: TxnOffsetCommit, now: int, header: Header) -> list[Effect]:
-    """One transactional batch in the group's partition, answered when it is replicated; or one error for all."""
-    if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
-        return _answer(request, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    if broker.denies(header.sender, READ, GROUP, request.group_id):
-        return _answer(request, Error.GROUP_AUTHORIZATION_FAILED)
-    if denied := refused_partitions(broker, header, READ, request.offsets):
-        errors = dict.fromkeys(denied, Error.TOPIC_AUTHORIZATION_FAILED)
-        rest = replace(request, offsets={p: o for p, o in request.offsets.items() if p not in denied})
-        if not rest.offsets:
-            return _answer(request, Error.TOPIC_AUTHORIZATION_FAILED)
-        return with_refused(handle(broker, rest, now, header), "errors", errors)
+    """One transactional batch in the group's partition, answered when it is replicated.
+
+    The group is looked at after the transaction coordinator has answered: it may have moved on meanwhile
+    (KAFKA-15784).
+    """
+    if (denied := _denied(broker, request, header)) is not Error.NONE:
+        return [Reply(TxnOffsetCommitReply(errors=dict.fromkeys(request.offsets, denied)))]
+    refused = {**unknown_partitions(broker, request), **unreadable(broker, header, request.offsets)}
+    if len(refused) == len(request.offsets):
+        return [Reply(TxnOffsetCommitReply(errors=refused))]
     partition = offsets_partition(request.group_id)
     error = group_error(broker, request.group_id)
-    if error is Error.NONE and request.generation_id >= 0:
-        error = Error.ILLEGAL_GENERATION  # no managed groups here yet: every group is a simple one
-    if error is not Error.NONE:
-        return _answer(request, error)
-    unknown = [p for p in request.offsets if p not in broker.metadata.partitions]
-    if unknown:
-        return _answer(request, Error.UNKNOWN_TOPIC_OR_PARTITION)
-    batch = offsets_batch(request.group_id, request.offsets, now, request.producer_id, request.producer_epoch)
+    if error is not Error.NONE and error is not Error.COORDINATOR_LOAD_IN_PROGRESS:
+        return _answer(request, refused, error, header.version)
+    batch = offsets_batch(request, refused, now, request.producer_id, request.producer_epoch)
     mode = ADD if header.version >= 5 else VERIFY if header.version == 4 else OLD_VERIFY
-    guards, refused = guards_for(broker, {partition: batch}, mode, now)
-    if refused:
-        return _answer(request, refused[partition])
+    guards, stopped = guards_for(broker, {partition: batch}, mode, now)
+    if stopped:
+        return _answer(request, refused, stopped[partition], header.version)
     if not guards:
-        return _append(broker, request, batch, 0)
-    then = Then(_verified, (request, batch, guards[partition]))
+        return _append(broker, request, refused, 0, now, header.version)
+    then = Then(_verified, (request, refused, guards[partition], header.version))
     return ask_coordinator(broker, request.transactional_id, batch, (partition,), mode, then)
 
 
-def group_error(broker: BrokerState, group: str) -> Error:
-    """NONE if this broker coordinates the group, else why not."""
-    partition = offsets_partition(group)
-    if group == "":
-        return Error.INVALID_GROUP_ID
-    if not broker.leads(partition):
-        return Error.NOT_COORDINATOR
-    return Error.COORDINATOR_LOAD_IN_PROGRESS if partition in broker.offsets_loading else Error.NONE
-
-
-def offsets_batch(group: str, offsets: dict[str, int], now: int, producer_id: int = -1, epoch: int = -1) -> Batch:
-    """The records of a commit; a transactional one always has sequence 0, and no check looks at it (facts 5.4)."""
-    entries = (OffsetCommit(group=group, partition=p, offset=o) for p, o in offsets.items())
-    return Batch(
-        records=tuple(Record(f"{e.group}/{e.partition}", e) for e in entries),
-        timestamp_ms=now,
-        producer_id=producer_id,
-        producer_epoch=epoch,
-        base_sequence=0 if producer_id >= 0 else -1,
-        transactional=producer_id >= 0,
-    )
+def _denied(broker: BrokerState, request: TxnOffsetCommit, header: Header) -> Error:
+    if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
+        return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    denied = broker.denies(header.sender, READ, GROUP, request.group_id)
+    return Error.GROUP_AUTHORIZATION_FAILED if denied else Error.NONE
 
 
 def _verified(
-    broker: BrokerState, errors: dict[str, Error], now: int, request: TxnOffsetCommit, batch: Batch, guard: int
+    broker: BrokerState,
+    errors: dict[str, Error],
+    now: int,
+    request: TxnOffsetCommit,
+    refused: Refused,
+    guard: int,
+    version: int,
 ) -> list[Effect]:
     error = next(iter(errors.values()))
     if error is Error.NETWORK_EXCEPTION:
         error = Error.COORDINATOR_LOAD_IN_PROGRESS
     if error is not Error.NONE:
-        return _answer(request, error)
-    return _append(broker, request, batch, guard)
+        return _answer(request, refused, error, version)
+    return _append(broker, request, refused, guard, now, version)
 
 
-def _append(broker: BrokerState, request: TxnOffsetCommit, batch: Batch, guard: int) -> list[Effect]:
+def _append(
+    broker: BrokerState, request: TxnOffsetCommit, refused: Refused, guard: int, now: int, version: int
+) -> list[Effect]:
     partition = offsets_partition(request.group_id)
     error = group_error(broker, request.group_id)
-    if error is Error.NONE:
-        producers = broker.log(partition).producers
-        error = producers.data_error(batch, Origin.COORDINATOR, guard)
+    if error is Error.NONE and broker.rules.on(GENERATION_CHECK):
+        error = _member_error(broker, request, version)
     if error is not Error.NONE:
-        return _answer(request, error)
-    timeout = broker.config.offsets_commit_timeout_ms
-    return [Append(partition, batch, timeout, Then(_appended, (request,)))]
+        return _answer(request, refused, error, version)
+    refused = {**refused, **too_large(broker, request)}
+    batch = offsets_batch(request, refused, now, request.producer_id, request.producer_epoch)
+    if not batch.records:
+        return _answer(request, refused, Error.NONE, version)
+    error = broker.log(partition).producers.data_error(batch, Origin.COORDINATOR, guard)
+    if error is not Error.NONE:
+        return _answer(request, refused, error, version)
+    return _append_batch(broker, partition, batch, Then(_appended, (request, refused, version)))
 
 
-def _appended(broker: BrokerState, result: Appended, now: int, request: TxnOffsetCommit) -> list[Effect]:
-    return _answer(request, offsets_append_error(result.error))
+def _append_batch(broker: BrokerState, partition: str, batch: Batch, then: Then) -> list[Effect]:
+    return [Append(partition, batch, broker.config.offsets_commit_timeout_ms, then)]
 
 
-def offsets_append_error(error: Error) -> Error:
-    """How a group coordinator names a failed append (`OffsetMetadataManager`, as the old `GroupMetadataManager`)."""
-    if error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.NOT_ENOUGH_REPLICAS, Error.REQUEST_TIMED_OUT):
-        return Error.COORDINATOR_NOT_AVAILABLE
-    return Error.NOT_COORDINATOR if error is Error.NOT_LEADER_OR_FOLLOWER else error
+def _member_error(broker: BrokerState, request: TxnOffsetCommit, version: int) -> Error:
+    """KIP-447: whoever names a member must be it; who names none is taken at its word."""
+    generation, member_id, instance = request.generation_id, request.member_id, request.group_instance_id
+    if version < MEMBER_FIELDS:
+        generation, member_id, instance = -1, "", None
+    group = find_group(broker, request.group_id)
+    return commit_error(group, member_id, instance, generation, transactional=True, old=version < GROUP_NOT_FOUND)
 
 
-def _answer(request: TxnOffsetCommit, error: Error) -> list[Effect]:
-    return [Reply(TxnOffsetCommitReply(errors=dict.fromkeys(request.offsets, error)))]
+def _appended(
+    broker: BrokerState, result: Appended, now: int, request: TxnOffsetCommit, refused: Refused, version: int
+) -> list[Effect]:
+    return _answer(request, refused, offsets_append_error(result.error), version)
+
+
+def _answer(request: TxnOffsetCommit, refused: Refused, error: Error, version: int) -> list[Effect]:
+    if error is Error.COORDINATOR_LOAD_IN_PROGRESS and version < KNOWS_LOADING:
+        error = Error.COORDINATOR_NOT_AVAILABLE  # clients of then take the other for fatal (KAFKA-7296)
+    return [Reply(TxnOffsetCommitReply(errors={p: refused.get(p, error) for p in request.offsets}))]
 
 
 API = Api(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnReply
+from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn
+from kafkalab.api.verification_queue import ask, refuse
 from kafkalab.core.broker_state import BrokerState
-from kafkalab.core.effects import Effect, Send, Then
+from kafkalab.core.effects import Effect, Then
 from kafkalab.core.errors import Error
 from kafkalab.core.partitions import transaction_partition
 from kafkalab.core.records import Batch
@@ -40,9 +41,9 @@ def ask_coordinator(
 ) -> list[Effect]:
     """One AddPartitionsToTxn for the partitions; `then` gets {partition: Error} in Kafka's terms for the leader."""
     coordinator = broker.metadata.leader(transaction_partition(transactional_id))
-    if coordinator == "":
-        errors = dict.fromkeys(partitions, Error.COORDINATOR_NOT_AVAILABLE)
-        return [*then.function(broker, errors, -1, *then.args)]
+    then = Then(_answered, (mode, then))
+    if coordinator not in broker.metadata.alive:
+        return refuse(partitions, Error.COORDINATOR_NOT_AVAILABLE, then)
     request = AddPartitionsToTxn(
         transactional_id=transactional_id,
         producer_id=batch.producer_id,
@@ -50,18 +51,10 @@ def ask_coordinator(
         partitions=partitions,
         verify_only=mode != ADD,
     )
-    return [Send(coordinator, request, Then(_answered, (partitions, mode, then)))]
+    return ask(broker, coordinator, request, then)
 
 
-def _answered(
-    broker: BrokerState,
-    reply: AddPartitionsToTxnReply | None,
-    now: int,
-    partitions: tuple[str, ...],
-    mode: str,
-    then: Then,
-) -> list[Effect]:
-    errors = dict.fromkeys(partitions, Error.NETWORK_EXCEPTION) if reply is None else reply.errors
+def _answered(broker: BrokerState, errors: dict[str, Error], now: int, mode: str, then: Then) -> list[Effect]:
     return then.function(broker, {p: _as_leader_says(e, mode) for p, e in errors.items()}, now, *then.args)
 
 

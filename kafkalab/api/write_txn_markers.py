@@ -1,4 +1,4 @@
-"""WriteTxnMarkers: the coordinator tells a leader how a transaction ended; the leader appends COMMIT or ABORT."""
+"""WriteTxnMarkers: the coordinator tells a leader how transactions ended; the leader appends COMMIT or ABORT."""
 
 from __future__ import annotations
 
@@ -7,17 +7,26 @@ from dataclasses import dataclass
 from kafkalab.api.api import Api, Header
 from kafkalab.core.acls import ALTER, CLUSTER, CLUSTER_ACTION
 from kafkalab.core.broker_state import BrokerState
-from kafkalab.core.effects import Append, Appended, Effect, Reply, Then
+from kafkalab.core.effects import Append, Appended, Effect, Reply, Resume, Suspend, Suspended, Then
 from kafkalab.core.errors import Error
+from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.core.producer_append import Origin
-from kafkalab.core.records import ControlType, marker
+from kafkalab.core.records import Batch, ControlType, marker
+
+AS_NOT_LEADER = (
+    Error.UNKNOWN_TOPIC_OR_PARTITION,
+    Error.NOT_ENOUGH_REPLICAS,
+    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    Error.REQUEST_TIMED_OUT,
+    Error.KAFKA_STORAGE_ERROR,
+)
+"""How an append to `__consumer_offsets` may fail that is answered with NOT_LEADER_OR_FOLLOWER."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WriteTxnMarkers:
-    """One transaction's markers for one broker (Kafka batches several transactions; simplified)."""
+class TxnMarkers:
+    """How one transaction ended, for the partitions of it that the asked broker leads."""
 
-    transactional_id: str
     producer_id: int
     producer_epoch: int
     coordinator_epoch: int
@@ -27,47 +36,94 @@ class WriteTxnMarkers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WriteTxnMarkers:
+    """The markers of one or more transactions for one broker."""
+
+    markers: tuple[TxnMarkers, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteTxnMarkersReply:
-    errors: dict[str, Error]
+    """An error for every partition, by producer id."""
+
+    markers: dict[int, dict[str, Error]]
+
+    @property
+    def errors(self) -> dict[str, Error]:
+        """Every error in one table, by producer id and partition: "7/t-0"."""
+        return {f"{pid}/{p}": error for pid, errors in self.markers.items() for p, error in errors.items()}
+
+
+@dataclass(slots=True)
+class _Work:
+    """One request under way: its answers so far, and how many partitions have none."""
+
+    errors: dict[int, dict[str, Error]]
+    waiting: int
 
 
 def handle(broker: BrokerState, request: WriteTxnMarkers, now: int, header: Header) -> list[Effect]:
-    """A marker appended to every partition that this broker leads; answered once all are replicated or refused."""
-    if all(broker.denies(header.sender, o, CLUSTER) for o in (ALTER, CLUSTER_ACTION)):
-        refused = dict.fromkeys(request.partitions, Error.CLUSTER_AUTHORIZATION_FAILED)
-        return [Reply(WriteTxnMarkersReply(errors=refused))]
-    errors: dict[str, Error] = {}
+    """A marker appended to every partition that this broker leads; answered once all are replicated or refused.
+
+    Markers in `__consumer_offsets` are answered after the group coordinator has made the offsets visible, or has
+    dropped them (`KafkaApis.handleWriteTxnMarkersRequest`).
+    """
+    if all(broker.denies(header.sender, operation, CLUSTER) for operation in (ALTER, CLUSTER_ACTION)):
+        error = Error.CLUSTER_AUTHORIZATION_FAILED
+        refused = {m.producer_id: dict.fromkeys(m.partitions, error) for m in request.markers}
+        return [Reply(WriteTxnMarkersReply(markers=refused))]
+    work = _Work({m.producer_id: {} for m in request.markers}, sum(len(m.partitions) for m in request.markers))
+    if work.waiting == 0:
+        return [Reply(WriteTxnMarkersReply(markers=work.errors))]
+    return _write(broker, None, now, work, request.markers)
+
+
+def _write(broker: BrokerState, result: None, now: int, work: _Work, entries: tuple[TxnMarkers, ...]) -> list[Effect]:
+    """The markers of the first entry, then the other entries: each is checked after the one before is in the log."""
+    entry = entries[0]
+    control = ControlType.COMMIT if entry.committed else ControlType.ABORT
+    batch = marker(entry.producer_id, entry.producer_epoch, control, entry.coordinator_epoch, now)
     effects: list[Effect] = []
-    control = ControlType.COMMIT if request.committed else ControlType.ABORT
-    batch = marker(request.producer_id, request.producer_epoch, control, request.coordinator_epoch, now)
-    for partition in request.partitions:
-        error = _refusal(broker, partition, request, now)
-        if error is not Error.NONE:
-            errors[partition] = error
-            continue
-        timeout = broker.config.request_timeout_ms
-        effects.append(Append(partition, batch, timeout, Then(_appended, (partition, request, errors))))
-    return effects or [Reply(WriteTxnMarkersReply(errors=errors))]
+    for partition in entry.partitions:
+        error = _refusal(broker, partition, batch, entry.transaction_version)
+        if error is Error.NONE:
+            then = Then(_appended, (work, entry.producer_id, partition))
+            effects.append(Append(partition, batch, broker.config.request_timeout_ms, then))
+        else:
+            effects += _ended(work, entry.producer_id, partition, error)
+    if len(entries) > 1:
+        place = Suspended()
+        effects += [Suspend(place, Then(_write, (work, entries[1:]))), Resume(place, None)]
+    return effects
 
 
-def _refusal(broker: BrokerState, partition: str, request: WriteTxnMarkers, now: int) -> Error:
+def _refusal(broker: BrokerState, partition: str, batch: Batch, version: int) -> Error:
+    """NONE, or why this broker does not append the marker, in Kafka's order."""
     info = broker.metadata.partitions.get(partition)
-    if info is None:
+    if info is None or broker.name not in info.replicas:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if info.leader != broker.name or partition in broker.offsets_loading:
         return Error.NOT_LEADER_OR_FOLLOWER
-    control = ControlType.COMMIT if request.committed else ControlType.ABORT
-    batch = marker(request.producer_id, request.producer_epoch, control, request.coordinator_epoch, now)
-    return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, request.transaction_version)
+    if len(info.isr) < broker.min_isr(partition):
+        return _as_leader(partition, Error.NOT_ENOUGH_REPLICAS)
+    return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, version)
 
 
 def _appended(
-    broker: BrokerState, result: Appended, now: int, partition: str, request: WriteTxnMarkers, errors: dict[str, Error]
+    broker: BrokerState, result: Appended, now: int, work: _Work, producer_id: int, partition: str
 ) -> list[Effect]:
-    errors[partition] = result.error
-    if len(errors) < len(request.partitions):
-        return []
-    return [Reply(WriteTxnMarkersReply(errors={p: errors[p] for p in request.partitions}))]
+    return _ended(work, producer_id, partition, _as_leader(partition, result.error))
+
+
+def _as_leader(partition: str, error: Error) -> Error:
+    """An append to `__consumer_offsets` fails in the group coordinator's words, which are put back into a leader's."""
+    return Error.NOT_LEADER_OR_FOLLOWER if topic_of(partition) == OFFSETS_TOPIC and error in AS_NOT_LEADER else error
+
+
+def _ended(work: _Work, producer_id: int, partition: str, error: Error) -> list[Effect]:
+    work.errors[producer_id][partition] = error
+    work.waiting -= 1
+    return [] if work.waiting else [Reply(WriteTxnMarkersReply(markers=work.errors))]
 
 
 API = Api(

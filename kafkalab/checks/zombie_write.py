@@ -38,12 +38,21 @@ def examine(check: Check, view: View) -> Examined:
 
 
 def _fences(view: View) -> dict[int, tuple[list[int], list[int]]]:
-    """For each producer id the steps from which on epochs below a number are fenced, both rising."""
+    """For each producer id the steps from which on epochs below a number are fenced, both rising.
+
+    An entry after which the coordinator goes on with an older epoch fenced nobody: its append had timed out.
+    """
     found: dict[int, tuple[list[int], list[int]]] = {}
     owner: dict[str, int] = {}
-    for entry in view.entries:
-        if entry.state not in AT_REST:
-            continue
+    still_to_come: dict[tuple[str, int], int] = {}
+    counted = []
+    for entry in reversed(view.entries):
+        identity = (entry.transactional_id, entry.producer_id)
+        oldest = min(entry.producer_epoch, still_to_come.get(identity, entry.producer_epoch))
+        still_to_come[identity] = oldest
+        if entry.state in AT_REST and oldest == entry.producer_epoch:
+            counted.append(entry)
+    for entry in reversed(counted):
         before = owner.get(entry.transactional_id, entry.producer_id)
         owner[entry.transactional_id] = entry.producer_id
         if before != entry.producer_id:

@@ -17,7 +17,7 @@ from kafkalab.api.describe_transactions import DescribeTransactions
 from kafkalab.api.find_coordinator import TRANSACTION
 from kafkalab.api.init_producer_id import InitProducerId
 from kafkalab.api.list_transactions import ListTransactions
-from kafkalab.api.write_txn_markers import WriteTxnMarkers
+from kafkalab.api.write_txn_markers import TxnMarkers, WriteTxnMarkers
 from kafkalab.client.admin_results import (
     AbortTransactionSpec,
     ClusterDescription,
@@ -160,7 +160,7 @@ class Admin:
 
     async def _abort(self, spec: AbortTransactionSpec) -> None:
         request = _abort_marker(spec)
-        await self._ask_leader(spec.partition, request, lambda reply: reply.errors[spec.partition])
+        await self._ask_leader(spec.partition, request, lambda reply: reply.markers[spec.producer_id][spec.partition])
 
     async def find_hanging_transactions(
         self,
@@ -231,8 +231,7 @@ class Admin:
 
 def _abort_marker(spec: AbortTransactionSpec) -> WriteTxnMarkers:
     """One marker for one partition, without a transaction version."""
-    return WriteTxnMarkers(
-        transactional_id="",
+    aborted = TxnMarkers(
         producer_id=spec.producer_id,
         producer_epoch=spec.producer_epoch,
         coordinator_epoch=max(spec.coordinator_epoch, 0),
@@ -240,6 +239,7 @@ def _abort_marker(spec: AbortTransactionSpec) -> WriteTxnMarkers:
         partitions=(spec.partition,),
         transaction_version=0,
     )
+    return WriteTxnMarkers(markers=(aborted,))
 
 
 def _partitions(image: ClusterMetadata, topic: str, partition: int, broker: str) -> list[str]:

@@ -9,6 +9,7 @@ from kafkalab.client.exceptions import (
     KafkaError,
     KafkaTimeoutError,
     OutOfOrderSequenceError,
+    ProducerFencedError,
     TopicAuthorizationError,
     UnknownProducerIdError,
     exception_for,
@@ -53,12 +54,22 @@ class BatchAnswers:
         if self._may_retry(batch, produced):
             self.accumulator.again(batch)
             return True
-        if produced.error is Error.TOPIC_AUTHORIZATION_FAILED:
-            failure: KafkaError = TopicAuthorizationError((topic_of(batch.partition),))
-        else:
-            failure = exception_for(produced.error, f"Produce to {batch.partition}")
-        self.fail(batch, failure, adjust=self._retries_left(batch))
+        self.fail(batch, self._failure(batch, produced.error), adjust=self._retries_left(batch))
         return False
+
+    def _failure(self, batch: ProducerBatch, error: Error) -> KafkaError:
+        what = f"Produce to {batch.partition}"
+        if error is Error.TOPIC_AUTHORIZATION_FAILED:
+            return TopicAuthorizationError((topic_of(batch.partition),))
+        if self.producer.config.legacy and error is Error.INVALID_PRODUCER_EPOCH:
+            return ProducerFencedError(f"{what}: {error.name}", error)  # until KIP-588 this code was the fencing
+        if self._of_another_id(batch) and error.retriable:
+            return OutOfOrderSequenceError(f"{what}: the producer id has changed in the mean time", error)
+        return exception_for(error, what)
+
+    def _of_another_id(self, batch: ProducerBatch) -> bool:
+        """Whether a producer of before KIP-360 has taken a new id since: it does not send such a batch again."""
+        return self.producer.config.legacy and batch.base_sequence != -1 and batch.producer != self.producer.identity
 
     def _retries_left(self, batch: ProducerBatch) -> bool:
         return batch.attempts - 1 < self.producer.config.retries
@@ -66,7 +77,7 @@ class BatchAnswers:
     def _may_retry(self, batch: ProducerBatch, produced: PartitionProduced) -> bool:
         producer, error = self.producer, produced.error
         expired = producer.port.now - batch.created_ms >= producer.delivery_timeout_ms
-        if expired or not self._retries_left(batch):
+        if expired or not self._retries_left(batch) or self._of_another_id(batch):
             return False
         if producer.config.enable_idempotence and error is Error.UNKNOWN_PRODUCER_ID:
             return self._without_state(batch, produced.log_start_offset)
@@ -82,7 +93,7 @@ class BatchAnswers:
         in_line = self.sequences.follows_acked(partition, batch.base_sequence)
         if partition not in unresolved and (batch.renumbered or not in_line):
             return True
-        if self.producer.transactional:
+        if self.producer.transactional or self.producer.config.legacy:
             return False
         if unresolved.get(partition, batch.base_sequence) == batch.base_sequence:
             self._number_anew(partition)
@@ -92,7 +103,7 @@ class BatchAnswers:
         """UNKNOWN_PRODUCER_ID: the head of the log, and this producer's state with it, may have been deleted."""
         if log_start_offset == -1 or batch.renumbered:
             return True
-        if not self.producer.transactional:
+        if not self.producer.transactional and not self.producer.config.legacy:
             self._number_anew(batch.partition)
             return True
         if self.sequences.last_acked_offset.get(batch.partition, -1) < log_start_offset:
@@ -110,7 +121,9 @@ class BatchAnswers:
         producer.meet(exception)
         if producer.fatal or batch.base_sequence == -1:
             return
-        if isinstance(exception, UnknownProducerIdError):
+        if producer.config.legacy:
+            self._fail_as_before_kip_360(batch, exception, adjust)
+        elif isinstance(exception, UnknownProducerIdError):
             self.sequences.next[batch.partition] = 0
             self.sequences.last_acked.pop(batch.partition, None)
         elif isinstance(exception, OutOfOrderSequenceError) and not producer.transactional:
@@ -119,6 +132,19 @@ class BatchAnswers:
             self.sequences.give_back(batch, self.accumulator.numbered(batch.partition))
         elif adjust:
             self._number_anew(batch.partition)
+
+    def _fail_as_before_kip_360(self, batch: ProducerBatch, exception: KafkaError, adjust: bool) -> None:
+        """A gap makes an idempotent-only producer give its id up; otherwise the sequences are free again."""
+        if isinstance(exception, OutOfOrderSequenceError) and not self.producer.transactional:
+            if not self._of_another_id(batch):
+                self._give_id_up()
+        elif adjust:
+            self.sequences.give_back(batch, self.accumulator.numbered(batch.partition))
+
+    def _give_id_up(self) -> None:
+        """The next producer id comes from a broker, and every partition begins at 0 (Kafka: `resetProducerId`)."""
+        self.producer.producer_id = self.producer.producer_epoch = -1
+        self.sequences.reset()
 
     def expire(self) -> None:
         """Give up what is older than delivery.timeout.ms; one that was sent again may have arrived: left open."""
@@ -145,6 +171,8 @@ class BatchAnswers:
             if self.producer.transactional:
                 self.producer.fail(KafkaError(UNACKNOWLEDGED + "It is safe to abort the transaction and continue."),
                                    Reaction.RECOVERABLE)  # fmt: skip
+            elif self.producer.config.legacy:
+                self._give_id_up()
             else:
                 self._number_anew(partition)
 

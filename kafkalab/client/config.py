@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from kafkalab.client.defaults import default
+from kafkalab.client.defaults import TODAY, default
 from kafkalab.client.exceptions import ConfigError, KafkaError
 from kafkalab.client.settings import INT_MAX, number, one_of, text, truth, wrong
 
@@ -58,6 +58,7 @@ class ProducerConfig:
     transaction_timeout_ms: int = _default("transaction_timeout_ms")
     transaction_two_phase_commit_enable: bool = _default("transaction_two_phase_commit_enable")
     explicit: tuple[str, ...] = field(init=False)
+    version: str = field(init=False, default=TODAY)
 
     def __post_init__(self) -> None:
         settings = [f.name for f in fields(self) if f.init]
@@ -70,6 +71,11 @@ class ProducerConfig:
                 "Cannot set transaction.timeout.ms when transaction.two.phase.commit.enable is set to true. "
                 "Transactions will not expire with two-phase commit enabled."
             )
+
+    @property
+    def legacy(self) -> bool:
+        """Whether this is a producer of before KIP-360 and KIP-588: it cannot raise an epoch, and 47 fences it."""
+        return self.version != TODAY
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

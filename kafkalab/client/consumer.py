@@ -15,7 +15,14 @@ from kafkalab.api.offsets import OffsetCommit, OffsetFetch
 from kafkalab.client.aborted_filter import ConsumerRecord, deliver
 from kafkalab.client.config import ConsumerConfig
 from kafkalab.client.connection import ClientPort, Connection
-from kafkalab.client.exceptions import IllegalStateError, KafkaTimeoutError, exception_for
+from kafkalab.client.exceptions import (
+    IllegalStateError,
+    KafkaTimeoutError,
+    NoOffsetForPartitionError,
+    OffsetOutOfRangeError,
+    exception_for,
+)
+from kafkalab.client.promise import Promise
 from kafkalab.client.results import GroupMetadata
 from kafkalab.core.errors import Error
 
@@ -30,6 +37,8 @@ class Consumer:
         self.name = "consumer"
         self._assigned: list[str] = []
         self._positions: dict[str, int] = {}
+        self._polling: Promise[list[ConsumerRecord]] | None = None  # a poll that timed out and goes on
+        self._seeks = 0
         self._before: dict[str, int] = {}  # the positions when the present poll began
         self._moved: dict[str, str] = {}  # partitions whose position did not come from reading, since the last poll
 
@@ -37,11 +46,13 @@ class Consumer:
         """Read these partitions ("in-0"), each from its committed offset or as auto.offset.reset says."""
         self._assigned = list(partitions)
         self._positions = {p: o for p, o in self._positions.items() if p in self._assigned}
+        self._forget_fetched()
 
     def seek(self, partition: str, offset: int) -> None:
         """The next poll reads `partition` from `offset` on."""
         self._check(partition)
         self._positions[partition], self._moved[partition] = offset, "seek"
+        self._forget_fetched()
 
     async def seek_to_beginning(self, partitions: list[str] | None = None) -> None:
         """The next poll reads these partitions, or all assigned ones, from their first record on."""
@@ -59,6 +70,11 @@ class Consumer:
             self._check(partition)
         for partition, offset in (await self._offsets(chosen, timestamp)).items():
             self._positions[partition], self._moved[partition] = offset, "seek"
+        self._forget_fetched()
+
+    def _forget_fetched(self) -> None:
+        """What is still under way was read from another position: nobody gets it."""
+        self._polling, self._seeks = None, self._seeks + 1
 
     async def position(self, partition: str) -> int:
         """The offset of the next record to read."""
@@ -70,7 +86,9 @@ class Consumer:
         """The next records, at the latest after `timeout_ms`; an empty list if there were none."""
         if not self._assigned:
             raise IllegalStateError("Consumer is not subscribed to any topics or assigned any partitions")
-        records: list[ConsumerRecord] = await self._within("poll", self._poll(self.port.now + timeout_ms))
+        if self._polling is None:
+            self._polling = self.port.spawn(self._poll(self.port.now + timeout_ms))
+        records: list[ConsumerRecord] = await self._done_within("poll", self._polling)
         self.port.record("complete", "poll", self._noted(records))
         self._moved = {}
         return records
@@ -151,9 +169,14 @@ class Consumer:
 
     async def _within(self, name: str, step: Coroutine[Any, Any, Any]) -> Any:
         """The step's result; KafkaTimeoutError if it takes longer than default.api.timeout.ms."""
-        promise, limit = self.port.spawn(step), self.config.default_api_timeout_ms
+        return await self._done_within(name, self.port.spawn(step))
+
+    async def _done_within(self, name: str, promise: Promise[Any]) -> Any:
+        limit = self.config.default_api_timeout_ms
         if not await self.connection.done_within(promise, limit):
             raise KafkaTimeoutError(f"Timeout of {limit}ms expired before {name}() was done", Error.REQUEST_TIMED_OUT)
+        if promise is self._polling:
+            self._polling = None
         return promise.result()
 
     def _group(self) -> str:
@@ -173,11 +196,28 @@ class Consumer:
         committed = await self.committed(missing) if self.config.group_id is not None else {}
         for partition in missing:
             offset = committed.get(partition, -1)
+            if offset < 0 and self.config.auto_offset_reset == "none":
+                raise NoOffsetForPartitionError(
+                    f"Undefined offset with no reset policy for partitions: [{partition}]", {partition: -1}
+                )
             if offset < 0:
-                earliest = self.config.auto_offset_reset == "earliest"
-                offset = await self._list_offset(partition, EARLIEST if earliest else LATEST)
+                offset = await self._list_offset(partition, self._first_to_read())
             if self._positions.setdefault(partition, offset) == offset:
                 self._moved.setdefault(partition, "assign")
+
+    async def _reset(self, partition: str, position: int) -> None:
+        """A position that does not exist is replaced as auto.offset.reset says; none: OffsetOutOfRangeError."""
+        if self._positions.get(partition) != position:
+            return  # a seek came in between
+        if self.config.auto_offset_reset == "none":
+            raise OffsetOutOfRangeError(
+                "Fetch position out of range, and no reset policy is configured", {partition: position}
+            )
+        self._positions[partition] = await self._list_offset(partition, self._first_to_read())
+        self._moved[partition] = "seek"
+
+    def _first_to_read(self) -> int:
+        return EARLIEST if self.config.auto_offset_reset == "earliest" else LATEST
 
     async def _list_offset(self, partition: str, timestamp: int) -> int:
         attempt = 0
@@ -206,7 +246,7 @@ class Consumer:
             if leader:
                 by_leader.setdefault(leader, {})[partition] = self._positions[partition]
             failed = failed or not leader
-        calls = []
+        calls, seeks = [], self._seeks
         for leader, positions in by_leader.items():
             body = Fetch(
                 isolation_level=self.config.isolation_level,
@@ -223,12 +263,15 @@ class Consumer:
                 failed = True
                 continue
             for partition, fetched in reply.partitions.items():
-                if fetched.error is not Error.NONE:
+                if fetched.error is Error.OFFSET_OUT_OF_RANGE:
+                    await self._reset(partition, positions[partition])
+                elif fetched.error is not Error.NONE:
                     if not fetched.error.retriable:
                         raise exception_for(fetched.error, f"Fetch of {partition}")
                     failed = True
+                if fetched.error is not Error.NONE:
                     continue
-                if self._positions.get(partition) != positions[partition]:
+                if self._seeks != seeks or self._positions.get(partition) != positions[partition]:
                     continue  # a seek came in between
                 aborted = fetched.aborted_transactions if self.port.filters_aborted else None
                 found, position = deliver(partition, positions[partition], fetched.batches, aborted)

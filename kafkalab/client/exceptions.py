@@ -103,6 +103,22 @@ class CommitFailedError(KafkaError):
     """The group has moved on: the offsets cannot be committed by this member (Java: CommitFailedException)."""
 
 
+class InvalidOffsetError(KafkaError):
+    """A consumer has no offset, or none that exists, and auto.offset.reset is none; `positions` are the wrong ones."""
+
+    def __init__(self, message: str, positions: dict[str, int]) -> None:
+        super().__init__(message, Error.OFFSET_OUT_OF_RANGE)
+        self.positions = positions
+
+
+class OffsetOutOfRangeError(InvalidOffsetError):
+    """The position lies before the first or behind the last offset of the partition."""
+
+
+class NoOffsetForPartitionError(InvalidOffsetError):
+    """The group has no committed offset."""
+
+
 class OutOfOrderSequenceError(ApiError):
     """A leader found a gap in the sequence numbers."""
 
@@ -145,8 +161,9 @@ class TransactionalIdAuthorizationError(AuthorizationError):
 class TopicAuthorizationError(AuthorizationError):
     """Not allowed on these topics."""
 
-    def __init__(self, topics: tuple[str, ...]) -> None:
-        super().__init__(f"Not authorized to access topics: [{', '.join(topics)}]", Error.TOPIC_AUTHORIZATION_FAILED)
+    def __init__(self, topics: tuple[str, ...], message: str = "") -> None:
+        said = message or f"Not authorized to access topics: [{', '.join(topics)}]"
+        super().__init__(said, Error.TOPIC_AUTHORIZATION_FAILED)
         self.topics = topics
 
 
@@ -162,30 +179,6 @@ class TransactionalIdNotFoundError(ApiError):
     """The coordinator knows no such transactional id."""
 
 
-class TransactionCoordinatorFencedError(ApiError):
-    """A marker names an older coordinator epoch than one that the partition has seen."""
-
-
-class TopicExistsError(ApiError):
-    """There is a topic of this name."""
-
-
-class InvalidTopicError(InvalidConfigurationError):
-    """No topic can have this name."""
-
-
-class InvalidPartitionsError(ApiError):
-    """A topic has at least one partition."""
-
-
-class InvalidReplicationFactorError(InvalidConfigurationError):
-    """There are not so many brokers, or fewer than one replica was asked for."""
-
-
-class InvalidRegularExpressionError(ApiError):
-    """The expression is none."""
-
-
 class RecordTooLargeError(ApiError):
     """One record is larger than the broker takes."""
 
@@ -194,47 +187,90 @@ class InvalidRecordError(InvalidConfigurationError):
     """The broker refused a record."""
 
 
+def _of(java: str, family: type[KafkaError]) -> type[KafkaError]:
+    """The class for one wire error that nobody here catches by name: "CorruptRecord" and the family it belongs to."""
+    return type(f"{java}Error", (family,), {"__doc__": f"Java: {java}Exception.", "__module__": __name__})
+
+
+_R, _M, _C, _A = RetriableError, InvalidMetadataError, InvalidConfigurationError, ApiError
 _BY_ERROR: dict[Error, type[KafkaError]] = {
-    Error.PRODUCER_FENCED: ProducerFencedError,
-    Error.INVALID_PRODUCER_EPOCH: InvalidProducerEpochError,
-    Error.INVALID_PRODUCER_ID_MAPPING: InvalidPidMappingError,
-    Error.INVALID_TXN_STATE: InvalidTxnStateError,
-    Error.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceError,
-    Error.UNKNOWN_PRODUCER_ID: UnknownProducerIdError,
-    Error.TRANSACTION_ABORTABLE: TransactionAbortableError,
+    Error.UNKNOWN_SERVER_ERROR: _of("UnknownServer", _A),
+    Error.OFFSET_OUT_OF_RANGE: _of("OffsetOutOfRange", _A),
+    Error.CORRUPT_MESSAGE: _of("CorruptRecord", _R),
+    Error.UNKNOWN_TOPIC_OR_PARTITION: _of("UnknownTopicOrPartition", _M),
+    Error.NOT_LEADER_OR_FOLLOWER: _of("NotLeaderOrFollower", _M),
     Error.REQUEST_TIMED_OUT: KafkaTimeoutError,
-    Error.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError,
-    Error.COORDINATOR_LOAD_IN_PROGRESS: CoordinatorLoadInProgressError,
-    Error.UNSTABLE_OFFSET_COMMIT: UnstableOffsetCommitError,
-    Error.NOT_ENOUGH_REPLICAS: NotEnoughReplicasError,
-    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: NotEnoughReplicasError,
-    Error.NOT_COORDINATOR: NotCoordinatorError,
-    Error.COORDINATOR_NOT_AVAILABLE: NotCoordinatorError,
-    Error.NOT_LEADER_OR_FOLLOWER: InvalidMetadataError,
-    Error.UNKNOWN_TOPIC_OR_PARTITION: InvalidMetadataError,
-    Error.NETWORK_EXCEPTION: InvalidMetadataError,
-    Error.KAFKA_STORAGE_ERROR: InvalidMetadataError,
-    Error.FENCED_INSTANCE_ID: FencedInstanceIdError,
-    Error.UNKNOWN_MEMBER_ID: UnknownMemberIdError,
-    Error.ILLEGAL_GENERATION: IllegalGenerationError,
-    Error.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
-    Error.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationError,
-    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: TransactionalIdAuthorizationError,
-    Error.UNSUPPORTED_VERSION: UnsupportedVersionError,
-    Error.UNSUPPORTED_FOR_MESSAGE_FORMAT: UnsupportedForMessageFormatError,
     Error.MESSAGE_TOO_LARGE: RecordTooLargeError,
+    Error.OFFSET_METADATA_TOO_LARGE: _of("OffsetMetadataTooLarge", _A),
+    Error.NETWORK_EXCEPTION: _of("Network", _M),
+    Error.COORDINATOR_LOAD_IN_PROGRESS: CoordinatorLoadInProgressError,
+    Error.COORDINATOR_NOT_AVAILABLE: _of("CoordinatorNotAvailable", RefreshRetriableError),
+    Error.NOT_COORDINATOR: NotCoordinatorError,
+    Error.INVALID_TOPIC_EXCEPTION: _of("InvalidTopic", _C),
+    Error.RECORD_LIST_TOO_LARGE: _of("RecordBatchTooLarge", _C),
+    Error.NOT_ENOUGH_REPLICAS: NotEnoughReplicasError,
+    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _of("NotEnoughReplicasAfterAppend", _R),
+    Error.INVALID_REQUIRED_ACKS: _of("InvalidRequiredAcks", _C),
+    Error.ILLEGAL_GENERATION: IllegalGenerationError,
+    Error.INCONSISTENT_GROUP_PROTOCOL: _of("InconsistentGroupProtocol", _A),
+    Error.INVALID_GROUP_ID: _of("InvalidGroupId", _A),
+    Error.UNKNOWN_MEMBER_ID: UnknownMemberIdError,
+    Error.INVALID_SESSION_TIMEOUT: _of("InvalidSessionTimeout", _A),
+    Error.REBALANCE_IN_PROGRESS: _of("RebalanceInProgress", _A),
+    Error.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationError,
+    Error.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
+    Error.UNSUPPORTED_VERSION: UnsupportedVersionError,
+    Error.TOPIC_ALREADY_EXISTS: _of("TopicExists", _A),
+    Error.INVALID_PARTITIONS: _of("InvalidPartitions", _A),
+    Error.INVALID_REPLICATION_FACTOR: _of("InvalidReplicationFactor", _C),
+    Error.INVALID_REQUEST: _of("InvalidRequest", _A),
+    Error.UNSUPPORTED_FOR_MESSAGE_FORMAT: UnsupportedForMessageFormatError,
+    Error.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceError,
+    Error.DUPLICATE_SEQUENCE_NUMBER: _of("DuplicateSequence", _A),
+    Error.INVALID_PRODUCER_EPOCH: InvalidProducerEpochError,
+    Error.INVALID_TXN_STATE: InvalidTxnStateError,
+    Error.INVALID_PRODUCER_ID_MAPPING: InvalidPidMappingError,
+    Error.INVALID_TRANSACTION_TIMEOUT: _of("InvalidTxnTimeout", _A),
+    Error.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError,
+    Error.TRANSACTION_COORDINATOR_FENCED: _of("TransactionCoordinatorFenced", _A),
+    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: TransactionalIdAuthorizationError,
+    Error.OPERATION_NOT_ATTEMPTED: _of("OperationNotAttempted", _A),
+    Error.KAFKA_STORAGE_ERROR: _of("KafkaStorage", _M),
+    Error.UNKNOWN_PRODUCER_ID: UnknownProducerIdError,
+    Error.GROUP_ID_NOT_FOUND: _of("GroupIdNotFound", _A),
+    Error.FETCH_SESSION_ID_NOT_FOUND: _of("FetchSessionIdNotFound", _R),
+    Error.INVALID_FETCH_SESSION_EPOCH: _of("InvalidFetchSessionEpoch", _R),
+    Error.FENCED_LEADER_EPOCH: _of("FencedLeaderEpoch", _M),
+    Error.UNKNOWN_LEADER_EPOCH: _of("UnknownLeaderEpoch", _R),
+    Error.OFFSET_NOT_AVAILABLE: _of("OffsetNotAvailable", _R),
+    Error.MEMBER_ID_REQUIRED: _of("MemberIdRequired", _A),
+    Error.GROUP_MAX_SIZE_REACHED: _of("GroupMaxSizeReached", _A),
+    Error.FENCED_INSTANCE_ID: FencedInstanceIdError,
     Error.INVALID_RECORD: InvalidRecordError,
+    Error.UNSTABLE_OFFSET_COMMIT: UnstableOffsetCommitError,
+    Error.THROTTLING_QUOTA_EXCEEDED: _of("ThrottlingQuotaExceeded", _R),
+    Error.PRODUCER_FENCED: ProducerFencedError,
     Error.TRANSACTIONAL_ID_NOT_FOUND: TransactionalIdNotFoundError,
-    Error.TRANSACTION_COORDINATOR_FENCED: TransactionCoordinatorFencedError,
-    Error.TOPIC_ALREADY_EXISTS: TopicExistsError,
-    Error.INVALID_TOPIC_EXCEPTION: InvalidTopicError,
-    Error.INVALID_PARTITIONS: InvalidPartitionsError,
-    Error.INVALID_REPLICATION_FACTOR: InvalidReplicationFactorError,
-    Error.INVALID_REGULAR_EXPRESSION: InvalidRegularExpressionError,
+    Error.STALE_MEMBER_EPOCH: _of("StaleMemberEpoch", _A),
+    Error.TRANSACTION_ABORTABLE: TransactionAbortableError,
+    Error.INVALID_REGULAR_EXPRESSION: _of("InvalidRegularExpression", _A),
+}
+_JAVA = {
+    "KafkaTimeoutError": "TimeoutException",
+    "OffsetMetadataTooLargeError": "OffsetMetadataTooLarge",
+    "ValueError": "IllegalArgumentException",
 }
 
 
 def exception_for(error: Error, what: str) -> KafkaError:
     """The exception that Java's client raises for a wire error; `what` says which call met it."""
+    if error is Error.TOPIC_AUTHORIZATION_FAILED:
+        return TopicAuthorizationError((), f"{what}: {error.name}")
     known = _BY_ERROR.get(error, RetriableError if error.retriable else ApiError)
     return known(f"{what}: {error.name}", error)
+
+
+def java_name(error: BaseException) -> str:
+    """The name of the same exception in Java: `java_name(KafkaTimeoutError("")) == "TimeoutException"`."""
+    name = type(error).__name__
+    return _JAVA.get(name, f"{name.removesuffix('Error')}Exception")

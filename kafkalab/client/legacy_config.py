@@ -35,7 +35,9 @@ def producer_config(version: str, **given: Any) -> ProducerConfig:
     config = configured(ProducerConfig, {**settings, "enable_idempotence": False, "transactional_id": None})
     if idempotent:
         _check(version, config)
-    return configured(ProducerConfig, settings)
+    config = configured(ProducerConfig, settings)
+    object.__setattr__(config, "version", version)
+    return config
 
 
 def _check(version: str, config: ProducerConfig) -> None:

@@ -93,8 +93,9 @@ class Sender:
                 return
         if producer.connection.metadata is None or self._backing_off:
             return
-        for leader, partitions in self._chosen().items():
-            self._send(leader, {p: producer.accumulator.take(p, producer.identity) for p in partitions})
+        while chosen := self._chosen():  # each request takes one batch of a partition
+            for leader, partitions in chosen.items():
+                self._send(leader, {p: producer.accumulator.take(p, producer.identity) for p in partitions})
 
     def _chosen(self) -> dict[str, list[str]]:
         """The partitions whose first batch goes now, by leader."""

@@ -10,6 +10,7 @@ from kafkalab.client.exceptions import (
     IllegalStateError,
     InvalidTxnStateError,
     KafkaError,
+    ProducerFencedError,
     RetriableError,
     TransactionAbortableError,
 )
@@ -153,12 +154,14 @@ class TransactionState:
     def meet(self, error: KafkaError) -> None:
         """A batch or a call of `send` failed: the transaction must be aborted, or the producer closed."""
         what = reaction("Produce", error.error) if error.error is not Error.NONE else Reaction.ABORTABLE
+        if isinstance(error, ProducerFencedError):
+            what = Reaction.FATAL
         if what is Reaction.FATAL:
             self.fail(error, what)
         elif self.transactional:
             if self.bumps_itself and self.state not in COMPLETING:
                 self.bump_needed = True
-            if isinstance(error, RetriableError | InvalidTxnStateError):
+            if isinstance(error, RetriableError | InvalidTxnStateError) and not self.config.legacy:  # KAFKA-19176
                 cause = error
                 error = TransactionAbortableError(EXHAUSTED, cause.error)
                 error.__cause__ = cause

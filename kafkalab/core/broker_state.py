@@ -7,8 +7,9 @@ from typing import Any
 
 from kafkalab.core.acls import Deny, is_denied
 from kafkalab.core.cluster_metadata import ClusterMetadata
-from kafkalab.core.effects import Then
+from kafkalab.core.effects import Suspended, Then
 from kafkalab.core.errors import Error
+from kafkalab.core.group import ClassicGroup
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partition_log import PartitionLog
 from kafkalab.core.partitions import TRANSACTION_TOPIC, topic_of, transaction_partition
@@ -22,12 +23,22 @@ class BrokerConfig:
 
     transaction_max_timeout_ms: int = 900_000
     transaction_abort_cleanup_interval_ms: int = 10_000
+    transaction_remove_expired_cleanup_interval_ms: int = 3_600_000
+    transactional_id_expiration_ms: int = 604_800_000
+    transaction_state_log_max_message_bytes: int = 1_048_588
     transaction_state_log_min_isr: int = 2
     min_insync_replicas: int = 1
     add_partitions_retry_backoff_ms: int = 20
     add_partitions_retry_backoff_max_ms: int = 100
     offsets_commit_timeout_ms: int = 5_000
     offset_metadata_max_bytes: int = 4096
+    offsets_retention_minutes: int = 10_080
+    offsets_retention_check_interval_ms: int = 600_000
+    group_initial_rebalance_delay_ms: int = 3_000
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_max_size: int = 2**31 - 1
+    group_new_member_join_timeout_ms: int = 300_000
     request_timeout_ms: int = 30_000
     replica_lag_time_max_ms: int = 30_000
     coordinator_load_ms: int = 5
@@ -70,12 +81,50 @@ class TxnPartition:
     markers: dict[str, MarkerProgress] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class MarkerProgress:
-    """A decided transaction whose markers are being written: the partitions that still lack theirs."""
+    """A decided transaction whose markers are being written: the partitions that still lack theirs.
+
+    `completed` is the record to append after the last one; `logged` says that the decision itself is durable.
+    """
 
     txn: Txn
+    completed: Txn
+    coordinator_epoch: int
     remaining: list[str]
+    logged: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedMarkers:
+    """The markers of one transaction that go to one broker."""
+
+    progress: MarkerProgress
+    partitions: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class MarkerQueues:
+    """What a coordinator has to send: per broker, and there per `__transaction_state` partition.
+
+    The broker "" stands for all whose leader is not known or not alive at the moment.
+    """
+
+    brokers: dict[str, dict[str, list[QueuedMarkers]]] = field(default_factory=dict)
+    looks_up: bool = False
+
+    def drop(self, partition: str) -> None:
+        """Forget what was queued for transactions of this `__transaction_state` partition."""
+        for queue in self.brokers.values():
+            queue.pop(partition, None)
+
+
+@dataclass(slots=True)
+class CoordinatorLink:
+    """A leader's questions to one coordinator: how many are unanswered, and what is queued per transactional id."""
+
+    in_flight: int = 0
+    queued: dict[str, tuple[Any, Suspended]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -88,12 +137,17 @@ class BrokerState:
     logs: dict[str, PartitionLog] = field(default_factory=dict)
     metadata: ClusterMetadata = field(default_factory=ClusterMetadata)
     transactions: dict[str, TxnPartition] = field(default_factory=dict)
+    marker_queues: MarkerQueues = field(default_factory=MarkerQueues)
+    coordinator_links: dict[str, CoordinatorLink] = field(default_factory=dict)
     offsets: dict[str, GroupOffsets] = field(default_factory=dict)
     offsets_loading: list[str] = field(default_factory=list)
+    groups: dict[str, ClassicGroup] = field(default_factory=dict)
+    held: dict[str, Any] = field(default_factory=dict)  # requests that wait for a group
     sessions: dict[str, FetchSession] = field(default_factory=dict)
     waiters: dict[str, list[Waiter]] = field(default_factory=dict)
     parked_fetches: dict[str, list[Any]] = field(default_factory=dict)
     producer_ids: list[int] = field(default_factory=list)  # next id, end of the block
+    next_producer_ids: list[int] = field(default_factory=list)  # the block after it, fetched in advance
     allocating: bool = False
     epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
     acls: tuple[Deny, ...] = ()
@@ -140,6 +194,8 @@ class BrokerState:
     def forget(self) -> None:
         """A crash: all that is not in a log is gone."""
         self.logs = {p: log.reloaded() for p, log in self.logs.items()}
-        self.transactions, self.offsets, self.offsets_loading = {}, {}, []
+        self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
+        self.offsets, self.offsets_loading = {}, []
+        self.groups, self.held = {}, {}
         self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
-        self.producer_ids, self.allocating, self.epoch_start = [], False, {}
+        self.producer_ids, self.next_producer_ids, self.allocating, self.epoch_start = [], [], False, {}

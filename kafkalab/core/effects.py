@@ -96,6 +96,44 @@ class SetTimer:
     background: bool = False
 
 
+@dataclass(slots=True, eq=False)
+class Suspended:
+    """A place where a chain of effects waits. Empty before its Suspend and after its Resume."""
+
+    resume: Callable[[Any, int], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """End this chain of effects here; a Resume of `place` goes on with `then`, for the same request."""
+
+    place: Suspended
+    then: Then
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Let the chain that waits in `place` go on with this result, now; nothing happens if none waits."""
+
+    place: Suspended
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Keep the request that is being handled under `key`; an older one kept there will never be answered."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer the request that is kept under `key`; nothing happens if there is none."""
+
+    key: str
+    body: Any
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """Record a state event in the trace: `name` says of what kind of thing, `data` what is true from now on."""
@@ -104,4 +142,4 @@ class Note:
     data: dict[str, Any]
 
 
-Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Note
+Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Suspend | Resume | Hold | Answer | Note

@@ -31,8 +31,10 @@ class Error(Enum):
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = (20, True)
     INVALID_REQUIRED_ACKS = (21, False)
     ILLEGAL_GENERATION = (22, False)
+    INCONSISTENT_GROUP_PROTOCOL = (23, False)
     INVALID_GROUP_ID = (24, False)
     UNKNOWN_MEMBER_ID = (25, False)
+    INVALID_SESSION_TIMEOUT = (26, False)
     REBALANCE_IN_PROGRESS = (27, False)
     TOPIC_AUTHORIZATION_FAILED = (29, False)
     GROUP_AUTHORIZATION_FAILED = (30, False)
@@ -61,9 +63,12 @@ class Error(Enum):
     FENCED_LEADER_EPOCH = (74, True)
     UNKNOWN_LEADER_EPOCH = (75, True)
     OFFSET_NOT_AVAILABLE = (78, True)
+    MEMBER_ID_REQUIRED = (79, False)
+    GROUP_MAX_SIZE_REACHED = (81, False)
     FENCED_INSTANCE_ID = (82, False)
     INVALID_RECORD = (87, False)
     UNSTABLE_OFFSET_COMMIT = (88, True)
+    THROTTLING_QUOTA_EXCEEDED = (89, True)
     PRODUCER_FENCED = (90, False)
     TRANSACTIONAL_ID_NOT_FOUND = (105, False)
     STALE_MEMBER_EPOCH = (113, False)
@@ -80,3 +85,7 @@ class Error(Enum):
 
 class IllegalArgumentError(ValueError):
     """A mistake in the caller's own program, never an answer on the wire (Java's IllegalArgumentException)."""
+
+
+class IllegalStateError(RuntimeError):
+    """What cannot happen has happened: a mistake in a program, never an answer (Java's IllegalStateException)."""

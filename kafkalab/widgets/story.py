@@ -188,6 +188,22 @@ class _Story:
                     f"{node} finds {data['transactional_id']} open for more than {data['timeout_ms']} ms and aborts it."
                 )
                 return "transaction", True, text, []
+            case "transactional id expired":
+                return (
+                    "transaction",
+                    True,
+                    f"{node} has not heard of {data['transactional_id']} for long: it forgets.",
+                    [],
+                )
+            case "record skipped":
+                return "metadata", False, f"{node} cannot read offset {data['offset']} of {data['partition']}.", []
+            case "group":
+                who = ", ".join(data["members"]) or "nobody"
+                text = f"{node} holds group {data['group']} in {data['state']}, generation {data['generation']}: {who}."
+                return "transaction", True, text, []
+            case "offsets expired":
+                where = ", ".join(data["partitions"]) or "none"
+                return "transaction", True, f"{node} lets offsets of {data['group']} expire: {where}.", []
             case "coordinator loaded":
                 return "transaction", True, f"{node} has read {data['partition']} back and coordinates from now on.", []
             case _:

@@ -96,5 +96,5 @@ def txn_text(txn: Txn) -> str:
 def decoded(partition: str, batch: Batch) -> str:
     """What a batch says: the decoded entries of an internal topic, or the values."""
     if partition.startswith("__"):
-        return "; ".join(_value(r.value) for r in batch.records)
+        return "; ".join(f"{r.key}: removed" if r.value is None else _value(r.value) for r in batch.records)
     return ", ".join(str(r.value) for r in batch.records)

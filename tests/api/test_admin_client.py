@@ -10,22 +10,15 @@ import pytest
 
 from kafkalab.client.admin_results import AbortTransactionSpec, NewTopic
 from kafkalab.client.exceptions import (
-    ApiError,
     ClusterAuthorizationError,
     InvalidMetadataError,
-    InvalidPartitionsError,
     InvalidProducerEpochError,
-    InvalidRegularExpressionError,
-    InvalidReplicationFactorError,
-    InvalidTopicError,
     KafkaError,
     KafkaTimeoutError,
     ProducerFencedError,
     TopicAuthorizationError,
-    TopicExistsError,
     TransactionalIdAuthorizationError,
     TransactionalIdNotFoundError,
-    TransactionCoordinatorFencedError,
 )
 from kafkalab.core.acls import Deny
 from kafkalab.core.partitions import transaction_partition
@@ -114,7 +107,7 @@ def test_transactions_are_listed_with_their_coordinator_and_described() -> None:
     assert answer(admin.list_transactions(states=["Empty"])) == []
     assert len(answer(admin.list_transactions(producer_ids=[listing.producer_id], duration_ms=0))) == 1
     assert len(answer(admin.list_transactions(transactional_id_pattern="[a-c]"))) == 1
-    assert isinstance(failure(admin.list_transactions(transactional_id_pattern="[")), InvalidRegularExpressionError)
+    assert failure(admin.list_transactions(transactional_id_pattern="[")).error.name == "INVALID_REGULAR_EXPRESSION"
     assert isinstance(failure(admin.describe_transactions(["b"])), TransactionalIdNotFoundError)
     assert failure(admin.describe_transactions([""])).error.name == "INVALID_REQUEST"
 
@@ -173,7 +166,7 @@ def test_an_abort_by_hand_under_an_older_coordinator_epoch_is_fenced() -> None:
     (state,) = answer(admin.describe_producers(["out-0"]))["out-0"]
     answer(admin.abort_transaction(AbortTransactionSpec("out-0", state.producer_id, 0, 5)))
     told = failure(admin.abort_transaction(AbortTransactionSpec("out-0", state.producer_id, 0, 4)))
-    assert isinstance(told, TransactionCoordinatorFencedError)
+    assert told.error.name == "TRANSACTION_COORDINATOR_FENCED"
 
 
 def test_an_abort_by_hand_needs_alter_or_cluster_action_on_the_cluster() -> None:
@@ -225,33 +218,33 @@ def test_topics_are_created_and_can_be_written_to() -> None:
 @pytest.mark.parametrize(
     ("topic", "error"),
     [
-        (NewTopic(name="out"), TopicExistsError),
-        (NewTopic(name="__consumer_offsets"), TopicExistsError),
-        (NewTopic(name=""), InvalidTopicError),
-        (NewTopic(name="."), InvalidTopicError),
-        (NewTopic(name=".."), InvalidTopicError),
-        (NewTopic(name="a b"), InvalidTopicError),
-        (NewTopic(name="a" * 250), InvalidTopicError),
-        (NewTopic(name="a" * 249), None),
-        (NewTopic(name="new", num_partitions=0), InvalidPartitionsError),
-        (NewTopic(name="new", num_partitions=-2), InvalidPartitionsError),
-        (NewTopic(name="new", replication_factor=0), InvalidReplicationFactorError),
-        (NewTopic(name="new", replication_factor=-2), InvalidReplicationFactorError),
-        (NewTopic(name="new", num_partitions=0, replication_factor=0), InvalidReplicationFactorError),
-        (NewTopic(name="new", replication_factor=4), InvalidReplicationFactorError),
-        (NewTopic(name="new", replication_factor=3), None),
-        (NewTopic(name="__cluster_metadata"), ApiError),
+        (NewTopic(name="out"), "TOPIC_ALREADY_EXISTS"),
+        (NewTopic(name="__consumer_offsets"), "TOPIC_ALREADY_EXISTS"),
+        (NewTopic(name=""), "INVALID_TOPIC_EXCEPTION"),
+        (NewTopic(name="."), "INVALID_TOPIC_EXCEPTION"),
+        (NewTopic(name=".."), "INVALID_TOPIC_EXCEPTION"),
+        (NewTopic(name="a b"), "INVALID_TOPIC_EXCEPTION"),
+        (NewTopic(name="a" * 250), "INVALID_TOPIC_EXCEPTION"),
+        (NewTopic(name="a" * 249), ""),
+        (NewTopic(name="new", num_partitions=0), "INVALID_PARTITIONS"),
+        (NewTopic(name="new", num_partitions=-2), "INVALID_PARTITIONS"),
+        (NewTopic(name="new", replication_factor=0), "INVALID_REPLICATION_FACTOR"),
+        (NewTopic(name="new", replication_factor=-2), "INVALID_REPLICATION_FACTOR"),
+        (NewTopic(name="new", num_partitions=0, replication_factor=0), "INVALID_REPLICATION_FACTOR"),
+        (NewTopic(name="new", replication_factor=4), "INVALID_REPLICATION_FACTOR"),
+        (NewTopic(name="new", replication_factor=3), ""),
+        (NewTopic(name="__cluster_metadata"), "INVALID_REQUEST"),
     ],
 )
-def test_a_topic_that_cannot_be_is_refused(topic: NewTopic, error: Any) -> None:
+def test_a_topic_that_cannot_be_is_refused(topic: NewTopic, error: str) -> None:
     told = answer(error_of(started().client("admin").admin().create_topics([topic])))
-    assert type(told) is (error or type(None))
+    assert (told.error.name if told else "") == error
 
 
 def test_names_that_differ_in_dots_only_collide_and_a_name_given_twice_is_no_request() -> None:
     admin = started().client("admin").admin()
     answer(admin.create_topics([NewTopic(name="a.b")]))
-    assert isinstance(failure(admin.create_topics([NewTopic(name="a_b")])), InvalidTopicError)
+    assert failure(admin.create_topics([NewTopic(name="a_b")])).error.name == "INVALID_TOPIC_EXCEPTION"
     twice = failure(admin.create_topics([NewTopic(name="c"), NewTopic(name="c")]))
     assert twice.error.name == "INVALID_REQUEST"
 

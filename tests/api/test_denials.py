@@ -9,13 +9,18 @@ import pytest
 from kafkalab.api.add_offsets_to_txn import AddOffsetsToTxn
 from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.api.create_topics import CreateTopics, NewTopic
+from kafkalab.api.describe_groups import DescribeGroups
 from kafkalab.api.end_txn import EndTxn
 from kafkalab.api.find_coordinator import GROUP, TRANSACTION, FindCoordinator
+from kafkalab.api.heartbeat import Heartbeat
 from kafkalab.api.init_producer_id import InitProducerId
+from kafkalab.api.join_group import JoinGroup
+from kafkalab.api.leave_group import LeaveGroup
 from kafkalab.api.offsets import OffsetCommit, OffsetFetch
 from kafkalab.api.produce import Produce
+from kafkalab.api.sync_group import SyncGroup
 from kafkalab.api.txn_offset_commit import TxnOffsetCommit
-from kafkalab.api.write_txn_markers import WriteTxnMarkers
+from kafkalab.api.write_txn_markers import TxnMarkers, WriteTxnMarkers
 from kafkalab.core.acls import Deny
 from kafkalab.core.errors import Error
 from kafkalab.core.records import Batch, Record
@@ -214,8 +219,7 @@ def test_a_denied_seeker_creates_no_topic_and_another_one_does() -> None:
 
 
 def test_markers_need_alter_or_cluster_action_on_the_cluster() -> None:
-    request = WriteTxnMarkers(
-        transactional_id="",
+    marked = TxnMarkers(
         producer_id=15,
         producer_epoch=0,
         coordinator_epoch=0,
@@ -223,12 +227,13 @@ def test_markers_need_alter_or_cluster_action_on_the_cluster() -> None:
         partitions=("out-0", "nowhere-0"),
         transaction_version=0,
     )
+    request = WriteTxnMarkers(markers=(marked,))
     refused = broker(Deny("app", "ALL", "Cluster"))
     assert set(ask(refused, request).errors.values()) == {Error.CLUSTER_AUTHORIZATION_FAILED}
     assert refused.log("out-0").log_end_offset == 0
-    assert ask(refused, request, sender="b2").errors["out-0"] is Error.NONE
+    assert ask(refused, request, sender="b2").markers[15]["out-0"] is Error.NONE
     one = broker(Deny("app", "CLUSTER_ACTION", "Cluster"))
-    assert ask(one, request).errors["out-0"] is Error.NONE
+    assert ask(one, request).markers[15]["out-0"] is Error.NONE
 
 
 def test_topics_that_may_not_be_created_are_refused_at_once() -> None:
@@ -289,3 +294,22 @@ def test_a_scenario_keeps_its_denials() -> None:
         Scenario.from_json(row)
     with pytest.raises(ValueError, match="damaged"):
         Scenario.from_json({**scenario.to_json(), "acls": [{"who": "app"}]})
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        JoinGroup(group_id="g", member_id="", protocols={}),
+        SyncGroup(group_id="g", member_id="m", generation_id=1),
+        Heartbeat(group_id="g", member_id="m", generation_id=1),
+        LeaveGroup(group_id="g", members=()),
+    ],
+)
+def test_a_member_needs_read_on_its_group(request_: Any) -> None:
+    assert ask(broker(NO_GROUP), request_).error is Error.GROUP_AUTHORIZATION_FAILED
+
+
+def test_a_group_is_described_to_who_may_describe_it() -> None:
+    groups = ask(broker(Deny("app", "DESCRIBE", "Group:g")), DescribeGroups(groups=("g", ""))).groups
+    assert groups["g"].error is Error.GROUP_AUTHORIZATION_FAILED
+    assert groups[""].error is not Error.GROUP_AUTHORIZATION_FAILED

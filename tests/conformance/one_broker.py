@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kafkalab.api.registry import BY_REQUEST
@@ -125,11 +126,17 @@ class OneBroker:
     # what tests do
 
     def image(
-        self, leaders: dict[str, str], epoch: int = 0, gone: tuple[str, ...] = (), alive: tuple[str, ...] = ()
+        self,
+        leaders: dict[str, str],
+        epoch: int = 0,
+        gone: tuple[str, ...] = (),
+        alive: tuple[str, ...] = (),
+        replicas: tuple[str, ...] = ("b1", "b2"),
+        isr: tuple[str, ...] = (),
     ) -> None:
         """A newer image: these partitions have these leaders, under this leader epoch; some topics are gone."""
         infos = {
-            p: PartitionInfo(leader=x, leader_epoch=epoch, replicas=("b1", "b2"), isr=(x or "b2",))
+            p: PartitionInfo(leader=x, leader_epoch=epoch, replicas=replicas, isr=isr or (x or "b2",))
             for p, x in leaders.items()
         }
         known = {p: i for p, i in self.metadata.partitions.items() if p not in gone}
@@ -164,11 +171,13 @@ class OneBroker:
         return asked
 
     def run_for(self, duration_ms: int) -> None:
-        """Let time pass; repeated timers go on beyond it."""
-        reached: list[bool] = []
-        self.schedule.at(self.now + duration_ms, "test", 0, lambda: reached.append(True), True)
-        while not reached:
-            self.schedule.pop().action()
+        """Let time pass, and all be done that is due by then; repeated timers go on beyond it."""
+        until = self.now + duration_ms
+        for _ in ("what is planned", "what that has planned for the same moment"):
+            reached: list[bool] = []
+            self.schedule.at(until, "test", 0, partial(reached.append, True), True)
+            while not reached:
+                self.schedule.pop().action()
 
     def take(self, kind: type) -> list[Sent]:
         """The requests of this kind that were sent since the last time, oldest first."""

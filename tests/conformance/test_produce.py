@@ -1,0 +1,239 @@
+"""A client's Produce at one leader: every check, in Kafka's order, and the answers (facts 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnReply
+from kafkalab.api.produce import PartitionProduced, Produce
+from kafkalab.core.cluster_metadata import ClusterMetadata
+from kafkalab.core.errors import Error
+from kafkalab.core.partitions import transaction_partition
+from kafkalab.core.records import Batch, OtherRecords
+from kafkalab.rules import VERIFICATION, Rule
+from tests.conformance.one_broker import Asked, OneBroker
+from tests.conformance.producer_log import ABORT, PID, data, end, plain
+
+OK = Error.NONE
+T, OTHER, UNKNOWN = "t-0", "u-0", "nowhere-0"
+
+
+def broker(*off: Rule, isr: tuple[str, ...] = ("b1",), profile: str = "4.x/TV2", **config: Any) -> OneBroker:
+    """b1 leads t-0 and x-0; a verification is never needed."""
+    world = OneBroker(profile, tuple(r.name for r in (VERIFICATION, *off)), leaders={"x-0": "b1"}, **config)
+    in_sync(world, isr)
+    return world
+
+
+def in_sync(world: OneBroker, isr: tuple[str, ...]) -> None:
+    infos = {p: replace(i, isr=isr) if p == T else i for p, i in world.metadata.partitions.items()}
+    world.metadata = ClusterMetadata(world.metadata.version + 1, world.metadata.alive, infos)
+    world.state.metadata = world.metadata
+
+
+def produce(world: OneBroker, *, tid: str | None = None, acks: int = -1, version: int = 11, **batches: Batch) -> Asked:
+    """`t_0=...` means the partition t-0."""
+    named = {p.replace("__", "@").replace("_", "-").replace("@", "__"): b for p, b in batches.items()}
+    return world.ask(Produce(transactional_id=tid, acks=acks, timeout_ms=1000, batches=named), version)
+
+
+def errors(asked: Asked) -> dict[str, Error]:
+    return {p: answer.error for p, answer in asked.reply.partitions.items()}
+
+
+def test_a_batch_is_answered_with_its_offset_and_the_log_start() -> None:
+    world = broker()
+    produce(world, t_0=plain(3))
+    world.state.log(T).raise_log_start(2)
+    answer = produce(world, t_0=data(0, 0, 2)).reply.partitions[T]
+    assert answer == PartitionProduced(error=OK, base_offset=3, log_append_time_ms=-1, log_start_offset=2)
+
+
+def test_a_duplicate_is_answered_with_the_first_offset_and_time_and_the_present_log_start() -> None:
+    world = broker()
+    produce(world, t_0=data(0, 0, 2, ms=77))
+    produce(world, t_0=data(0, 2))
+    world.state.log(T).raise_log_start(1)
+    again = produce(world, t_0=data(0, 0, 2, ms=99)).reply.partitions[T]
+    assert again == PartitionProduced(error=OK, base_offset=0, log_append_time_ms=77, log_start_offset=1)
+    assert world.state.log(T).log_end_offset == 3
+
+
+def test_a_duplicate_is_recognised_though_its_records_are_deleted() -> None:
+    world = broker()
+    produce(world, t_0=data(0, 0, 2))
+    log = world.state.log(T)
+    log.roll(0)
+    log.drop_segments(2)
+    assert produce(world, t_0=data(0, 0, 2)).reply.partitions[T].base_offset == 0
+
+
+def test_a_duplicate_waits_until_the_first_one_is_replicated() -> None:
+    world = broker(isr=("b1", "b2"))
+    first, again = (produce(world, t_0=data(0, 0)) for _ in range(2))
+    assert (first.reply, again.reply) == (None, None)
+    assert produce(world, t_0=data(0, 0), acks=1).reply.partitions[T].base_offset == 0
+    in_sync(world, ("b1",))
+    world.broker.replication.advance(T, -1)
+    assert errors(first) == errors(again) == {T: OK}
+
+
+BAD = (
+    pytest.param(end(ABORT, 0), id="a marker"),
+    pytest.param(data(0, -1), id="a producer id without a sequence"),
+    pytest.param(replace(data(0, 0, 3), last_offset_delta=3), id="fewer records than offsets"),
+    pytest.param(replace(data(0, 0, 3), last_offset_delta=1), id="more records than offsets"),
+    pytest.param(Batch(records=()), id="no record"),
+    pytest.param(OtherRecords(records=data(0, 0).records, magic=1), id="magic 1"),
+    pytest.param(OtherRecords(records=data(0, 0).records, batch_count=2), id="two batches"),
+    pytest.param(OtherRecords(records=(), batch_count=0), id="no batch"),
+)
+
+
+@pytest.mark.parametrize("batch", BAD)
+def test_a_batch_that_no_client_may_write_is_invalid(batch: Batch) -> None:
+    world = broker()
+    reply = errors(produce(world, tid="a", t_0=batch, x_0=plain(1)))
+    assert reply == {T: Error.INVALID_RECORD, "x-0": OK}
+    assert world.state.log(T).log_end_offset == 0
+
+
+@pytest.mark.parametrize(
+    ("batches", "expected"),
+    [
+        ({"nowhere_0": plain(1)}, Error.UNKNOWN_TOPIC_OR_PARTITION),
+        ({"nowhere_0": OtherRecords(records=())}, Error.UNKNOWN_TOPIC_OR_PARTITION),
+        ({"u_0": plain(1)}, Error.NOT_LEADER_OR_FOLLOWER),
+        ({"u_0": Batch(records=())}, Error.NOT_LEADER_OR_FOLLOWER),
+        ({"__transaction_state_0": plain(1)}, Error.INVALID_TOPIC_EXCEPTION),
+    ],
+)
+def test_a_partition_that_is_not_here_is_said_first(batches: dict[str, Batch], expected: Error) -> None:
+    assert list(errors(produce(broker(), **batches)).values()) in ([expected], [Error.UNKNOWN_TOPIC_OR_PARTITION])
+
+
+@pytest.mark.parametrize(
+    ("acks", "isr", "expected"),
+    [
+        (-1, ("b1",), Error.NOT_ENOUGH_REPLICAS),
+        (1, ("b1",), OK),
+        (-1, ("b1", "b2"), None),
+        (2, ("b1", "b2"), Error.INVALID_REQUIRED_ACKS),
+        (-2, ("b1", "b2"), Error.INVALID_REQUIRED_ACKS),
+    ],
+)
+def test_acks_all_needs_enough_replicas_in_sync(acks: int, isr: tuple[str, ...], expected: Error | None) -> None:
+    asked = produce(broker(isr=isr, min_insync_replicas=2), acks=acks, t_0=data(0, 0))
+    assert (errors(asked)[T] if asked.reply else None) is expected
+
+
+def test_the_in_sync_set_is_looked_at_before_batch_and_sequence() -> None:
+    world = broker(min_insync_replicas=2, isr=("b1", "b2"))
+    produce(world, t_0=data(0, 0), acks=1)
+    in_sync(world, ("b1",))
+    for batch in (data(0, 0), data(0, 9), end(ABORT, 0)):
+        assert errors(produce(world, tid="a", t_0=batch)) == {T: Error.NOT_ENOUGH_REPLICAS}
+
+
+def test_a_set_that_shrank_after_the_append_is_told() -> None:
+    world = broker(min_insync_replicas=2, isr=("b1", "b2"))
+    asked = produce(world, t_0=data(0, 0))
+    in_sync(world, ("b1",))
+    world.broker.replication.advance(T, -1)
+    assert errors(asked) == {T: Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
+    assert world.state.log(T).log_end_offset == 1
+
+
+def test_nothing_is_answered_to_acks_0() -> None:
+    world = broker()
+    assert produce(world, acks=0, t_0=data(0, 0)).reply is None
+    assert produce(world, acks=0, t_0=data(0, 5)).reply is None
+    assert world.state.log(T).log_end_offset == 1
+
+
+def test_transactional_records_need_a_transactional_id_for_the_whole_request() -> None:
+    world = broker()
+    reply = errors(produce(world, t_0=data(0, 0, txn=True), x_0=plain(1), nowhere_0=plain(1)))
+    assert set(reply.values()) == {Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED}
+    assert world.state.log("x-0").log_end_offset == 0
+
+
+def test_plain_records_under_a_transactional_id_are_legal() -> None:
+    assert errors(produce(broker(), tid="a", t_0=plain(1), x_0=data(0, 0))) == {T: OK, "x-0": OK}
+
+
+@pytest.mark.parametrize(("pid", "epoch"), [(2, 0), (PID, 1)])
+def test_transactional_batches_of_two_producers_refuse_the_whole_request(pid: int, epoch: int) -> None:
+    world = broker()
+    two = {"t_0": data(0, 0, txn=True), "x_0": data(epoch, 0, txn=True, pid=pid)}
+    assert set(errors(produce(world, tid="a", **two, u_0=plain(1))).values()) == {Error.INVALID_PRODUCER_ID_MAPPING}
+    assert world.state.log(T).log_end_offset == 0
+    assert set(errors(produce(world, tid="a", t_0=data(0, 0), x_0=data(epoch, 0, pid=pid))).values()) == {OK}
+
+
+def elsewhere() -> OneBroker:
+    """The transaction coordinator of "a" is b2."""
+    return OneBroker(leaders={transaction_partition("a"): "b2"})
+
+
+def verified(world: OneBroker, error: Error = OK) -> None:
+    """The coordinator's answer to what the leader asked."""
+    for sent in world.take(AddPartitionsToTxn):
+        sent.answer(AddPartitionsToTxnReply(errors=dict.fromkeys(sent.body.partitions, error)))
+
+
+def test_a_marker_between_verification_and_append_refuses_the_late_batch() -> None:
+    world = elsewhere()
+    late = produce(world, tid="a", version=11, t_0=data(0, 0, txn=True))
+    assert late.reply is None
+    world.state.log(T).append(end(ABORT, 0), 0)
+    verified(world)
+    assert errors(late) == {T: Error.INVALID_TXN_STATE}
+
+
+def test_a_fenced_epoch_between_verification_and_append_is_told_as_such() -> None:
+    world = elsewhere()
+    late = produce(world, tid="a", version=11, t_0=data(0, 0, txn=True))
+    world.state.log(T).append(end(ABORT, 1), 0)
+    verified(world)
+    assert errors(late) == {T: Error.INVALID_PRODUCER_EPOCH}
+
+
+def test_an_old_epoch_is_refused_before_the_coordinator_is_asked() -> None:
+    world = elsewhere()
+    world.state.log(T).append(end(ABORT, 1), 0)
+    assert errors(produce(world, tid="a", t_0=data(0, 0, txn=True))) == {T: Error.INVALID_PRODUCER_EPOCH}
+    assert world.take(AddPartitionsToTxn) == []
+
+
+def test_what_is_malformed_is_not_verified() -> None:
+    world = elsewhere()
+    bad = OtherRecords(records=data(0, 0).records, transactional=True, producer_id=PID, producer_epoch=0, magic=1)
+    assert errors(produce(world, tid="a", t_0=bad)) == {T: Error.INVALID_RECORD}
+    assert world.take(AddPartitionsToTxn) == []
+
+
+# producer ids expire by a timer of the broker
+
+
+def test_a_producer_id_expires_by_a_periodic_check() -> None:
+    world = broker(producer_id_expiration_ms=1_500_000, producer_id_expiration_check_interval_ms=600_000)
+    produce(world, t_0=data(0, 0))
+    world.run_for(1_799_999)
+    assert list(world.state.log(T).producers.entries) == [PID]
+    world.run_for(2)
+    assert list(world.state.log(T).producers.entries) == []
+    assert ("producer ids expired", {"partition": T, "producer_ids": (PID,)}) in world.notes
+    assert errors(produce(world, t_0=data(0, 7))) == {T: OK}
+
+
+def test_by_default_a_producer_id_lasts_a_day_and_is_looked_at_every_ten_minutes() -> None:
+    world = broker()
+    produce(world, t_0=data(0, 0))
+    world.run_for(86_399_999)
+    assert list(world.state.log(T).producers.entries) == [PID]
+    world.run_for(600_001)
+    assert list(world.state.log(T).producers.entries) == []
