@@ -1,4 +1,4 @@
-"""The `kafkalab` command: `lab` opens the labs in JupyterLab, `build-labs` makes the learners' notebooks."""
+"""The `kafkalab` command: `lab` opens the labs, `build-labs` makes the learners' notebooks, `rules` the rules' page."""
 
 from __future__ import annotations
 
@@ -51,9 +51,30 @@ def build_labs(extra: Sequence[str], root: Path) -> int:
     return 0
 
 
-COMMANDS = {"lab": lab, "build-labs": build_labs}
+def rules(extra: Sequence[str], root: Path) -> int:
+    """docs/rules.md under `root` says what goes wrong without each rule, as its scenario in data/rules/ has shown now.
+
+    Returns 2, with a sentence on stderr, where a scenario is not as it must be.
+    """
+    from kafkalab.checks.rule_matrix import PAGE, matrix, page
+
+    if extra:
+        print(f"kafkalab rules: takes no arguments, not {' '.join(extra)}", file=sys.stderr)
+        return 2
+    try:
+        text = page(matrix(root))
+    except (ValueError, OSError) as error:
+        print(f"kafkalab rules: {error}", file=sys.stderr)
+        return 2
+    (root / PAGE).write_text(text, encoding="utf-8")
+    print(PAGE)
+    return 0
+
+
+COMMANDS = {"lab": lab, "build-labs": build_labs, "rules": rules}
 USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
-       kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before"""
+       kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
+       kafkalab rules                          make docs/rules.md from the scenarios in data/rules/"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

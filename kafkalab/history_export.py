@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kafkalab.core.group_offsets import OffsetCommit
 from kafkalab.core.partitions import TRANSACTION_TOPIC, topic_of
-from kafkalab.core.records import NO_SEQUENCE, Batch, sequence_after
+from kafkalab.core.records import Batch, sequence_after
 from kafkalab.core.transaction import Txn
 from kafkalab.history import History
 from kafkalab.history_operations import operations_of
@@ -71,8 +72,7 @@ class _Tables:
     def _append(self, event: Event) -> None:
         batch: Batch = event.data
         held = self.replicas.setdefault((event.node, event.name), {})
-        for i in range(len(batch.records)):
-            offset = batch.base_offset + i
+        for i, offset in enumerate(_offsets(batch)):
             held[offset] = batch.leader_epoch
             self.appends.setdefault((event.name, offset, batch.leader_epoch), (event, batch, i))
 
@@ -165,9 +165,7 @@ class _Tables:
                 found[place] = ("deleted" if offset < log.log_start_offset else "compacted", -1)
         return found
 
-    def log_rows(
-        self, removed: dict[Place, tuple[str, int]]
-    ) -> tuple[tuple[LogRecord, ...], tuple[TxnEntry, ...]]:
+    def log_rows(self, removed: dict[Place, tuple[str, int]]) -> tuple[tuple[LogRecord, ...], tuple[TxnEntry, ...]]:
         """The records by key and order of appending; those of the transaction log apart."""
         records: list[LogRecord] = []
         entries: list[TxnEntry] = []
@@ -188,12 +186,12 @@ class _Tables:
         caused = self.trace.events[event.cause] if event.cause >= 0 else None
         return LogRecord(
             key=event.name,
-            offset=batch.base_offset + i,
+            offset=_offsets(batch)[i],
             record_key=record_key if batch.control is None else None,
             value=_text(value),
             producer_id=batch.producer_id,
             producer_epoch=batch.producer_epoch,
-            sequence=sequence_after(batch.base_sequence, i) if batch.base_sequence != NO_SEQUENCE else -1,
+            sequence=sequence_after(batch.base_sequence, _offsets(batch)[i] - batch.base_offset),
             transactional=batch.transactional,
             control=batch.control.name if batch.control else "",
             coordinator_epoch=batch.coordinator_epoch,
@@ -207,10 +205,10 @@ class _Tables:
         )
 
 
-def _offsets(batch: Batch) -> list[int]:
-    """The offsets of a batch's records, with the holes that compaction leaves, if it keeps them."""
-    kept = getattr(batch, "offsets", None)
-    return list(kept) if kept else list(range(batch.base_offset, batch.base_offset + len(batch.records)))
+def _offsets(batch: Batch) -> Sequence[int]:
+    """The offset of each record; a batch that compaction has been at says them itself."""
+    kept: Sequence[int] | None = getattr(batch, "offsets", None)
+    return range(batch.base_offset, batch.base_offset + len(batch.records)) if kept is None else kept
 
 
 def _txn_entry(event: Event, batch: Batch, i: int, removed: str) -> TxnEntry:
@@ -228,7 +226,7 @@ def _txn_entry(event: Event, batch: Batch, i: int, removed: str) -> TxnEntry:
         }
     return TxnEntry(
         key=event.name,
-        offset=batch.base_offset + i,
+        offset=_offsets(batch)[i],
         transactional_id=record.key or "",
         coordinator_epoch=batch.leader_epoch,
         node=event.node,

@@ -1,7 +1,8 @@
 """The operations of clients, as Jepsen has them: what was set out to do, and how it ended: ok, fail, or nobody knows.
 
 Calls of transactions come from the events of the client library; sends and offsets come from frames, so that a program
-by hand has a history, too. A retried batch is one operation, for it has one producer id, epoch and sequence.
+by hand has a history, too. A retried batch is one operation: it has one producer id, epoch and sequence, or, where the
+library numbered it anew (KIP-360), the values and the creation time of before.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class _Call:
     doubtful: bool = False
     place: int = 0  # the record's place in its batch
     answered: list[str] = field(default_factory=list)
+    identity: tuple[int, int, int] = (-1, -1, -1)  # producer id, epoch and sequence under which it was sent last
 
 
 def operations_of(trace: Trace) -> tuple[Operation, ...]:
@@ -64,6 +66,9 @@ def operations_of(trace: Trace) -> tuple[Operation, ...]:
             end = replace(
                 call.row, type=call.type, error=call.error, offset=call.offset, step=call.end_step, at_ms=call.end_ms
             )
+            if call.row.function == "send":
+                pid, epoch, sequence = call.identity
+                end = replace(end, producer_id=pid, producer_epoch=epoch, sequence=sequence)
             rows.append((call.end_step, number, 1, end))
     rows.sort(key=lambda r: r[:3])
     invoked = {number: index for index, (_, number, end, _) in enumerate(rows) if not end}
@@ -79,7 +84,9 @@ class _Operations:
         self.trace = trace
         self.calls: list[_Call] = []
         self.library = {(e.node, e.data.get("transactional_id")) for e in trace.of("invoke", "init_transactions")}
+        self.producers = {e.node for e in trace.of("state", "producer")}
         self.sends: dict[tuple[Any, ...], _Call] = {}
+        self.batches: dict[tuple[Any, ...], list[_Call]] = {}
         self.of_frame: dict[str, list[tuple[str, _Call]]] = {}
         self.open_calls: dict[tuple[str, str], _Call] = {}
         self.transaction: dict[tuple[str, str | None], int] = {}
@@ -157,12 +164,17 @@ class _Operations:
 
     def _sent(self, frame: Frame, event: Event, tid: str | None, key: str, batch: Batch) -> None:
         number = self.transaction.get((frame.sender, tid), -1) if tid is not None else -1
+        values = tuple(record.value for record in batch.records)
+        before = self.batches.get((frame.sender, key, batch.timestamp_ms, values))
+        calls: list[_Call] = []
         for i, record in enumerate(batch.records):
             sequence = sequence_after(batch.base_sequence, i)
             identity: tuple[Any, ...] = (frame.sender, key, batch.producer_id, batch.producer_epoch, sequence)
             if batch.producer_id < 0:
                 identity = (*identity, batch.timestamp_ms, i)
             call = self.sends.get((*identity, record.value))
+            if call is None and before is not None:
+                call = self.sends[(*identity, record.value)] = before[i]
             if call is None:
                 row = self._row(
                     event,
@@ -179,8 +191,11 @@ class _Operations:
                 call = self.sends[(*identity, record.value)] = _Call(row)
                 self.calls.append(call)
             call.frames.append(frame.id)
-            call.place = i
+            call.place, call.identity = i, (batch.producer_id, batch.producer_epoch, sequence)
+            calls.append(call)
             self.of_frame.setdefault(frame.id, []).append((key, call))
+        if frame.sender in self.producers:
+            self.batches[frame.sender, key, batch.timestamp_ms, values] = calls
 
     def _asked(self, frame: Frame, event: Event, tid: str | None) -> None:
         function = BY_HAND[frame.name] or ("commit" if frame.body.committed else "abort")

@@ -40,9 +40,7 @@ def examine(check: Check, view: View) -> Examined:
 def _markers(view: View, transaction: ClientTxn) -> dict[str, LogRecord]:
     """The COMMIT marker that ended the transaction on each key."""
     return {
-        r.key: view.markers[r.key, r.offset]
-        for r in transaction.records
-        if view.outcomes[r.key, r.offset] == COMMITTED
+        r.key: view.markers[r.key, r.offset] for r in transaction.records if view.outcomes[r.key, r.offset] == COMMITTED
     }
 
 

@@ -73,7 +73,9 @@ def link_sends(history: History) -> list[Send]:
             continue
         send = Send(operation, ends.get(operation.index))
         if operation.producer_id >= 0:
-            send.records = by_identity.get(_identity(operation), [])
+            send.records = list(by_identity.get(_identity(operation), ()))
+            if send.end is not None and _identity(send.end) != _identity(operation):
+                send.records += by_identity.get(_identity(send.end), [])  # numbered anew (KIP-360)
         elif send.offset >= 0:
             here = by_place.get((operation.key, send.offset), ())
             send.records = [r for r in here if r.value == operation.value]

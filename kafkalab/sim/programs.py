@@ -12,17 +12,24 @@ TRANSACTIONAL_ID, GROUP = "payments-0", "payments"
 
 
 @program
-async def consume_transform_produce(app: App) -> str:
+async def consume_transform_produce(
+    app: App, transactional_id: str = TRANSACTIONAL_ID, wait_ms: int = 0, polls: int = 0
+) -> str:
     """Read transfers, write each as a debit to accounts-0 and a credit to accounts-1, commit all with the input offset.
 
     Each side is flushed before the next, so that the frames of one write are together; a program need not do that.
+    It begins after `wait_ms`; after so many empty polls it ends with "nothing to do" (0: it polls for ever).
     """
-    producer = app.producer(transactional_id=TRANSACTIONAL_ID)
+    if wait_ms:
+        await app.sleep(wait_ms)
+    producer = app.producer(transactional_id=transactional_id)
     consumer = app.consumer(group_id=GROUP, isolation_level="read_committed", auto_offset_reset="earliest")
     consumer.assign(["transfers-0"])
     await producer.init_transactions()
     while not (records := await consumer.poll()):
-        pass  # a lost Fetch is an empty poll: ask again
+        polls -= 1  # a lost Fetch is an empty poll: ask again
+        if not polls:
+            return "nothing to do"
     producer.begin_transaction()
     for partition, sign in ((0, "-"), (1, "+")):
         for record in records:
@@ -77,6 +84,29 @@ async def operations(app: App, steps: list[list[Any]], transactional_id: str | N
             raise ValueError(f"no operation {name!r}; there are {', '.join(allowed)}")
         await (app.sleep(*args) if name == "sleep" else getattr(producer, name)(*args))
     return "done"
+
+
+@program
+async def consumer_operations(
+    app: App, steps: list[list[Any]], isolation_level: str = "read_committed", group_id: str | None = None
+) -> list[list[Any]]:
+    """A list of consumer calls as data: [["assign", ["out-0"]], ["poll", 500], ["seek", "out-0", 0], ["sleep", 20]].
+
+    The result is what its polls returned: [partition, offset, value].
+    """
+    consumer = app.consumer(isolation_level=isolation_level, group_id=group_id, auto_offset_reset="earliest")
+    allowed = ("assign", "poll", "seek", "seek_to_beginning", "seek_to_end", "commit_sync", "sleep")
+    found: list[list[Any]] = []
+    for name, *args in steps:
+        if name not in allowed:
+            raise ValueError(f"no operation {name!r}; there are {', '.join(allowed)}")
+        if name in ("assign", "seek"):
+            getattr(consumer, name)(*args)
+        elif name == "poll":
+            found += [[r.partition, r.offset, r.value] for r in await consumer.poll(*args)]
+        else:
+            await (app.sleep(*args) if name == "sleep" else getattr(consumer, name)(*args))
+    return found
 
 
 def lab03(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:

@@ -1,0 +1,327 @@
+"""Checks over logs, markers and transactions: violated, clean, and the legal cases beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kafkalab.checks.check import OK as FINE
+from tests.checks.made import OK, SEEN, UNKNOWN, VIOLATED, Made, verdict
+
+K, L, OFFSETS, IN = "out-0", "out-1", "__consumer_offsets-1", "in-0"
+TWICE = ("violated", ["forbidden", "forbidden"])
+
+
+def sequences(*numbers: int, epochs: tuple[int, ...] = (), **given: object) -> Callable[[Made], None]:
+    def build(m: Made) -> None:
+        for place, number in enumerate(numbers):
+            m.log(K, f"v{place}", pid=1, epoch=epochs[place] if epochs else 0, seq=number, **given)
+
+    return build
+
+
+def in_two_transactions(m: Made, epoch: int, first: int) -> None:
+    """Two transactions of one producer; the marker of the first carries `epoch`."""
+    m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
+    m.marker(K, "COMMIT", epoch=epoch)
+    m.log(K, "y", pid=1, epoch=epoch, seq=first, txn=True)
+
+
+def hole(m: Made, sequence: int) -> None:
+    """Offsets 1 to 3 are not in the history: compaction took them before it was made."""
+    m.log(K, "x", pid=1, epoch=0, seq=0)
+    m.log(K, "y", 4, pid=1, epoch=0, seq=sequence)
+
+
+def reset_after_retention(m: Made) -> None:
+    m.log(K, "x", pid=1, epoch=0, seq=7, removed="deleted")
+    m.log(K, "y", pid=1, epoch=0, seq=0)
+
+
+def offset_batches(m: Made) -> None:
+    for value in ("1", "2"):
+        m.log(OFFSETS, value, pid=1, epoch=0, seq=0, txn=True, record_key="g/in-0")
+
+
+def copies(*pids: int, epochs: tuple[int, ...] = (0, 0), sent: int = 1) -> Callable[[Made], None]:
+    def build(m: Made) -> None:
+        for place, pid in enumerate(pids):
+            epoch = epochs[place] if pid >= 0 else -1
+            if place < sent:
+                m.send("p", K, "x", pid=pid, epoch=epoch, seq=place)
+            else:
+                m.log(K, "x", pid=pid, epoch=epoch, seq=place)
+
+    return build
+
+
+def sent_in_order(*offsets: int, pid: int = 1, n: tuple[int, ...] = (), clients: str = "") -> Callable[[Made], None]:
+    def build(m: Made) -> None:
+        for place, offset in enumerate(offsets):
+            client = clients[place] if clients else "p"
+            m.send(client, K, f"v{place}", pid=pid, seq=place, offset=offset, n=n[place] if n else -1)
+
+    return build
+
+
+def without_an_offset(m: Made) -> None:
+    m.send("p", K, "a", seq=0, offset=4)
+    m.send("p", K, "b", seq=1, offset=3, told=False)
+
+
+def interleaved(m: Made, *clients: str) -> None:
+    for seq, client in enumerate(clients):
+        m.send(client, K, f"{client}{seq}", pid=ord(client), seq=seq, n=1)
+
+
+def two_writers(m: Made, first: str, second: str, outcome: str = "COMMIT") -> None:
+    """Which of a and b comes first on K and on L."""
+    for key, order in ((K, first), (L, second)):
+        for client in order:
+            m.send(client, key, f"{client} to {key}", pid=ord(client), n=1)
+        for client in order:
+            m.marker(key, outcome, pid=ord(client))
+
+
+def read_from_each_other(m: Made, level: str = "read_committed", both: bool = True) -> None:
+    m.send("a", K, "from a", pid=1, n=1)
+    m.send("b", L, "from b", pid=2, n=1)
+    m.poll("ra", L, *([(0, "from b")] if both else []), process="a", level=level)
+    m.poll("rb", K, (0, "from a"), process="b", level=level)
+    for client, key, pid in (("a", K, 1), ("b", L, 2)):
+        m.end(client, "commit", 1)
+        m.marker(key, "COMMIT", pid=pid)
+
+
+def through_the_log(m: Made) -> None:
+    """a wrote before b on K; b's value on L was read by a."""
+    m.send("a", K, "from a", pid=1, n=1)
+    m.send("b", K, "from b", pid=2, n=1)
+    m.send("b", L, "from b", pid=2, n=1)
+    m.poll("ra", L, (0, "from b"), process="a")
+    for client in "ab":
+        m.end(client, "commit", 1)
+    for key, pid in ((K, 1), (K, 2), (L, 2)):
+        m.marker(key, "COMMIT", pid=pid)
+
+
+def two_keys(m: Made, first: str, second: str, decisions: tuple[tuple[str, ...], ...] = ((K, L),)) -> None:
+    """One client transaction on K and L, its decisions in the log, and how each key was ended ("" not yet)."""
+    m.send("p", K, "x", n=1)
+    m.send("p", L, "y", n=1)
+    for partitions, control in zip(decisions, (first, second), strict=False):
+        m.entry("PrepareCommit" if control == "COMMIT" else "PrepareAbort", *partitions)
+        for key, ending in ((K, first), (L, second)):
+            if ending and key in partitions:
+                m.marker(key, ending)
+
+
+def half_in_one_partition(m: Made) -> None:
+    """A time-out ends the transaction in the middle; the rest joins the next one of the same epoch."""
+    m.send("p", K, "x", n=1)
+    m.entry("PrepareAbort", K)
+    m.marker(K, "ABORT")
+    m.send("p", K, "y", n=1, seq=1)
+    m.entry("PrepareCommit", K)
+    m.marker(K, "COMMIT")
+
+
+def of_nobody(m: Made, first: str, second: str) -> None:
+    """The same without any operation: producer id, epoch and decisions tell transactions apart."""
+    m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
+    m.log(L, "y", pid=1, epoch=0, seq=0, txn=True)
+    m.entry("PrepareCommit", K, L)
+    m.marker(K, first)
+    m.marker(L, second)
+
+
+def reader_between_markers(m: Made, also: bool = True) -> None:
+    two_keys(m, "COMMIT", "")
+    m.poll("r", K, (0, "x"))
+    m.marker(L, "COMMIT")
+    if also:
+        m.poll("r", L, (0, "y"))
+
+
+def fenced(m: Made, epoch: int, late: bool = True, state: str = "Empty", pid: int = 1) -> None:
+    """A record of epoch 0 and producer 1, before or after the transaction log says epoch and producer id."""
+    m.entry("Ongoing", K, epoch=0)
+    if not late:
+        m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
+    m.entry(state, epoch=epoch, pid=pid)
+    if late:
+        m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
+
+
+def old_epoch_on_the_key(m: Made, marker: bool) -> None:
+    m.log(K, "x", pid=1, epoch=0, seq=0, txn=marker)
+    if marker:
+        m.marker(K, "ABORT", epoch=1)
+    else:
+        m.log(K, "y", pid=1, epoch=1, seq=0)
+    m.log(K, "z", pid=1, epoch=0, seq=1, txn=marker)
+
+
+def left_open(m: Made, state: str, *partitions: str, pid: int = 1, end_ms: int = 1000) -> None:
+    if state:
+        m.entry(state, *partitions, pid=pid)
+    m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
+    m.ends_at(end_ms)
+
+
+def ended(m: Made) -> None:
+    m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
+    m.marker(K, "ABORT")
+
+
+def marks(*stable: int, nodes: str = "", leads: str = "", epochs: tuple[int, ...] = ()) -> Callable[[Made], None]:
+    def build(m: Made) -> None:
+        for place, value in enumerate(stable):
+            node = f"b{nodes[place]}" if nodes else "b1"
+            m.mark(K, value, node, not leads or leads[place] == "y", epochs[place] if epochs else 0)
+
+    return build
+
+
+def decided(m: Made, state: str, control: str, epoch: int = 0, partitions: tuple[str, ...] = (K,)) -> None:
+    m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
+    m.entry(state, *partitions)
+    m.marker(K, control, epoch=epoch)
+
+
+def marker_first(m: Made) -> None:
+    m.marker(K, "COMMIT")
+    m.entry("PrepareCommit", K)
+
+
+def by_an_administrator(m: Made, control: str) -> None:
+    m.entry("Empty")
+    m.frame("WriteTxnMarkers#1", "admin")
+    m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
+    m.marker(K, control, frame="WriteTxnMarkers#1")
+
+
+def compacted_decision(m: Made) -> None:
+    m.entry("PrepareCommit", K, removed="compacted")
+    m.marker(K, "COMMIT")
+    m.entry("CompleteCommit")
+
+
+def prepared(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000) -> None:
+    m.leader(K, leader)
+    m.leader("__transaction_state-1", "b2")
+    m.entry("PrepareCommit", K)
+    for state in more:
+        m.entry(state)
+    m.ends_at(end_ms)
+
+
+CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
+    ("duplicate", copies(1, sent=1), OK),
+    ("duplicate", copies(1, 1), VIOLATED),
+    ("duplicate", copies(1, 1, epochs=(0, 1)), VIOLATED),
+    ("duplicate", copies(1, 1, sent=2), SEEN),
+    ("duplicate", copies(1, 2, sent=2), SEEN),
+    ("duplicate", copies(-1, -1), SEEN),
+    ("nonmonotonic-send", sent_in_order(0, 1, 2), OK),
+    ("nonmonotonic-send", sent_in_order(0, 5, 2), VIOLATED),
+    ("nonmonotonic-send", sent_in_order(3, 2, pid=-1), SEEN),
+    ("nonmonotonic-send", sent_in_order(3, 2, clients="ab"), UNKNOWN),
+    ("nonmonotonic-send", sent_in_order(3, 2, n=(1, 2)), VIOLATED),
+    ("nonmonotonic-send", sent_in_order(3, 2, n=(1, 1)), UNKNOWN),
+    ("nonmonotonic-send", without_an_offset, UNKNOWN),
+    ("int-nonmonotonic-send", sent_in_order(3, 2, n=(1, 1)), VIOLATED),
+    ("int-nonmonotonic-send", sent_in_order(2, 3, n=(1, 1)), OK),
+    ("int-nonmonotonic-send", sent_in_order(3, 2, n=(1, 2)), UNKNOWN),
+    ("int-send-skip", lambda m: interleaved(m, "a", "b", "a"), SEEN),
+    ("int-send-skip", lambda m: interleaved(m, "a", "a", "b"), OK),
+    ("G0", lambda m: two_writers(m, "ab", "ba"), SEEN),
+    ("G0", lambda m: two_writers(m, "ab", "ab"), OK),
+    ("G0", lambda m: two_writers(m, "ab", "ba", "ABORT"), UNKNOWN),
+    ("G1c", read_from_each_other, VIOLATED),
+    ("G1c", lambda m: read_from_each_other(m, both=False), OK),
+    ("G1c", lambda m: read_from_each_other(m, "read_uncommitted"), SEEN),
+    ("G1c", through_the_log, SEEN),
+    ("torn transaction", lambda m: two_keys(m, "COMMIT", "COMMIT"), OK),
+    ("torn transaction", lambda m: two_keys(m, "ABORT", "ABORT"), OK),
+    ("torn transaction", lambda m: two_keys(m, "COMMIT", "ABORT"), VIOLATED),
+    ("torn transaction", lambda m: two_keys(m, "COMMIT", ""), OK),
+    ("torn transaction", lambda m: two_keys(m, "COMMIT", "COMMIT", ((K,), (L,))), VIOLATED),
+    ("torn transaction", half_in_one_partition, VIOLATED),
+    ("torn transaction", lambda m: of_nobody(m, "COMMIT", "ABORT"), VIOLATED),
+    ("torn transaction", lambda m: of_nobody(m, "COMMIT", "COMMIT"), OK),
+    ("torn transaction", lambda m: two_keys(m, "", ""), UNKNOWN),
+    ("partial visibility", reader_between_markers, SEEN),
+    ("partial visibility", lambda m: reader_between_markers(m, also=False), OK),
+    ("zombie write", lambda m: fenced(m, 1), VIOLATED),
+    ("zombie write", lambda m: fenced(m, 1, late=False), OK),
+    ("zombie write", lambda m: fenced(m, 0), OK),
+    ("zombie write", lambda m: fenced(m, 1, state="PrepareAbort"), OK),
+    ("zombie write", lambda m: fenced(m, 1, state="CompleteAbort"), VIOLATED),
+    ("zombie write", lambda m: (m.entry("Empty"), fenced(m, 0, pid=2))[1], VIOLATED),
+    ("zombie write", lambda m: old_epoch_on_the_key(m, marker=False), VIOLATED),
+    ("zombie write", lambda m: old_epoch_on_the_key(m, marker=True), VIOLATED),
+    ("hanging transaction", lambda m: left_open(m, ""), VIOLATED),
+    ("hanging transaction", lambda m: left_open(m, "CompleteAbort"), VIOLATED),
+    ("hanging transaction", lambda m: left_open(m, "Ongoing", K), OK),
+    ("hanging transaction", lambda m: left_open(m, "Ongoing", L), VIOLATED),
+    ("hanging transaction", lambda m: left_open(m, "Ongoing", K, end_ms=89_000), OK),
+    ("hanging transaction", lambda m: left_open(m, "Ongoing", K, end_ms=91_000), VIOLATED),
+    ("hanging transaction", lambda m: left_open(m, "PrepareAbort", K), OK),
+    ("hanging transaction", lambda m: left_open(m, "PrepareAbort", L), VIOLATED),
+    ("hanging transaction", lambda m: left_open(m, "Ongoing", K, pid=2), VIOLATED),
+    ("hanging transaction", ended, OK),
+    ("sequence gap", sequences(0, 1, 2), OK),
+    ("sequence gap", sequences(0, 2), VIOLATED),
+    ("sequence gap", sequences(0, 2, 1), TWICE),
+    ("sequence gap", sequences(0, 0), VIOLATED),
+    ("sequence gap", sequences(7, 8), OK),
+    ("sequence gap", sequences(2147483646, 2147483647, 0, 1), OK),
+    ("sequence gap", sequences(2147483647, 1), VIOLATED),
+    ("sequence gap", sequences(0, 1, 0, 1, epochs=(0, 0, 1, 1)), OK),
+    ("sequence gap", sequences(0, 1, 2, epochs=(0, 0, 1)), VIOLATED),
+    ("sequence gap", lambda m: in_two_transactions(m, epoch=0, first=1), OK),
+    ("sequence gap", lambda m: in_two_transactions(m, epoch=0, first=0), VIOLATED),
+    ("sequence gap", lambda m: in_two_transactions(m, epoch=1, first=0), OK),
+    ("sequence gap", lambda m: in_two_transactions(m, epoch=1, first=1), VIOLATED),
+    ("sequence gap", lambda m: hole(m, 4), OK),
+    ("sequence gap", lambda m: hole(m, 2), OK),
+    ("sequence gap", lambda m: hole(m, 5), VIOLATED),
+    ("sequence gap", reset_after_retention, OK),
+    ("sequence gap", offset_batches, UNKNOWN),
+    ("LSO regression", marks(1, 3, 3, 5), OK),
+    ("LSO regression", marks(3, 1), VIOLATED),
+    ("LSO regression", marks(3, 1, nodes="12", epochs=(0, 1)), OK),
+    ("LSO regression", marks(3, 1, leads="nn"), UNKNOWN),
+    ("LSO regression", marks(3, 1, 4, leads="yny"), OK),
+    ("marker without decision", lambda m: decided(m, "PrepareCommit", "COMMIT"), OK),
+    ("marker without decision", lambda m: decided(m, "PrepareAbort", "COMMIT"), VIOLATED),
+    ("marker without decision", lambda m: decided(m, "PrepareCommit", "COMMIT", epoch=1), VIOLATED),
+    ("marker without decision", lambda m: decided(m, "PrepareCommit", "COMMIT", partitions=(L,)), VIOLATED),
+    ("marker without decision", lambda m: decided(m, "Ongoing", "ABORT"), VIOLATED),
+    ("marker without decision", marker_first, VIOLATED),
+    ("marker without decision", lambda m: by_an_administrator(m, "ABORT"), OK),
+    ("marker without decision", lambda m: by_an_administrator(m, "COMMIT"), VIOLATED),
+    ("marker without decision", compacted_decision, OK),
+    ("marker without decision", ended, UNKNOWN),
+    ("decision without marker", prepared, VIOLATED),
+    ("decision without marker", lambda m: prepared(m, "CompleteCommit"), OK),
+    ("decision without marker", lambda m: prepared(m, "CompleteCommit", "Ongoing"), OK),
+    ("decision without marker", lambda m: prepared(m, leader=""), OK),
+    ("decision without marker", lambda m: prepared(m, end_ms=20_000), OK),
+]
+
+
+@pytest.mark.parametrize(("name", "build", "expected"), CASES, ids=[f"{n}-{i}" for i, (n, _, _) in enumerate(CASES)])
+def test_the_check_says(name: str, build: Callable[[Made], None], expected: tuple[str, list[str]]) -> None:
+    made = Made()
+    build(made)
+    assert verdict(made, name) == expected, made.check(name)
+
+
+def test_a_batch_of_an_unknown_partition_leaves_the_others_alone() -> None:
+    made = Made()
+    sequences(0, 1)(made)
+    made.log(L, "z", pid=1, epoch=0, seq=0)
+    assert made.check("sequence gap").verdict == FINE

@@ -1,0 +1,150 @@
+"""Consume-transform-produce: offsets and output that disagree, and how many effects every input has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kafkalab.checks.exactly_once import effects
+from kafkalab.checks.view import view_of
+from tests.checks.made import OK, UNKNOWN, VIOLATED, Made, verdict
+
+IN, OUT, OFFSETS = "in-0", "out-0", "__consumer_offsets-1"
+TWICE = ("violated", ["forbidden", "forbidden"])
+
+
+def inputs(m: Made, *values: str) -> None:
+    for value in values:
+        m.log(IN, value)
+
+
+def process(
+    m: Made, name: str, reads: tuple[int, ...], upto: int, pid: int, ending: str = "COMMIT",
+    offsets_ending: str = "", transactional: bool = True,
+) -> None:  # fmt: skip
+    """One round: read these offsets, write "+value" for each, commit the offset; all in one transaction, or not."""
+    values = {r.offset: str(r.value) for r in m.rows["log"] if r.key == IN}
+    m.poll(f"{name}/c", IN, *((o, values[o]) for o in reads), process=name)
+    n = 1 if transactional else -1
+    for seq, offset in enumerate(reads):
+        m.send(name, OUT, f"+{values[offset]}", pid=pid if transactional else -1, seq=seq, n=n)
+    if transactional:
+        m.operation(
+            "offsets", client=name, process=name, producer_id=pid, producer_epoch=0, transaction=1, key=IN,
+            value="g", offset=upto,
+        )  # fmt: skip
+        m.rows["operations"][-2] = type(m.rows["operations"][-2])(
+            **{k: getattr(m.rows["operations"][-2], k) for k in m.rows["operations"][-2].__slots__} | {"offset": upto}
+        )
+        m.log(OFFSETS, str(upto), record_key=f"g/{IN}", pid=pid, epoch=0, seq=0, txn=True)
+        m.end(name, "commit", 1)
+        if ending:
+            m.marker(OUT, ending, pid=pid)
+            m.marker(OFFSETS, offsets_ending or ending, pid=pid)
+    else:
+        m.log(OFFSETS, str(upto), record_key=f"g/{IN}")
+
+
+def once(m: Made) -> None:
+    inputs(m, "10", "25")
+    process(m, "a", (0, 1), 2, pid=1)
+
+
+def both_instances(m: Made) -> None:
+    once(m)
+    process(m, "b", (0, 1), 2, pid=2)
+
+
+def first_aborted(m: Made) -> None:
+    inputs(m, "10", "25")
+    process(m, "a", (0, 1), 2, pid=1, ending="ABORT")
+    process(m, "b", (0, 1), 2, pid=2)
+
+
+def one_after_the_other(m: Made) -> None:
+    inputs(m, "10", "25")
+    process(m, "a", (0,), 1, pid=1)
+    process(m, "b", (1,), 2, pid=2)
+
+
+def an_input_left_out(m: Made) -> None:
+    inputs(m, "10", "25", "30")
+    process(m, "a", (0, 2), 3, pid=1)
+
+
+def offsets_without_output(m: Made) -> None:
+    inputs(m, "10")
+    process(m, "a", (0,), 1, pid=1, ending="ABORT", offsets_ending="COMMIT")
+
+
+def undecided(m: Made) -> None:
+    inputs(m, "10")
+    process(m, "a", (0,), 1, pid=1, ending="")
+
+
+def not_yet_read(m: Made) -> None:
+    once(m)
+    inputs(m, "30")
+
+
+def twice_without_transactions(m: Made) -> None:
+    inputs(m, "10")
+    process(m, "a", (0,), 1, pid=1, transactional=False)
+    process(m, "b", (0,), 1, pid=2, transactional=False)
+
+
+CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
+    ("offset/output split", once, OK),
+    ("offset/output split", both_instances, TWICE),
+    ("offset/output split", first_aborted, OK),
+    ("offset/output split", one_after_the_other, OK),
+    ("offset/output split", an_input_left_out, VIOLATED),
+    ("offset/output split", offsets_without_output, VIOLATED),
+    ("offset/output split", undecided, UNKNOWN),
+    ("exactly-once", once, OK),
+    ("exactly-once", both_instances, TWICE),
+    ("exactly-once", first_aborted, OK),
+    ("exactly-once", one_after_the_other, OK),
+    ("exactly-once", an_input_left_out, VIOLATED),
+    ("exactly-once", offsets_without_output, VIOLATED),
+    ("exactly-once", undecided, ("ok", ["allowed"])),
+    ("exactly-once", not_yet_read, ("ok", ["allowed"])),
+    ("exactly-once", twice_without_transactions, ("ok", ["allowed"])),
+]
+
+
+@pytest.mark.parametrize(("name", "build", "expected"), CASES, ids=[f"{n}-{b.__name__}" for n, b, _ in CASES])
+def test_the_check_says(name: str, build: Callable[[Made], None], expected: tuple[str, list[str]]) -> None:
+    made = Made()
+    build(made)
+    assert verdict(made, name) == expected, made.check(name)
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (once, [("10", "once", 1, 1), ("25", "once", 1, 1)]),
+        (both_instances, [("10", "duplicated", 2, 2), ("25", "duplicated", 2, 2)]),
+        (first_aborted, [("10", "once", 1, 2), ("25", "once", 1, 2)]),
+        (an_input_left_out, [("10", "once", 1, 1), ("25", "lost", 0, 0), ("30", "once", 1, 1)]),
+        (offsets_without_output, [("10", "lost", 0, 1)]),
+        (undecided, [("10", "in flight", 0, 1)]),
+        (not_yet_read, [("10", "once", 1, 1), ("25", "once", 1, 1), ("30", "in flight", 0, 0)]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_every_input_has_so_many_effects(
+    build: Callable[[Made], None], expected: list[tuple[str, str, int, int]]
+) -> None:
+    made = Made()
+    build(made)
+    rows = effects(view_of(made.history()))
+    assert [(r.value, r.verdict, r.read_committed, r.read_uncommitted) for r in rows] == expected
+
+
+def test_another_program_may_say_where_its_output_comes_from() -> None:
+    made = Made()
+    once(made)
+    rows = effects(view_of(made.history()), source=lambda value: {"+10": "25", "+25": "25"}.get(value, value))
+    assert [(r.value, r.verdict) for r in rows] == [("10", "lost"), ("25", "once")]
