@@ -1,4 +1,4 @@
-"""The `kafkalab` command: `lab` opens the labs, `build-labs` makes the learners' notebooks, `rules` the rules' page."""
+"""The `kafkalab` command: opens the labs, runs saved scenarios and asks about them, makes notebooks and pages."""
 
 from __future__ import annotations
 
@@ -71,8 +71,22 @@ def rules(extra: Sequence[str], root: Path) -> int:
     return 0
 
 
-COMMANDS = {"lab": lab, "build-labs": build_labs, "rules": rules}
+def _run(extra: Sequence[str], root: Path) -> int:
+    from kafkalab.cli_run import run
+
+    return run(extra, root)
+
+
+def _transactions(extra: Sequence[str], root: Path) -> int:
+    from kafkalab.cli_transactions import transactions
+
+    return transactions(extra, root)
+
+
+COMMANDS = {"lab": lab, "run": _run, "transactions": _transactions, "build-labs": build_labs, "rules": rules}
 USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
+       kafkalab run FILE.klab [--json]         run a saved scenario, say what became of it
+       kafkalab transactions COMMAND FILE.klab list, describe, describe-producers, find-hanging or abort transactions
        kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
        kafkalab rules                          make docs/rules.md from the scenarios in data/rules/"""
 
