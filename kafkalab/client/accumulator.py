@@ -14,11 +14,20 @@ from kafkalab.core.records import Record
 class Accumulator:
     """Queues per partition. A batch that is sent again keeps its sequence and goes before all newer ones."""
 
-    def __init__(self, batch_size_bytes: int) -> None:
+    def __init__(self, batch_size_bytes: int, memory_bytes: int = 2**25) -> None:
         self.batch_size_bytes = batch_size_bytes
+        self.memory_bytes = self.free_bytes = memory_bytes
+        self.waiting: list[Promise[None]] = []  # calls of `send` that wait for memory
         self.queues: dict[str, deque[ProducerBatch]] = {}
         self.in_flight: dict[str, list[ProducerBatch]] = {}
         self.sequences = Sequences()
+
+    def has_room(self, partition: str, record: Record) -> bool:
+        """Whether the record fits into a batch that is there, or memory is left for another batch."""
+        queue, size = self.queues.get(partition), size_of(record)
+        if queue and not queue[-1].closed and queue[-1].size_bytes + size <= self.batch_size_bytes:
+            return True
+        return max(self.batch_size_bytes, size) <= self.free_bytes
 
     def add(self, partition: str, record: Record, promise: Promise[Any], now: int) -> None:
         """Append to the newest batch that was never sent, or begin one where it is full."""
@@ -26,12 +35,20 @@ class Accumulator:
         queue = self.queues.setdefault(partition, deque())
         last = queue[-1] if queue else None
         if last is None or last.closed or last.size_bytes + size > self.batch_size_bytes:
-            last = ProducerBatch(partition, now)
+            last = ProducerBatch(partition, now, held_bytes=max(self.batch_size_bytes, size))
+            self.free_bytes -= last.held_bytes
             queue.append(last)
         last.add(record, promise)
 
+    def _release(self, batch: ProducerBatch) -> None:
+        """The batch's memory is free again."""
+        self.free_bytes, batch.held_bytes = self.free_bytes + batch.held_bytes, 0
+        waiting, self.waiting = self.waiting, []
+        for promise in waiting:
+            promise.resolve(None)
+
     def ready(self, partition: str, now: int, linger_ms: int, flushing: bool) -> bool:
-        """Whether the partition's first batch may go: full, old enough, sent before, or being flushed."""
+        """Whether the partition's first batch may go: full, old enough, sent before, flushed, or memory is short."""
         queue = self.queues.get(partition)
         if not queue:
             return False
@@ -43,7 +60,7 @@ class Accumulator:
                 return False  # whether a given-up batch arrived is still open
         elif sent and min(b.base_sequence for b in sent) < first.base_sequence:
             return False  # a retry waits for the older ones that are still under way
-        return flushing or len(queue) > 1 or first.closed or now - first.created_ms >= linger_ms
+        return flushing or bool(self.waiting) or len(queue) > 1 or first.closed or now - first.created_ms >= linger_ms
 
     def drains_for(self, partition: str, producer: tuple[int, int]) -> bool:
         """Whether a batch with this identity may go: none with an older one is still under way."""
@@ -69,6 +86,7 @@ class Accumulator:
     def split(self, batch: ProducerBatch) -> None:
         """Smaller batches in its place, with its sequences; what was split before is halved."""
         self.in_flight[batch.partition].remove(batch)
+        self._release(batch)
         for part in batch.split(self.batch_size_bytes):
             self._insert(part)
 
@@ -82,6 +100,7 @@ class Accumulator:
         for batches in (self.in_flight.get(batch.partition), self.queues.get(batch.partition)):
             if batches and batch in batches:
                 batches.remove(batch)
+        self._release(batch)
 
     def numbered(self, partition: str) -> list[ProducerBatch]:
         """The batches that have a sequence and no final answer, under way or about to be sent again, in order."""

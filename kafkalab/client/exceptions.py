@@ -51,6 +51,10 @@ class KafkaTimeoutError(RetriableError):
     """A blocking call took longer than max.block.ms, or a batch longer than delivery.timeout.ms."""
 
 
+class BufferExhaustedError(KafkaTimeoutError):
+    """buffer.memory was full for max.block.ms."""
+
+
 class ConcurrentTransactionsError(RetriableError):
     """The transactional id has a transaction that is being completed."""
 
@@ -238,13 +242,13 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.KAFKA_STORAGE_ERROR: _of("KafkaStorage", _M),
     Error.UNKNOWN_PRODUCER_ID: UnknownProducerIdError,
     Error.GROUP_ID_NOT_FOUND: _of("GroupIdNotFound", _A),
+    Error.MEMBER_ID_REQUIRED: _of("MemberIdRequired", _A),
+    Error.GROUP_MAX_SIZE_REACHED: _of("GroupMaxSizeReached", _A),
     Error.FETCH_SESSION_ID_NOT_FOUND: _of("FetchSessionIdNotFound", _R),
     Error.INVALID_FETCH_SESSION_EPOCH: _of("InvalidFetchSessionEpoch", _R),
     Error.FENCED_LEADER_EPOCH: _of("FencedLeaderEpoch", _M),
     Error.UNKNOWN_LEADER_EPOCH: _of("UnknownLeaderEpoch", _R),
     Error.OFFSET_NOT_AVAILABLE: _of("OffsetNotAvailable", _R),
-    Error.MEMBER_ID_REQUIRED: _of("MemberIdRequired", _A),
-    Error.GROUP_MAX_SIZE_REACHED: _of("GroupMaxSizeReached", _A),
     Error.FENCED_INSTANCE_ID: FencedInstanceIdError,
     Error.INVALID_RECORD: InvalidRecordError,
     Error.UNSTABLE_OFFSET_COMMIT: UnstableOffsetCommitError,

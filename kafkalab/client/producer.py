@@ -17,6 +17,7 @@ from kafkalab.client.exceptions import (
     KafkaTimeoutError,
     TransactionAbortedError,
 )
+from kafkalab.client.memory import check_size, exhausted
 from kafkalab.client.partitioner import StickyPartitioner
 from kafkalab.client.producer_table import Call, Happening, ProducerState, Verdict
 from kafkalab.client.promise import Promise
@@ -50,7 +51,7 @@ class Producer(TransactionState):
         self.forced = False  # whether it was closed without waiting
         self.connection = Connection(port)
         self.partitioner = StickyPartitioner(config.batch_size)
-        self.accumulator = Accumulator(config.batch_size)
+        self.accumulator = Accumulator(config.batch_size, config.buffer_memory)
         self.transactions = TransactionRequests(self)
         self.sender = Sender(self)
         self.calls = BlockingCalls(self)
@@ -84,7 +85,10 @@ class Producer(TransactionState):
         record = Record(key, value)
         try:
             self._check_may_send(f"{topic}-{partition or 0}")
+            until = self.port.now + self.config.max_block_ms
             name = await self._partition_for(topic, record, partition)
+            check_size(record, self.config)
+            await self._room_for(name, record, until)
             self._check_may_send(name)
         except ApiError as error:
             if self.config.enable_idempotence:
@@ -231,6 +235,17 @@ class Producer(TransactionState):
         if partition is None:
             partition = self.partitioner.choose(topic, record, count)
         return f"{topic}-{partition}"
+
+    async def _room_for(self, partition: str, record: Record, until: int) -> None:
+        """There is memory for the record; BufferExhaustedError if there is none until max.block.ms are over."""
+        accumulator = self.accumulator
+        while not accumulator.has_room(partition, record):
+            freed: Promise[None] = self.port.promise()
+            accumulator.waiting.append(freed)
+            self.sender.wake()
+            if not await self.connection.done_within(freed, max(until - self.port.now, 0)):
+                accumulator.waiting.remove(freed)
+                raise exhausted(record, accumulator, self.config.max_block_ms)
 
     # checks
 

@@ -29,6 +29,7 @@ class ProducerBatch:
     records: list[Record] = field(default_factory=list)
     promises: list[Promise[Any]] = field(default_factory=list)
     size_bytes: int = 0
+    held_bytes: int = 0
     base_sequence: int = -1
     attempts: int = 0
     producer: tuple[int, int] = (-1, -1)

@@ -100,7 +100,8 @@ def test_an_abort_can_name_the_producer(typed: Any) -> None:
 
 def test_tables_have_the_columns_of_kafkas_tool(typed: Any) -> None:
     out = typed("transactions", "list", ONE)[1].splitlines()
-    assert [cell.strip() for cell in out[0].split("\t")] == ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"]
+    columns = [cell.strip() for cell in out[0].split("\t")]
+    assert columns == ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"]
     assert [cell.strip() for cell in out[1].split("\t")] == ["payments-0", "b3", "2000", "Empty"]
 
 

@@ -81,7 +81,7 @@ AS_ITSELF = {  # fatal errors that a handler knows by name; any other is an unex
 def raised(api: str, error: str, letter: str) -> str:
     """The Java exception that the waiting call or the future gets."""
     if api == "Produce":
-        return NAMED[error]
+        return NAMED.get(error, "ApiException")  # one that another part of the project has added
     if error in FENCING:
         return "ProducerFencedException"
     if api == "TxnOffsetCommit" and error in GROUP_MOVED:
