@@ -71,6 +71,27 @@ def rules(extra: Sequence[str], root: Path) -> int:
     return 0
 
 
+def atlas(extra: Sequence[str], root: Path) -> int:
+    """docs/errors.md under `root` shows each error as its scenario in data/errors/ has met it now.
+
+    Returns 2, with a sentence on stderr, where a scenario does not meet its error.
+    """
+    from kafkalab.error_atlas import PAGE, page
+    from kafkalab.error_atlas import atlas as entries
+
+    if extra:
+        print(f"kafkalab atlas: takes no arguments, not {' '.join(extra)}", file=sys.stderr)
+        return 2
+    try:
+        text = page(entries(root))
+    except (ValueError, OSError) as error:
+        print(f"kafkalab atlas: {error}", file=sys.stderr)
+        return 2
+    (root / PAGE).write_text(text, encoding="utf-8")
+    print(PAGE)
+    return 0
+
+
 def _run(extra: Sequence[str], root: Path) -> int:
     from kafkalab.cli_run import run
 
@@ -83,12 +104,20 @@ def _transactions(extra: Sequence[str], root: Path) -> int:
     return transactions(extra, root)
 
 
-COMMANDS = {"lab": lab, "run": _run, "transactions": _transactions, "build-labs": build_labs, "rules": rules}
+COMMANDS = {
+    "lab": lab,
+    "run": _run,
+    "transactions": _transactions,
+    "build-labs": build_labs,
+    "rules": rules,
+    "atlas": atlas,
+}
 USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
        kafkalab run FILE.klab [--json]         run a saved scenario, say what became of it
        kafkalab transactions COMMAND FILE.klab list, describe, describe-producers, find-hanging or abort transactions
        kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
-       kafkalab rules                          make docs/rules.md from the scenarios in data/rules/"""
+       kafkalab rules                          make docs/rules.md from the scenarios in data/rules/
+       kafkalab atlas                          make docs/errors.md from the scenarios in data/errors/"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
