@@ -30,6 +30,11 @@ class JoinGroup:
     protocol_type: str = "consumer"
     protocols: Subscriptions
 
+    @property
+    def request_timeout_ms(self) -> int:
+        """How long its sender waits: the answer may take as long as the rebalance does, and 5 s more."""
+        return max(30_000, self.rebalance_timeout_ms + 5_000)
+
 
 def handle(broker: BrokerState, request: JoinGroup, now: int, header: Header) -> list[Effect]:
     """Held until the join phase ends. From version 4 on a new dynamic member is first given an id to come back with."""

@@ -25,6 +25,15 @@ NUMBERS: dict[str, tuple[str, int | None]] = {
 """The settings that are numbers: their type and least value, None where any is taken."""
 ACKS = ("all", "-1", "0", "1")
 FLAGS = ("enable_idempotence", "transaction_two_phase_commit_enable")
+CONSUMER_NUMBERS = {
+    "auto_commit_interval_ms": 0,
+    "session_timeout_ms": 0,
+    "heartbeat_interval_ms": 0,
+    "max_poll_interval_ms": 1,
+    "fetch_max_wait_ms": 0,
+    "fetch_min_bytes": 0,
+    "default_api_timeout_ms": 0,
+}
 
 
 class _Default(int):
@@ -140,11 +149,21 @@ def delivery_timeout_ms(config: ProducerConfig) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig:
-    """`auto_offset_reset` is "earliest", "latest" or "none" (an error); Kafka's default for it is latest."""
+    """`auto_offset_reset` is "earliest", "latest" or "none" (an error); Kafka's default for it is latest.
+
+    Without a group.id nothing is committed automatically, and it is an error to ask for it.
+    """
 
     group_id: str | None = None
     isolation_level: str = "read_uncommitted"
+    group_instance_id: str | None = None
     auto_offset_reset: str = "latest"
+    enable_auto_commit: bool = _Default(True)  # type: ignore[assignment]
+    auto_commit_interval_ms: int = 5_000
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    partition_assignment_strategy: tuple[str, ...] = ("range",)
     fetch_max_wait_ms: int = 500
     fetch_min_bytes: int = 1
     default_api_timeout_ms: int = 60_000
@@ -152,5 +171,19 @@ class ConsumerConfig:
     def __post_init__(self) -> None:
         one_of("isolation_level", self.isolation_level, ("read_committed", "read_uncommitted"))
         one_of("auto_offset_reset", self.auto_offset_reset, ("earliest", "latest", "none"))
-        for name in ("fetch_max_wait_ms", "fetch_min_bytes", "default_api_timeout_ms"):
-            number(name, getattr(self, name), "INT", 0)
+        for name, least in CONSUMER_NUMBERS.items():
+            number(name, getattr(self, name), "INT", least)
+        if self.group_instance_id is not None and text("group_instance_id", self.group_instance_id) == "":
+            raise wrong("group_instance_id", "", "String must be non-empty")
+        asked = not isinstance(self.enable_auto_commit, _Default)
+        automatic = truth("enable_auto_commit", self.enable_auto_commit) if asked else self.group_id is not None
+        if automatic and self.group_id is None:
+            raise ConfigError("enable.auto.commit cannot be set to true when default group id (null) is used.")
+        object.__setattr__(self, "enable_auto_commit", automatic)
+        names = self.partition_assignment_strategy
+        strategy = (names,) if isinstance(names, str) else tuple(names)
+        for name in strategy:
+            one_of("partition_assignment_strategy", name, ("range", "roundrobin"))
+        object.__setattr__(self, "partition_assignment_strategy", strategy)
+        if self.heartbeat_interval_ms >= self.session_timeout_ms:
+            raise ConfigError("Heartbeat must be set lower than the session timeout")

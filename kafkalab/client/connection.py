@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from kafkalab.api.api_versions import ApiVersions
 from kafkalab.api.find_coordinator import FindCoordinator, FindCoordinatorReply
 from kafkalab.api.metadata import Metadata, MetadataReply
+from kafkalab.client.exceptions import exception_for
 from kafkalab.client.promise import Promise
 from kafkalab.client.reactions import APIS, Reaction, reaction
 from kafkalab.core.cluster_metadata import ClusterMetadata
@@ -132,6 +133,23 @@ class Connection:
             await self.back_off(attempt)
             attempt += 1
         return None
+
+    async def coordinator_now(self, key_type: int, key: str) -> str:
+        """The coordinator's node id, looked up once if it is not known; "" if that failed. Raises what is final."""
+        known = self._coordinators.get((key_type, key))
+        if known is not None:
+            return known
+        reply: FindCoordinatorReply | None = await self.call(
+            self.any_broker(), FindCoordinator(key=key, key_type=key_type)
+        )
+        if reply is None:
+            self.ask_another()
+        elif reply.error is Error.NONE:
+            self._coordinators[key_type, key] = reply.node_id
+            return reply.node_id
+        elif reaction("FindCoordinator", reply.error) is not Reaction.RETRY:
+            raise exception_for(reply.error, "FindCoordinator")
+        return ""
 
     def forget_coordinator(self, key_type: int, key: str) -> None:
         """The next call looks it up again."""

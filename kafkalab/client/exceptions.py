@@ -103,6 +103,10 @@ class IllegalGenerationError(ApplicationRecoverableError):
     """The group is in another generation."""
 
 
+class RebalanceInProgressError(ApiError):
+    """The group rebalances: poll, so that this member joins, then commit again."""
+
+
 class CommitFailedError(KafkaError):
     """The group has moved on: the offsets cannot be committed by this member (Java: CommitFailedException)."""
 
@@ -220,7 +224,7 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.INVALID_GROUP_ID: _of("InvalidGroupId", _A),
     Error.UNKNOWN_MEMBER_ID: UnknownMemberIdError,
     Error.INVALID_SESSION_TIMEOUT: _of("InvalidSessionTimeout", _A),
-    Error.REBALANCE_IN_PROGRESS: _of("RebalanceInProgress", _A),
+    Error.REBALANCE_IN_PROGRESS: RebalanceInProgressError,
     Error.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationError,
     Error.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
     Error.UNSUPPORTED_VERSION: UnsupportedVersionError,

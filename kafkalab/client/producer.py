@@ -21,7 +21,7 @@ from kafkalab.client.memory import check_size, exhausted
 from kafkalab.client.partitioner import StickyPartitioner
 from kafkalab.client.producer_table import Call, Happening, ProducerState, Verdict
 from kafkalab.client.promise import Promise
-from kafkalab.client.results import GroupMetadata, RecordMetadata
+from kafkalab.client.results import GroupMetadata, Offsets, RecordMetadata
 from kafkalab.client.sender import Sender
 from kafkalab.client.transaction_requests import TransactionRequests
 from kafkalab.client.transaction_state import TransactionState
@@ -105,7 +105,7 @@ class Producer(TransactionState):
         """Every record sent before is acknowledged, or has failed."""
         await self.sender.flush()
 
-    async def send_offsets_to_transaction(self, offsets: dict[str, int], group: GroupMetadata) -> None:
+    async def send_offsets_to_transaction(self, offsets: Offsets, group: GroupMetadata) -> None:
         """The offsets ({"in-0": 3}: the next one to read) are part of the transaction; an empty map does nothing."""
         if group is None:
             raise ValueError("Consumer group metadata could not be null")

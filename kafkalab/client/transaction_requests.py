@@ -17,7 +17,7 @@ from kafkalab.client.exceptions import KafkaError, UnsupportedVersionError
 from kafkalab.client.failures import failure, partitions_failure
 from kafkalab.client.promise import Promise
 from kafkalab.client.reactions import Reaction, reaction
-from kafkalab.client.results import GroupMetadata
+from kafkalab.client.results import GroupMetadata, Offsets, offset_fields
 from kafkalab.core.errors import Error
 
 if TYPE_CHECKING:
@@ -141,9 +141,9 @@ class TransactionRequests:
         self._check(answer)
         producer.adopt(answer.reply.producer_id, answer.reply.producer_epoch)
 
-    async def add_offsets(self, offsets: dict[str, int], group: GroupMetadata) -> None:
+    async def add_offsets(self, offsets: Offsets, group: GroupMetadata) -> None:
         """The group's partition joins the transaction, then the offsets are written to it, pending."""
-        producer = self.producer
+        producer, found = self.producer, offset_fields(offsets)
         if not self.implicit:
             add = AddOffsetsToTxn(
                 transactional_id=self._id(),
@@ -158,9 +158,12 @@ class TransactionRequests:
             group_id=group.group_id,
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
-            offsets=offsets,
+            offsets=found.offsets,
+            metadata=found.metadata,
+            leader_epochs=found.leader_epochs,
             generation_id=group.generation_id,
             member_id=group.member_id,
+            group_instance_id=group.group_instance_id,
         )
         self._check(await self._ask(commit, _of_offsets, group=group.group_id))
 

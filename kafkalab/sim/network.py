@@ -24,6 +24,12 @@ CLIENT_VERSIONS = {
         "AddPartitionsToTxn": 0,
         "AddOffsetsToTxn": 0,
         "InitProducerId": 0,
+        "JoinGroup": 2,
+        "SyncGroup": 1,
+        "Heartbeat": 1,
+        "LeaveGroup": 1,
+        "OffsetCommit": 3,
+        "OffsetFetch": 3,
     },
     1: {"Produce": 11, "TxnOffsetCommit": 4, "EndTxn": 4, "AddPartitionsToTxn": 3},
     2: {"Produce": 12, "TxnOffsetCommit": 5, "EndTxn": 5, "AddPartitionsToTxn": 3},
@@ -61,7 +67,7 @@ class Network:
         self._outstanding: dict[int, Outstanding] = {}
         self._counts: dict[str, int] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
-        self._timeouts: dict[tuple[str, bool], deque[int]] = {}
+        self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
 
     # sending
@@ -81,11 +87,12 @@ class Network:
         frame = Frame(self._id(api.name), api.name, "request", sender, to, group, body, version, self.frames_sent)
         if self._failed:
             frame.attempt = self._attempt(sender, api.name, body)
-        deadline = self.cluster.now + REQUEST_TIMEOUT_MS
+        timeout_ms = getattr(body, "request_timeout_ms", REQUEST_TIMEOUT_MS)
+        deadline = self.cluster.now + timeout_ms
         life = self.cluster.nodes[sender].life
         waiting = Outstanding(sender, life, to, body, answered, deadline, cause, background)
         self._outstanding[frame.correlation_id] = waiting
-        self._watch(sender, background, frame.correlation_id)
+        self._watch(sender, background, timeout_ms, frame.correlation_id)
         self._transmit(frame, cause)
 
     def reply(self, request: Frame, body: Any, cause: int) -> None:
@@ -191,26 +198,28 @@ class Network:
         if name not in NEVER_A_RETRY:
             self._failed[waiting.sender, name] = (waiting.body, self._attempt(waiting.sender, name, waiting.body))
 
-    def _watch(self, sender: str, background: bool, correlation_id: int) -> None:
-        """One timer per node watches the oldest request; all have the same time-out, so the oldest is due first."""
-        queue = self._timeouts.setdefault((sender, background), deque())
+    def _watch(self, sender: str, background: bool, timeout_ms: int, correlation_id: int) -> None:
+        """One timer per node and time-out watches the oldest request: it is due first."""
+        key = (sender, background, timeout_ms)
+        queue = self._timeouts.setdefault(key, deque())
         queue.append(correlation_id)
         if len(queue) == 1:
-            self._arm(sender, background, self.cluster.now + REQUEST_TIMEOUT_MS)
+            self._arm(key, self.cluster.now + timeout_ms)
 
-    def _arm(self, sender: str, background: bool, at_ms: int) -> None:
-        life = self.cluster.nodes[sender].life
-        self.cluster.schedule.at(at_ms, sender, life, lambda: self._expire(sender, background), True)
+    def _arm(self, key: tuple[str, bool, int], at_ms: int) -> None:
+        life = self.cluster.nodes[key[0]].life
+        self.cluster.schedule.at(at_ms, key[0], life, lambda: self._expire(key), True)
 
-    def _expire(self, sender: str, background: bool) -> None:
-        queue = self._timeouts[sender, background]
+    def _expire(self, key: tuple[str, bool, int]) -> None:
+        sender, background, _ = key
+        queue = self._timeouts[key]
         while queue:
             waiting = self._outstanding.get(queue[0])
             if waiting is None:
                 queue.popleft()
                 continue
             if waiting.deadline_ms > self.cluster.now:
-                self._arm(sender, background, waiting.deadline_ms)
+                self._arm(key, waiting.deadline_ms)
                 return
             correlation_id = queue.popleft()
             self.cluster.record(
@@ -251,5 +260,5 @@ class Network:
                 del self._outstanding[correlation_id]
             elif waiting.to == node:
                 self._break(correlation_id, cause)
-        for background in (False, True):
-            self._timeouts.pop((node, background), None)
+        for key in [k for k in self._timeouts if k[0] == node]:
+            del self._timeouts[key]

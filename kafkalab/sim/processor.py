@@ -91,7 +91,10 @@ class Processor:
     async def _life(self, producer: Producer) -> None:
         """One producer's life, from init_transactions to the end of the input or to an error that ends it."""
         await self._insist(producer.init_transactions)
-        consumer = self.app.consumer(group_id=self.group, isolation_level="read_committed", auto_offset_reset="none")
+        consumer = self.app.consumer(
+            group_id=self.group, isolation_level="read_committed", auto_offset_reset="none",
+            enable_auto_commit=False,
+        )  # fmt: skip
         consumer.assign(self.inputs)  # nothing of a predecessor is open now: its offsets are committed or gone
         await self._rewind(consumer)
         ends = await self._insist(lambda: consumer.end_offsets(self.inputs))

@@ -23,7 +23,9 @@ async def consume_transform_produce(
     if wait_ms:
         await app.sleep(wait_ms)
     producer = app.producer(transactional_id=transactional_id)
-    consumer = app.consumer(group_id=GROUP, isolation_level="read_committed", auto_offset_reset="earliest")
+    consumer = app.consumer(
+        group_id=GROUP, isolation_level="read_committed", auto_offset_reset="earliest", enable_auto_commit=False
+    )
     consumer.assign(["transfers-0"])
     await producer.init_transactions()
     while not (records := await consumer.poll()):
@@ -69,7 +71,8 @@ async def read_all(app: App, partitions: list[str], isolation_level: str = "read
 @program
 async def committed_offsets(app: App, group: str, partitions: list[str]) -> dict[str, int]:
     """The group's committed offsets, once no transaction is undecided."""
-    return await app.consumer(group_id=group, isolation_level="read_committed").committed(partitions)
+    consumer = app.consumer(group_id=group, isolation_level="read_committed", default_api_timeout_ms=3_600_000)
+    return await consumer.committed(partitions)
 
 
 @program

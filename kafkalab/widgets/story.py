@@ -201,6 +201,10 @@ class _Story:
                 who = ", ".join(data["members"]) or "nobody"
                 text = f"{node} holds group {data['group']} in {data['state']}, generation {data['generation']}: {who}."
                 return "transaction", True, text, []
+            case "member":
+                where = ", ".join(data["partitions"]) or "nothing"
+                text = f"{node} reads {where} as member {data['member_id']}, generation {data['generation']}."
+                return "transaction", True, text, []
             case "offsets expired":
                 where = ", ".join(data["partitions"]) or "none"
                 return "transaction", True, f"{node} lets offsets of {data['group']} expire: {where}.", []

@@ -94,6 +94,19 @@ def read_from_each_other(m: Made, level: str = "read_committed", both: bool = Tr
         m.marker(key, "COMMIT", pid=pid)
 
 
+def read_what_nobody_committed(m: Made) -> None:
+    """As before, but a's part aborted; and b has read a record of no transaction, too."""
+    m.log("in-0", "plain")
+    m.send("a", K, "from a", pid=1, n=1)
+    m.send("b", L, "from b", pid=2, n=1)
+    m.poll("ra", L, (0, "from b"), process="a")
+    m.poll("rb", K, (0, "from a"), process="b")
+    m.poll("rb", "in-0", (0, "plain"), process="b")
+    for client, key, pid, control in (("a", K, 1, "ABORT"), ("b", L, 2, "COMMIT")):
+        m.end(client, "commit", 1)
+        m.marker(key, control, pid=pid)
+
+
 def through_the_log(m: Made) -> None:
     """a wrote before b on K; b's value on L was read by a."""
     m.send("a", K, "from a", pid=1, n=1)
@@ -224,6 +237,7 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("duplicate", copies(1, 1, sent=2), SEEN),
     ("duplicate", copies(1, 2, sent=2), SEEN),
     ("duplicate", copies(-1, -1), SEEN),
+    ("duplicate", copies(0, 0), VIOLATED),
     ("nonmonotonic-send", sent_in_order(0, 1, 2), OK),
     ("nonmonotonic-send", sent_in_order(0, 5, 2), VIOLATED),
     ("nonmonotonic-send", sent_in_order(3, 2, pid=-1), SEEN),
@@ -242,6 +256,7 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("G1c", read_from_each_other, VIOLATED),
     ("G1c", lambda m: read_from_each_other(m, both=False), OK),
     ("G1c", lambda m: read_from_each_other(m, "read_uncommitted"), SEEN),
+    ("G1c", read_what_nobody_committed, OK),
     ("G1c", through_the_log, SEEN),
     ("torn transaction", lambda m: two_keys(m, "COMMIT", "COMMIT"), OK),
     ("torn transaction", lambda m: two_keys(m, "ABORT", "ABORT"), OK),

@@ -21,11 +21,11 @@ def inputs(m: Made, *values: str) -> None:
 
 def process(
     m: Made, name: str, reads: tuple[int, ...], upto: int, pid: int, ending: str = "COMMIT",
-    offsets_ending: str = "", transactional: bool = True,
+    offsets_ending: str = "", transactional: bool = True, known: bool = True,
 ) -> None:  # fmt: skip
     """One round: read these offsets, write "+value" for each, commit the offset; all in one transaction, or not."""
     values = {r.offset: str(r.value) for r in m.rows["log"] if r.key == IN}
-    m.poll(f"{name}/c", IN, *((o, values[o]) for o in reads), process=name)
+    m.poll(f"{name}/c", IN, *((o, values[o]) for o in reads), process=name, known=known)
     n = 1 if transactional else -1
     for seq, offset in enumerate(reads):
         m.send(name, OUT, f"+{values[offset]}", pid=pid if transactional else -1, seq=seq, n=n)
@@ -88,6 +88,18 @@ def not_yet_read(m: Made) -> None:
     inputs(m, "30")
 
 
+def polls_not_known(m: Made) -> None:
+    inputs(m, "10", "25")
+    process(m, "a", (0, 1), 2, pid=1, known=False)
+
+
+def with_tombstones(m: Made) -> None:
+    once(m)
+    m.send("a", OUT, None, pid=1, seq=2)  # type: ignore[arg-type]
+    m.log(OUT, "+10", 0, removed="compacted")
+    m.rows["log"].sort(key=lambda r: r.removed, reverse=True)
+
+
 def twice_without_transactions(m: Made) -> None:
     inputs(m, "10")
     process(m, "a", (0,), 1, pid=1, transactional=False)
@@ -104,6 +116,8 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("offset/output split", undecided, UNKNOWN),
     ("exactly-once", once, OK),
     ("exactly-once", both_instances, TWICE),
+    ("exactly-once", polls_not_known, OK),
+    ("exactly-once", with_tombstones, OK),
     ("exactly-once", first_aborted, OK),
     ("exactly-once", one_after_the_other, OK),
     ("exactly-once", an_input_left_out, VIOLATED),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kafkalab.core.crc32c import crc32c
 from kafkalab.core.errors import Error
 from kafkalab.core.producer_append import EPOCH_MAX, Origin
 from kafkalab.core.producer_entry import CompletedTxn
@@ -331,8 +332,26 @@ def test_a_control_batch_that_was_cleaned_empty_leaves_an_entry_without_epoch() 
     assert (fed.completed, fed.states.map_end_offset) == ([], 6)
 
 
+def test_a_control_batch_that_was_cleaned_empty_is_no_marker_to_be_refused() -> None:
+    empty = Batch(records=(), last_offset_delta=0, producer_id=PID, producer_epoch=3, control=COMMIT)
+    assert Fed().replicate(data(5, 0, txn=True)).answer(empty, version=2) is OK
+
+
+def test_a_decided_transaction_below_the_log_start_is_no_longer_unstable() -> None:
+    states = Fed().replicate(*TWO_TXNS).states
+    unstable = []
+    for log_start in (109, 110):
+        states.log_start_moved(log_start)
+        unstable.append(states.first_unstable_offset)
+    assert unstable == [99, 105]
+
+
 def damaged_crc(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
+
+
+def signed(body: bytes) -> bytes:
+    return b"\0\1" + crc32c(body).to_bytes(4, "big") + body
 
 
 @pytest.mark.parametrize(
@@ -345,6 +364,7 @@ def damaged_crc(data: bytes) -> bytes:
         pytest.param(lambda data: data + b"\0", id="one byte too many"),
         pytest.param(lambda data: b"\0\2" + data[2:], id="an unknown version"),
         pytest.param(lambda data: data[:8], id="only the head"),
+        pytest.param(lambda data: signed(data[6:9] + b"\3" + data[10:]), id="more entries than bytes"),
     ],
 )
 def test_psm_48_a_corrupt_snapshot_is_deleted_and_the_older_one_loaded(damage: Callable[[bytes], bytes]) -> None:

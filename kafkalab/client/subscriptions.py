@@ -1,0 +1,95 @@
+"""What a consumer reads, and how far it is: topics or partitions, positions, pauses (`SubscriptionState`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafkalab.client.exceptions import IllegalStateError
+
+EXCLUSIVE = "Subscription to topics, partitions and pattern are mutually exclusive"
+
+
+class SubscriptionState:
+    """Either topics, whose partitions the group assigns, or partitions assigned by hand; never both.
+
+    `version` changes when what is under way was read from another place than the next poll reads from. `moved` says
+    of partitions why their position did not come from reading, since the last poll.
+    """
+
+    def __init__(self) -> None:
+        self.topics: tuple[str, ...] = ()
+        self.by_hand = False
+        self.assigned: list[str] = []
+        self.positions: dict[str, int] = {}
+        self.paused: dict[str, None] = {}
+        self.moved: dict[str, str] = {}
+        self.version = 0
+        self.assignments = 0  # how many there were from the group
+
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """Read these topics as a member of the group; the partitions come with the next poll."""
+        if isinstance(topics, str) or any(not isinstance(t, str) or not t.strip() for t in topics):
+            raise ValueError("Topic collection to subscribe to cannot contain null or empty topic")
+        if self.by_hand:
+            raise IllegalStateError(EXCLUSIVE)
+        self.topics = tuple(sorted(set(topics)))
+
+    def assign(self, partitions: Sequence[str]) -> None:
+        """Read these partitions; positions of those that stay are kept."""
+        if self.topics:
+            raise IllegalStateError(EXCLUSIVE)
+        self.by_hand = True
+        self.assigned = list(partitions)
+        self.positions = {p: o for p, o in self.positions.items() if p in self.assigned}
+        self.paused = {p: None for p in self.paused if p in self.assigned}
+        self.version += 1
+
+    def assign_from_group(self, partitions: Sequence[str]) -> None:
+        """Read what the group assigned: every position is to be looked up, nothing is paused."""
+        self.assigned, self.positions, self.paused = list(partitions), {}, {}
+        self.version += 1
+        self.assignments += 1
+
+    def unsubscribe(self) -> None:
+        """Read nothing."""
+        self.topics, self.by_hand = (), False
+        self.assign_from_group(())
+
+    @property
+    def nothing(self) -> bool:
+        """Whether neither topics nor partitions were named."""
+        return not self.topics and not (self.by_hand and self.assigned)
+
+    def check(self, partition: str) -> None:
+        """IllegalStateError unless the partition is assigned."""
+        if partition not in self.assigned:
+            raise IllegalStateError(f"No current assignment for partition {partition}")
+
+    def seek(self, partition: str, offset: int) -> None:
+        """Read on from there."""
+        self.check(partition)
+        self.positions[partition], self.moved[partition] = offset, "seek"
+        self.version += 1
+
+    def pause(self, partitions: Sequence[str]) -> None:
+        """Fetch nothing of these partitions until they are resumed; they stay assigned."""
+        for partition in partitions:
+            self.check(partition)
+        self.paused.update(dict.fromkeys(partitions))
+        self.version += 1
+
+    def resume(self, partitions: Sequence[str]) -> None:
+        """Fetch them again."""
+        for partition in partitions:
+            self.check(partition)
+            self.paused.pop(partition, None)
+
+    @property
+    def fetchable(self) -> list[str]:
+        """The partitions to fetch, in the order of their assignment."""
+        return [p for p in self.assigned if p not in self.paused and p in self.positions]
+
+    @property
+    def missing(self) -> list[str]:
+        """The assigned partitions without a position."""
+        return [p for p in self.assigned if p not in self.positions]
