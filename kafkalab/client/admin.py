@@ -234,7 +234,7 @@ def _abort_marker(spec: AbortTransactionSpec) -> WriteTxnMarkers:
     aborted = TxnMarkers(
         producer_id=spec.producer_id,
         producer_epoch=spec.producer_epoch,
-        coordinator_epoch=max(spec.coordinator_epoch, 0),
+        coordinator_epoch=spec.coordinator_epoch,
         committed=False,
         partitions=(spec.partition,),
         transaction_version=0,

@@ -63,7 +63,7 @@ class ClusterDescription:
 
 @dataclass(frozen=True, slots=True)
 class AbortTransactionSpec:
-    """The transaction to end: where, and whose. A coordinator epoch that is not known (-1) is sent as 0."""
+    """The transaction to end: where, and whose."""
 
     partition: str
     producer_id: int
@@ -80,6 +80,8 @@ class HangingTransaction:
     duration_ms: int
 
     def spec(self) -> AbortTransactionSpec:
-        """What `abort_transaction` takes to end it."""
+        """What `abort_transaction` takes to end it. A coordinator epoch that no marker has told yet (-1) becomes 0,
+        which no leader's epoch is below.
+        """
         p = self.producer
         return AbortTransactionSpec(self.partition, p.producer_id, p.producer_epoch, max(p.coordinator_epoch, 0))

@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from kafkalab.client.admin_results import AbortTransactionSpec, NewTopic
+from kafkalab.api.describe_producers import ActiveProducer
+from kafkalab.client.admin_results import (
+    AbortTransactionSpec,
+    HangingTransaction,
+    NewTopic,
+    TransactionDescription,
+)
 from kafkalab.client.exceptions import (
     ClusterAuthorizationError,
     InvalidMetadataError,
@@ -20,6 +26,7 @@ from kafkalab.client.exceptions import (
     TransactionalIdAuthorizationError,
     TransactionalIdNotFoundError,
 )
+from kafkalab.client.hanging import hanging_among
 from kafkalab.core.acls import Deny
 from kafkalab.core.partitions import transaction_partition
 from kafkalab.core.records import ControlType
@@ -250,6 +257,8 @@ def test_names_that_differ_in_dots_only_collide_and_a_name_given_twice_is_no_req
 
 
 def test_creating_needs_the_right_on_the_cluster_or_on_the_topic() -> None:
+    topic_only = Deny("admin", "CREATE", "Topic:secret1")
+    answer(started(topic_only).client("admin").admin().create_topics([NewTopic(name="secret1")]))
     cluster_only = Deny("admin", "CREATE", "Cluster")
     both = (cluster_only, Deny("admin", "CREATE", "Topic:secret*"))
     answer(started(cluster_only).client("admin").admin().create_topics([NewTopic(name="secret1")]))
@@ -276,3 +285,34 @@ def test_a_program_can_be_an_administrator() -> None:
     cluster.run()
     assert cluster.results["ops"] == []
     assert cluster.controller.metadata.has_topic("late")
+
+
+OPEN = HangingTransaction("out-0", ActiveProducer(
+    producer_id=7, producer_epoch=2, last_sequence=3, last_timestamp_ms=4, coordinator_epoch=-1,
+    current_txn_start_offset=5,
+), 9)  # fmt: skip
+
+
+def described(*partitions: str) -> TransactionDescription:
+    return TransactionDescription("b1", "Ongoing", 7, 2, 60_000, 1, partitions)
+
+
+@pytest.mark.parametrize(
+    ("ids", "descriptions", "hangs"),
+    [
+        ({}, {}, True),
+        ({8: "a"}, {"a": described("out-0")}, True),
+        ({7: "a"}, {"a": None}, True),
+        ({7: "a"}, {"a": described()}, True),
+        ({7: "a"}, {"a": described("out-1")}, True),
+        ({7: "a"}, {"a": described("out-0", "out-1")}, False),
+    ],
+)
+def test_a_transaction_hangs_if_no_coordinator_has_its_partition_on_the_list(
+    ids: dict[int, str], descriptions: dict[str, TransactionDescription | None], hangs: bool
+) -> None:
+    assert hanging_among([OPEN], ids, descriptions) == ([OPEN] if hangs else [])
+
+
+def test_a_hanging_transaction_before_the_first_marker_is_aborted_under_coordinator_epoch_0() -> None:
+    assert OPEN.spec() == AbortTransactionSpec("out-0", 7, 2, 0)
