@@ -18,6 +18,7 @@ from kafkalab.core.effects import (
     Appended,
     AwaitDurable,
     Effect,
+    FeedFollowers,
     Hold,
     Note,
     Park,
@@ -110,6 +111,8 @@ class Broker:
                 self.port.record(self.name, "state", effect.name, context.cause, effect.data)
             elif isinstance(effect, SetTimer):
                 self.timer(effect.delay_ms, effect.then, context, effect.background)
+            elif isinstance(effect, FeedFollowers):
+                self.replication.feed(effect.partition, context.cause)
             elif isinstance(effect, AwaitDurable):
                 self._acknowledge(effect, effect.batch, context)
             elif isinstance(effect, Suspend):
@@ -169,6 +172,7 @@ class Broker:
             self.go_on(effect.then, Appended(error), context)
             return
         if effect.acks == -1 and len(info.isr) < self.state.min_isr(effect.partition):
+            self.replication.readmit(effect.partition)
             self.go_on(effect.then, Appended(Error.NOT_ENOUGH_REPLICAS), context)
             return
         log = self.state.log(effect.partition)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkalab.api.delete_records import apply_retention
 from kafkalab.api.offset_expiry import expire_offsets
 from kafkalab.api.rebalance import heard_of, resigned
 from kafkalab.api.transaction_loading import load_transactions
@@ -14,7 +15,7 @@ from kafkalab.core.effects import Effect, Note, Then
 from kafkalab.core.group import loaded_group
 from kafkalab.core.group_offsets import GroupOffsets
 from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, offsets_partition, topic_of
-from kafkalab.rules import NEWEST_OFFSET
+from kafkalab.rules import LEADER_EPOCH, NEWEST_OFFSET
 
 if TYPE_CHECKING:
     from kafkalab.broker import Broker, Context
@@ -39,6 +40,7 @@ class Leadership:
         self._every(state.config.offsets_retention_check_interval_ms, Then(expire_offsets), context)
         check_ms = state.config.producer_id_expiration_check_interval_ms
         self._every(check_ms, Then(expire_producer_ids), context)
+        self._every(state.config.log_retention_check_interval_ms, Then(apply_retention), context)
         self._every_lag_check(state.config.replica_lag_time_max_ms // 2)
 
     def _every(self, interval_ms: int, then: Then, context: Context) -> None:
@@ -78,6 +80,8 @@ class Leadership:
                 self._resign(partition, context)
             if image.leader(partition) == state.name:
                 self._lead(partition, image, context)
+            elif image.leader(partition) and not state.rules.on(LEADER_EPOCH) and self._has_more(partition):
+                replication.truncate(partition, state.logs[partition].high_watermark, context.cause)
         leaders = {image.leader(p) for p in moved} - {"", state.name}
         known = {i.leader for i in image.partitions.values()}
         for gone in [x for x in replication.fetching if x not in known]:
@@ -91,6 +95,11 @@ class Leadership:
     def _changed(old: ClusterMetadata, partition: str, leader_epoch: int) -> bool:
         before = old.partitions.get(partition)
         return before is None or before.leader_epoch != leader_epoch
+
+    def _has_more(self, partition: str) -> bool:
+        """Whether the local log goes on beyond its high watermark: before KIP-101 a new follower dropped that."""
+        log = self.broker.state.logs.get(partition)
+        return log is not None and log.log_end_offset > log.high_watermark
 
     def _resign(self, partition: str, context: Context) -> None:
         state = self.broker.state

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.api.controller_requests import AlterPartition
+from kafkalab.api.delete_records import log_start_note
 from kafkalab.api.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchReply
 from kafkalab.core.broker_state import FetchSession
 from kafkalab.core.effects import Reply
 from kafkalab.core.errors import Error
+from kafkalab.rules import LEADER_EPOCH
 
 if TYPE_CHECKING:
     from kafkalab.broker import Broker, Context
@@ -52,14 +54,10 @@ class Replication:
             if not state.leads(partition) or self.led_since.get(partition, 0) > request.metadata_version:
                 continue
             log = state.log(partition)
-            end = log.end_offset_for(last_epoch) if last_epoch >= 0 else offset
-            if end < offset or offset > log.log_end_offset:
-                end = min(end, log.log_end_offset)
-                epoch = state.metadata.partitions[partition].leader_epoch
-                diverging[partition] = ReplicaData(
-                    leader_epoch=epoch, high_watermark=log.high_watermark, diverging_offset=end
-                )
-                session.positions[partition] = end
+            data = self._not_in_range(partition, offset, last_epoch)
+            if data is not None:
+                diverging[partition] = data
+                session.positions.pop(partition, None)
                 continue
             session.positions[partition] = offset
             if offset == log.log_end_offset:
@@ -70,7 +68,28 @@ class Replication:
             if not self.broker.port.running(self.broker.name, life):
                 return
             self._maybe_expand(partition, request.replica)
+        for partition, start in request.log_starts.items():
+            if session.log_starts.get(partition) != start:
+                session.log_starts[partition] = start
+                self.broker.wake(partition, context.cause)
         self._answer(request.replica, diverging, context.cause)
+
+    def _not_in_range(self, partition: str, offset: int, last_epoch: int) -> ReplicaData | None:
+        """What to tell a follower whose log is not the beginning of this one, or which ends before this one begins."""
+        state, log = self.broker.state, self.broker.state.log(partition)
+        epoch, end = last_epoch, offset
+        if last_epoch >= 0 and state.rules.on(LEADER_EPOCH):
+            epoch, end = log.epoch_and_end(last_epoch)
+        same = epoch == last_epoch and offset <= min(end, log.log_end_offset)
+        if same and offset >= log.log_start_offset:
+            return None
+        return ReplicaData(
+            leader_epoch=state.metadata.partitions[partition].leader_epoch,
+            high_watermark=log.high_watermark,
+            diverging_offset=-1 if same else min(end, log.log_end_offset),
+            diverging_epoch=epoch,
+            log_start_offset=log.log_start_offset,
+        )
 
     def feed(self, partition: str, cause: int) -> None:
         """The log has grown: answer the followers that wait for this partition."""
@@ -91,7 +110,7 @@ class Replication:
         found = dict(diverging)
         for partition in list(session.behind):
             log, position = state.log(partition), session.positions.get(partition, 0)
-            if position >= log.log_end_offset:
+            if position >= log.log_end_offset and session.told_starts.get(partition, 0) >= log.log_start_offset:
                 del session.behind[partition]
                 continue
             if partition in found or not state.leads(partition):
@@ -99,10 +118,14 @@ class Replication:
             info = state.metadata.partitions[partition]
             if follower not in info.replicas or self.led_since.get(partition, 0) > metadata_version:
                 continue
-            batches = tuple(log.read(position, log.log_end_offset))
+            in_range = log.log_start_offset <= position < log.log_end_offset
             found[partition] = ReplicaData(
-                leader_epoch=info.leader_epoch, high_watermark=log.high_watermark, batches=batches
+                leader_epoch=info.leader_epoch,
+                high_watermark=log.high_watermark,
+                log_start_offset=log.log_start_offset,
+                batches=tuple(log.read(position, log.log_end_offset)) if in_range else (),
             )
+        session.told_starts.update({p: data.log_start_offset for p, data in found.items() if data.log_start_offset})
         if found:
             session.parked = None
             self.broker.port.reply(context.request, ReplicaFetchReply(partitions=found), cause)
@@ -153,6 +176,13 @@ class Replication:
         since = session.caught_up_ms.get(partition, 0) if session else 0
         return now - since > self.broker.state.config.replica_lag_time_max_ms
 
+    def readmit(self, partition: str) -> None:
+        """Let followers back in that have all there is but had nothing to report: of a log without records, say."""
+        state = self.broker.state
+        for replica in state.metadata.partitions[partition].replicas:
+            if replica in state.sessions:
+                self._maybe_expand(partition, replica)
+
     def _maybe_expand(self, partition: str, replica: str) -> None:
         state = self.broker.state
         info = state.metadata.partitions.get(partition)
@@ -196,8 +226,13 @@ class Replication:
         self._generation += 1
         generation = self.fetching[leader] = self._generation
         version = self.broker.state.metadata.version
+        logs = self.broker.state.logs
         request = ReplicaFetch(
-            replica=self.broker.name, session_epoch=session_epoch, metadata_version=version, positions=positions
+            replica=self.broker.name,
+            session_epoch=session_epoch,
+            metadata_version=version,
+            positions=positions,
+            log_starts={p: logs[p].log_start_offset for p in positions if logs[p].log_start_offset},
         )
 
         def answered(reply: Any, step: int) -> None:
@@ -217,6 +252,12 @@ class Replication:
 
         self.broker.port.request(self.broker.name, leader, request, answered, cause, background=True)
 
+    def truncate(self, partition: str, offset: int, cause: int) -> None:
+        """Drop this replica's records from `offset` on."""
+        self.broker.state.log(partition).truncate(offset, self.broker.port.now)
+        cut = {"partition": partition, "offset": offset}
+        self.broker.port.record(self.broker.name, "truncate", partition, cause, cut)
+
     def _take_over(self, reply: ReplicaFetchReply, cause: int) -> dict[str, tuple[int, int]]:
         """Append what is new; the positions to tell the leader next."""
         state, life = self.broker.state, self.broker.life
@@ -227,9 +268,12 @@ class Replication:
                 continue
             log = state.log(partition)
             if data.diverging_offset != -1:
-                log.truncate(data.diverging_offset, self.broker.port.now)
-                cut = {"partition": partition, "offset": data.diverging_offset}
-                self.broker.port.record(self.broker.name, "truncate", partition, cause, cut)
+                epochs = state.rules.on(LEADER_EPOCH)
+                own_end = log.end_offset_for(data.diverging_epoch) if epochs else log.log_end_offset
+                self.truncate(partition, min(data.diverging_offset, own_end), cause)
+            elif log.log_end_offset < data.log_start_offset:
+                self.truncate(partition, log.log_start_offset, cause)
+                log.start_at(data.log_start_offset)
             for batch in data.batches:
                 if batch.base_offset >= log.log_end_offset:
                     log.replicate(batch)
@@ -238,5 +282,9 @@ class Replication:
                 return changed
             if log.advance(data.high_watermark):
                 self._note_marks(partition, cause)
+            if log.raise_log_start(data.log_start_offset):
+                self.broker.port.record(
+                    self.broker.name, "state", "log start", cause, log_start_note(state, partition).data
+                )
             changed[partition] = (log.log_end_offset, log.last_epoch)
         return changed

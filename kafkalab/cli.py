@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from kafkalab.cli_pages import atlas, bugs, rules
+
 START = "labs/00_start.ipynb"
 PLACES = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "IPYTHONDIR": "ipython"}
 
@@ -51,47 +53,6 @@ def build_labs(extra: Sequence[str], root: Path) -> int:
     return 0
 
 
-def rules(extra: Sequence[str], root: Path) -> int:
-    """docs/rules.md under `root` says what goes wrong without each rule, as its scenario in data/rules/ has shown now.
-
-    Returns 2, with a sentence on stderr, where a scenario is not as it must be.
-    """
-    from kafkalab.checks.rule_matrix import PAGE, matrix, page
-
-    if extra:
-        print(f"kafkalab rules: takes no arguments, not {' '.join(extra)}", file=sys.stderr)
-        return 2
-    try:
-        text = page(matrix(root))
-    except (ValueError, OSError) as error:
-        print(f"kafkalab rules: {error}", file=sys.stderr)
-        return 2
-    (root / PAGE).write_text(text, encoding="utf-8")
-    print(PAGE)
-    return 0
-
-
-def atlas(extra: Sequence[str], root: Path) -> int:
-    """docs/errors.md under `root` shows each error as its scenario in data/errors/ has met it now.
-
-    Returns 2, with a sentence on stderr, where a scenario does not meet its error.
-    """
-    from kafkalab.error_atlas import PAGE, page
-    from kafkalab.error_atlas import atlas as entries
-
-    if extra:
-        print(f"kafkalab atlas: takes no arguments, not {' '.join(extra)}", file=sys.stderr)
-        return 2
-    try:
-        text = page(entries(root))
-    except (ValueError, OSError) as error:
-        print(f"kafkalab atlas: {error}", file=sys.stderr)
-        return 2
-    (root / PAGE).write_text(text, encoding="utf-8")
-    print(PAGE)
-    return 0
-
-
 def _run(extra: Sequence[str], root: Path) -> int:
     from kafkalab.cli_run import run
 
@@ -110,6 +71,7 @@ COMMANDS = {
     "transactions": _transactions,
     "build-labs": build_labs,
     "rules": rules,
+    "bugs": bugs,
     "atlas": atlas,
 }
 USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
@@ -117,7 +79,8 @@ USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
        kafkalab transactions COMMAND FILE.klab list, describe, describe-producers, find-hanging or abort transactions
        kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
        kafkalab rules                          make docs/rules.md from the scenarios in data/rules/
-       kafkalab atlas                          make docs/errors.md from the scenarios in data/errors/"""
+       kafkalab atlas                          make docs/errors.md from the scenarios in data/errors/
+       kafkalab bugs                           make docs/bugs.md from the scenarios in data/bugs/"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

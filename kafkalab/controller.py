@@ -20,7 +20,9 @@ from kafkalab.api.create_topics import CreateTopics, CreateTopicsReply, shape_er
 from kafkalab.broker import Port
 from kafkalab.core.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.core.errors import Error
-from kafkalab.core.partitions import topic_of
+from kafkalab.core.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.profiles import Rules
+from kafkalab.rules import CLEAN_ELECTION
 from kafkalab.trace import Frame
 
 PRODUCER_ID_BLOCK = 1000
@@ -32,8 +34,11 @@ class Controller:
 
     name = "controller"
 
-    def __init__(self, brokers: tuple[str, ...], port: Port, replication_factor: int = 3) -> None:
+    def __init__(
+        self, brokers: tuple[str, ...], port: Port, replication_factor: int = 3, rules: Rules | None = None
+    ) -> None:
         self.brokers = brokers
+        self.rules = rules or Rules()
         self.port = port
         self.replication_factor = min(replication_factor, len(brokers))
         self.metadata = ClusterMetadata(0, brokers)
@@ -76,25 +81,51 @@ class Controller:
         if broker not in self.metadata.alive:
             return
         alive = tuple(b for b in self.metadata.alive if b != broker)
-        changed = {p: self._without(i, broker) for p, i in self.metadata.partitions.items() if broker in i.isr}
+        infos = self.metadata.partitions
+        changed = {p: self._without(p, i, broker, alive) for p, i in infos.items() if broker in (*i.isr, i.leader)}
         self._publish(changed, alive, cause)
 
-    def _without(self, info: PartitionInfo, broker: str) -> PartitionInfo:
-        """The last in-sync replica stays in the set, so that no other can be elected uncleanly."""
+    def _without(self, partition: str, info: PartitionInfo, broker: str, alive: tuple[str, ...]) -> PartitionInfo:
+        """The last in-sync replica stays in the set, so that no other is elected; but for CLEAN_ELECTION."""
         isr = tuple(r for r in info.isr if r != broker) or info.isr
         if info.leader != broker:
             return PartitionInfo(leader=info.leader, leader_epoch=info.leader_epoch, replicas=info.replicas, isr=isr)
-        leader = next((r for r in info.replicas if r in isr and r != broker), "")
+        leader = next((r for r in info.replicas if r in isr and r in alive), "")
+        if not leader and self._may_be_unclean(partition):
+            leader = next((r for r in info.replicas if r in alive), "")
+        return self._led_by(leader, info, isr)
+
+    def _may_be_unclean(self, partition: str) -> bool:
+        """unclean.leader.election.enable; for the transaction log it is always off (facts 5.3)."""
+        return not self.rules.on(CLEAN_ELECTION) and topic_of(partition) != TRANSACTION_TOPIC
+
+    @staticmethod
+    def _led_by(leader: str, info: PartitionInfo, isr: tuple[str, ...]) -> PartitionInfo:
+        """Under the next leader epoch; a leader that was not in sync is the only one in sync."""
+        if leader and leader not in isr:
+            isr = (leader,)
         return PartitionInfo(leader=leader, leader_epoch=info.leader_epoch + 1, replicas=info.replicas, isr=isr)
+
+    def can_lead(self, partition: str, broker: str, unclean: bool = False) -> bool:
+        """Whether a live replica that does not lead yet may be elected: it is in sync, or that is not asked for."""
+        info = self.metadata.partitions.get(partition)
+        if info is None or broker not in info.replicas or broker not in self.metadata.alive or info.leader == broker:
+            return False
+        return broker in info.isr or unclean or self._may_be_unclean(partition)
+
+    def elect(self, partition: str, broker: str, cause: int) -> None:
+        """The replica, of which `can_lead` is true, leads the partition under the next epoch."""
+        info = self.metadata.partitions[partition]
+        self._publish({partition: self._led_by(broker, info, info.isr)}, self.metadata.alive, cause)
 
     def _let_in(self, broker: str, cause: int) -> None:
         """A restarted broker is fenced first (its session of before is over), then alive again."""
         self.lost(broker, cause)
         alive = tuple(b for b in self.brokers if b in self.metadata.alive or b == broker)
         changed = {
-            p: PartitionInfo(leader=broker, leader_epoch=i.leader_epoch + 1, replicas=i.replicas, isr=i.isr)
+            p: self._led_by(broker, i, i.isr)
             for p, i in self.metadata.partitions.items()
-            if i.leader == "" and broker in i.isr
+            if i.leader == "" and (broker in i.isr or (broker in i.replicas and self._may_be_unclean(p)))
         }
         self._publish(changed, alive, cause)
 
@@ -137,6 +168,11 @@ class Controller:
         epochs = {partition: info.leader_epoch for partition, info in changed.items()}
         data = {"version": self.metadata.version, "alive": self.metadata.alive, "leaders": leaders}
         return self.port.record(self.name, "state", "metadata", cause, {**data, "leader_epochs": epochs})
+
+    def tell_if_alive(self, broker: str, cause: int) -> None:
+        """A broker that can be reached again gets the newest image, if it is not fenced."""
+        if broker in self.metadata.alive:
+            self._tell(broker, cause)
 
     def _tell(self, broker: str, cause: int) -> None:
         image = self.metadata

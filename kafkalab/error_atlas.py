@@ -96,12 +96,12 @@ def reactions_to(error: Error) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def atlas(root: Path) -> list[Entry]:
+def entries(root: Path) -> list[Entry]:
     """Every error of MEANING, in its order."""
     return [entry_of(error, root) for error in MEANING]
 
 
-def page(entries: list[Entry]) -> str:
+def page(found: list[Entry]) -> str:
     """The atlas as a page of Markdown."""
     lines = [
         "# Error atlas",
@@ -109,7 +109,7 @@ def page(entries: list[Entry]) -> str:
         "Computed by `kafkalab atlas` from the scenarios of data/errors/: each run meets its error on purpose.",
         "`kafkalab run data/errors/NAME.klab` runs one.",
     ]
-    for entry in entries:
+    for entry in found:
         exception, title = exception_for(entry.error, ""), entry.scenario.title
         lines += [
             "",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kafkalab.core.group import GroupEntry
 from kafkalab.core.group_offsets import OffsetCommit
-from kafkalab.core.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.core.records import Batch, sequence_after
 from kafkalab.core.transaction import Txn
 from kafkalab.history import History
@@ -183,6 +184,11 @@ class _Tables:
         value, record_key = record.value, record.key
         if isinstance(value, OffsetCommit):
             record_key, value = f"{value.group}/{value.partition}", value.offset
+        elif isinstance(value, GroupEntry):
+            members = ", ".join(m.member_id for m in value.members)
+            record_key, value = None, f"group {value.group}, generation {value.generation}: {members or 'nobody'}"
+        elif topic_of(event.name) == OFFSETS_TOPIC and (record_key or "").endswith("/"):
+            record_key = None  # a group is forgotten
         caused = self.trace.events[event.cause] if event.cause >= 0 else None
         return LogRecord(
             key=event.name,

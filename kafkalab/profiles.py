@@ -29,6 +29,7 @@ from kafkalab.rules import (
     ROTATION_LOGGED,
     STABLE_OFFSETS,
     STATE_OUTLIVES_DATA,
+    TIMEOUT_BUMPS,
     TOPIC_WRITE_SUFFICES,
     VERIFICATION,
     Rule,
@@ -75,7 +76,7 @@ class Profile:
 PROFILES: dict[str, Profile] = {
     p.name: p
     for p in (
-        Profile(name="0.11", client_version=0, cluster_version=0, lacks=(*_SINCE_1_0, FIVE_BATCHES)),
+        Profile(name="0.11", client_version=0, cluster_version=0, lacks=(*_SINCE_1_0, FIVE_BATCHES, TIMEOUT_BUMPS)),
         Profile(name="1.0", client_version=0, cluster_version=0, lacks=_SINCE_1_0),
         Profile(name="4.x/TV1", client_version=1, cluster_version=2),
         Profile(name="4.x/TV2", client_version=2, cluster_version=2),

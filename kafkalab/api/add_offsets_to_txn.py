@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn, add
 from kafkalab.api.api import Api, Header
+from kafkalab.api.fenced_code import as_told
 from kafkalab.core.acls import GROUP, READ, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply, Then
@@ -27,24 +28,22 @@ class AddOffsetsToTxnReply:
 
 
 def handle(broker: BrokerState, request: AddOffsetsToTxn, now: int, header: Header) -> list[Effect]:
-    """The same as AddPartitionsToTxn with the one partition that owns the group."""
+    """The same as AddPartitionsToTxn with the one partition that owns the group; always under version 0."""
     if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
         return [Reply(AddOffsetsToTxnReply(error=Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))]
     if broker.denies(header.sender, READ, GROUP, request.group_id):
         return [Reply(AddOffsetsToTxnReply(error=Error.GROUP_AUTHORIZATION_FAILED))]
-    if request.group_id == "":
-        return [Reply(AddOffsetsToTxnReply(error=Error.INVALID_GROUP_ID))]
     as_partition = AddPartitionsToTxn(
         transactional_id=request.transactional_id,
         producer_id=request.producer_id,
         producer_epoch=request.producer_epoch,
         partitions=(offsets_partition(request.group_id),),
     )
-    return add(broker, as_partition, 0, now, Then(_added))
+    return add(broker, as_partition, 0, now, Then(_added, (header.version,)))
 
 
-def _added(broker: BrokerState, error: Error, now: int) -> list[Effect]:
-    return [Reply(AddOffsetsToTxnReply(error=error))]
+def _added(broker: BrokerState, error: Error, now: int, version: int) -> list[Effect]:
+    return [Reply(AddOffsetsToTxnReply(error=as_told(broker, error, version)))]
 
 
 API = Api(

@@ -2,72 +2,107 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kafkalab.api.api import Api, Header
 from kafkalab.api.authorisation import refused_partitions
+from kafkalab.api.fenced_code import as_told
 from kafkalab.api.transaction_log import append_txn
 from kafkalab.core.acls import CLUSTER, CLUSTER_ACTION, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply, Then
-from kafkalab.core.errors import Error
+from kafkalab.core.errors import Error, IllegalStateError
 from kafkalab.core.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.core.transaction import PREPARED, Txn, TxnState
-from kafkalab.core.txn_table import TABLES, Ask, Refuse
-from kafkalab.rules import COORDINATOR_EPOCH_CHECK
+from kafkalab.core.txn_table import Ask, Refuse, Same, table_of
+from kafkalab.rules import COORDINATOR_EPOCH_CHECK, EPOCH_PER_TRANSACTION, PENDING_FIRST
+
+CLIENTS_UP_TO = 3
+"""The last version that clients speak; brokers speak later ones among themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddPartitionsToTxn:
-    """`verify_only` asks whether the partitions are in the transaction and adds none."""
+    """`verify_only` asks whether the partitions are in the transaction and adds none.
+
+    From version 4 on one request may be about several transactions: this one, and those of `further` (Kafka has an
+    array of them from version 4 on, and fields of the request itself before).
+    """
 
     transactional_id: str
     producer_id: int
     producer_epoch: int
     partitions: tuple[str, ...]
     verify_only: bool = False
+    further: tuple[AddPartitionsToTxn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddPartitionsToTxnReply:
-    """`error` is about the whole request (from version 4 on), `errors` about each partition."""
+    """`error` is about the whole request (from version 4 on), `errors` about each partition.
+
+    `further` has the errors of each further transaction, in the order of the request.
+    """
 
     errors: dict[str, Error]
     error: Error = Error.NONE
+    further: tuple[dict[str, Error], ...] = ()
+
+
+Answers = dict[int, dict[str, Error]]
+
+
+@dataclass(slots=True)
+class Batched:
+    """The transactions of one request, and the answers that are there, by their place in it."""
+
+    version: int
+    transactions: tuple[AddPartitionsToTxn, ...]
+    answers: Answers = field(default_factory=dict)
 
 
 def handle(broker: BrokerState, request: AddPartitionsToTxn, now: int, header: Header) -> list[Effect]:
-    """All partitions added and replicated, or none: the innocent ones get OPERATION_NOT_ATTEMPTED."""
-    if (refused := _refused(broker, request, header)) is not Error.NONE:
-        return [Reply(AddPartitionsToTxnReply(errors=dict.fromkeys(request.partitions, refused)))]
-    denied = _denied(broker, request, header)
+    """Of each transaction all partitions are added and replicated, or none; the answer waits for the last one."""
+    batch = Batched(header.version, (request, *request.further))
+    if header.version > CLIENTS_UP_TO and broker.denies(header.sender, CLUSTER_ACTION, CLUSTER):
+        return [Reply(AddPartitionsToTxnReply(errors={}, error=Error.CLUSTER_AUTHORIZATION_FAILED))]
+    effects: list[Effect] = []
+    for place, one in enumerate(batch.transactions):
+        refused = _refused(broker, one, header)
+        if refused:
+            effects += _answer(batch, place, dict.fromkeys(one.partitions, Error.OPERATION_NOT_ATTEMPTED) | refused)
+        elif one.verify_only:
+            effects += _answer(batch, place, verified(broker, one))
+        else:
+            version = 2 if header.version > 3 and broker.rules.on(EPOCH_PER_TRANSACTION) else 0
+            effects += add(broker, one, version, now, Then(_added, (batch, place)))
+    return effects
+
+
+def _refused(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> dict[str, Error]:
+    """The partitions that cannot be added, each with its reason; clients need rights and keep off internal topics."""
     unknown = [p for p in request.partitions if p not in broker.metadata.partitions]
-    if (denied or unknown) and not request.verify_only:
-        errors = dict.fromkeys(request.partitions, Error.OPERATION_NOT_ATTEMPTED)
-        errors.update(dict.fromkeys(unknown, Error.UNKNOWN_TOPIC_OR_PARTITION))
-        errors.update(dict.fromkeys(denied, Error.TOPIC_AUTHORIZATION_FAILED))
-        return [Reply(AddPartitionsToTxnReply(errors=errors))]
-    if request.verify_only:
-        return [Reply(AddPartitionsToTxnReply(errors=_verified(broker, request)))]
-    version = 2 if header.version > 3 else 0
-    return add(broker, request, version, now, Then(_added, (request.partitions,)))
-
-
-def _refused(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> Error:
-    """From version 4 on only brokers may ask."""
-    if header.version > 3:
-        denied = broker.denies(header.sender, CLUSTER_ACTION, CLUSTER)
-        return Error.CLUSTER_AUTHORIZATION_FAILED if denied else Error.NONE
-    denied = broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id)
-    return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
-
-
-def _denied(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> tuple[str, ...]:
-    """Clients write to topics that they may write to, and never to an internal one."""
-    if header.version > 3:
-        return ()
+    refused = dict.fromkeys(unknown, Error.UNKNOWN_TOPIC_OR_PARTITION)
+    if header.version > CLIENTS_UP_TO:
+        return refused
+    if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
+        return dict.fromkeys(request.partitions, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     internal = tuple(p for p in request.partitions if topic_of(p) in INTERNAL_TOPICS)
-    return (*internal, *refused_partitions(broker, header, WRITE, request.partitions))
+    denied = (*internal, *refused_partitions(broker, header, WRITE, request.partitions))
+    return refused | dict.fromkeys(denied, Error.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _added(broker: BrokerState, error: Error, now: int, batch: Batched, place: int) -> list[Effect]:
+    told = as_told(broker, error, batch.version)
+    return _answer(batch, place, dict.fromkeys(batch.transactions[place].partitions, told))
+
+
+def _answer(batch: Batched, place: int, errors: dict[str, Error]) -> list[Effect]:
+    batch.answers[place] = errors
+    if len(batch.answers) < len(batch.transactions):
+        return []
+    first, *further = (batch.answers[i] for i in range(len(batch.transactions)))
+    return [Reply(AddPartitionsToTxnReply(errors=first, further=tuple(further)))]
 
 
 def add(broker: BrokerState, request: AddPartitionsToTxn, version: int, now: int, then: Then) -> list[Effect]:
@@ -76,20 +111,29 @@ def add(broker: BrokerState, request: AddPartitionsToTxn, version: int, now: int
     def answer(error: Error) -> list[Effect]:
         return then.function(broker, error, now, *then.args)
 
-    owned = broker.coordinates(request.transactional_id)
+    tid = request.transactional_id
+    if not tid:
+        return answer(Error.INVALID_REQUEST)
+    owned = broker.coordinates(tid)
     if isinstance(owned, Error):
         return answer(owned)
-    txn = owned.txns.get(request.transactional_id)
+    txn = owned.txns.get(tid)
     if txn is None:
         return answer(Error.INVALID_PRODUCER_ID_MAPPING)
-    if txn.transactional_id in owned.pending:
+    if tid in owned.pending and broker.rules.on(PENDING_FIRST):
         return answer(Error.CONCURRENT_TRANSACTIONS)
     error = _identity(broker, txn, request)
+    if error is Error.NONE and tid in owned.pending:
+        error = Error.CONCURRENT_TRANSACTIONS
     if error is not Error.NONE:
         return answer(error)
-    outcome = TABLES["TV2" if version else "TV1"][txn.state][Ask.ADD]
+    outcome = table_of(version)[txn.state][Ask.ADD]
     if isinstance(outcome, Refuse):
         return answer(outcome.error)
+    if isinstance(outcome, Same):
+        return answer(Error.NONE)
+    if outcome.state is not TxnState.ONGOING:
+        raise IllegalStateError(f"partitions are added to a transaction that is {outcome.state.label}")
     if txn.state is TxnState.ONGOING and set(request.partitions) <= set(txn.partitions):
         return answer(Error.NONE)
     return append_txn(broker, owned, txn.with_partitions(request.partitions, version, now), now, then)
@@ -103,22 +147,26 @@ def _identity(broker: BrokerState, txn: Txn, request: AddPartitionsToTxn) -> Err
     return Error.NONE
 
 
-def _verified(broker: BrokerState, request: AddPartitionsToTxn) -> dict[str, Error]:
-    """Pending states are ignored here (KAFKA-14904)."""
+def verified(broker: BrokerState, request: AddPartitionsToTxn) -> dict[str, Error]:
+    """For each partition whether it is in the transaction; pending states are ignored (KAFKA-14904)."""
+
+    def answer(error: Error) -> dict[str, Error]:
+        return dict.fromkeys(request.partitions, error)
+
+    if not request.transactional_id:
+        return answer(Error.INVALID_REQUEST)
     owned = broker.coordinates(request.transactional_id)
     if isinstance(owned, Error):
-        return dict.fromkeys(request.partitions, owned)
+        return answer(owned)
     txn = owned.txns.get(request.transactional_id)
-    error = Error.INVALID_PRODUCER_ID_MAPPING if txn is None else _identity(broker, txn, request)
-    if error is Error.NONE and txn is not None and txn.state in PREPARED:
+    if txn is None:
+        return answer(Error.INVALID_PRODUCER_ID_MAPPING)
+    error = _identity(broker, txn, request)
+    if error is Error.NONE and txn.state in PREPARED:
         error = Error.CONCURRENT_TRANSACTIONS
-    if error is not Error.NONE or txn is None:
-        return dict.fromkeys(request.partitions, error)
+    if error is not Error.NONE:
+        return answer(error)
     return {p: Error.NONE if p in txn.partitions else Error.TRANSACTION_ABORTABLE for p in request.partitions}
-
-
-def _added(broker: BrokerState, error: Error, now: int, partitions: tuple[str, ...]) -> list[Effect]:
-    return [Reply(AddPartitionsToTxnReply(errors=dict.fromkeys(partitions, error)))]
 
 
 API = Api(

@@ -23,7 +23,7 @@ class ApiVersionsReply:
 
 def handle(broker: BrokerState, request: ApiVersions, now: int, header: Header) -> list[Effect]:
     """The cluster's finalized features; a client of an older kind ignores them."""
-    return [Reply(ApiVersionsReply(transaction_version=broker.rules.cluster_version))]
+    return [Reply(ApiVersionsReply(transaction_version=broker.transaction_version))]
 
 
 API = Api(18, range(0, 5), ApiVersions, ApiVersionsReply, handle, "metadata", "Asks what the broker can speak.")

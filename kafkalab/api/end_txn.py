@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from kafkalab.api.api import Api, Header
 from kafkalab.api.ending import decide
+from kafkalab.api.fenced_code import as_told
 from kafkalab.core.acls import TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error
-from kafkalab.core.transaction import PRODUCER_EPOCH_MAX, Txn
-from kafkalab.core.txn_table import TABLES, Ask, Refuse, Same
-from kafkalab.rules import COORDINATOR_EPOCH_CHECK
+from kafkalab.core.transaction import FENCE, PREPARED, PRODUCER_EPOCH_MAX, Txn, TxnState
+from kafkalab.core.txn_table import Ask, Refuse, Same, table_of
+from kafkalab.rules import COORDINATOR_EPOCH_CHECK, EPOCH_PER_TRANSACTION, EXACT_END_EPOCH, PENDING_FIRST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,38 +37,42 @@ def handle(broker: BrokerState, request: EndTxn, now: int, header: Header) -> li
     """The decision appended, and answered before the markers; or an error of the tables."""
     if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
         return _answer(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if not request.transactional_id:
+        return _answer(Error.INVALID_REQUEST)
     owned = broker.coordinates(request.transactional_id)
     if isinstance(owned, Error):
         return _answer(owned)
     txn = owned.txns.get(request.transactional_id)
     if txn is None:
         return _answer(Error.INVALID_PRODUCER_ID_MAPPING)
-    version = 2 if header.version >= 5 else 0
+    version = 2 if header.version >= 5 and broker.rules.on(EPOCH_PER_TRANSACTION) else 0
     ask = _ask_v2(broker, owned, txn, request) if version else _ask_v1(broker, owned, txn, request)
     if isinstance(ask, Error):
-        return _answer(ask)
-    outcome = TABLES["TV2" if version else "TV1"][txn.state][ask]
+        return _answer(as_told(broker, ask, header.version))
+    outcome = table_of(version)[txn.state][ask]
     if isinstance(outcome, Refuse):
-        return _answer(outcome.error)
+        return _answer(as_told(broker, outcome.error, header.version))
     if isinstance(outcome, Same):
         return _answered(broker, Error.NONE, now, txn, version)
     return decide(broker, owned, txn, outcome.state, version, now, Then(_answered, (version,)))
 
 
 def _ask_v1(broker: BrokerState, owned: TxnPartition, txn: Txn, request: EndTxn) -> Ask | Error:
-    """The guards of TV0/TV1: producer id, epoch, pending."""
+    """The guards of TV0/TV1 (facts 1.7): producer id, epoch, pending."""
     if txn.producer_id != request.producer_id:
         return Error.INVALID_PRODUCER_ID_MAPPING
-    if txn.producer_epoch != request.producer_epoch and broker.rules.on(COORDINATOR_EPOCH_CHECK):
+    larger_is_good = not broker.rules.on(EXACT_END_EPOCH) and request.producer_epoch > txn.producer_epoch
+    if not larger_is_good and _differs(broker, txn, request):
         return Error.PRODUCER_FENCED
-    if txn.transactional_id in owned.pending:
+    if _on_its_way(owned, txn):
         return Error.CONCURRENT_TRANSACTIONS
     return Ask.COMMIT if request.committed else Ask.ABORT
 
 
 def _ask_v2(broker: BrokerState, owned: TxnPartition, txn: Txn, request: EndTxn) -> Ask | Error:
-    """The guards of TV2: pending first; a retry is told by an epoch one lower, or by a rotated producer id."""
-    if txn.transactional_id in owned.pending:
+    """The guards of TV2 (facts 1.8): pending first; a retry is told by an epoch one lower, or by the id before."""
+    waits = _on_its_way(owned, txn)
+    if waits and broker.rules.on(PENDING_FIRST):
         return Error.CONCURRENT_TRANSACTIONS
     rotated = (
         txn.prev_producer_id == request.producer_id
@@ -76,11 +81,24 @@ def _ask_v2(broker: BrokerState, owned: TxnPartition, txn: Txn, request: EndTxn)
     )
     if txn.producer_id != request.producer_id and not rotated:
         return Error.INVALID_PRODUCER_ID_MAPPING
-    if rotated or txn.producer_epoch == request.producer_epoch + 1:
-        return Ask.COMMIT_AGAIN if request.committed else Ask.ABORT_AGAIN
-    if txn.producer_epoch != request.producer_epoch and broker.rules.on(COORDINATOR_EPOCH_CHECK):
+    again = rotated or txn.producer_epoch == request.producer_epoch + 1
+    if not broker.rules.on(COORDINATOR_EPOCH_CHECK):
+        again = again and txn.state not in (TxnState.EMPTY, TxnState.ONGOING) or txn.state in PREPARED
+    elif rotated and txn.state in PREPARED or not again and _differs(broker, txn, request):
         return Error.PRODUCER_FENCED
+    if waits:
+        return Error.CONCURRENT_TRANSACTIONS
+    if again:
+        return Ask.COMMIT_AGAIN if request.committed else Ask.ABORT_AGAIN
     return Ask.COMMIT if request.committed else Ask.ABORT
+
+
+def _differs(broker: BrokerState, txn: Txn, request: EndTxn) -> bool:
+    return txn.producer_epoch != request.producer_epoch and broker.rules.on(COORDINATOR_EPOCH_CHECK)
+
+
+def _on_its_way(owned: TxnPartition, txn: Txn) -> bool:
+    return owned.pending.get(txn.transactional_id, FENCE) is not FENCE
 
 
 def _answered(broker: BrokerState, error: Error, now: int, txn: Txn, version: int) -> list[Effect]:

@@ -14,7 +14,6 @@ from kafkalab.core.transaction_index import AbortedTxn
 from kafkalab.rules import HIGH_WATERMARK, LSO_BOUND
 
 READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"
-BATCH_OVERHEAD_BYTES = 61
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +59,8 @@ def _again(broker: BrokerState, result: None, now: int, request: Fetch, until_ms
 
 def _enough(fetched: dict[str, PartitionFetched], request: Fetch) -> bool:
     """Whether the answer need not wait for more."""
-    size = sum(_size(b) for f in fetched.values() for b in f.batches)
+    size = sum(b.size_bytes for f in fetched.values() for b in f.batches)
     return size >= request.min_bytes or any(f.error is not Error.NONE for f in fetched.values())
-
-
-def _size(batch: Batch) -> int:
-    """What a batch takes, about: its header and its records."""
-    return BATCH_OVERHEAD_BYTES + sum(len(r.key or "") + len(str(r.value)) for r in batch.records)
 
 
 def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) -> int:
@@ -90,7 +84,9 @@ def _read_one(broker: BrokerState, partition: str, offset: int, isolation_level:
         return PartitionFetched(error=Error.OFFSET_OUT_OF_RANGE)
     upper = upper_bound(broker, log, isolation_level)
     batches = tuple(log.read(offset, upper)) if offset < upper else ()
-    aborted = log.aborted_between(offset, upper) if isolation_level == READ_COMMITTED else None
+    aborted = None
+    if isolation_level == READ_COMMITTED:
+        aborted = log.aborted_between(offset, upper) if batches else ()
     return PartitionFetched(
         high_watermark=log.high_watermark,
         last_stable_offset=log.last_stable_offset,

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kafkalab.api.api import Api, Header
 from kafkalab.api.authorisation import may_not_be_idempotent
-from kafkalab.api.ending import decide
+from kafkalab.api.ending import abort_fenced, fence
+from kafkalab.api.fenced_code import as_told
 from kafkalab.api.producer_ids import next_producer_id
 from kafkalab.api.transaction_log import append_txn
-from kafkalab.core.acls import TRANSACTIONAL_ID, WRITE
+from kafkalab.core.acls import TRANSACTIONAL_ID, TWO_PHASE_COMMIT, WRITE
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.effects import Effect, Reply, Then
-from kafkalab.core.errors import Error
-from kafkalab.core.transaction import PRODUCER_EPOCH_MAX, Txn, TxnState
-from kafkalab.core.txn_table import TABLES, Ask, Refuse, Same
+from kafkalab.core.errors import Error, IllegalStateError
+from kafkalab.core.transaction import PRODUCER_EPOCH_MAX, TWO_PHASE_TIMEOUT_MS, Txn, TxnState
+from kafkalab.core.txn_table import Ask, Refuse, Same, table_of
+from kafkalab.rules import ABORT_ON_INIT, BUMP_ON_INIT, KEEP_EPOCH_EXPECTED, TIMEOUT_MAXIMUM
+
+FENCED_SINCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitProducerId:
-    """`producer_id` and `producer_epoch` are what the caller believes to hold, -1 for no expectation (KIP-360)."""
+    """`producer_id` and `producer_epoch` are what the caller believes to hold, -1 for no expectation (v3, KIP-360).
+
+    The last two fields are of version 6, which no broker advertises yet (KIP-939). Its answer has fields for a
+    transaction that is kept; as none ever is, they are left out here.
+    """
 
     transactional_id: str | None
     transaction_timeout_ms: int = 60_000
     producer_id: int = -1
     producer_epoch: int = -1
+    enable_2pc: bool = False
+    keep_prepared_txn: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +47,8 @@ class InitProducerIdReply:
 def handle(broker: BrokerState, request: InitProducerId, now: int, header: Header) -> list[Effect]:
     """The checks in Kafka's order, then the table; the answer waits until the record is replicated."""
     tid = request.transactional_id
-    if (refused := _refused(broker, tid, header)) is not Error.NONE:
-        return _answer(refused)
+    if (denied := _denied(broker, request, header)) is not Error.NONE:
+        return _answer(denied)
     if (request.producer_id == -1) != (request.producer_epoch == -1):
         return _answer(Error.INVALID_REQUEST)
     if tid is None:
@@ -46,28 +56,47 @@ def handle(broker: BrokerState, request: InitProducerId, now: int, header: Heade
         if taken is None:
             return [*effects, *_answer(Error.COORDINATOR_LOAD_IN_PROGRESS)]
         return [*effects, Reply(InitProducerIdReply(producer_id=taken, producer_epoch=0))]
-    if tid == "":
-        return _answer(Error.INVALID_REQUEST)
-    if not 0 < request.transaction_timeout_ms <= broker.config.transaction_max_timeout_ms:
-        return _answer(Error.INVALID_TRANSACTION_TIMEOUT)
+    refused = _wrong_request(broker, request)
+    if refused is not Error.NONE:
+        return _answer(refused)
+    if request.enable_2pc:
+        request = replace(request, transaction_timeout_ms=TWO_PHASE_TIMEOUT_MS)
     owned = broker.coordinates(tid)
     if isinstance(owned, Error):
         return _answer(owned)
-    txn, effects = _known_or_new(broker, owned, tid, request)
+    txn, effects = _known_or_new(broker, owned, tid, request, now)
     if txn is None:
         return [*effects, *_answer(Error.COORDINATOR_LOAD_IN_PROGRESS)]
-    return [*effects, *_initialise(broker, owned, txn, request, now)]
+    return [*effects, *_initialise(broker, owned, txn, request, now, header.version)]
 
 
-def _refused(broker: BrokerState, tid: str | None, header: Header) -> Error:
+def _denied(broker: BrokerState, request: InitProducerId, header: Header) -> Error:
+    """Facts 2.1, step 1."""
+    tid = request.transactional_id
     if tid is None:
         return Error.CLUSTER_AUTHORIZATION_FAILED if may_not_be_idempotent(broker, header) else Error.NONE
-    denied = broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, tid)
+    needed = (WRITE, TWO_PHASE_COMMIT) if request.enable_2pc else (WRITE,)
+    denied = any(broker.denies(header.sender, operation, TRANSACTIONAL_ID, tid) for operation in needed)
     return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
 
 
+def _wrong_request(broker: BrokerState, request: InitProducerId) -> Error:
+    """Facts 2.1, steps 4 to 7."""
+    config = broker.config
+    if request.transactional_id == "":
+        return Error.INVALID_REQUEST
+    if request.enable_2pc and not config.transaction_two_phase_commit_enable:
+        return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if request.keep_prepared_txn:
+        return Error.UNSUPPORTED_VERSION
+    longest = config.transaction_max_timeout_ms if broker.rules.on(TIMEOUT_MAXIMUM) else TWO_PHASE_TIMEOUT_MS
+    if not request.enable_2pc and not 0 < request.transaction_timeout_ms <= longest:
+        return Error.INVALID_TRANSACTION_TIMEOUT
+    return Error.NONE
+
+
 def _known_or_new(
-    broker: BrokerState, owned: TxnPartition, tid: str, request: InitProducerId
+    broker: BrokerState, owned: TxnPartition, tid: str, request: InitProducerId, now: int
 ) -> tuple[Txn | None, list[Effect]]:
     known = owned.txns.get(tid)
     if known is not None:
@@ -75,24 +104,31 @@ def _known_or_new(
     taken, effects = next_producer_id(broker)
     if taken is None:
         return None, effects
-    new = Txn(transactional_id=tid, producer_id=taken, timeout_ms=request.transaction_timeout_ms)
+    new = Txn(transactional_id=tid, producer_id=taken, timeout_ms=request.transaction_timeout_ms, update_ms=now)
     owned.txns[tid] = new
     return new, effects
 
 
-def _initialise(broker: BrokerState, owned: TxnPartition, txn: Txn, request: InitProducerId, now: int) -> list[Effect]:
+def _initialise(
+    broker: BrokerState, owned: TxnPartition, txn: Txn, request: InitProducerId, now: int, version: int
+) -> list[Effect]:
+    expected = request.producer_epoch if request.producer_id != -1 and broker.rules.on(KEEP_EPOCH_EXPECTED) else None
     if txn.transactional_id in owned.pending:
         return _answer(Error.CONCURRENT_TRANSACTIONS)
-    if request.producer_id != -1 and not _may_expect(txn, request):
-        return _answer(Error.PRODUCER_FENCED)
-    outcome = TABLES["TV2"][txn.state][Ask.INIT]
-    assert not isinstance(outcome, Same), "InitProducerId always writes or refuses"
+    if expected is not None and not _may_expect(txn, request):
+        return _answer(as_told(broker, Error.PRODUCER_FENCED, version, FENCED_SINCE))
+    outcome = table_of(broker.transaction_version)[txn.state][Ask.INIT]
     if isinstance(outcome, Refuse):
         return _answer(outcome.error)
-    if outcome.state is TxnState.PREPARE_ABORT:
-        version = broker.rules.cluster_version
-        return decide(broker, owned, txn, outcome.state, version, now, Then(_predecessor_aborted))
-    return _hand_out(broker, owned, txn, request, now)
+    if isinstance(outcome, Same) or outcome.state not in (TxnState.EMPTY, TxnState.PREPARE_ABORT):
+        raise IllegalStateError(f"InitProducerId in {txn.state.label} leads to {outcome}")
+    if outcome.state is TxnState.EMPTY:
+        return _hand_out(broker, owned, txn, request.transaction_timeout_ms, expected, now, version)
+    bump = broker.rules.on(BUMP_ON_INIT)
+    if not broker.rules.on(ABORT_ON_INIT) and not txn.exhausted:
+        joined = replace(txn, producer_epoch=txn.producer_epoch + int(bump), last_producer_epoch=-1, update_ms=now)
+        return append_txn(broker, owned, joined, now, Then(_handed_out, (joined,)))
+    return abort_fenced(broker, fence(owned, txn, bump), now, Then(_predecessor_aborted, (version,)), bump)
 
 
 def _may_expect(txn: Txn, request: InitProducerId) -> bool:
@@ -102,25 +138,29 @@ def _may_expect(txn: Txn, request: InitProducerId) -> bool:
     return request.producer_id == txn.prev_producer_id and request.producer_epoch >= PRODUCER_EPOCH_MAX - 1
 
 
-def _hand_out(broker: BrokerState, owned: TxnPartition, txn: Txn, request: InitProducerId, now: int) -> list[Effect]:
+def _hand_out(
+    broker: BrokerState,
+    owned: TxnPartition,
+    txn: Txn,
+    timeout_ms: int,
+    expected: int | None,
+    now: int,
+    version: int,
+) -> list[Effect]:
     """The arithmetic of facts 2.3, then the append."""
-    expected, current = request.producer_epoch, txn.producer_epoch
-    producer_id, epoch, last = txn.producer_id, current + 1, -1
     effects: list[Effect] = []
-    if expected not in (-1, current) and current != -1:
-        if txn.exhausted:
-            return _answer(Error.UNKNOWN_SERVER_ERROR)  # Kafka's increment throws here
-        if expected != txn.last_producer_epoch:
-            return _answer(Error.PRODUCER_FENCED)
-        epoch, last = current, expected
-    elif txn.exhausted:
+    if txn.exhausted and expected in (None, txn.producer_epoch):
         taken, effects = next_producer_id(broker)
         if taken is None:
             return [*effects, *_answer(Error.COORDINATOR_LOAD_IN_PROGRESS)]
-        producer_id, epoch, last = taken, 0, -1 if expected == -1 else current
-    elif expected != -1:
-        last = current
-    new = txn.initialised(producer_id, epoch, last, request.transaction_timeout_ms, now)
+        new: Txn | Error = txn.rotated(taken, timeout_ms, now, record_last_epoch=expected is not None)
+    else:
+        try:
+            new = txn.incremented(timeout_ms, expected, now, step=int(broker.rules.on(BUMP_ON_INIT)))
+        except IllegalStateError:
+            new = Error.UNKNOWN_SERVER_ERROR  # so does Kafka, where the increment throws before it compares
+    if isinstance(new, Error):
+        return _answer(as_told(broker, new, version, FENCED_SINCE))
     return [*effects, *append_txn(broker, owned, new, now, Then(_handed_out, (new,)))]
 
 
@@ -130,9 +170,10 @@ def _handed_out(broker: BrokerState, error: Error, now: int, new: Txn) -> list[E
     return [Reply(InitProducerIdReply(producer_id=new.producer_id, producer_epoch=new.producer_epoch))]
 
 
-def _predecessor_aborted(broker: BrokerState, error: Error, now: int, new: Txn) -> list[Effect]:
+def _predecessor_aborted(broker: BrokerState, error: Error, now: int, new: Txn, version: int) -> list[Effect]:
     """The caller comes back for its epoch once the unfinished transaction of its predecessor is aborted."""
-    return _answer(Error.CONCURRENT_TRANSACTIONS if error is Error.NONE else error)
+    error = Error.CONCURRENT_TRANSACTIONS if error is Error.NONE else error
+    return _answer(as_told(broker, error, version, FENCED_SINCE))
 
 
 def _answer(error: Error) -> list[Effect]:

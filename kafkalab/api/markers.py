@@ -15,6 +15,7 @@ from kafkalab.core.effects import Effect, Send, SetTimer, Then
 from kafkalab.core.errors import Error, IllegalStateError
 from kafkalab.core.partitions import transaction_partition
 from kafkalab.core.transaction import PREPARED, Txn, TxnState
+from kafkalab.core.txn_table import Ask, goes_to
 from kafkalab.rules import COMPLETE_REWRITTEN, MARKERS_BY_EPOCH
 
 RETRY_MS = 50
@@ -33,7 +34,7 @@ GIVE_UP = (Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED)
 
 def complete(broker: BrokerState, owned: TxnPartition, txn: Txn, now: int) -> list[Effect]:
     """PrepareCommit or PrepareAbort is durable: pend the completion and queue every marker."""
-    completed = txn.completed(now)
+    completed = _completed(txn, now)
     owned.pending[txn.transactional_id] = completed.state
     progress = owned.markers.get(txn.transactional_id)
     if progress is not None and not progress.logged and progress.txn == txn:
@@ -46,9 +47,16 @@ def complete(broker: BrokerState, owned: TxnPartition, txn: Txn, now: int) -> li
 
 def send_before_the_decision(broker: BrokerState, owned: TxnPartition, txn: Txn, now: int) -> list[Effect]:
     """What a Kafka without a log of decisions would do: queue the markers while the decision is still in the air."""
-    progress = MarkerProgress(txn, txn.completed(now), owned.coordinator_epoch, list(txn.partitions), logged=False)
+    progress = MarkerProgress(txn, _completed(txn, now), owned.coordinator_epoch, list(txn.partitions), logged=False)
     owned.markers[txn.transactional_id] = progress
     return _queue(broker, progress, txn.partitions, now)
+
+
+def _completed(txn: Txn, now: int) -> Txn:
+    state = goes_to(txn.client_transaction_version, txn.state, Ask.MARKED)
+    if state is None:
+        raise IllegalStateError(f"{txn.transactional_id}: {txn.state.label} has no markers to write")
+    return txn.completed(now, state)
 
 
 # the queues

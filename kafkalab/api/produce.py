@@ -158,8 +158,8 @@ def _verify_again(
     """A marker may have come meanwhile and taken the guards away: begin anew."""
     batches = {p: work.request.batches[p] for p in partitions}
     guards, refused = guards_for(broker, batches, work.mode, now)
-    work.answers.update({p: PartitionProduced(error=e) for p, e in refused.items()})
-    work.guards.update({p: guards.get(p, 0) for p in partitions})
+    _refuse(work, refused)
+    work.guards.update({p: guards.get(p, NO_GUARD) for p in partitions})
     effects = _verify(broker, work, tuple(guards)) if guards else []
     return effects + _append(broker, work, [p for p in partitions if p not in guards and p not in refused], now)
 

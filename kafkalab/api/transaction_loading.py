@@ -8,8 +8,8 @@ from kafkalab.api.markers import complete
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Note
 from kafkalab.core.records import Record
-from kafkalab.core.transaction import PREPARED, Txn
-from kafkalab.profiles import Rules
+from kafkalab.core.transaction import Txn
+from kafkalab.core.txn_table import Ask, goes_to
 from kafkalab.rules import REDRIVE_PREPARE, ROTATION_LOGGED
 
 
@@ -29,23 +29,24 @@ def load_transactions(broker: BrokerState, result: None, now: int, partition: st
             if record.value is None and record.key is not None:
                 owned.txns.pop(record.key, None)
             elif isinstance(record.value, Txn):
-                owned.txns[record.value.transactional_id] = _loaded(record.value, broker.rules)
+                owned.txns[record.value.transactional_id] = _loaded(broker, record.value)
             else:
                 effects.append(_skipped(partition, offset, record))
     owned.loading = False
     effects.append(Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch}))
     for txn in list(owned.txns.values()):
-        if txn.state in PREPARED and broker.rules.on(REDRIVE_PREPARE):
+        decided = goes_to(txn.client_transaction_version, txn.state, Ask.MARKED) is not None
+        if decided and broker.rules.on(REDRIVE_PREPARE):
             effects += complete(broker, owned, txn, now)
     return effects
 
 
-def _loaded(txn: Txn, rules: Rules) -> Txn:
+def _loaded(broker: BrokerState, txn: Txn) -> Txn:
     """What is not in the record is forgotten: the last epoch, and what a value of that age has no field for."""
     txn = txn.loaded()
-    if rules.cluster_version == 0:
+    if broker.transaction_version == 0:
         return replace(txn, prev_producer_id=-1, next_producer_id=-1, client_transaction_version=0)
-    return txn if rules.on(ROTATION_LOGGED) else replace(txn, prev_producer_id=-1, next_producer_id=-1)
+    return txn if broker.rules.on(ROTATION_LOGGED) else replace(txn, prev_producer_id=-1, next_producer_id=-1)
 
 
 def _skipped(partition: str, offset: int, record: Record) -> Note:

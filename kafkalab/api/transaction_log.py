@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.effects import Append, Appended, Effect, Note, Then
-from kafkalab.core.errors import Error
+from kafkalab.core.errors import Error, IllegalStateError
 from kafkalab.core.partitions import transaction_partition
 from kafkalab.core.records import Batch, Record
 from kafkalab.core.transaction import Txn
+from kafkalab.core.transitions import check_transition
+from kafkalab.rules import ABORT_ON_INIT
 
 TRANSLATED = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
@@ -47,11 +49,14 @@ def append_txn(
     the pending state outlives COORDINATOR_NOT_AVAILABLE, for the caller to append again. If the partition has moved
     meanwhile nothing is applied: `then` gets NOT_COORDINATOR, or COORDINATOR_LOAD_IN_PROGRESS during the next load.
     The append's timeout is the transaction's own (`TransactionStateManager.appendTransactionToLog`).
+    IllegalStateError: another transition is pending, or, once durable, `new` cannot follow the state.
     """
     partition = transaction_partition(new.transactional_id)
     if broker.transactions.get(partition) is not owned or new.transactional_id not in owned.txns:
         return then.function(broker, Error.NOT_COORDINATOR, now, *then.args)
-    owned.pending[new.transactional_id] = new.state
+    pending = owned.pending.setdefault(new.transactional_id, new.state)
+    if pending is not new.state:
+        raise IllegalStateError(f"{new.transactional_id}: {new.state.label} while {pending.label} is pending")
     batch = Batch(records=(Record(new.transactional_id, new),), timestamp_ms=now)
     after = Then(_appended, (owned.coordinator_epoch, new, then, retry))
     return [Append(partition, batch, new.timeout_ms, after)]
@@ -68,7 +73,9 @@ def _appended(
             error = owned if isinstance(owned, Error) else Error.NOT_COORDINATOR
         return then.function(broker, error, now, *then.args)
     if error is Error.NONE:
-        owned.pending.pop(tid, None)
+        pending = owned.pending.pop(tid, None)
+        if broker.rules.on(ABORT_ON_INIT):  # without it, a new instance raises the epoch of an open transaction
+            check_transition(owned.txns[tid], pending, new)
         owned.txns[tid] = new
         return [note(owned, new), *then.function(broker, error, now, *then.args)]
     if not (retry and error is Error.COORDINATOR_NOT_AVAILABLE):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from kafkalab.api.ending import decide, nobody
+from kafkalab.api.ending import abort_fenced, fence, nobody
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.effects import Append, Appended, Effect, Note, Then
-from kafkalab.core.errors import Error
+from kafkalab.core.errors import Error, IllegalStateError
 from kafkalab.core.records import Batch, Record
-from kafkalab.core.transaction import AT_REST, Txn, TxnState
-from kafkalab.core.txn_table import TABLES, Ask, Go
-from kafkalab.rules import TIMEOUT_ABORT
+from kafkalab.core.transaction import AT_REST, TWO_PHASE_TIMEOUT_MS, Txn, TxnState
+from kafkalab.core.txn_table import Ask, goes_to
+from kafkalab.rules import TIMEOUT_ABORT, TIMEOUT_BUMPS
 
-TWO_PHASE_TIMEOUT_MS = 2**31 - 1
-"""The timeout of a transaction that another system decides (KIP-939): it never times out."""
 TOMBSTONE_OVERHEAD_BYTES = 16
 
 
@@ -23,20 +21,21 @@ def abort_timed_out(broker: BrokerState, result: None, now: int) -> list[Effect]
         return effects
     for owned in list(broker.transactions.values()):
         for tid, txn in list(owned.txns.items()):
-            if tid in owned.pending or not _timed_out(txn, now):
+            if tid in owned.pending or not _open_too_long(broker, txn, now):
                 continue
-            outcome = TABLES["TV2"][txn.state][Ask.TIMEOUT]
-            assert isinstance(outcome, Go), "an open transaction can always time out"
             effects.append(Note("timeout", {"transactional_id": tid, "timeout_ms": txn.timeout_ms}))
-            version = broker.rules.cluster_version
-            effects += decide(broker, owned, txn, outcome.state, version, now, Then(nobody))
+            bump = broker.rules.on(TIMEOUT_BUMPS)
+            effects += abort_fenced(broker, fence(owned, txn, bump), now, Then(nobody), bump)
     return effects
 
 
-def _timed_out(txn: Txn, now: int) -> bool:
-    if txn.state is not TxnState.ONGOING or txn.timeout_ms == TWO_PHASE_TIMEOUT_MS:
+def _open_too_long(broker: BrokerState, txn: Txn, now: int) -> bool:
+    if txn.timeout_ms == TWO_PHASE_TIMEOUT_MS or txn.start_ms + txn.timeout_ms >= now:
         return False
-    return txn.start_ms + txn.timeout_ms < now
+    state = goes_to(broker.transaction_version, txn.state, Ask.TIMEOUT)
+    if state not in (None, TxnState.PREPARE_ABORT):
+        raise IllegalStateError(f"{txn.transactional_id}: a transaction that is open too long goes to {state}")
+    return state is not None
 
 
 def remove_expired(broker: BrokerState, result: None, now: int) -> list[Effect]:

@@ -104,7 +104,7 @@ def _refusal(broker: BrokerState, partition: str, batch: Batch, version: int) ->
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if info.leader != broker.name or partition in broker.offsets_loading:
         return Error.NOT_LEADER_OR_FOLLOWER
-    if len(info.isr) < broker.min_isr(partition):
+    if broker.is_under_min_isr(partition):
         return _as_leader(partition, Error.NOT_ENOUGH_REPLICAS)
     return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, version)
 

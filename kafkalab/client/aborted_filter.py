@@ -30,11 +30,11 @@ def deliver(
         while waiting and waiting[0].first_offset <= batch.last_offset:
             aborting.append(waiting.pop(0).producer_id)
         if batch.control is not None:
-            if batch.control is ControlType.ABORT and batch.producer_id in aborting:
+            if batch.control is ControlType.ABORT and batch.records and batch.producer_id in aborting:
                 aborting.remove(batch.producer_id)
         elif not (batch.transactional and batch.producer_id in aborting):
-            for i, record in enumerate(batch.records):
-                if batch.base_offset + i >= position:
-                    records.append(ConsumerRecord(partition, batch.base_offset + i, record.key, record.value))
+            for offset, record in zip(batch.offsets, batch.records, strict=True):
+                if offset >= position:
+                    records.append(ConsumerRecord(partition, offset, record.key, record.value))
         position = max(position, batch.last_offset + 1)
     return records, position

@@ -45,7 +45,14 @@ class BrokerConfig:
     replica_fetch_backoff_ms: int = 1_000
     producer_id_block_size: int = 1000
     producer_id_expiration_ms: int = 86_400_000
+    delete_retention_ms: int = 86_400_000
+    log_retention_ms: int = 604_800_000
+    log_retention_bytes: int = -1
+    log_retention_check_interval_ms: int = 300_000
     producer_id_expiration_check_interval_ms: int = 600_000
+    transaction_two_phase_commit_enable: bool = False
+    transaction_version: int | None = None
+    """The cluster's finalized `transaction.version`, 0 to 2; None: the profile's."""
 
 
 @dataclass(slots=True)
@@ -67,18 +74,25 @@ class FetchSession:
     positions: dict[str, int] = field(default_factory=dict)
     behind: dict[str, None] = field(default_factory=dict)  # partitions of which the follower may lack something
     caught_up_ms: dict[str, int] = field(default_factory=dict)
+    log_starts: dict[str, int] = field(default_factory=dict)  # as the follower said; 0 is not said
+    told_starts: dict[str, int] = field(default_factory=dict)  # as it was told
     parked: Any = None
 
 
 @dataclass(slots=True)
 class TxnPartition:
-    """The cache of a `__transaction_state` partition that this broker leads, at its leader epoch."""
+    """The cache of a `__transaction_state` partition that this broker leads, at its leader epoch.
+
+    `failed_fences` names the ids whose epoch was raised in memory for an abort that could not be written
+    (`TransactionMetadata.hasFailedEpochFence`).
+    """
 
     coordinator_epoch: int
     loading: bool
     txns: dict[str, Txn] = field(default_factory=dict)
     pending: dict[str, TxnState] = field(default_factory=dict)
     markers: dict[str, MarkerProgress] = field(default_factory=dict)
+    failed_fences: dict[str, None] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -164,6 +178,12 @@ class BrokerState:
         """Whether this broker believes that it leads the partition."""
         info = self.metadata.partitions.get(partition)
         return info is not None and info.leader == self.name
+
+    @property
+    def transaction_version(self) -> int:
+        """The cluster's transaction version: 0, 1 or 2."""
+        configured = self.config.transaction_version
+        return self.rules.cluster_version if configured is None else configured
 
     def min_isr(self, partition: str) -> int:
         """min.insync.replicas of the partition's topic."""

@@ -88,6 +88,13 @@ class Park:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedFollowers:
+    """Answer the followers that wait for the partition: where its log begins has changed."""
+
+    partition: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimer:
     """Do `then` after `delay_ms`. A background timer alone does not keep a run going."""
 
@@ -142,4 +149,17 @@ class Note:
     data: dict[str, Any]
 
 
-Effect: TypeAlias = Reply | Send | Append | AwaitDurable | Park | SetTimer | Suspend | Resume | Hold | Answer | Note
+Effect: TypeAlias = (
+    Reply
+    | Send
+    | Append
+    | AwaitDurable
+    | Park
+    | SetTimer
+    | Suspend
+    | Resume
+    | Hold
+    | Answer
+    | FeedFollowers
+    | Note
+)

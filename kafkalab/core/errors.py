@@ -17,6 +17,7 @@ class Error(Enum):
     OFFSET_OUT_OF_RANGE = (1, False)
     CORRUPT_MESSAGE = (2, True)
     UNKNOWN_TOPIC_OR_PARTITION = (3, True)
+    LEADER_NOT_AVAILABLE = (5, True)
     NOT_LEADER_OR_FOLLOWER = (6, True)
     REQUEST_TIMED_OUT = (7, True)
     MESSAGE_TOO_LARGE = (10, False)

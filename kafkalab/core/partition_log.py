@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kafkalab.core.cleaner_checkpoint import CleanerCheckpoint
 from kafkalab.core.producer_state import EXPIRATION_MS, ProducerStates
 from kafkalab.core.records import Batch
 from kafkalab.core.transaction_index import AbortedTxn, TransactionIndex
@@ -28,6 +29,7 @@ class PartitionLog:
         """Base offsets, in order; the last one is the active segment's."""
         self.producers = ProducerStates(rules, producer_id_expiration_ms)
         self.transaction_index = TransactionIndex()
+        self.checkpoint = CleanerCheckpoint()
         self._bases: list[int] = []
         self._epochs: list[tuple[int, int]] = []  # leader epoch, its first offset
 
@@ -51,14 +53,20 @@ class PartitionLog:
     @property
     def last_epoch(self) -> int:
         """The leader epoch of the last batch, -1 for an empty log."""
-        return self.batches[-1].leader_epoch if self.batches else -1
+        return self._epochs[-1][0] if self._epochs else -1
 
     def end_offset_for(self, leader_epoch: int) -> int:
         """Where the log of this leader epoch ends: the base offset of the first batch of a newer one (KIP-101)."""
+        return self.epoch_and_end(leader_epoch)[1]
+
+    def epoch_and_end(self, leader_epoch: int) -> tuple[int, int]:
+        """The newest epoch up to this one that the log has (else this one), and where its part ends (KIP-279)."""
+        known = leader_epoch
         for epoch, first_offset in self._epochs:
             if epoch > leader_epoch:
-                return first_offset
-        return self.log_end_offset
+                return known, first_offset
+            known = epoch
+        return known, self.log_end_offset
 
     def advance(self, high_watermark: int) -> bool:
         """Raise the high watermark, never beyond the log's end and never back; whether it moved."""
@@ -113,6 +121,10 @@ class PartitionLog:
         self.producers.take_snapshot()
         return True
 
+    def batches_between(self, base_offset: int, next_base_offset: int) -> list[Batch]:
+        """The batches that begin in [base_offset, next_base_offset): those of a segment."""
+        return self.batches[bisect_left(self._bases, base_offset) : bisect_left(self._bases, next_base_offset)]
+
     def replace_batches(self, base_offset: int, next_base_offset: int, cleaned: Sequence[Batch]) -> None:
         """Put cleaned batches in place of those in [base_offset, next_base_offset). Producer state does not change."""
         place = slice(bisect_left(self._bases, base_offset), bisect_left(self._bases, next_base_offset))
@@ -153,6 +165,14 @@ class PartitionLog:
         self.transaction_index.truncate(offset)
         self._rebuild(now)
 
+    def start_at(self, offset: int) -> None:
+        """An empty log that begins at `offset`: nothing of the old one is left (`truncateFullyAndStartAt`)."""
+        self.batches, self._bases, self._epochs, self.segments = [], [], [], [offset]
+        self.log_start_offset = self.log_end_offset = self.high_watermark = offset
+        self.transaction_index.truncate(0)
+        self.producers = ProducerStates(self.producers.rules, self.producers.expiration_ms)
+        self.producers.map_end_offset = self.producers.snapshot_offset = offset
+
     def close(self) -> None:
         """A clean shutdown: what is known of the producers is written down."""
         self.producers.take_snapshot()
@@ -165,7 +185,7 @@ class PartitionLog:
         old = self.producers
         log = PartitionLog(self.partition, old.rules, old.expiration_ms)
         log.batches, log._bases, log._epochs = list(self.batches), list(self._bases), list(self._epochs)
-        log.segments = list(self.segments)
+        log.segments, log.checkpoint = list(self.segments), self.checkpoint
         log.log_start_offset, log.log_end_offset = self.log_start_offset, self.log_end_offset
         log.high_watermark = self.high_watermark
         log.transaction_index.entries = list(self.transaction_index.entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
+HEADER_BYTES = 61
 SEQUENCE_MAX = 2**31 - 1
 
 
@@ -53,12 +55,39 @@ class Batch:
         return self.last_offset_delta if self.last_offset_delta >= 0 else len(self.records) - 1
 
     @property
+    def offsets(self) -> Sequence[int]:
+        """The offset of each record."""
+        return range(self.base_offset, self.base_offset + len(self.records))
+
+    @property
     def last_offset(self) -> int:
-        return self.base_offset + self.offset_delta
+        delta = self.last_offset_delta
+        return self.base_offset + (delta if delta >= 0 else len(self.records) - 1)
 
     @property
     def last_sequence(self) -> int:
         return sequence_after(self.base_sequence, self.offset_delta)
+
+    @property
+    def size_bytes(self) -> int:
+        """What the batch takes, about: its header of 61 bytes, and keys and values as text."""
+        return HEADER_BYTES + sum(len(r.key or "") + len(str(r.value)) for r in self.records)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanedBatch(Batch):
+    """A batch as compaction wrote it anew: it may lack records, or all of them; its offsets and sequences stay.
+
+    `offset_deltas` has each record's offset less the first. After `delete_horizon_ms` (-1 if it has none: attribute
+    bit 6 is not set) a later cleaning may remove its tombstones, or a marker whose transaction's data is gone.
+    """
+
+    offset_deltas: tuple[int, ...] = ()
+    delete_horizon_ms: int = -1
+
+    @property
+    def offsets(self) -> Sequence[int]:
+        return tuple(self.base_offset + delta for delta in self.offset_deltas)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from kafkalab.core.errors import Error
-from kafkalab.core.transaction import TxnState
+from kafkalab.core.errors import Error, IllegalStateError
+from kafkalab.core.transaction import CA, CC, EM, ON, PA, PC, TxnState
 
 
 class Ask(Enum):
@@ -53,7 +53,6 @@ class Refuse:
 Outcome: TypeAlias = Go | Same | Refuse
 Row: TypeAlias = dict[Ask, Outcome]
 
-EM, ON, PC, PA, CC, CA, _DEAD, _FENCE = TxnState
 _empty, _ongoing, _p_commit, _p_abort, _c_commit, _c_abort = (Go(s) for s in (EM, ON, PC, PA, CC, CA))
 _same = Same()
 _wait, _bad = Refuse(Error.CONCURRENT_TRANSACTIONS), Refuse(Error.INVALID_TXN_STATE)
@@ -95,6 +94,22 @@ TABLES: dict[str, dict[TxnState, Row]] = {"TV1": TV1, "TV2": TV2}
 
 `INIT` in Ongoing appends PrepareAbort *and* answers CONCURRENT_TRANSACTIONS, so that the caller comes back.
 """
+
+
+def table_of(version: int) -> dict[TxnState, Row]:
+    """The table of a transaction version: 0 and 1 have one, 2 has another."""
+    return TABLES["TV2" if version >= 2 else "TV1"]
+
+
+def goes_to(version: int, state: TxnState, ask: Ask) -> TxnState | None:
+    """Where a transaction goes whose coordinator asks itself (MARKED, TIMEOUT); None for nowhere.
+
+    IllegalStateError: the cell refuses, and there is nobody to hear it.
+    """
+    outcome = table_of(version)[state][ask]
+    if isinstance(outcome, Refuse):
+        raise IllegalStateError(f"{ask.value} in {state.label} is refused, and nobody asked")
+    return outcome.state if isinstance(outcome, Go) else None
 
 
 def edges(version: str) -> list[tuple[str, str, str]]:

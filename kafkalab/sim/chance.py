@@ -48,14 +48,24 @@ class Seeded:
 
 
 def scenario_by_chance(pick: Pick, profile: str | None = None, rules_off: tuple[str, ...] = ()) -> Scenario:
-    """Up to three writers (two may share a transactional id), an idempotent one, readers, and up to five faults.
+    """Writers and readers, or the workers of a group, and up to five faults.
+
+    Of up to three writers two may share a transactional id; beside them may be an idempotent one. Up to three workers
+    of a group move records from one topic to another, offsets in the transaction.
 
     What every Kafka before transaction version 2 is exposed to is left out: an EndTxn that comes after its own retry
     (KAFKA-17754; data/kafka_17754.klab shows it).
     """
     profile = profile or pick.one_of(("4.x/TV2", "4.x/TV1"))
     partitions = pick.number(1, 3)
-    programs = [*_writers(pick, partitions), *_readers(pick, partitions)]
+    records: dict[str, tuple[str, ...]] = {}
+    if pick.number(0, 2) < 2:
+        topics = {"out": partitions}
+        programs = [*_writers(pick, partitions), *_readers(pick, partitions)]
+    else:
+        topics = {"in": partitions, "out": partitions}
+        records = {f"in-{i}": tuple(f"{i}/{n}" for n in range(pick.number(1, 4))) for i in range(partitions)}
+        programs = _workers(pick)
     names = [p.node for p in programs]
     faults: list[Fault] = []
     for _ in range(pick.number(0, 5)):
@@ -64,7 +74,8 @@ def scenario_by_chance(pick: Pick, profile: str | None = None, rules_off: tuple[
         title="by chance",
         profile=profile,
         rules_off=rules_off,
-        topics={"out": partitions},
+        topics=topics,
+        records=records,
         programs=tuple(programs),
         faults=tuple(faults),
         seed=pick.number(1, 1000),
@@ -88,6 +99,21 @@ def _writers(pick: Pick, partitions: int) -> list[Program]:
         to = [pick.number(0, partitions - 1) for _ in range(pick.number(1, 8))]
         writers.append(Program("idle", "idempotent_writer", {"topic": "out", "partitions": to}))
     return writers
+
+
+def _workers(pick: Pick) -> list[Program]:
+    return [
+        Program(
+            f"m{number}",
+            "exactly_once_worker",
+            {
+                "transactional_id": f"m{number}",
+                "start_after_ms": pick.one_of((0, 500, 5_000)),
+                "work_ms": pick.one_of((0, 50, 2_000)),
+            },
+        )
+        for number in range(1, pick.number(1, 3) + 1)
+    ]
 
 
 def _readers(pick: Pick, partitions: int) -> list[Program]:

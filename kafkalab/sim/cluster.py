@@ -19,7 +19,7 @@ from kafkalab.rules import ABORTED_FILTER, REDRIVE_PREPARE, TIMEOUT_ABORT
 from kafkalab.sim.app import App
 from kafkalab.sim.endings import RunawayError, StuckError
 from kafkalab.sim.failures import Failures
-from kafkalab.sim.faults import Fault, FrameFault, NodeFault, check_fault
+from kafkalab.sim.faults import Fault, FrameFault, TimedFault, check_fault
 from kafkalab.sim.network import Network
 from kafkalab.sim.outcome import Outcome, outcome_of
 from kafkalab.sim.scenario import ProgramFunction, Scenario
@@ -52,7 +52,7 @@ class Cluster:
         self._last_foreground_ms = self._idle_entries = 0
         frame_faults = tuple(f for f in scenario.faults if isinstance(f, FrameFault))
         self.network = Network(self, scenario.seed, frame_faults)
-        self.controller = Controller(self.broker_names, self)
+        self.controller = Controller(self.broker_names, self, rules=self.rules)
         self.brokers = {
             n: Broker(BrokerState(n, config or BrokerConfig(), self.rules, acls=scenario.acls), self)
             for n in self.broker_names
@@ -64,7 +64,7 @@ class Cluster:
         for program in scenario.programs:
             self.spawn(program.node, program.function(), **program.args)
         for fault in scenario.faults:
-            if isinstance(fault, NodeFault):
+            if isinstance(fault, TimedFault):
                 self.failures.plan(fault)
 
     @property
@@ -294,14 +294,14 @@ class Cluster:
     def fork(self, step: int, fault: Fault) -> Cluster:
         """A new run of the same scenario with one more fault, already run. Up to `step` it is identical.
 
-        A node fault takes effect right after `step`. ValueError, and nothing changes, for an unknown step, frame or
+        A timed fault takes effect right after `step`. ValueError, and nothing changes, for an unknown step, frame or
         node, and for a fault that would change nothing.
         """
         if not isinstance(step, int) or not 0 <= step < self.trace.steps:
             raise ValueError(f"no step {step!r} in this run; it has steps 0 to {self.trace.steps - 1}")
-        if isinstance(fault, NodeFault) and fault.at_step < 0 and fault.at_ms < 0:
+        if isinstance(fault, TimedFault) and fault.at_step < 0 and fault.at_ms < 0:
             fault = replace(fault, at_step=step)
-        check_fault(fault, self.scenario.nodes)
+        check_fault(fault, self.scenario.nodes, self.scenario.topics)
         if isinstance(fault, FrameFault):
             known = self.trace.frames.get(fault.frame)
             if known is None:
@@ -312,7 +312,7 @@ class Cluster:
         forked = Cluster(self.scenario.with_faults(fault), self.trace.keep)
         forked.run()
         if fault in forked.unused_faults:
-            raise ValueError(f"{fault!r} would change nothing: the node is already so")
+            raise ValueError(f"{fault!r} would change nothing: it is already so")
         return forked
 
     def _having(self, name: str) -> str:

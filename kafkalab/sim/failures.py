@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalab.sim.faults import Crash, NodeFault, Pause, Restart
+from kafkalab.sim.faults import Crash, NodeFault, Pause, Restart, TimedFault
 from kafkalab.sim.task import Node
+from kafkalab.sim.world import CONTROLLER, World
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -15,18 +16,20 @@ SESSION_TIMEOUT_MS = 9_000
 
 
 class Failures:
-    """Carries node faults out at their step or time. `used` holds those that changed something."""
+    """Carries timed faults out at their step or time. `used` holds those that changed something."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.at_steps: dict[int, list[NodeFault]] = {}
-        self.used: list[NodeFault] = []
+        self.world = World(cluster)
+        self.at_steps: dict[int, list[TimedFault]] = {}
+        self.used: list[TimedFault] = []
+        self._silent: dict[str, int] = {}  # broker -> the event since which the controller does not hear of it
 
-    def plan(self, fault: NodeFault) -> None:
+    def plan(self, fault: TimedFault) -> None:
         """Strike at the fault's step or time; a step that is over already (the set-up) means now."""
         schedule = self.cluster.schedule
         if fault.at_ms >= 0:
-            schedule.at(fault.at_ms, "controller", -1, lambda: self._apply(fault, -1))
+            schedule.at(fault.at_ms, CONTROLLER, -1, lambda: self._apply(fault, -1))
         elif fault.at_step < self.cluster.trace.steps:
             self._apply(fault, fault.at_step)
         else:
@@ -42,18 +45,20 @@ class Failures:
         self.cluster.nodes[name].life += 1
         self.cluster.network.node_died(name, cause)
 
-    def _apply(self, fault: NodeFault, cause: int) -> None:
-        node = self.cluster.nodes[fault.node]
-        if isinstance(fault, Crash):
-            changed = node.alive and self._crash(node, cause)
-        elif isinstance(fault, Restart):
-            changed = not node.alive and self._restart(node, cause)
-        elif isinstance(fault, Pause):
-            changed = node.alive and not node.paused and self._pause(node, cause)
-        else:
-            changed = node.paused and self._resume(node, cause)
+    def _apply(self, fault: TimedFault, cause: int) -> None:
+        changed = self._strike_node(fault, cause) if isinstance(fault, NodeFault) else self.world.apply(fault, cause)
         if changed:
             self.used.append(fault)
+
+    def _strike_node(self, fault: NodeFault, cause: int) -> bool:
+        node = self.cluster.nodes[fault.node]
+        if isinstance(fault, Crash):
+            return node.alive and self._crash(node, cause)
+        if isinstance(fault, Restart):
+            return not node.alive and self._restart(node, cause)
+        if isinstance(fault, Pause):
+            return node.alive and not node.paused and self._pause(node, cause)
+        return node.paused and self._resume(node, cause)
 
     def _crash(self, node: Node, cause: int) -> bool:
         node.alive, node.paused = False, False
@@ -63,12 +68,14 @@ class Failures:
         self.cluster.network.node_died(node.name, step)
         if node.name in self.cluster.brokers:
             self.cluster.brokers[node.name].crash()
-            self._watch_session(node, step)
+            self.watch_session(node, step)
         return True
 
     def _restart(self, node: Node, cause: int) -> bool:
         node.alive = True
         step = self.cluster.record(node.name, "recover", node.name, cause, {"node": node.name})
+        if not self._is_silent(node):
+            self._silent.pop(node.name, None)
         self.cluster.brokers[node.name].restart(step)
         return True
 
@@ -76,7 +83,7 @@ class Failures:
         node.paused = True
         step = self.cluster.record(node.name, "fault", "Pause", cause, {"node": node.name})
         if node.name in self.cluster.brokers:
-            self._watch_session(node, step)
+            self.watch_session(node, step)
         return True
 
     def _resume(self, node: Node, cause: int) -> bool:
@@ -85,16 +92,30 @@ class Failures:
         for action in node.inbox:
             self.cluster.schedule.at(self.cluster.now, node.name, node.life, action)
         node.inbox.clear()
-        if node.name in self.cluster.brokers and node.name not in self.cluster.controller.metadata.alive:
-            self.cluster.timer(node.name, 0, lambda: self.cluster.brokers[node.name].register(step))
+        if node.name in self.cluster.brokers:
+            self.heard_again(node, step)
         return True
 
-    def _watch_session(self, node: Node, cause: int) -> None:
+    # the controller's view of brokers
+
+    def _is_silent(self, node: Node) -> bool:
+        return not node.alive or node.paused or self.cluster.network.is_cut(node.name, CONTROLLER)
+
+    def watch_session(self, node: Node, cause: int) -> None:
         """The controller takes a broker for dead when it has not heard of it for broker.session.timeout.ms."""
-        life = node.life
+        since = self._silent.setdefault(node.name, cause)
 
         def over() -> None:
-            if node.life == life and (not node.alive or node.paused):
-                self.cluster.controller.lost(node.name, cause)
+            if self._silent.get(node.name) == since:
+                self.cluster.controller.lost(node.name, since)
 
-        self.cluster.schedule.at(self.cluster.now + SESSION_TIMEOUT_MS, "controller", -1, over)
+        if since == cause:
+            self.cluster.schedule.at(self.cluster.now + SESSION_TIMEOUT_MS, CONTROLLER, -1, over)
+
+    def heard_again(self, node: Node, cause: int) -> None:
+        """If its heartbeats get through now, the broker's session goes on; a fenced broker asks to be let in."""
+        if self._is_silent(node):
+            return
+        self._silent.pop(node.name, None)
+        if node.name not in self.cluster.controller.metadata.alive:
+            self.cluster.timer(node.name, 0, lambda: self.cluster.brokers[node.name].register(cause))

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from kafkalab.api.registry import BY_NAME
+from kafkalab.sim.world_faults import (
+    WORLD_FAULTS,
+    AdvanceClock,
+    Compact,
+    Cut,
+    DeleteSegment,
+    ElectLeader,
+    Heal,
+    Release,
+    Roll,
+    Timed,
+    WorldFault,
+    check_node,
+    check_world_fault,
+    did_you_mean,
+)
 
+__all__ = [
+    "Drop", "Duplicate", "Delay", "Hold", "Reorder", "Release", "Crash", "Restart", "Pause", "Resume", "Cut", "Heal",
+    "AdvanceClock", "ElectLeader", "Compact", "DeleteSegment", "Roll", "Fault", "FrameFault", "NodeFault",
+    "TimedFault", "WorldFault", "TYPES", "FRAME_NAMES", "check_fault", "check_frame_id", "fault_from_json",
+    "fault_to_json",
+]  # fmt: skip
 FRAME_NAMES = tuple(name + suffix for name in BY_NAME for suffix in ("", "Reply"))
 
 
@@ -33,17 +54,28 @@ class Delay:
     delay_ms: int = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The frame stays on its way until a `Release` of it; without one it never arrives."""
+
+    frame: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reorder:
+    """The frame arrives right after `after`, which was sent later; if that one never flies, neither arrives this."""
+
+    frame: str
+    after: str
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class _AtNode:
-    """Something that happens to a node right after event `at_step`, or at `at_ms`; -1 is "not given"."""
+class _AtNode(Timed):
+    """Something that happens to a node."""
 
     node: str
     at_step: int = -1
     at_ms: int = -1
-
-    def __repr__(self) -> str:
-        given = [f"{name}={value}" for name in ("at_step", "at_ms") if (value := getattr(self, name)) != -1]
-        return f"{type(self).__name__}({', '.join([repr(self.node), *given])})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,38 +98,50 @@ class Resume(_AtNode):
     """The paused node goes on, first with all that has waited."""
 
 
-FrameFault: TypeAlias = Drop | Duplicate | Delay
+FrameFault: TypeAlias = Drop | Duplicate | Delay | Hold | Reorder
 NodeFault: TypeAlias = Crash | Restart | Pause | Resume
-Fault: TypeAlias = FrameFault | NodeFault
-TYPES: dict[str, type] = {t.__name__: t for t in (Drop, Duplicate, Delay, Crash, Restart, Pause, Resume)}
+TimedFault: TypeAlias = NodeFault | WorldFault
+Fault: TypeAlias = FrameFault | TimedFault
+TYPES: dict[str, type] = {t.__name__: t for t in get_args(FrameFault) + get_args(NodeFault) + WORLD_FAULTS}
 
 
-def check_fault(fault: Any, nodes: tuple[str, ...]) -> None:
-    """ValueError or TypeError, saying what would be right, unless the fault can be applied to a run of these nodes."""
+def check_fault(fault: Any, nodes: tuple[str, ...], topics: dict[str, int] | None = None) -> None:
+    """ValueError or TypeError, saying what would be right, unless the fault fits a run of these nodes and topics."""
     if type(fault).__name__ not in TYPES or not isinstance(fault, TYPES[type(fault).__name__]):
         raise TypeError(f"{fault!r} is not a fault; there are {', '.join(TYPES)}")
     if isinstance(fault, FrameFault):
         check_frame_id(fault.frame)
-        if isinstance(fault, Delay) and (not isinstance(fault.delay_ms, int) or fault.delay_ms < 1):
-            raise ValueError(f"delay_ms is a number of milliseconds from 1 on, not {fault.delay_ms!r}")
+        _check_frame_fault(fault)
         return
-    assert isinstance(fault, NodeFault)
-    if fault.node not in nodes:
-        raise ValueError(f"no node {fault.node!r} in this scenario; there are {', '.join(nodes)}")
-    if fault.node == "controller":
-        raise ValueError("the controller cannot fail: its consensus is not modelled")
-    if isinstance(fault, Restart) and not fault.node.startswith("b"):
-        raise ValueError(f"{fault.node!r} is a client; only a broker can be restarted")
+    if isinstance(fault, NodeFault):
+        check_node(fault.node, nodes)
+        if fault.node == "controller":
+            raise ValueError("the controller cannot fail: its consensus is not modelled")
+        if isinstance(fault, Restart) and not fault.node.startswith("b"):
+            raise ValueError(f"{fault.node!r} is a client; only a broker can be restarted")
+    else:
+        assert isinstance(fault, Timed)
+        if isinstance(fault, Release):
+            check_frame_id(fault.frame)
+        check_world_fault(fault, nodes, topics)
     if (fault.at_step >= 0) == (fault.at_ms >= 0):
         raise ValueError(f"{fault!r} needs either at_step or at_ms, from 0 on")
+
+
+def _check_frame_fault(fault: FrameFault) -> None:
+    if isinstance(fault, Delay) and (not isinstance(fault.delay_ms, int) or fault.delay_ms < 1):
+        raise ValueError(f"delay_ms is a number of milliseconds from 1 on, not {fault.delay_ms!r}")
+    if isinstance(fault, Reorder):
+        check_frame_id(fault.after)
+        if fault.after == fault.frame:
+            raise ValueError(f"{fault.frame} cannot arrive after itself")
 
 
 def check_frame_id(frame: Any) -> None:
     """A frame is named like "EndTxn#1": the API's name and a number from 1 on."""
     name, _, number = frame.partition("#") if isinstance(frame, str) else ("", "", "")
     if name not in FRAME_NAMES:
-        near = difflib.get_close_matches(name, FRAME_NAMES, 1)
-        hint = f"; did you mean {near[0]}#{number or 1}?" if near else ""
+        hint = did_you_mean(name, FRAME_NAMES, f"#{number or 1}")
         raise ValueError(f'no frame is called {frame!r}; frames are named like "EndTxn#1"{hint}')
     if not number.isdigit() or int(number) < 1:
         raise ValueError(f'{frame!r} has no number; the first {name} is "{name}#1"')
@@ -111,8 +155,9 @@ def fault_to_json(fault: Fault) -> dict[str, Any]:
 def fault_from_json(row: Any) -> Fault:
     """The inverse; ValueError for a fault that this kafkalab does not know."""
     if not isinstance(row, dict) or row.get("fault") not in TYPES:
-        raise ValueError(f"{row!r} is not a fault; there are {', '.join(TYPES)}")
-    arguments = {k: v for k, v in row.items() if k != "fault"}
+        hint = did_you_mean(row.get("fault", ""), TYPES) if isinstance(row, dict) else ""
+        raise ValueError(f"{row!r} is not a fault; there are {', '.join(TYPES)}{hint}")
+    arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items() if k != "fault"}
     try:
         fault: Fault = TYPES[row["fault"]](**arguments)
     except TypeError as error:

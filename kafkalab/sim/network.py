@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.api.registry import BY_REQUEST
-from kafkalab.sim.faults import Delay, Drop, FrameFault
+from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Reorder
 from kafkalab.trace import Frame
 
 if TYPE_CHECKING:
@@ -68,6 +68,9 @@ class Network:
         self._counts: dict[str, int] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
+        self.cuts: dict[tuple[str, str], bool] = {}
+        self._held: dict[str, Frame] = {}
+        self._behind: dict[str, list[str]] = {}
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
 
     # sending
@@ -136,8 +139,16 @@ class Network:
             )
             if isinstance(fault, Drop):
                 frame.fate = "dropped"
+                self._flown(frame)
+                return
+            if isinstance(fault, Hold | Reorder):
+                self._keep(frame, fault)
                 return
             extra, copies = (fault.delay_ms, copies) if isinstance(fault, Delay) else (extra, 2)
+        if self.cuts and self.is_cut(frame.sender, frame.receiver):
+            frame.fate = "dropped"
+            self._flown(frame)
+            return
         if not receiver.alive:
             frame.fate = "lost"
             if frame.kind == "request":
@@ -149,6 +160,46 @@ class Network:
             if cluster.trace.keep:
                 cluster.trace.frames[copy.id] = copy
             self._schedule(copy, extra)
+
+    # frames that are kept, and cut connections
+
+    def _keep(self, frame: Frame, fault: Hold | Reorder) -> None:
+        self._held[frame.id] = frame
+        if isinstance(fault, Reorder):
+            self._behind.setdefault(fault.after, []).append(frame.id)
+
+    def release(self, frame_id: str) -> bool:
+        """Let a frame that is kept fly on; whether there is one."""
+        frame = self._held.pop(frame_id, None)
+        if frame is None:
+            return False
+        self.cluster.schedule.at(self.cluster.now, frame.receiver, -1, lambda: self._deliver(frame))
+        return True
+
+    def held(self, frame_id: str) -> Frame | None:
+        """The frame, if it is kept on its way."""
+        return self._held.get(frame_id)
+
+    def _flown(self, frame: Frame) -> None:
+        """The frame has arrived, or never will: those that shall arrive after it may fly on."""
+        if self._behind:
+            for frame_id in self._behind.pop(frame.id, ()):
+                self.release(frame_id)
+
+    def is_cut(self, a: str, b: str) -> bool:
+        """Whether no frame gets from one to the other."""
+        return (a, b) in self.cuts
+
+    def cut(self, a: str, b: str) -> bool:
+        """Cut both ways; whether it was not cut before."""
+        new = (a, b) not in self.cuts
+        self.cuts[a, b] = self.cuts[b, a] = True
+        return new
+
+    def heal(self, a: str, b: str) -> bool:
+        """Heal both ways; whether it was cut before."""
+        self.cuts.pop((b, a), None)
+        return self.cuts.pop((a, b), False)
 
     def _schedule(self, frame: Frame, extra_ms: int) -> None:
         at = self.cluster.now + self._latency(frame.correlation_id * 2 + (frame.kind == "reply"))
@@ -172,8 +223,13 @@ class Network:
     def _deliver(self, frame: Frame) -> None:
         cluster = self.cluster
         node = cluster.nodes[frame.receiver]
+        if self._behind:
+            self._flown(frame)
         if not node.alive or node.life != frame.receiver_life:
             frame.fate = "lost"
+            return
+        if self.cuts and self.is_cut(frame.sender, frame.receiver):
+            frame.fate = "dropped"
             return
         frame.fate, frame.received_ms = "delivered", cluster.now
         frame.received_step = cluster.trace.steps
@@ -258,7 +314,7 @@ class Network:
         for correlation_id, waiting in list(self._outstanding.items()):
             if waiting.sender == node:
                 del self._outstanding[correlation_id]
-            elif waiting.to == node:
+            elif waiting.to == node and not self.is_cut(waiting.sender, node):
                 self._break(correlation_id, cause)
         for key in [k for k in self._timeouts if k[0] == node]:
             del self._timeouts[key]

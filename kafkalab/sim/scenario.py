@@ -77,7 +77,7 @@ class Scenario:
         if len(set(names)) < len(names) or any(n.startswith("b") and n[1:].isdigit() for n in names):
             raise ValueError(f"every program needs a node name of its own, none like a broker's: {names}")
         for fault in self.faults:
-            check_fault(fault, self.nodes)
+            check_fault(fault, self.nodes, self.topics)
 
     @property
     def nodes(self) -> tuple[str, ...]:

@@ -37,10 +37,15 @@ class Schedule:
         if not background:
             self.foreground += 1
 
+    def advance(self, duration_ms: int) -> None:
+        """The clock jumps; what was due in between is due at once, in its order."""
+        self.now += duration_ms
+
     def pop(self) -> Entry:
-        """The next entry; the clock stands at its time."""
+        """The next entry; the clock stands at its time, or later if it has jumped."""
         entry = heapq.heappop(self._heap)
-        self.now = entry.at_ms
+        if entry.at_ms > self.now:
+            self.now = entry.at_ms
         if not entry.background:
             self.foreground -= 1
         return entry

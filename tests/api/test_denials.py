@@ -59,6 +59,9 @@ def test_init_producer_id_needs_write_on_the_id_before_anything_else_is_looked_a
     assert init(NO_ID, producer_id=5) is ID
     assert init(NO_ID, transaction_timeout_ms=-1) is ID
     assert init(NO_ID, tid="t2") is Error.NONE
+    assert init(NO_ID, tid="") is Error.INVALID_REQUEST
+    no_prepared = Deny("app", "TWO_PHASE_COMMIT", "TransactionalId:t1")
+    assert (init(no_prepared), init(no_prepared, enable_2pc=True)) == (Error.NONE, ID)
     assert init(NO_IDEMPOTENCE, NO_TOPIC_AT_ALL) is Error.NONE
 
 
@@ -133,7 +136,9 @@ def test_partitions_are_added_all_or_none() -> None:
 
 def test_only_brokers_may_add_partitions_for_others() -> None:
     refused = Deny("app", "CLUSTER_ACTION", "Cluster")
-    assert add(refused, partitions=("out-0",), version=5) == {"out-0": Error.CLUSTER_AUTHORIZATION_FAILED}
+    request = AddPartitionsToTxn(transactional_id="t1", producer_id=15, producer_epoch=0, partitions=("out-0",))
+    reply = ask(broker(refused, txns=(ONGOING,)), request, 5)
+    assert (reply.error, reply.errors) == (Error.CLUSTER_AUTHORIZATION_FAILED, {})
     assert add(NO_ID, NO_TOPIC, partitions=("out-0",), version=5) == {"out-0": Error.NONE}
 
 

@@ -51,7 +51,7 @@ def test_a_description_is_what_the_coordinator_knows() -> None:
 def test_a_description_of_a_prepared_transaction_lists_the_partitions_that_lack_their_marker() -> None:
     prepared = replace(T1, state=TxnState.PREPARE_ABORT)
     state = broker(txns=(prepared,))
-    progress = MarkerProgress(prepared, prepared.completed(0), 4, ["out-1"])
+    progress = MarkerProgress(prepared, prepared, 4, ["out-1"])
     state.transactions[transaction_partition("t1")].markers["t1"] = progress
     assert describe(state, "t1").partitions == ("out-1",)
 

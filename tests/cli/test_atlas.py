@@ -9,7 +9,7 @@ import pytest
 from kafkalab.cli import main
 from kafkalab.client.reactions import APIS
 from kafkalab.core.errors import Error
-from kafkalab.error_atlas import FOLDER, MEANING, PAGE, atlas, entry_of, page, reactions_to
+from kafkalab.error_atlas import FOLDER, MEANING, PAGE, entries, entry_of, page, reactions_to
 from kafkalab.sim.scenario import Scenario
 
 OLD = (Error.DUPLICATE_SEQUENCE_NUMBER, Error.UNKNOWN_PRODUCER_ID, Error.CLUSTER_AUTHORIZATION_FAILED)
@@ -28,7 +28,7 @@ def test_an_error_is_met_on_purpose(error: Error, root: Path) -> None:
 
 
 def test_the_page_says_what_the_runs_have_shown(root: Path) -> None:
-    assert (root / PAGE).read_text(encoding="utf-8") == page(atlas(root)), "run `kafkalab atlas`"
+    assert (root / PAGE).read_text(encoding="utf-8") == page(entries(root)), "run `kafkalab atlas`"
 
 
 @pytest.mark.parametrize("error", MEANING, ids=lambda e: e.name)

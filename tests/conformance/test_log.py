@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from kafkalab.api.fetch import Fetch
 from kafkalab.core.errors import Error, IllegalArgumentError
 from kafkalab.core.partition_log import PartitionLog
 from kafkalab.core.producer_append import VERSION_UNKNOWN, Origin
 from kafkalab.core.producer_entry import CachedBatch
 from kafkalab.core.records import Batch
+from tests.conformance.one_broker import OneBroker
 from tests.conformance.producer_log import ABORT, COMMIT, PID, data, end, plain, rules, write
 
 OK, SEQUENCE = Error.NONE, Error.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -195,6 +197,30 @@ def test_log_20_the_last_stable_offset_is_not_below_the_log_start() -> None:
     assert log.raise_log_start(5)
     assert (log.first_unstable_offset, log.last_stable_offset) == (5, 5)
     assert not log.raise_log_start(5)
+
+
+@pytest.mark.parametrize(
+    ("offset", "batches", "told"), [(0, [0, 1], [1]), (1, [1], [1]), (2, [], []), (3, [], []), (5, [], [])]
+)
+def test_a_fetch_that_brings_nothing_tells_of_no_aborted_transaction(
+    offset: int, batches: list[int], told: list[int]
+) -> None:
+    """Transaction 1 began at 1 and its ABORT is at 3, replicated; transaction 2, open since 2, holds readers up."""
+    world = OneBroker()
+    log = world.state.log("t-0")
+    for batch in (plain(1), data(0, 0, txn=True), data(0, 0, txn=True, pid=2), end(ABORT, 0), plain(1)):
+        log.append(batch, 0)
+    log.advance(5)
+    for isolation_level, expected in (("read_committed", told), ("read_uncommitted", None)):
+        fetch = Fetch(isolation_level=isolation_level, positions={"t-0": offset}, max_wait_ms=0)
+        asked = world.ask(fetch)
+        world.run_for(1)
+        answer = asked.reply.partitions["t-0"]
+        aborted = answer.aborted_transactions
+        assert (aborted if aborted is None else [a.producer_id for a in aborted]) == expected
+        assert (answer.high_watermark, answer.last_stable_offset) == (5, 2)
+        if expected is not None:
+            assert [b.base_offset for b in answer.batches] == batches
 
 
 # verification

@@ -1,0 +1,401 @@
+"""Every fault of the network, the clock, leaders and storage: what it does, seen in the trace and in the outcome."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalab.client.exceptions import KafkaError
+from kafkalab.rules import CLEAN_ELECTION
+from kafkalab.sim import faults as all_faults
+from kafkalab.sim.app import App
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import (
+    AdvanceClock,
+    Compact,
+    Crash,
+    Cut,
+    DeleteSegment,
+    ElectLeader,
+    Fault,
+    Heal,
+    Hold,
+    Release,
+    Reorder,
+    Restart,
+    Roll,
+    fault_from_json,
+    fault_to_json,
+)
+from kafkalab.sim.programs import lab03
+from kafkalab.sim.scenario import Program, Scenario, program
+
+
+@program
+async def keyed_writes(app: App, values: list[list[Any]], pause_ms: int = 0, acks: int = -1) -> list[int]:
+    """Write [key, value] pairs to out-0, one after the other; the offsets that were acknowledged, -1 for a failure."""
+    producer = app.producer(acks=acks, linger_ms=0, enable_idempotence=False)
+    offsets = []
+    for key, value in values:
+        try:
+            offsets.append((await (await producer.send("out", value, key=key, partition=0))).offset)
+        except KafkaError:
+            offsets.append(-1)
+        if pause_ms:
+            await app.sleep(pause_ms)
+    return offsets
+
+
+def writing(count: int = 4, pause_ms: int = 0, acks: int = -1, **more: Any) -> Scenario:
+    """`count` writes of the values "v0", "v1", ... by `app`, of two keys in turn."""
+    values = [[f"k{i % 2}", f"v{i}"] for i in range(count)]
+    args = {"values": values, "pause_ms": pause_ms, "acks": acks}
+    return Scenario(topics={"out": 1}, programs=(Program("app", "keyed_writes", args),), **more)
+
+
+def run(scenario: Scenario, *faults: Fault) -> Cluster:
+    cluster = Cluster(scenario.with_faults(*faults))
+    cluster.run()
+    return cluster
+
+
+def leader_of(scenario: Scenario, partition: str = "out-0") -> str:
+    return Cluster(replace(scenario, programs=())).controller.metadata.leader(partition)
+
+
+# data: repr, JSON, names
+
+TIMED = [
+    Cut("b1", "b2", at_step=3),
+    Cut("b1", ("b2", "controller"), at_ms=3),
+    Heal(("app", "b1"), "b2", at_ms=9),
+    AdvanceClock(1_000, at_step=7),
+    ElectLeader("transfers-0", "b2", at_ms=4),
+    ElectLeader("transfers-0", "b2", unclean=True, at_ms=4),
+    Compact("accounts-1", at_ms=7),
+    DeleteSegment("__transaction_state-45", at_ms=7),
+    Roll("accounts-0", at_step=0),
+    Release("EndTxn#1", at_ms=70),
+]
+FRAMES = [Hold("EndTxn#1"), Reorder("Produce#1", "Produce#2")]
+ALL: list[Fault] = [*TIMED, *FRAMES]
+
+
+@pytest.mark.parametrize("fault", ALL, ids=repr)
+def test_a_fault_can_be_pasted_saved_and_loaded(fault: Fault, tmp_path: Path) -> None:
+    assert eval(repr(fault), dict(all_faults.TYPES)) == fault
+    assert "-1)" not in repr(fault)
+    assert fault_from_json(fault_to_json(fault)) == fault
+    scenario = lab03().with_faults(fault)
+    scenario.save(tmp_path / "a.klab")
+    assert Scenario.load(tmp_path / "a.klab") == scenario
+
+
+def test_the_repr_says_no_more_than_was_given() -> None:
+    assert repr(TIMED[5]) == "ElectLeader('transfers-0', 'b2', unclean=True, at_ms=4)"
+    assert repr(TIMED[3]) == "AdvanceClock(1000, at_step=7)"
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (Cut("b1", "b7", at_ms=1), "no node 'b7' in this scenario; there are app, b1, b2, b3, controller"),
+        (Cut("b1", "contoller", at_ms=1), "did you mean controller?"),
+        (Cut("b1", "b1", at_ms=1), "each side names other nodes, at least one"),
+        (Heal((), "b1", at_ms=1), "each side names other nodes, at least one"),
+        (Cut("b1", "b2"), "needs either at_step or at_ms"),
+        (AdvanceClock(0, at_ms=1), "ms is a number of milliseconds from 1 on, not 0"),
+        (ElectLeader("account-1", "b1", at_ms=1), r"no partition 'account-1'.* did you mean accounts-1\?"),
+        (ElectLeader("accounts-2", "b1", at_ms=1), "accounts-0 to accounts-1"),
+        (ElectLeader("accounts-1", "app", at_ms=1), "no node 'app' in this scenario; there are b1, b2, b3"),
+        (Compact("transfers-1", at_ms=1), r"did you mean transfers-0\?"),
+        (DeleteSegment("__transaction_state-50", at_ms=1), "no partition"),
+        (Release("EndTx#1", at_ms=1), r"did you mean EndTxn#1\?"),
+        (Hold("EndTx#1"), r"did you mean EndTxn#1\?"),
+        (Reorder("Produce#1", "Product#2"), r"did you mean Produce#2\?"),
+        (Reorder("Produce#1", "Produce#1"), "cannot arrive after itself"),
+    ],
+    ids=repr,
+)
+def test_what_makes_no_sense_is_refused_with_what_would(fault: Fault, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        lab03().with_faults(fault)
+
+
+def test_an_unknown_kind_of_fault_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"did you mean Compact\?"):
+        fault_from_json({"fault": "Compakt", "partition": "out-0", "at_ms": 1})
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Heal("b1", "b2", at_ms=5),
+        ElectLeader("accounts-0", "b9", at_ms=5),
+        Compact("accounts-0", at_ms=1),
+        DeleteSegment("accounts-0", at_ms=1),
+        Roll("accounts-0", at_ms=1),
+        Release("EndTxn#1", at_ms=5),
+        Hold("EndTxn#9"),
+        Reorder("EndTxn#9", "EndTxn#1"),
+    ],
+    ids=repr,
+)
+def test_a_fault_that_changes_nothing_is_reported(fault: Fault) -> None:
+    if isinstance(fault, ElectLeader):
+        fault = replace(fault, broker=leader_of(lab03(), "accounts-0"))
+    cluster = run(lab03(), fault)
+    assert cluster.unused_faults == (fault,)
+    assert cluster.results == {"app": "committed"}
+
+
+@pytest.mark.parametrize("fault", ALL, ids=repr)
+def test_a_fork_is_the_same_run_up_to_the_fault_and_twice_the_same(fault: Fault) -> None:
+    base = run(lab03())
+    step = 60
+    if isinstance(fault, (Heal, Release, Compact, DeleteSegment)):
+        return  # they need something to undo or to clean: below
+    if not isinstance(fault, (Hold, Reorder)):
+        fault = replace(fault, at_step=-1, at_ms=-1)
+    if isinstance(fault, ElectLeader):
+        fault = replace(fault, broker="b2" if leader_of(lab03(), "transfers-0") != "b2" else "b3")
+    if isinstance(fault, Roll):
+        step = 160
+    forked = base.fork(step, fault)
+    struck = next(e.step for e in forked.trace.of("fault"))
+    assert struck > step
+    same = [e.as_json() for e in base.trace.events[:step]] == [e.as_json() for e in forked.trace.events[:step]]
+    assert same
+    assert base.fork(step, fault).trace.digest() == forked.trace.digest()
+
+
+def test_what_undoes_or_cleans_can_be_forked_too(tmp_path: Path) -> None:
+    held = run(writing(6, 20), Hold("Produce#3"))
+    released = held.fork(held.trace.frames["Produce#3"].sent_step + 5, Release("Produce#3"))
+    assert released.trace.frames["Produce#3"].fate == "delivered"
+    cut = run(writing(6, 20), Cut("app", leader_of(writing()), at_ms=50))
+    assert cut.fork(cut.trace.of("fault")[0].step + 10, Heal("app", leader_of(writing()))).unused_faults == ()
+    whole = run(writing(6, 20))
+    end = whole.trace.steps - 1
+    assert whole.fork(end, Compact("out-0")).trace.of("state", "compacted")
+    assert whole.fork(end, DeleteSegment("out-0")).trace.of("state", "log start")
+    with pytest.raises(ValueError, match="would change nothing"):
+        whole.fork(2, Compact("out-0"))
+
+
+# the network
+
+
+def test_a_broker_cut_off_from_the_controller_is_fenced_after_nine_seconds_and_let_in_when_it_is_healed() -> None:
+    scenario = writing(40, 1_000)
+    cluster = run(scenario, Cut("b2", "controller", at_ms=1_000), Heal("b2", "controller", at_ms=15_000))
+    images = [(e.at_ms, e.data["alive"]) for e in cluster.trace.of("state", "metadata")]
+    assert (10_000, ("b1", "b3")) in images
+    back = [at for at, alive in images if alive == ("b1", "b2", "b3") and at > 10_000]
+    assert 15_000 < back[0] < 15_010
+    assert cluster.unused_faults == ()
+    assert cluster.results["app"] == list(range(40))
+
+
+def test_a_cut_shorter_than_the_session_timeout_fences_nobody() -> None:
+    cluster = run(writing(20, 1_000), Cut("b2", "controller", at_ms=1_000), Heal("b2", "controller", at_ms=9_999))
+    assert all(e.data["alive"] == ("b1", "b2", "b3") for e in cluster.trace.of("state", "metadata"))
+
+
+def test_a_new_cut_begins_a_new_session_timeout() -> None:
+    cuts = [Cut("b2", "controller", at_ms=1_000), Heal("b2", "controller", at_ms=8_000)]
+    cluster = run(writing(25, 1_000), *cuts, Cut("b2", "controller", at_ms=9_000))
+    fenced = [e.at_ms for e in cluster.trace.of("state", "metadata") if "b2" not in e.data["alive"]]
+    assert fenced[0] == 18_000
+
+
+def test_a_request_over_a_cut_connection_is_lost_without_a_word() -> None:
+    leader = leader_of(writing())
+    cluster = run(writing(4, 20), Cut("app", leader, at_ms=40))
+    lost = next(f for f in cluster.trace.frames.values() if f.fate == "dropped")
+    assert {lost.sender, lost.receiver} == {"app", leader}
+    given_up = next(e for e in cluster.trace.of("timer", "request timeout") if e.node == "app")
+    assert given_up.at_ms == lost.sent_ms + 30_000
+
+
+def test_a_leader_cut_off_from_everybody_is_replaced_and_truncates_what_only_it_has() -> None:
+    scenario = writing(6, 2_000, acks=1)
+    old = leader_of(scenario)
+    others = tuple(n for n in ("b1", "b2", "b3", "controller") if n != old)
+    cut, heal = Cut(old, others, at_ms=3_000), Heal(old, others, at_ms=40_000)
+    late = replace(scenario, programs=(*scenario.programs, Program("later", "wait", {"ms": 80_000})))
+    cluster = run(late, cut, heal)
+    truncated = [e for e in cluster.trace.of("truncate", "out-0") if e.node == old]
+    assert truncated
+    assert cluster.results["app"] == [0, 1, 2, 3, 4, 5]
+    assert cluster.outcome().committed["out-0"] == ("v0", "v1")
+    assert cluster.brokers[old].state.logs["out-0"].log_end_offset == 2
+
+
+@program
+async def wait(app: App, ms: int) -> str:
+    await app.sleep(ms)
+    return "waited"
+
+
+def test_a_held_frame_arrives_when_it_is_released() -> None:
+    whole = run(lab03())
+    sent_ms = whole.trace.frames["WriteTxnMarkers#1"].sent_ms
+    cluster = run(lab03(), Hold("WriteTxnMarkers#1"), Release("WriteTxnMarkers#1", at_ms=sent_ms + 5_000))
+    frame = cluster.trace.frames["WriteTxnMarkers#1"]
+    assert (frame.fate, frame.received_ms) == ("delivered", sent_ms + 5_000)
+    assert cluster.unused_faults == ()
+    assert cluster.outcome().verdict == "committed"
+
+
+def test_a_frame_that_is_held_for_ever_is_as_good_as_lost() -> None:
+    cluster = run(lab03(), Hold("EndTxn#1"))
+    assert cluster.trace.frames["EndTxn#1"].fate == "in flight"
+    assert cluster.trace.frames["EndTxn#2"].attempt == 2
+    assert cluster.results == {"app": "committed"}
+
+
+def test_a_frame_arrives_right_after_one_that_was_sent_later() -> None:
+    cluster = run(lab03(), Reorder("WriteTxnMarkers#1", "WriteTxnMarkers#2"))
+    first, second = (cluster.trace.frames[f"WriteTxnMarkers#{i}"] for i in (1, 2))
+    assert (first.sent_step < second.sent_step, first.received_ms) == (True, second.received_ms)
+    assert first.received_step > second.received_step
+    assert cluster.unused_faults == ()
+    assert cluster.outcome().verdict == "committed"
+
+
+# the clock
+
+
+@program
+async def open_transaction(app: App) -> str:
+    producer = app.producer(transactional_id="t", linger_ms=0)
+    await producer.init_transactions()
+    producer.begin_transaction()
+    await producer.send("out", "never", partition=0)
+    await producer.flush()
+    await app.sleep(1_000)
+    return "left open"
+
+
+def test_a_jump_of_the_clock_makes_an_open_transaction_time_out() -> None:
+    scenario = Scenario(topics={"out": 1}, programs=(Program("app", "open_transaction"),))
+    cluster = run(scenario, AdvanceClock(70_000, at_ms=500))
+    timeout = cluster.trace.of("state", "timeout")[0]
+    assert 70_500 <= timeout.at_ms < 81_000
+    assert cluster.outcome().verdict == "aborted"
+    times = [e.at_ms for e in cluster.trace.events]
+    assert times == sorted(times)
+
+
+# leaders
+
+
+def test_another_leader_in_sync_goes_on_without_loss() -> None:
+    scenario = writing(20, 100)
+    old = leader_of(scenario)
+    other = next(b for b in ("b1", "b2", "b3") if b != old)
+    cluster = run(scenario, ElectLeader("out-0", other, at_ms=500), ElectLeader("out-0", old, at_ms=1_200))
+    leaders = [e.node for e in cluster.trace.of("state", "leader") if e.data["partition"] == "out-0"]
+    assert leaders == [other, old]
+    assert cluster.controller.metadata.partitions["out-0"].leader_epoch == 2
+    acknowledged = [f"v{i}" for i, offset in enumerate(cluster.results["app"]) if offset >= 0]
+    assert set(acknowledged) <= set(cluster.outcome().committed["out-0"])
+    assert cluster.unused_faults == ()
+
+
+def lagging(scenario: Scenario) -> tuple[str, str, tuple[Fault, ...]]:
+    """The leader, another broker, and the faults that let that one lag behind and leave the in-sync set."""
+    leader = leader_of(scenario)
+    other = next(b for b in ("b1", "b2", "b3") if b != leader)
+    return leader, other, (Cut(other, leader, at_ms=5_000),)
+
+
+def test_an_unclean_leader_loses_what_was_acknowledged() -> None:
+    scenario = writing(60, 1_500)
+    leader, other, cut = lagging(scenario)
+    clean = run(scenario, *cut, ElectLeader("out-0", other, at_ms=80_000))
+    assert clean.unused_faults == (ElectLeader("out-0", other, at_ms=80_000),)
+    assert set(clean.outcome().committed["out-0"]) == {f"v{i}" for i in range(60)}
+    heal = Heal(other, leader, at_ms=80_001)
+    cluster = run(scenario, *cut, ElectLeader("out-0", other, unclean=True, at_ms=80_000), heal)
+    assert cluster.unused_faults == ()
+    visible = cluster.outcome().committed["out-0"]
+    acknowledged = [f"v{i}" for i, offset in enumerate(cluster.results["app"]) if offset >= 0]
+    assert len(set(acknowledged) - set(visible)) > 20
+    assert cluster.trace.of("truncate", "out-0")[0].node == leader
+
+
+@pytest.mark.parametrize("off", [(), (CLEAN_ELECTION.name,)], ids=["clean", "unclean"])
+def test_when_the_last_replica_in_sync_dies_only_an_unclean_election_goes_on(off: tuple[str, ...]) -> None:
+    scenario = writing(80, 1_500, rules_off=off)
+    leader = leader_of(scenario)
+    others = tuple(b for b in ("b1", "b2", "b3") if b != leader)
+    faults = [Cut(leader, others, at_ms=5_000), Crash(leader, at_ms=80_000), Restart(leader, at_ms=100_000)]
+    cluster = run(scenario, *faults, Heal(leader, others, at_ms=100_000))
+    info = cluster.controller.metadata.partitions["out-0"]
+    acknowledged = {f"v{i}" for i, offset in enumerate(cluster.results["app"]) if offset >= 0}
+    lost = acknowledged - set(cluster.outcome().committed["out-0"])
+    assert (info.leader == leader, bool(lost)) == ((True, False) if not off else (False, True))
+
+
+def test_the_transaction_log_is_never_led_uncleanly() -> None:
+    cluster = Cluster(Scenario(topics={"out": 1}, rules_off=(CLEAN_ELECTION.name,)))
+    for broker in ("b1", "b2", "b3"):
+        cluster.controller.lost(broker, -1)
+    cluster.controller.elect("out-0", "b1", -1)
+    assert not cluster.controller.can_lead("__transaction_state-45", "b1")
+
+
+# storage
+
+
+def test_compaction_drops_older_values_on_every_replica() -> None:
+    scenario = writing(6, 20)
+    end = run(scenario).now
+    cluster = run(scenario, Compact("out-0", at_ms=end))
+    assert cluster.outcome().committed["out-0"] == ("v4", "v5")
+    cleaned = cluster.trace.of("state", "compacted")
+    assert sorted(e.node for e in cleaned) == ["b1", "b2", "b3"]
+    assert {e.data["records_removed"] for e in cleaned} <= {3, 4}  # a follower hears of the last mark later
+
+
+def test_compaction_stops_before_an_open_transaction() -> None:
+    scenario = Scenario(
+        topics={"out": 1},
+        programs=(
+            Program("open", "open_transaction"),
+            Program("app", "keyed_writes", {"values": [["k", "a"], ["k", "b"]], "pause_ms": 200}),
+        ),
+    )
+    cluster = run(scenario, Compact("out-0", at_ms=600))
+    assert all(e.data["end"] <= 1 for e in cluster.trace.of("state", "compacted"))
+    assert cluster.outcome().committed["out-0"] == ("a", "b")
+
+
+def test_a_deleted_segment_moves_the_log_start_of_every_replica() -> None:
+    scenario = writing(8, 20)
+    whole = run(scenario)
+    half = next(e.at_ms for e in whole.trace.of("append", "out-0") if e.data.base_offset == 4)
+    cluster = run(scenario, Roll("out-0", at_ms=half), DeleteSegment("out-0", at_ms=half + 60))
+    starts = {name: b.state.logs["out-0"].log_start_offset for name, b in cluster.brokers.items()}
+    assert len(set(starts.values())) == 1
+    start = starts["b1"]
+    assert 4 <= start <= 5
+    assert cluster.outcome().committed["out-0"] == tuple(f"v{i}" for i in range(start, 8))
+    reading = cluster.spawn("reader", first_record)
+    cluster.run()
+    assert reading.result() == [start, f"v{start}"]
+
+
+async def first_record(app: App) -> list[Any]:
+    consumer = app.consumer(auto_offset_reset="earliest")
+    consumer.assign(["out-0"])
+    consumer.seek("out-0", 0)
+    records = []
+    while not records:
+        records = await consumer.poll()
+    return [records[0].offset, records[0].value]
