@@ -85,9 +85,10 @@ class Scenario:
             check_fault(fault, self.nodes, self.topics)
 
     def _check_brokers(self) -> None:
-        settings = {f.name: type(f.default) for f in fields(BrokerConfig)}
+        settings: dict[str, type] = {f.name: type(f.default) for f in fields(BrokerConfig)}
         for name, value in self.config.items():
-            if type(value) is not settings.get(name) or value < 0:
+            good = isinstance(value, int) and value >= 0 and settings.get(name) is type(value)
+            if not good:
                 known = ", ".join(f"{n} ({kind.__name__})" for n, kind in settings.items())
                 raise ValueError(f"config has broker settings: {known}; not {name!r}: {value!r}")
         for tid, epoch in self.producer_epochs.items():
