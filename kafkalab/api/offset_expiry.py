@@ -65,6 +65,8 @@ def _is_expired(
             since = group.state_since_ms if group.state_since_ms >= 0 else since
         elif group.state is not GroupState.STABLE or group.protocol_type != "consumer":
             return False
+    if stored.expire_timestamp_ms >= 0:
+        return now >= stored.expire_timestamp_ms
     return now - since >= broker.config.offsets_retention_minutes * MINUTE_MS
 
 

@@ -39,7 +39,12 @@ def too_large(broker: BrokerState, request: Committing) -> dict[str, Error]:
 
 
 def offsets_batch(
-    request: Committing, refused: dict[str, Error], now: int, producer_id: int = -1, epoch: int = -1
+    request: Committing,
+    refused: dict[str, Error],
+    now: int,
+    producer_id: int = -1,
+    epoch: int = -1,
+    expires_ms: int = -1,
 ) -> Batch:
     """The records of what is not refused; a transactional batch has sequence 0, and no check looks at it (facts 5.4).
 
@@ -53,6 +58,7 @@ def offsets_batch(
             leader_epoch=request.leader_epochs.get(p, -1),
             metadata=request.metadata.get(p, ""),
             commit_timestamp_ms=now,
+            expire_timestamp_ms=expires_ms,
         )
         for p, offset in request.offsets.items()
         if p not in refused

@@ -16,6 +16,7 @@ from kafkalab.core.partitions import offsets_partition
 from kafkalab.rules import STABLE_OFFSETS
 
 GROUP_NOT_FOUND, INSTANCE_IDS, REQUIRES_STABLE = 9, 7, 7
+RETENTION_TIME = range(2, 5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,8 @@ class OffsetCommit:
     group_instance_id: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
     leader_epochs: dict[str, int] = field(default_factory=dict)
+    retention_time_ms: int = -1
+    """How long the offsets shall be kept, -1 for as long as the broker says; travels in versions 2 to 4 only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +84,8 @@ def handle_commit(broker: BrokerState, request: OffsetCommit, now: int, header: 
     if group is not None and member is not None and group.state in lively:
         effects += heard_of(group, member, now)
     refused = {**refused, **too_large(broker, request)}
-    batch = offsets_batch(request, refused, now)
+    retention = request.retention_time_ms if header.version in RETENTION_TIME else -1
+    batch = offsets_batch(request, refused, now, expires_ms=now + retention if retention >= 0 else -1)
     if not batch.records:
         return [*effects, *_committed(broker, Appended(Error.NONE), now, request, refused)]
     then = Then(_committed, (request, refused))

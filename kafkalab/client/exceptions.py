@@ -236,6 +236,8 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.OPERATION_NOT_ATTEMPTED: _of("OperationNotAttempted", _A),
     Error.KAFKA_STORAGE_ERROR: _of("KafkaStorage", _M),
     Error.UNKNOWN_PRODUCER_ID: UnknownProducerIdError,
+    Error.NON_EMPTY_GROUP: _of("GroupNotEmpty", _A),
+    Error.GROUP_SUBSCRIBED_TO_TOPIC: _of("GroupSubscribedToTopic", _A),
     Error.GROUP_ID_NOT_FOUND: _of("GroupIdNotFound", _A),
     Error.INCONSISTENT_GROUP_PROTOCOL: _of("InconsistentGroupProtocol", _A),
     Error.INVALID_SESSION_TIMEOUT: _of("InvalidSessionTimeout", _A),

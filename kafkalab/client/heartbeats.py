@@ -21,12 +21,10 @@ class Heartbeats:
     def __init__(self, member: GroupMember) -> None:
         self.member = member
         self._round = 0
-        self._heard_ms = 0
 
     def start(self) -> None:
         """The member has a generation: keep its session."""
         self._round += 1
-        self._heard_ms = self.member.port.now
         self._later(self._round)
 
     def stop(self) -> None:
@@ -48,8 +46,6 @@ class Heartbeats:
 
     async def _beat(self, number: int) -> None:
         member = self.member
-        if member.port.now - self._heard_ms >= member.config.session_timeout_ms:
-            member.connection.forget_coordinator(GROUP, member.group_id)
         try:
             node = await member.connection.coordinator_now(GROUP, member.group_id)
         except KafkaError:
@@ -63,8 +59,6 @@ class Heartbeats:
             )
             reply = await member.connection.call(node, body)
             if number == self._round:
-                if reply is not None:
-                    self._heard_ms = member.port.now
                 member.heard(reply)
         if number == self._round:
             self._later(number)

@@ -18,6 +18,7 @@ class OffsetCommit:
     leader_epoch: int = -1
     metadata: str = ""
     commit_timestamp_ms: int = -1
+    expire_timestamp_ms: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class StoredOffset:
     record_offset: int
     leader_epoch: int = -1
     commit_timestamp_ms: int = -1
+    expire_timestamp_ms: int = -1
 
 
 def offset_key(group: str, partition: str) -> str:
@@ -72,7 +74,12 @@ class GroupOffsets:
             return
         self.groups.setdefault(entry.group, None)
         stored = StoredOffset(
-            entry.offset, entry.metadata, record_offset, entry.leader_epoch, entry.commit_timestamp_ms
+            entry.offset,
+            entry.metadata,
+            record_offset,
+            entry.leader_epoch,
+            entry.commit_timestamp_ms,
+            entry.expire_timestamp_ms,
         )
         place = self.pending.setdefault(batch.producer_id, {}) if batch.transactional else self.committed
         place[entry.group, entry.partition] = stored

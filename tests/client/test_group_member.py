@@ -26,8 +26,9 @@ from kafkalab.client.exceptions import (
 )
 from kafkalab.client.rebalance_listener import RebalanceListener
 from kafkalab.client.results import GroupMetadata, OffsetAndMetadata
+from kafkalab.core.cluster_metadata import PartitionInfo
 from kafkalab.core.errors import Error
-from tests.conformance.scripted_port import HOLD, LOST, ScriptedPort, error_of
+from tests.conformance.scripted_port import HOLD, LOST, ScriptedPort, error_of, image
 
 ME = JoinedMember("me", None, ("t",))
 JOINED = JoinGroupReply(
@@ -266,6 +267,32 @@ def test_who_does_not_poll_for_too_long_leaves_and_loses_its_partitions(instance
     port.run(program())
     assert port.count("LeaveGroup") == leaves
     assert seen.calls[1:] == [("lost", ["t-0"]), ("assigned", ["t-0"])]
+
+
+def test_a_coordinator_that_is_silent_for_a_session_is_looked_up_again() -> None:
+    port = World(Heartbeat=[LOST] * 40)
+
+    async def program() -> None:
+        consumer = port.member(max_poll_interval_ms=200_000)
+        await in_group(consumer)
+        await consumer.connection.sleep(100_000)
+
+    port.run(program())
+    assert port.count("FindCoordinator") > 10
+
+
+def test_a_topic_that_grows_is_shared_out_anew_by_the_leader() -> None:
+    port = World()
+
+    async def program() -> None:
+        consumer = port.member()
+        await in_group(consumer)
+        info = PartitionInfo(leader="b1", leader_epoch=0, replicas=("b1",), isr=("b1",))
+        consumer.connection.metadata = image("t", "u").with_partitions({"t-2": info}, ("b1",))
+        await consumer.poll(200)
+
+    port.run(program())
+    assert [s.assignments for s in port.sent("SyncGroup")] == [{"me": ("t-0", "t-1")}, {"me": ("t-0", "t-1", "t-2")}]
 
 
 # committing

@@ -12,6 +12,7 @@ from kafkalab.core.errors import Error
 from kafkalab.core.group import GroupEntry
 from kafkalab.core.group_table import GROUP_TABLE, GroupAsk, GroupState, group_edges
 from kafkalab.core.partitions import offsets_partition
+from kafkalab.sim.faults import Pause, Resume
 from tests.conformance.group_driver import RANGE, G, Groups, wait
 
 NONE = Error.NONE
@@ -397,3 +398,31 @@ def test_an_assignment_that_is_not_replicated_is_none() -> None:
     one = wait(groups.join())
     assert wait(groups.sync(one, assignments={one.member_id: ("foo-0",)})).error is Error.COORDINATOR_NOT_AVAILABLE
     assert groups.state() == "PreparingRebalance"
+
+
+def test_a_member_that_waits_for_the_others_is_not_missed() -> None:
+    groups = Groups()
+    (one,) = groups.stable(session_timeout_ms=40_000, rebalance_timeout_ms=60_000)
+    slow = groups.join("m2", session_timeout_ms=6_000, rebalance_timeout_ms=60_000)
+    groups.sleep(20_000)  # more than its session timeout: it waits to join
+    assert not slow.done
+    again = groups.join("m1", one.member_id, session_timeout_ms=40_000, rebalance_timeout_ms=60_000)
+    two = wait(slow)
+    follower = groups.sync(two, "m2")
+    groups.sleep(7_000)  # and now for its assignment
+    assert not follower.done
+    wait(groups.sync(wait(again), assignments={two.member_id: ("foo-1",)}))
+    assert wait(follower).assignment == ("foo-1",)
+
+
+def test_a_coordinator_that_resigns_sends_those_who_wait_to_the_next() -> None:
+    groups = Groups(group_initial_rebalance_delay_ms=60_000)
+    joining = groups.join()
+    groups.sleep(20)
+    name = groups.leader(offsets_partition(G))
+    groups.cluster.failures.plan(Pause(name, at_ms=groups.cluster.now))
+    groups.sleep(12_000)
+    groups.cluster.failures.plan(Resume(name, at_ms=groups.cluster.now))
+    groups.sleep(1)
+    reply = wait(joining)
+    assert reply.error is Error.NOT_COORDINATOR

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafkalab.api.delete_groups import DeleteGroups, OffsetDelete
 from kafkalab.api.heartbeat import Heartbeat
 from kafkalab.api.leave_group import LeaveGroup, LeavingMember
 from kafkalab.api.offsets import OffsetCommit as PlainCommit
@@ -398,3 +399,68 @@ def test_an_expired_offset_is_gone_after_a_failover_too() -> None:
     groups.crash_coordinator()
     assert groups.fetch("foo-0") == {"foo-0": -1}
     assert groups.state() == "Dead"
+
+
+def test_an_offset_expires_exactly_when_its_time_is_over() -> None:
+    groups = expiring(10)
+    groups.cluster.run_for(1)
+    groups.commit(offsets={"foo-0": 1})
+    committed_ms = groups.records()[-1].value.commit_timestamp_ms
+    exact = Groups(  # the scan comes when the offset is ten minutes old, to the millisecond
+        TIMEOUT_ABORT.name, offsets_retention_minutes=10, offsets_retention_check_interval_ms=committed_ms + 10 * MINUTE
+    )
+    exact.cluster.run_for(1)
+    exact.commit(offsets={"foo-0": 1})
+    exact.sleep(10 * MINUTE + 100)
+    assert tombstones(exact) == ["g/foo-0", "g/"]
+
+
+def test_a_commit_of_old_may_name_its_own_retention_time() -> None:
+    groups = expiring()
+    for version, partition in ((4, "foo-0"), (5, "foo-1")):
+        groups.commit(version, offsets={partition: 1}, retention_time_ms=60_000)
+    groups.sleep(11 * MINUTE)
+    assert tombstones(groups) == ["g/foo-0"]
+
+
+# what administrators take away
+
+
+def delete(groups: Groups, *names: str) -> list[Error]:
+    to = groups.leader(offsets_partition(G))
+    return list(groups.get(DeleteGroups(groups=names), to=to).errors.values())
+
+
+def forget(groups: Groups, *partitions: str) -> Any:
+    return groups.get(OffsetDelete(group_id=G, partitions=partitions))
+
+
+def test_a_deleted_offset_is_gone_and_a_pending_one_with_it() -> None:
+    groups = with_pending()
+    assert forget(groups, "foo-0", "foo-1", "bar-1", "none-0").errors == {
+        "foo-0": NONE, "foo-1": NONE, "bar-1": NONE, "none-0": Error.UNKNOWN_TOPIC_OR_PARTITION
+    }  # fmt: skip
+    assert tombstones(groups) == ["g/foo-0", "g/foo-1", "g/bar-1"]
+    assert groups.fetch(*ALL, stable=True) == {"foo-0": -1, "foo-1": -1, "bar-0": UNSTABLE, "bar-1": -1}
+    groups.end("p10", committed=True)
+    assert groups.fetch(*ALL, stable=True) == {"foo-0": -1, "foo-1": -1, "bar-0": 201, "bar-1": -1}
+
+
+def test_offsets_of_topics_that_members_read_stay() -> None:
+    groups = Groups()
+    assert forget(groups, "foo-0").error is Error.GROUP_ID_NOT_FOUND
+    (m,) = groups.stable()
+    groups.commit(offsets={"foo-0": 1, "bar-0": 2}, generation_id=1, member_id=m.member_id)
+    assert forget(groups, "foo-0", "bar-0").errors == {"foo-0": Error.GROUP_SUBSCRIBED_TO_TOPIC, "bar-0": NONE}
+    assert groups.fetch("foo-0", "bar-0") == {"foo-0": 1, "bar-0": -1}
+
+
+def test_an_empty_group_is_deleted_with_pending_offsets_and_one_with_members_is_not() -> None:
+    groups = with_pending()
+    assert delete(groups, G, G) == [NONE]
+    assert tombstones(groups) == ["g/foo-0", "g/foo-1", "g/bar-0", "g/bar-1", "g/"]
+    assert delete(groups, G) == [Error.GROUP_ID_NOT_FOUND]
+    groups.end("p10", committed=True)
+    assert groups.fetch(*ALL, stable=True) == dict.fromkeys(ALL, -1)
+    groups.stable()
+    assert delete(groups, G) == [Error.NON_EMPTY_GROUP]
