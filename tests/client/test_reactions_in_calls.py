@@ -59,6 +59,8 @@ NAMED = {
     "INVALID_SESSION_TIMEOUT": "InvalidSessionTimeoutException",
     "MEMBER_ID_REQUIRED": "MemberIdRequiredException",
     "GROUP_MAX_SIZE_REACHED": "GroupMaxSizeReachedException",
+    "NON_EMPTY_GROUP": "GroupNotEmptyException",
+    "GROUP_SUBSCRIBED_TO_TOPIC": "GroupSubscribedToTopicException",
 }
 FENCING = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 GROUP_MOVED = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "GROUP_ID_NOT_FOUND", "STALE_MEMBER_EPOCH")
