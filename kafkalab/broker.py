@@ -172,6 +172,7 @@ class Broker:
             self.go_on(effect.then, Appended(error), context)
             return
         if effect.acks == -1 and len(info.isr) < self.state.min_isr(effect.partition):
+            self.replication.readmit(effect.partition)
             self.go_on(effect.then, Appended(Error.NOT_ENOUGH_REPLICAS), context)
             return
         log = self.state.log(effect.partition)

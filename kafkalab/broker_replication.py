@@ -176,6 +176,13 @@ class Replication:
         since = session.caught_up_ms.get(partition, 0) if session else 0
         return now - since > self.broker.state.config.replica_lag_time_max_ms
 
+    def readmit(self, partition: str) -> None:
+        """Let followers back in that have all there is but had nothing to report: of a log without records, say."""
+        state = self.broker.state
+        for replica in state.metadata.partitions[partition].replicas:
+            if replica in state.sessions:
+                self._maybe_expand(partition, replica)
+
     def _maybe_expand(self, partition: str, replica: str) -> None:
         state = self.broker.state
         info = state.metadata.partitions.get(partition)

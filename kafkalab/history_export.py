@@ -161,7 +161,7 @@ class _Tables:
             key, offset, _ = place
             log = cluster.log_of(key)
             if key not in there:
-                there[key] = {held for batch in log.batches for held in _offsets(batch)}
+                there[key] = {o for batch in log.batches for o in _offsets(batch) if o >= log.log_start_offset}
             if offset not in there[key] and place not in found:
                 found[place] = ("deleted" if offset < log.log_start_offset else "compacted", -1)
         return found

@@ -30,6 +30,7 @@ from kafkalab.rules import (
     STABLE_OFFSETS,
     STATE_OUTLIVES_DATA,
     TIMEOUT_BUMPS,
+    TOPIC_WRITE_SUFFICES,
     VERIFICATION,
     Rule,
 )
@@ -58,6 +59,7 @@ _SINCE_1_0 = (
     GENERATION_CHECK,
     STABLE_OFFSETS,
     DELETE_HORIZON,
+    TOPIC_WRITE_SUFFICES,
 )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kafkalab.api.api import Api, Header
 from kafkalab.api.ending import decide
 from kafkalab.api.fenced_code import as_told
+from kafkalab.core.acls import TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error
@@ -34,6 +35,8 @@ class EndTxnReply:
 
 def handle(broker: BrokerState, request: EndTxn, now: int, header: Header) -> list[Effect]:
     """The decision appended, and answered before the markers; or an error of the tables."""
+    if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
+        return _answer(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if not request.transactional_id:
         return _answer(Error.INVALID_REQUEST)
     owned = broker.coordinates(request.transactional_id)
@@ -83,8 +86,8 @@ def _ask_v2(broker: BrokerState, owned: TxnPartition, txn: Txn, request: EndTxn)
         again = again and txn.state not in (TxnState.EMPTY, TxnState.ONGOING) or txn.state in PREPARED
     elif rotated and txn.state in PREPARED or not again and _differs(broker, txn, request):
         return Error.PRODUCER_FENCED
-    if waits:
-        return Error.CONCURRENT_TRANSACTIONS
+    if waits:  # without PENDING_FIRST a current epoch is taken for a stale one while the markers are under way
+        return Error.PRODUCER_FENCED if txn.state in PREPARED and not again else Error.CONCURRENT_TRANSACTIONS
     if again:
         return Ask.COMMIT_AGAIN if request.committed else Ask.ABORT_AGAIN
     return Ask.COMMIT if request.committed else Ask.ABORT

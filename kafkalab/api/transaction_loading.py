@@ -25,7 +25,7 @@ def load_transactions(broker: BrokerState, result: None, now: int, partition: st
     log = broker.log(partition)
     effects: list[Effect] = []
     for batch in log.read(log.log_start_offset, log.log_end_offset):
-        for offset, record in enumerate(batch.records, batch.base_offset):
+        for offset, record in zip(batch.offsets, batch.records, strict=True):
             if record.value is None and record.key is not None:
                 owned.txns.pop(record.key, None)
             elif isinstance(record.value, Txn):

@@ -119,6 +119,21 @@ def state(transactional_id: str) -> Sign:
     return Sign(f"state of {transactional_id}", lambda cluster: cluster.outcome().txn_states[transactional_id])
 
 
+def result(node: str) -> Sign:
+    """What the program returned, or the exception with which it ended."""
+
+    def of(cluster: Cluster) -> str:
+        found = cluster.results[node]
+        return type(found).__name__ if isinstance(found, Exception) else str(found)
+
+    return Sign(f"result of {node}", of)
+
+
+def both(*signs: Sign) -> Sign:
+    """Several signs as one."""
+    return Sign(" and ".join(s.what for s in signs), lambda cluster: "; ".join(s.of(cluster) for s in signs))
+
+
 def transitions(cluster: Cluster, transactional_id: str) -> list[Txn]:
     """The records of a transactional id in the transaction log, in order."""
     logs = (cluster.log_of(p) for p in sorted(cluster.controller.metadata.partitions) if p.startswith("__transaction"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkalab import rules
-from kafkalab.checks.bug import Bug, answers, seen, stable, state
+from kafkalab.checks.bug import Bug, answers, both, result, seen, stable, state
 
 BUGS: tuple[Bug, ...] = (
     Bug(
@@ -17,6 +17,17 @@ BUGS: tuple[Bug, ...] = (
         bad="OUT_OF_ORDER_SEQUENCE_NUMBER, NONE",
     ),
     Bug(
+        number="KAFKA-6119",
+        title="A transaction of which only the second half is left",
+        broke="Atomicity: the commit succeeded, and what was written before the timeout was silently lost.",
+        cure="Since 0.11.0.2 and 1.0.0 an abort by timeout raises the epoch, and the producer that wakes up is fenced.",
+        rule=rules.TIMEOUT_BUMPS,
+        sign=both(result("app"), seen("out-0", "out-1")),
+        good="ProducerFencedError; out-0: nothing; out-1: nothing",
+        bad="done; out-0: nothing; out-1: second half",
+        anomaly="torn transaction",
+    ),
+    Bug(
         number="KAFKA-6683",
         title="A duplicate that nobody can vouch for",
         broke="Deduplication: such a batch was called a duplicate, which clients take for success, though nothing had "
@@ -26,6 +37,27 @@ BUGS: tuple[Bug, ...] = (
         sign=answers("p", "Produce"),
         good="OUT_OF_ORDER_SEQUENCE_NUMBER",
         bad="DUPLICATE_SEQUENCE_NUMBER",
+    ),
+    Bug(
+        number="KAFKA-9144",
+        title="A coordinator that is forgotten too soon",
+        broke="Fencing: the leader forgot the newer coordinator with the producer, by the age of its data, and took the old marker.",
+        cure="Since 2.4.1 and 2.5.0 a marker's time counts too.",
+        rule=rules.MARKERS_KEEP_STATE,
+        sign=seen("out-0", "out-1"),
+        good="out-0: y; out-1: z",
+        bad="out-0: nothing; out-1: z",
+        anomaly="torn transaction",
+    ),
+    Bug(
+        number="KAFKA-9600",
+        title="An epoch from the future",
+        broke="Fencing: whoever named a larger epoch ended the transaction of another.",
+        cure="Since 2.6.0 a client's EndTxn needs exactly the current epoch.",
+        rule=rules.EXACT_END_EPOCH,
+        sign=answers("p", "EndTxn"),
+        good="PRODUCER_FENCED",
+        bad="NONE",
     ),
     Bug(
         number="KAFKA-14402",
@@ -70,6 +102,18 @@ BUGS: tuple[Bug, ...] = (
         bad="out-0: y",
     ),
     Bug(
+        number="KAFKA-17754",
+        title="The torn transaction",
+        broke="Atomicity: records of an aborted transaction are read, or those of a committed one are lost.",
+        cure="Only version 2, since 4.0.0: each transaction has an epoch of its own (KIP-890, part 2).",
+        rule=rules.EPOCH_PER_TRANSACTION,
+        sign=seen("out-0", "out-1"),
+        good="out-0: first-a; out-1: first-b",
+        bad="out-0: first-a second-a; out-1: first-b",
+        anomaly="torn transaction",
+        profile="4.x/TV1",
+    ),
+    Bug(
         number="KAFKA-18202",
         title="A producer that begins in the middle",
         broke="Order, then liveness: without state a leader took any sequence; then the first batch of all came late.",
@@ -78,6 +122,16 @@ BUGS: tuple[Bug, ...] = (
         sign=seen("out-0"),
         good="out-0: x y",
         bad="out-0: y",
+    ),
+    Bug(
+        number="KAFKA-18464",
+        title="A producer that fences itself",
+        broke="Liveness: the producer had the epoch that the coordinator had just given it, and was told that it was fenced.",
+        cure="Since 4.0.0 a pending transition is answered before the epoch is compared, so the producer asks again.",
+        rule=rules.PENDING_FIRST,
+        sign=answers("p", "EndTxn"),
+        good="CONCURRENT_TRANSACTIONS",
+        bad="PRODUCER_FENCED",
     ),
     Bug(
         number="KAFKA-18575",
@@ -120,5 +174,35 @@ BUGS: tuple[Bug, ...] = (
         good="CompleteCommit",
         bad="PrepareCommit",
         anomaly="decision without marker",
+    ),
+    Bug(
+        number="KAFKA-20310",
+        title="A successor that nobody wrote down",
+        broke="Liveness: the new coordinator did not know the producer id that the old one had handed out.",
+        cure="Since 4.3.0 the record of a transaction holds the producer id that comes next, and the one before.",
+        rule=rules.ROTATION_LOGGED,
+        sign=answers("p", "Produce"),
+        good="NONE",
+        bad="INVALID_PRODUCER_ID_MAPPING",
+    ),
+    Bug(
+        number="KIP-360",
+        title="Silent for too long",
+        broke="Availability: UNKNOWN_PRODUCER_ID, after which many producers could not go on.",
+        cure="Since 2.5.0 a leader that knows nothing of a producer takes any first sequence.",
+        rule=rules.ANY_FIRST_SEQUENCE,
+        sign=answers("p", "Produce"),
+        good="NONE",
+        bad="UNKNOWN_PRODUCER_ID",
+    ),
+    Bug(
+        number="KIP-588",
+        title="Fenced, or only timed out",
+        broke="Availability: one error code for both, so every producer whose transaction had timed out had to end.",
+        cure="Since 2.7.0 the coordinator says PRODUCER_FENCED; INVALID_PRODUCER_EPOCH can be got over (KAFKA-10687: Produce never says the new code).",
+        rule=rules.FENCED_CODE,
+        sign=answers("p", "EndTxn"),
+        good="PRODUCER_FENCED",
+        bad="INVALID_PRODUCER_EPOCH",
     ),
 )

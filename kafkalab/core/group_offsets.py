@@ -61,8 +61,8 @@ class GroupOffsets:
         if batch.control is not None:
             self._end(batch.producer_id, batch.control)
             return
-        for i, record in enumerate(batch.records):
-            self._replay(record, batch, batch.base_offset + i)
+        for offset, record in zip(batch.offsets, batch.records, strict=True):
+            self._replay(record, batch, offset)
 
     def _replay(self, record: Record, batch: Batch, record_offset: int) -> None:
         entry = record.value

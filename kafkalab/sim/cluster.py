@@ -13,7 +13,6 @@ from kafkalab.controller import PRODUCER_ID_BLOCK, Controller
 from kafkalab.core.broker_state import BrokerConfig, BrokerState
 from kafkalab.core.partition_log import PartitionLog
 from kafkalab.core.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS
-from kafkalab.core.records import Batch, Record
 from kafkalab.core.transaction import TxnState
 from kafkalab.rules import ABORTED_FILTER, REDRIVE_PREPARE, TIMEOUT_ABORT
 from kafkalab.sim.app import App
@@ -22,6 +21,7 @@ from kafkalab.sim.failures import Failures
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault, check_fault
 from kafkalab.sim.network import Network
 from kafkalab.sim.outcome import Outcome, outcome_of
+from kafkalab.sim.preload import preload_records, preload_transactional_id
 from kafkalab.sim.scenario import ProgramFunction, Scenario
 from kafkalab.sim.schedule import Entry, Schedule
 from kafkalab.sim.task import Node, Task, no_requests
@@ -53,9 +53,9 @@ class Cluster:
         frame_faults = tuple(f for f in scenario.faults if isinstance(f, FrameFault))
         self.network = Network(self, scenario.seed, frame_faults)
         self.controller = Controller(self.broker_names, self, rules=self.rules)
-        self.brokers = {
-            n: Broker(BrokerState(n, config or BrokerConfig(), self.rules), self) for n in self.broker_names
-        }
+        settings = config or BrokerConfig(**scenario.config)
+        states = {n: BrokerState(n, settings, self.rules, acls=scenario.acls) for n in self.broker_names}
+        self.brokers = {name: Broker(state, self) for name, state in states.items()}
         self.nodes = {name: Node(name, broker.receive) for name, broker in self.brokers.items()}
         self.nodes["controller"] = Node("controller", self.controller.receive)
         self.failures = Failures(self)
@@ -92,20 +92,11 @@ class Cluster:
             broker.state.producer_ids = [first, first + PRODUCER_ID_BLOCK]
             self.controller.next_producer_id += PRODUCER_ID_BLOCK
         for partition, values in self.scenario.records.items():
-            self._preload(partition, values)
+            preload_records(self, partition, values)
+        for tid, epoch in self.scenario.producer_epochs.items():
+            preload_transactional_id(self, tid, epoch)
         for broker in self.brokers.values():
             broker.start()
-
-    def _preload(self, partition: str, values: tuple[str, ...]) -> None:
-        batch = Batch(records=tuple(Record(None, v) for v in values))
-        for name in self.controller.metadata.partitions[partition].replicas:
-            log = self.brokers[name].state.log(partition)
-            stored = log.append(batch, 0)
-            log.advance(log.log_end_offset)
-            step = self.record(name, "append", partition, -1, stored)
-            marks = {"partition": partition, "high_watermark": log.high_watermark}
-            marks["last_stable_offset"] = log.last_stable_offset
-            self.record(name, "state", "watermark", step, marks)
 
     def spawn(self, node: str, function: ProgramFunction, **args: Any) -> Promise[Any]:
         """Start a program on a client node of this name, now; its result will be in `results[node]`."""

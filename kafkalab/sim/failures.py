@@ -99,7 +99,7 @@ class Failures:
     # the controller's view of brokers
 
     def _is_silent(self, node: Node) -> bool:
-        return not node.alive or node.paused or self.cluster.network.is_cut(node.name, CONTROLLER)
+        return not node.alive or node.paused or self.cluster.network.obstacles.is_cut(node.name, CONTROLLER)
 
     def watch_session(self, node: Node, cause: int) -> None:
         """The controller takes a broker for dead when it has not heard of it for broker.session.timeout.ms."""

@@ -63,7 +63,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Reorder:
-    """The frame arrives right after `after`, which was sent later; if that one never flies, neither arrives this."""
+    """The frame arrives right after `after`, which must be sent later; if that one never flies, neither does this."""
 
     frame: str
     after: str

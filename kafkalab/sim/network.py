@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkalab.api.registry import BY_REQUEST
 from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Reorder
+from kafkalab.sim.obstacles import Obstacles
 from kafkalab.trace import Frame
 
 if TYPE_CHECKING:
@@ -68,9 +69,7 @@ class Network:
         self._counts: dict[str, int] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
-        self.cuts: dict[tuple[str, str], bool] = {}
-        self._held: dict[str, Frame] = {}
-        self._behind: dict[str, list[str]] = {}
+        self.obstacles = Obstacles(self._arrive_now)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
 
     # sending
@@ -133,21 +132,23 @@ class Network:
             return
         extra, copies = 0, 1
         for fault in self.faults.get(frame.id, ()):
+            if isinstance(fault, Reorder) and self._was_sent(fault.after):
+                continue
             self.used.append(fault)
             cluster.record(
                 frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id
             )
             if isinstance(fault, Drop):
                 frame.fate = "dropped"
-                self._flown(frame)
+                self.obstacles.flown(frame)
                 return
             if isinstance(fault, Hold | Reorder):
-                self._keep(frame, fault)
+                self.obstacles.keep(frame, fault)
                 return
             extra, copies = (fault.delay_ms, copies) if isinstance(fault, Delay) else (extra, 2)
-        if self.cuts and self.is_cut(frame.sender, frame.receiver):
+        if self.obstacles.cuts and self.obstacles.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
-            self._flown(frame)
+            self.obstacles.flown(frame)
             return
         if not receiver.alive:
             frame.fate = "lost"
@@ -161,45 +162,12 @@ class Network:
                 cluster.trace.frames[copy.id] = copy
             self._schedule(copy, extra)
 
-    # frames that are kept, and cut connections
-
-    def _keep(self, frame: Frame, fault: Hold | Reorder) -> None:
-        self._held[frame.id] = frame
-        if isinstance(fault, Reorder):
-            self._behind.setdefault(fault.after, []).append(frame.id)
-
-    def release(self, frame_id: str) -> bool:
-        """Let a frame that is kept fly on; whether there is one."""
-        frame = self._held.pop(frame_id, None)
-        if frame is None:
-            return False
+    def _arrive_now(self, frame: Frame) -> None:
         self.cluster.schedule.at(self.cluster.now, frame.receiver, -1, lambda: self._deliver(frame))
-        return True
 
-    def held(self, frame_id: str) -> Frame | None:
-        """The frame, if it is kept on its way."""
-        return self._held.get(frame_id)
-
-    def _flown(self, frame: Frame) -> None:
-        """The frame has arrived, or never will: those that shall arrive after it may fly on."""
-        if self._behind:
-            for frame_id in self._behind.pop(frame.id, ()):
-                self.release(frame_id)
-
-    def is_cut(self, a: str, b: str) -> bool:
-        """Whether no frame gets from one to the other."""
-        return (a, b) in self.cuts
-
-    def cut(self, a: str, b: str) -> bool:
-        """Cut both ways; whether it was not cut before."""
-        new = (a, b) not in self.cuts
-        self.cuts[a, b] = self.cuts[b, a] = True
-        return new
-
-    def heal(self, a: str, b: str) -> bool:
-        """Heal both ways; whether it was cut before."""
-        self.cuts.pop((b, a), None)
-        return self.cuts.pop((a, b), False)
+    def _was_sent(self, frame_id: str) -> bool:
+        name, _, number = frame_id.partition("#")
+        return self._counts.get(name, 0) >= int(number)
 
     def _schedule(self, frame: Frame, extra_ms: int) -> None:
         at = self.cluster.now + self._latency(frame.correlation_id * 2 + (frame.kind == "reply"))
@@ -223,12 +191,11 @@ class Network:
     def _deliver(self, frame: Frame) -> None:
         cluster = self.cluster
         node = cluster.nodes[frame.receiver]
-        if self._behind:
-            self._flown(frame)
+        self.obstacles.flown(frame)
         if not node.alive or node.life != frame.receiver_life:
             frame.fate = "lost"
             return
-        if self.cuts and self.is_cut(frame.sender, frame.receiver):
+        if self.obstacles.cuts and self.obstacles.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
             return
         frame.fate, frame.received_ms = "delivered", cluster.now
@@ -314,7 +281,7 @@ class Network:
         for correlation_id, waiting in list(self._outstanding.items()):
             if waiting.sender == node:
                 del self._outstanding[correlation_id]
-            elif waiting.to == node and not self.is_cut(waiting.sender, node):
+            elif waiting.to == node and not self.obstacles.is_cut(waiting.sender, node):
                 self._break(correlation_id, cause)
         for key in [k for k in self._timeouts if k[0] == node]:
             del self._timeouts[key]

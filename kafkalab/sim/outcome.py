@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
 
 
+GONE = "gone"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """`committed` holds the values that read_committed sees, `offsets` the committed offsets of all groups.
@@ -54,10 +57,10 @@ def outcome_of(cluster: Cluster) -> Outcome:
 
 
 def _visible(log: PartitionLog) -> tuple[str, ...]:
-    upper = log.last_stable_offset
-    if upper == 0:
+    start, upper = log.log_start_offset, log.last_stable_offset
+    if upper <= start:
         return ()
-    records, _ = deliver(log.partition, 0, log.read(0, upper), log.aborted_between(0, upper))
+    records, _ = deliver(log.partition, start, log.read(start, upper), log.aborted_between(start, upper))
     return tuple(r.value for r in records)
 
 
@@ -81,21 +84,22 @@ def _word(tid: str, history: list[Txn], last: Txn, logs: dict[str, PartitionLog]
     if last.state is TxnState.ONGOING:
         return "open"
     prepared = [t for t in history if t.transactional_id == tid and t.state in PREPARED]
-    if not prepared:
-        return "nothing"
+    if not prepared:  # never, or compaction has left the last entry only
+        return {TxnState.COMPLETE_COMMIT: "committed", TxnState.COMPLETE_ABORT: "aborted"}.get(last.state, "nothing")
     decision = prepared[-1]
     wanted = ControlType.COMMIT if decision.state is TxnState.PREPARE_COMMIT else ControlType.ABORT
     ends = [_last_end(logs[p], decision.producer_id) for p in decision.partitions if p in logs]
     if any(end is None for end in ends) or last.state in PREPARED:
         return "open"
-    if any(end is not wanted for end in ends):
+    if any(end not in (wanted, GONE) for end in ends):
         return "torn"
     return "committed" if wanted is ControlType.COMMIT else "aborted"
 
 
-def _last_end(log: PartitionLog, producer_id: int) -> ControlType | None:
-    """How the producer's last transaction here ended; None while it is open."""
-    end: ControlType | None = ControlType.ABORT
+def _last_end(log: PartitionLog, producer_id: int) -> ControlType | str | None:
+    """How the producer's last transaction here ended; None while it is open, GONE if that was cleaned or deleted."""
+    cleaned = log.log_start_offset > 0 or log.checkpoint.first_dirty_offset > 0
+    end: ControlType | str | None = GONE if cleaned else ControlType.ABORT
     for batch in log.batches:
         if batch.producer_id == producer_id and batch.transactional:
             end = batch.control

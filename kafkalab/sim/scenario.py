@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kafkalab.core.acls import Deny
+from kafkalab.core.broker_state import BrokerConfig
+from kafkalab.core.transaction import PRODUCER_EPOCH_MAX
 from kafkalab.profiles import Rules
 from kafkalab.sim.faults import Fault, check_fault, fault_from_json, fault_to_json
 
@@ -36,7 +39,7 @@ class Program:
         """The function; ValueError if no program has this name."""
         if callable(self.run):
             return self.run
-        for module in ("programs", "programs_groups", "by_hand", "processor", "workers"):
+        for module in ("programs", "programs_groups", "by_hand", "hanging", "processor", "workers"):
             import_module(f"kafkalab.sim.{module}")  # registers the programs that come with kafkalab
         if self.run not in PROGRAMS:
             raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")
@@ -47,7 +50,9 @@ class Program:
 class Scenario:
     """All that a run depends on. `topics` maps a name to its number of partitions, `records` a partition to values.
 
-    With `fresh` the internal topics do not exist yet and are created on demand.
+    With `fresh` the internal topics do not exist yet and are created on demand. `config` holds broker settings other
+    than the defaults, by their names in `BrokerConfig`; `producer_epochs` the transactional ids that have been in use
+    before, each with the epoch that it has reached; `acls` forbid clients something.
     """
 
     title: str = ""
@@ -60,6 +65,9 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     seed: int = 1
     fresh: bool = False
+    config: dict[str, Any] = field(default_factory=dict)
+    producer_epochs: dict[str, int] = field(default_factory=dict)
+    acls: tuple[Deny, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.brokers, int) or not 1 <= self.brokers <= 9:
@@ -71,11 +79,24 @@ class Scenario:
             topic, _, index = partition.rpartition("-")
             if not index.isdigit() or int(index) >= self.topics.get(topic, 0):
                 raise ValueError(f"records for {partition!r}, but the topics are {self.topics}")
+        self._check_brokers()
         names = [p.node for p in self.programs]
         if len(set(names)) < len(names) or any(n.startswith("b") and n[1:].isdigit() for n in names):
             raise ValueError(f"every program needs a node name of its own, none like a broker's: {names}")
         for fault in self.faults:
             check_fault(fault, self.nodes, self.topics)
+
+    def _check_brokers(self) -> None:
+        kinds = {f.name: bool if isinstance(f.default, bool) else int for f in fields(BrokerConfig)}
+        for name, value in self.config.items():
+            if type(value) is not kinds.get(name) or value < 0:
+                known = ", ".join(f"{n} ({kind.__name__})" for n, kind in kinds.items())
+                raise ValueError(f"config has broker settings: {known}; not {name!r}: {value!r}")
+        for tid, epoch in self.producer_epochs.items():
+            if not isinstance(epoch, int) or not 0 <= epoch < PRODUCER_EPOCH_MAX:
+                raise ValueError(f"a producer's epoch is a number from 0 to {PRODUCER_EPOCH_MAX - 1}; {tid}: {epoch!r}")
+        if self.producer_epochs and self.fresh:
+            raise ValueError("producer_epochs are in __transaction_state, which a fresh cluster does not have")
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -99,6 +120,7 @@ class Scenario:
         """Plain data. ValueError for a program that is a function and not registered: code cannot be saved."""
         row: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         row["faults"] = [fault_to_json(f) for f in self.faults]
+        row["acls"] = [asdict(a) for a in self.acls]
         row["programs"] = []
         for p in self.programs:
             name = p.run if isinstance(p.run, str) else p.run.__name__
@@ -133,6 +155,7 @@ class Scenario:
                 Program(p["node"], p["run"], p.get("args", {})) for p in values.get("programs", ())
             )
             values["records"] = {k: tuple(v) for k, v in values.get("records", {}).items()}
+            values["acls"] = tuple(Deny(**a) for a in values.get("acls", ()))
             values["rules_off"] = tuple(values.get("rules_off", ()))
             return cls(**values)
         except (KeyError, TypeError, AttributeError) as error:

@@ -62,8 +62,8 @@ class World:
     # the network
 
     def _cut(self, fault: Cut, cause: int) -> bool:
-        network, failures = self.cluster.network, self.cluster.failures
-        new = [(a, b) for a in names(fault.a) for b in names(fault.b) if network.cut(a, b)]
+        obstacles, failures = self.cluster.network.obstacles, self.cluster.failures
+        new = [(a, b) for a in names(fault.a) for b in names(fault.b) if obstacles.cut(a, b)]
         if not new:
             return False
         step = self._note(new[0][0], fault, cause, {"pairs": new})
@@ -74,8 +74,8 @@ class World:
         return True
 
     def _heal(self, fault: Heal, cause: int) -> bool:
-        network, controller = self.cluster.network, self.cluster.controller
-        healed = [(a, b) for a in names(fault.a) for b in names(fault.b) if network.heal(a, b)]
+        obstacles, controller = self.cluster.network.obstacles, self.cluster.controller
+        healed = [(a, b) for a in names(fault.a) for b in names(fault.b) if obstacles.heal(a, b)]
         if not healed:
             return False
         step = self._note(healed[0][0], fault, cause, {"pairs": healed})
@@ -87,11 +87,11 @@ class World:
         return True
 
     def _release(self, fault: Release, cause: int) -> bool:
-        frame = self.cluster.network.held(fault.frame)
+        frame = self.cluster.network.obstacles.kept(fault.frame)
         if frame is None:
             return False
         self._note(frame.sender, fault, cause, {}, fault.frame)
-        return self.cluster.network.release(fault.frame)
+        return self.cluster.network.obstacles.release(fault.frame)
 
     # leaders
 

@@ -11,6 +11,7 @@ from kafkalab.core.transaction import TxnState
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame
 from kafkalab.widgets.story_fields import about_frame, decoded, fields_of
+from kafkalab.widgets.story_world import fault_text, storage_text
 
 VERSION = 1
 GROUPS = ("transaction", "verification", "replication", "metadata")
@@ -211,7 +212,8 @@ class _Story:
             case "coordinator loaded":
                 return "transaction", True, f"{node} has read {data['partition']} back and coordinates from now on.", []
             case _:
-                return "transaction", True, f"{node} leads {data['partition']} now.", []
+                text = storage_text(event, self._label) or f"{node} leads {data['partition']} now."
+                return "transaction", True, text, []
 
     def _watermark(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         data = event.data
@@ -245,6 +247,8 @@ class _Story:
         node = self._label(event.node)
         if event.name in words:
             return "transaction", True, f"{event.frame} {words[event.name]}.", []
+        if told := fault_text(event, self._label):
+            return "transaction", True, told, []
         paused = event.name == "Pause"
         text = f"{node} stops for a while; what arrives waits." if paused else f"{node} goes on."
         return "transaction", True, text, [["node", event.node, "paused" if paused else "up"]]

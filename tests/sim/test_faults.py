@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.core.transaction import Txn
 from kafkalab.rules import CLEAN_ELECTION
 from kafkalab.sim import faults as all_faults
 from kafkalab.sim.app import App
@@ -32,6 +33,7 @@ from kafkalab.sim.faults import (
 )
 from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario, program
+from kafkalab.widgets.story import payload_of
 
 
 @program
@@ -141,6 +143,7 @@ def test_an_unknown_kind_of_fault_is_refused() -> None:
         Release("EndTxn#1", at_ms=5),
         Hold("EndTxn#9"),
         Reorder("EndTxn#9", "EndTxn#1"),
+        Reorder("Produce#2", "Produce#1"),
     ],
     ids=repr,
 )
@@ -184,6 +187,21 @@ def test_what_undoes_or_cleans_can_be_forked_too(tmp_path: Path) -> None:
     assert whole.fork(end, DeleteSegment("out-0")).trace.of("state", "log start")
     with pytest.raises(ValueError, match="would change nothing"):
         whole.fork(2, Compact("out-0"))
+
+
+def test_the_picture_has_a_sentence_for_each() -> None:
+    leader = leader_of(writing())
+    other = "b1" if leader != "b1" else "b2"
+    faults: list[Fault] = [Cut(other, "controller", at_ms=20), Heal(other, "controller", at_ms=40)]
+    faults += [AdvanceClock(5, at_ms=50), Roll("out-0", at_ms=150), DeleteSegment("out-0", at_ms=200)]
+    faults += [Compact("out-0", at_ms=900), ElectLeader("out-0", other, at_ms=1_500)]
+    faults += [Hold("Produce#3"), Release("Produce#3", at_ms=400), Reorder("Produce#6", "Produce#5")]
+    cluster = run(writing(12, 100), *faults)
+    assert cluster.unused_faults == (faults[-1],)
+    texts = [e["text"] for e in payload_of(cluster)["events"] if e["kind"] == "fault"]
+    assert len(texts) == len(faults) - 1
+    assert not [t for t in texts if "goes on" in t]
+    assert any(t.startswith("All clocks jump forward by 5 ms") for t in texts)
 
 
 # the network
@@ -399,3 +417,55 @@ async def first_record(app: App) -> list[Any]:
     while not records:
         records = await consumer.poll()
     return [records[0].offset, records[0].value]
+
+
+async def reset_by_policy(app: App, policy: str) -> Any:
+    """Read on at offset 0, which is gone by then: what the consumer gets, or the name of its exception."""
+    consumer = app.consumer(auto_offset_reset=policy)
+    consumer.assign(["out-0"])
+    consumer.seek("out-0", 0)
+    try:
+        return [[r.offset, r.value] for r in await consumer.poll(600)], await consumer.position("out-0")
+    except KafkaError as error:
+        return type(error).__name__
+
+
+@pytest.mark.parametrize(
+    ("policy", "found"),
+    [
+        ("earliest", ([[6, "v6"], [7, "v7"]], 8)),
+        ("latest", ([], 8)),
+        ("none", "OffsetOutOfRangeError"),
+    ],
+)
+def test_a_position_that_was_deleted_is_reset_as_the_consumer_was_told(policy: str, found: Any) -> None:
+    scenario = writing(8, 20)
+    times = {e.data.base_offset: e.at_ms for e in run(scenario).trace.of("append", "out-0")}
+    cluster = run(scenario, Roll("out-0", at_ms=times[6] - 10), DeleteSegment("out-0", at_ms=times[7] + 20))
+    assert cluster.log_of("out-0").log_start_offset == 6
+    asked = cluster.spawn("reader", reset_by_policy, policy=policy)
+    cluster.run()
+    assert asked.result() == found
+
+
+def test_coordinators_read_back_what_compaction_left() -> None:
+    whole = run(lab03())
+    partitions = tuple(p for p in whole.brokers["b1"].state.logs if p.startswith("__"))
+    late = replace(lab03(), programs=(*lab03().programs, Program("later", "wait", {"ms": 40_000})))
+    leader = leader_of(lab03(), partitions[0])
+    faults = [Compact(p, at_ms=10_000) for p in partitions] + [Crash(leader, at_ms=11_000)]
+    cluster = run(late, *faults)
+    assert set(cluster.unused_faults) <= set(faults[:-1])
+    assert cluster.trace.of("state", "compacted")
+    assert cluster.outcome().offsets == whole.outcome().offsets
+    assert cluster.outcome().verdict == "committed"
+    again = cluster.spawn("again", open_transaction_of_lab03)
+    cluster.run()
+    entries = [r.value for p in partitions for b in whole.log_of(p).batches for r in b.records]
+    assert again.result() > max(e.producer_epoch for e in entries if isinstance(e, Txn))
+
+
+async def open_transaction_of_lab03(app: App) -> int:
+    producer = app.producer(transactional_id="payments-0")
+    await producer.init_transactions()
+    return producer.producer_epoch

@@ -10,7 +10,7 @@ import pytest
 from kafkalab.client.exceptions import FencedInstanceIdError
 from kafkalab.rules import GENERATION_CHECK
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Pause, Resume
+from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Pause, Resume
 from kafkalab.sim.programs_groups import two_members, zombie_member
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -173,3 +173,21 @@ def test_the_same_scenario_gives_the_same_run() -> None:
 def test_group_scenarios_can_be_saved(scenario: Scenario, tmp_path: Any) -> None:
     scenario.save(tmp_path / "s.klab")
     assert Scenario.load(tmp_path / "s.klab").to_json() == scenario.to_json()
+
+
+APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "TxnOffsetCommit")
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("kind", [Drop, Duplicate, Delay])
+def test_no_lost_late_or_doubled_frame_of_a_group_loses_or_doubles_anything(api: str, kind: Any) -> None:
+    for scenario in (two_members(), zombie_member()):
+        frames = [f.id for f in ran(scenario).trace.frames.values() if f.name in (api, f"{api}Reply")]
+        for frame in frames[:6]:
+            fault = Delay(frame, 7_000) if kind is Delay else kind(frame)
+            cluster = ran(scenario.with_faults(fault))
+            if "out" in scenario.topics:
+                assert cluster.outcome().committed["out-0"] == ("a", "b"), fault
+            else:
+                values = cluster.results["m1"]["values"] + cluster.results["m2"]["values"]
+                assert len(set(values)) == 8, fault

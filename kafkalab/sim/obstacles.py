@@ -1,0 +1,60 @@
+"""What stands in the way of frames: cut connections, and frames that are kept until they are let go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kafkalab.sim.faults import Hold, Reorder
+from kafkalab.trace import Frame
+
+
+class Obstacles:
+    """`arrive` is called for a frame that is let go: it shall arrive now."""
+
+    def __init__(self, arrive: Callable[[Frame], None]) -> None:
+        self.arrive = arrive
+        self.cuts: dict[tuple[str, str], bool] = {}
+        self._kept: dict[str, Frame] = {}
+        self._behind: dict[str, list[str]] = {}
+
+    # cut connections
+
+    def is_cut(self, a: str, b: str) -> bool:
+        """Whether no frame gets from one to the other."""
+        return (a, b) in self.cuts
+
+    def cut(self, a: str, b: str) -> bool:
+        """Cut both ways; whether it was not cut before."""
+        new = (a, b) not in self.cuts
+        self.cuts[a, b] = self.cuts[b, a] = True
+        return new
+
+    def heal(self, a: str, b: str) -> bool:
+        """Heal both ways; whether it was cut before."""
+        self.cuts.pop((b, a), None)
+        return self.cuts.pop((a, b), False)
+
+    # frames that are kept
+
+    def keep(self, frame: Frame, fault: Hold | Reorder) -> None:
+        """The frame stays on its way until it is released, or until the other one has flown."""
+        self._kept[frame.id] = frame
+        if isinstance(fault, Reorder):
+            self._behind.setdefault(fault.after, []).append(frame.id)
+
+    def kept(self, frame_id: str) -> Frame | None:
+        """The frame, if it is kept on its way."""
+        return self._kept.get(frame_id)
+
+    def release(self, frame_id: str) -> bool:
+        """Let a frame that is kept fly on; whether there is one."""
+        frame = self._kept.pop(frame_id, None)
+        if frame is not None:
+            self.arrive(frame)
+        return frame is not None
+
+    def flown(self, frame: Frame) -> None:
+        """The frame has arrived, or never will: those that shall arrive after it may fly on."""
+        if self._behind:
+            for frame_id in self._behind.pop(frame.id, ()):
+                self.release(frame_id)
