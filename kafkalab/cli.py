@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kafkalab.cli_pages import atlas, bugs, rules
+from kafkalab.cli_pages import atlas, bugs, profiles, rules
 
 START = "labs/00_start.ipynb"
 PLACES = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "IPYTHONDIR": "ipython"}
@@ -73,6 +73,7 @@ COMMANDS = {
     "rules": rules,
     "bugs": bugs,
     "atlas": atlas,
+    "profiles": profiles,
 }
 USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
        kafkalab run FILE.klab [--json]         run a saved scenario, say what became of it
@@ -80,7 +81,8 @@ USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
        kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
        kafkalab rules                          make docs/rules.md from the scenarios in data/rules/
        kafkalab atlas                          make docs/errors.md from the scenarios in data/errors/
-       kafkalab bugs                           make docs/bugs.md from the scenarios in data/bugs/"""
+       kafkalab bugs                           make docs/bugs.md from the scenarios in data/bugs/
+       kafkalab profiles                       make docs/profiles.md: the same questions put to every profile"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

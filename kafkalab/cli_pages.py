@@ -1,4 +1,4 @@
-"""The commands that make a page of docs/ from stored scenarios: `rules`, `bugs` and `atlas`."""
+"""The commands that make a page of docs/ from stored scenarios: `rules`, `bugs`, `atlas` and `profiles`."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def atlas(extra: Sequence[str], root: Path) -> int:
     from kafkalab.error_atlas import PAGE, entries, page
 
     return _make("atlas", extra, root, PAGE, lambda: page(entries(root)))
+
+
+def profiles(extra: Sequence[str], root: Path) -> int:
+    """docs/profiles.md under `root` says what every profile answers to the same questions."""
+    from kafkalab.sim.profile_table import PAGE, as_markdown, profile_table
+
+    return _make("profiles", extra, root, PAGE, lambda: as_markdown(profile_table()))
 
 
 def _make(command: str, extra: Sequence[str], root: Path, place: Path, text: Callable[[], str]) -> int:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from kafkalab.checks.all import check_all
-from kafkalab.core.transaction import Txn
 from kafkalab.history import history_of
 from kafkalab.rules import Rule
 from kafkalab.sim.cluster import Cluster
@@ -134,8 +132,20 @@ def both(*signs: Sign) -> Sign:
     return Sign(" and ".join(s.what for s in signs), lambda cluster: "; ".join(s.of(cluster) for s in signs))
 
 
-def transitions(cluster: Cluster, transactional_id: str) -> list[Txn]:
-    """The records of a transactional id in the transaction log, in order."""
-    logs = (cluster.log_of(p) for p in sorted(cluster.controller.metadata.partitions) if p.startswith("__transaction"))
-    records: list[Any] = [r.value for log in logs for batch in log.batches for r in batch.records]
-    return [t for t in records if t is not None and t.transactional_id == transactional_id]
+def markers(partition: str) -> Sign:
+    """How many markers the leader's log still holds."""
+
+    def of(cluster: Cluster) -> str:
+        return str(sum(b.control is not None and bool(b.records) for b in cluster.log_of(partition).batches))
+
+    return Sign(f"markers in {partition}", of)
+
+
+def replicas(partition: str) -> Sign:
+    """The values in every broker's log."""
+
+    def of(cluster: Cluster) -> str:
+        logs = {name: broker.state.logs[partition] for name, broker in cluster.brokers.items()}
+        return "; ".join(f"{n}: {' '.join(r.value for b in log.batches for r in b.records)}" for n, log in logs.items())
+
+    return Sign(f"replicas of {partition}", of)

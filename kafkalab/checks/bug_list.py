@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkalab import rules
-from kafkalab.checks.bug import Bug, answers, both, result, seen, stable, state
+from kafkalab.checks.bug import Bug, answers, both, markers, replicas, result, seen, stable, state
 
 BUGS: tuple[Bug, ...] = (
     Bug(
@@ -39,9 +39,29 @@ BUGS: tuple[Bug, ...] = (
         bad="DUPLICATE_SEQUENCE_NUMBER",
     ),
     Bug(
+        number="KAFKA-7190",
+        title="A producer that is forgotten with its records",
+        broke="Availability: UNKNOWN_PRODUCER_ID, only because retention or DeleteRecords took the records.",
+        cure="Since 2.3.1 and 2.4.0 a producer is known until it expires. (The rule of KIP-360 is off in both runs.)",
+        rule=rules.STATE_OUTLIVES_DATA,
+        sign=answers("p", "Produce"),
+        good="NONE",
+        bad="UNKNOWN_PRODUCER_ID",
+    ),
+    Bug(
+        number="KAFKA-8522",
+        title="Markers that never go",
+        broke="Boundedness: every cleaning made a segment young again, so no marker or tombstone was ever old enough.",
+        cure="Since 3.1.0 the day on which a marker may go is written into its batch (KIP-534).",
+        rule=rules.DELETE_HORIZON,
+        sign=markers("out-0"),
+        good="2",
+        bad="4",
+    ),
+    Bug(
         number="KAFKA-9144",
         title="A coordinator that is forgotten too soon",
-        broke="Fencing: the leader forgot the newer coordinator with the producer, by the age of its data, and took the old marker.",
+        broke="Fencing: leaders forgot a producer by the age of its data, its coordinator too, and took old markers.",
         cure="Since 2.4.1 and 2.5.0 a marker's time counts too.",
         rule=rules.MARKERS_KEEP_STATE,
         sign=seen("out-0", "out-1"),
@@ -102,6 +122,16 @@ BUGS: tuple[Bug, ...] = (
         bad="out-0: y",
     ),
     Bug(
+        number="KAFKA-16352",
+        title="An answer to a coordinator of long ago",
+        broke="Liveness: the old answer removed the entry of the new markers, and nobody completed the transaction.",
+        cure="Since 3.8.0 an answer removes its own entry only.",
+        rule=rules.MARKERS_BY_EPOCH,
+        sign=state("pay"),
+        good="CompleteCommit",
+        bad="PrepareCommit",
+    ),
+    Bug(
         number="KAFKA-17754",
         title="The torn transaction",
         broke="Atomicity: records of an aborted transaction are read, or those of a committed one are lost.",
@@ -116,7 +146,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         number="KAFKA-18202",
         title="A producer that begins in the middle",
-        broke="Order, then liveness: without state a leader took any sequence; then the first batch of all came late.",
+        broke="Order, then liveness: a leader without state took any sequence, and the first batch came too late.",
         cure="Since 4.1.0 a producer that is new to a leader begins at sequence 0, under version 2.",
         rule=rules.FIRST_SEQUENCE_ZERO,
         sign=seen("out-0"),
@@ -126,7 +156,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         number="KAFKA-18464",
         title="A producer that fences itself",
-        broke="Liveness: the producer had the epoch that the coordinator had just given it, and was told that it was fenced.",
+        broke="Liveness: the producer used the epoch that it had just been given, and was told that it was fenced.",
         cure="Since 4.0.0 a pending transition is answered before the epoch is compared, so the producer asks again.",
         rule=rules.PENDING_FIRST,
         sign=answers("p", "EndTxn"),
@@ -186,6 +216,16 @@ BUGS: tuple[Bug, ...] = (
         bad="INVALID_PRODUCER_ID_MAPPING",
     ),
     Bug(
+        number="KIP-101",
+        title="Replicas that differ for ever",
+        broke="Durability: followers cut their logs at the high watermark that they knew of, and that was too low.",
+        cure="Since 0.11.0.0 followers ask where an epoch ends, and cut there.",
+        rule=rules.LEADER_EPOCH,
+        sign=replicas("out-0"),
+        good="b1: a b c; b2: a b c",
+        bad="b1: a b; b2: a c",
+    ),
+    Bug(
         number="KIP-360",
         title="Silent for too long",
         broke="Availability: UNKNOWN_PRODUCER_ID, after which many producers could not go on.",
@@ -199,7 +239,7 @@ BUGS: tuple[Bug, ...] = (
         number="KIP-588",
         title="Fenced, or only timed out",
         broke="Availability: one error code for both, so every producer whose transaction had timed out had to end.",
-        cure="Since 2.7.0 the coordinator says PRODUCER_FENCED; INVALID_PRODUCER_EPOCH can be got over (KAFKA-10687: Produce never says the new code).",
+        cure="Since 2.7.0 the coordinator says PRODUCER_FENCED, and Produce never does (KAFKA-10687).",
         rule=rules.FENCED_CODE,
         sign=answers("p", "EndTxn"),
         good="PRODUCER_FENCED",
