@@ -11,6 +11,8 @@ from kafkalab.rules import (
     EPOCH_BEFORE_GUARD,
     EPOCH_PER_TRANSACTION,
     EXACT_END_EPOCH,
+    FENCE_BUMPS_ONCE,
+    FENCE_ROTATES,
     FENCED_CODE,
     FIRST_SEQUENCE_ZERO,
     FIVE_BATCHES,
@@ -31,6 +33,7 @@ from kafkalab.rules import (
     STATE_OUTLIVES_DATA,
     TIMEOUT_BUMPS,
     VERIFICATION,
+    VERIFIED_AT_ONCE,
     Rule,
 )
 
@@ -58,6 +61,9 @@ _SINCE_1_0 = (
     GENERATION_CHECK,
     STABLE_OFFSETS,
     DELETE_HORIZON,
+    VERIFIED_AT_ONCE,
+    FENCE_BUMPS_ONCE,
+    FENCE_ROTATES,
 )
 
 

@@ -12,7 +12,7 @@ from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error, IllegalStateError
 from kafkalab.core.transaction import PREPARED, Txn, TxnState
 from kafkalab.core.txn_table import Ask, Refuse, Same, table_of
-from kafkalab.rules import COORDINATOR_EPOCH_CHECK, EPOCH_PER_TRANSACTION, PENDING_FIRST
+from kafkalab.rules import COORDINATOR_EPOCH_CHECK, EPOCH_PER_TRANSACTION, PENDING_FIRST, VERIFIED_AT_ONCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,8 @@ def verified(broker: BrokerState, request: AddPartitionsToTxn) -> dict[str, Erro
     if txn is None:
         return answer(Error.INVALID_PRODUCER_ID_MAPPING)
     error = _identity(broker, txn, request)
-    if error is Error.NONE and txn.state in PREPARED:
+    waits = request.transactional_id in owned.pending and not broker.rules.on(VERIFIED_AT_ONCE)
+    if error is Error.NONE and (waits or txn.state in PREPARED):
         error = Error.CONCURRENT_TRANSACTIONS
     if error is not Error.NONE:
         return answer(error)

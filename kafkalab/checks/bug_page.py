@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kafkalab.checks.bug import FOLDER, Bug, Shown, scenario_of, show, without_the_cure
 from kafkalab.checks.bug_list import BUGS
+from kafkalab.checks.bugs_not_shown import REASONS
 from kafkalab.profiles import PROFILES
 
 PAGE = Path("docs") / "bugs.md"
@@ -29,7 +30,11 @@ def page(root: Path) -> str:
         cells = (f"[{bug.number}](#{_anchor(bug)})", scenario.title, bug.sign.what, good.sign, bad.sign)
         lines.append(f"| {' | '.join(cells)} |")
         sections += _section(bug, scenario.title, good, bad)
-    return "\n".join([*lines, *sections]) + "\n"
+    return "\n".join([*lines, *sections, *_not_shown()]) + "\n"
+
+
+def _not_shown() -> list[str]:
+    return ["", "## Not shown", "", *(f"* {', '.join(numbers)}. {why}" for why, numbers in REASONS)]
 
 
 def _heading(bug: Bug) -> str:

@@ -10,9 +10,11 @@ import pytest
 from kafkalab.checks.bug import FOLDER, Bug, scenario_of, show, without_the_cure
 from kafkalab.checks.bug_list import BUGS
 from kafkalab.checks.bug_page import PAGE, page
+from kafkalab.checks.bugs_not_shown import REASONS
 from kafkalab.rules import REGISTRY, SEQUENCE_GAPS
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.story import payload_of
 
 FRAMES = 60
 """A scenario that someone is to click through has no more frames than this, not counting replication."""
@@ -49,6 +51,21 @@ def test_every_file_belongs_to_a_bug_and_every_bug_has_a_rule_of_the_registry(ro
 
 def test_bugs_are_listed_by_number() -> None:
     assert [b.number for b in BUGS] == sorted((b.number for b in BUGS), key=lambda n: (n.startswith("KIP"), len(n), n))
+
+
+def test_no_bug_is_both_shown_and_not_shown() -> None:
+    left_out = [number for _, numbers in REASONS for number in numbers]
+    assert len(set(left_out)) == len(left_out)
+    assert not set(left_out) & {b.number for b in BUGS}
+
+
+@each()
+def test_both_runs_can_be_drawn(bug: Bug, root: Path) -> None:
+    scenario = scenario_of(bug, root)
+    for one in (scenario, without_the_cure(bug, scenario)):
+        cluster = Cluster(one)
+        cluster.run()
+        assert len(payload_of(cluster)["events"]) == cluster.trace.steps
 
 
 def test_a_bug_whose_scenario_lacks_its_rule_is_refused(root: Path, tmp_path: Path) -> None:
