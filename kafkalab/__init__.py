@@ -20,6 +20,7 @@ _PLACES = {
     "Restart": "kafkalab.sim.faults",
     "Pause": "kafkalab.sim.faults",
     "Resume": "kafkalab.sim.faults",
+    "Deny": "kafkalab.core.acls",
     "Hold": "kafkalab.sim.faults",
     "Reorder": "kafkalab.sim.faults",
     "Release": "kafkalab.sim.faults",

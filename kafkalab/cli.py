@@ -1,4 +1,4 @@
-"""The `kafkalab` command: `lab` opens the labs; `build-labs`, `rules` and `bugs` make what is generated."""
+"""The `kafkalab` command: opens the labs, runs saved scenarios and asks about them, makes notebooks and pages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from kafkalab.cli_pages import atlas, bugs, profiles, rules
 
 START = "labs/00_start.ipynb"
 PLACES = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "IPYTHONDIR": "ipython"}
@@ -51,51 +53,36 @@ def build_labs(extra: Sequence[str], root: Path) -> int:
     return 0
 
 
-def rules(extra: Sequence[str], root: Path) -> int:
-    """docs/rules.md under `root` says what goes wrong without each rule, as its scenario in data/rules/ has shown now.
+def _run(extra: Sequence[str], root: Path) -> int:
+    from kafkalab.cli_run import run
 
-    Returns 2, with a sentence on stderr, where a scenario is not as it must be.
-    """
-    from kafkalab.checks.rule_matrix import PAGE, matrix, page
-
-    if extra:
-        print(f"kafkalab rules: takes no arguments, not {' '.join(extra)}", file=sys.stderr)
-        return 2
-    try:
-        text = page(matrix(root))
-    except (ValueError, OSError) as error:
-        print(f"kafkalab rules: {error}", file=sys.stderr)
-        return 2
-    (root / PAGE).write_text(text, encoding="utf-8")
-    print(PAGE)
-    return 0
+    return run(extra, root)
 
 
-def bugs(extra: Sequence[str], root: Path) -> int:
-    """docs/bugs.md under `root` says what each bug of data/bugs/ has shown now, with its cure and without.
+def _transactions(extra: Sequence[str], root: Path) -> int:
+    from kafkalab.cli_transactions import transactions
 
-    Returns 2, with a sentence on stderr, where a scenario is not as it must be.
-    """
-    from kafkalab.checks.bug_page import PAGE, page
-
-    if extra:
-        print(f"kafkalab bugs: takes no arguments, not {' '.join(extra)}", file=sys.stderr)
-        return 2
-    try:
-        text = page(root)
-    except (ValueError, OSError) as error:
-        print(f"kafkalab bugs: {error}", file=sys.stderr)
-        return 2
-    (root / PAGE).write_text(text, encoding="utf-8")
-    print(PAGE)
-    return 0
+    return transactions(extra, root)
 
 
-COMMANDS = {"lab": lab, "build-labs": build_labs, "rules": rules, "bugs": bugs}
+COMMANDS = {
+    "lab": lab,
+    "run": _run,
+    "transactions": _transactions,
+    "build-labs": build_labs,
+    "rules": rules,
+    "bugs": bugs,
+    "atlas": atlas,
+    "profiles": profiles,
+}
 USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
+       kafkalab run FILE.klab [--json]         run a saved scenario, say what became of it
+       kafkalab transactions COMMAND FILE.klab list, describe, describe-producers, find-hanging or abort transactions
        kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
        kafkalab rules                          make docs/rules.md from the scenarios in data/rules/
-       kafkalab bugs                           make docs/bugs.md from the scenarios in data/bugs/"""
+       kafkalab atlas                          make docs/errors.md from the scenarios in data/errors/
+       kafkalab bugs                           make docs/bugs.md from the scenarios in data/bugs/
+       kafkalab profiles                       make docs/profiles.md: the same questions put to every profile"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -14,10 +14,9 @@ from kafkalab.api.controller_requests import (
     AlterPartitionReply,
     BrokerRegistration,
     BrokerRegistrationReply,
-    CreateTopics,
-    CreateTopicsReply,
     UpdateMetadata,
 )
+from kafkalab.api.create_topics import CreateTopics, CreateTopicsReply, shape_error
 from kafkalab.broker import Port
 from kafkalab.core.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.core.errors import Error
@@ -27,6 +26,7 @@ from kafkalab.rules import CLEAN_ELECTION
 from kafkalab.trace import Frame
 
 PRODUCER_ID_BLOCK = 1000
+DEFAULT_PARTITIONS = 1
 
 
 class Controller:
@@ -44,16 +44,17 @@ class Controller:
         self.metadata = ClusterMetadata(0, brokers)
         self.next_producer_id = 0
 
-    def place(self, topic: str, partitions: int) -> dict[str, PartitionInfo]:
+    def place(self, topic: str, partitions: int, replication_factor: int = -1) -> dict[str, PartitionInfo]:
         """Partition p of a topic is led by a broker that p and the topic's name choose; the next ones follow it.
 
         Simplified: Kafka starts at a random broker; here the start is the sum of the name's characters.
         """
         start = sum(map(ord, topic))
+        copies = self.replication_factor if replication_factor == -1 else replication_factor
         placed = {}
         for index in range(partitions):
             n = len(self.brokers)
-            replicas = tuple(self.brokers[(start + index + i) % n] for i in range(self.replication_factor))
+            replicas = tuple(self.brokers[(start + index + i) % n] for i in range(copies))
             isr = tuple(r for r in replicas if r in self.metadata.alive)
             leader = isr[0] if isr else ""
             placed[f"{topic}-{index}"] = PartitionInfo(leader=leader, leader_epoch=0, replicas=replicas, isr=isr)
@@ -69,9 +70,7 @@ class Controller:
             reply = AllocateProducerIdsReply(producer_id_start=start, producer_id_len=PRODUCER_ID_BLOCK)
             self.port.reply(frame, reply, cause)
         elif isinstance(body, CreateTopics):
-            if not self.metadata.has_topic(body.topic):
-                self._publish(self.place(body.topic, body.partitions), self.metadata.alive, cause)
-            self.port.reply(frame, CreateTopicsReply(), cause)
+            self.port.reply(frame, CreateTopicsReply(errors=self._create(body, cause)), cause)
         else:
             assert isinstance(body, BrokerRegistration), f"{frame.name} is not for the controller"
             self._let_in(body.broker, cause)
@@ -129,6 +128,21 @@ class Controller:
             if i.leader == "" and (broker in i.isr or (broker in i.replicas and self._may_be_unclean(p)))
         }
         self._publish(changed, alive, cause)
+
+    def _create(self, request: CreateTopics, cause: int) -> dict[str, Error]:
+        """Each topic that can be is, unless it was only asked whether it could."""
+        known = list(dict.fromkeys(topic_of(p) for p in self.metadata.partitions))
+        errors: dict[str, Error] = {}
+        placed: dict[str, PartitionInfo] = {}
+        for topic in request.topics:
+            errors[topic.name] = shape_error(topic, known, len(self.brokers) if self.metadata.alive else 0)
+            if errors[topic.name] is Error.NONE:
+                known.append(topic.name)
+                partitions = DEFAULT_PARTITIONS if topic.num_partitions == -1 else topic.num_partitions
+                placed.update(self.place(topic.name, partitions, topic.replication_factor))
+        if placed and not request.validate_only:
+            self._publish(placed, self.metadata.alive, cause)
+        return errors
 
     def _alter(self, request: AlterPartition, sender: str, cause: int) -> Error:
         info = self.metadata.partitions.get(request.partition)

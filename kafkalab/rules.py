@@ -27,6 +27,7 @@ ANY_FIRST_SEQUENCE = Rule("a leader without state takes any first sequence", "KI
 STATE_OUTLIVES_DATA = Rule("producer state outlives deleted records", "KAFKA-7190", "an idle producer goes on")
 MARKERS_KEEP_STATE = Rule("markers keep producer state alive", "KAFKA-9144", "an old coordinator stays fenced")
 PRODUCE_EPOCH = Rule("the leader compares the producer epoch", "KIP-98", "a fenced producer cannot write")
+TOPIC_WRITE_SUFFICES = Rule("who may write to a topic may be idempotent", "KIP-679", "idempotence needs no extra right")
 
 # verification at the partition leader
 VERIFICATION = Rule("a partition is verified before a transactional append", "KIP-890 part 1", "no hanging transaction")

@@ -18,7 +18,7 @@ LAYERS = (
     ("sim",),
     ("history", "checks"),
     ("explore", "wire", "spark", "widgets"),
-    ("grading", "cli"),
+    ("grading", "cli", "error_atlas"),
 )
 """From left to right. Parts of one layer may import each other, but for those in APART."""
 

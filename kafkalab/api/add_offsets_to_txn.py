@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn, add
 from kafkalab.api.api import Api, Header
 from kafkalab.api.fenced_code import as_told
+from kafkalab.core.acls import GROUP, READ, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error
@@ -28,6 +29,10 @@ class AddOffsetsToTxnReply:
 
 def handle(broker: BrokerState, request: AddOffsetsToTxn, now: int, header: Header) -> list[Effect]:
     """The same as AddPartitionsToTxn with the one partition that owns the group; always under version 0."""
+    if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
+        return [Reply(AddOffsetsToTxnReply(error=Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))]
+    if broker.denies(header.sender, READ, GROUP, request.group_id):
+        return [Reply(AddOffsetsToTxnReply(error=Error.GROUP_AUTHORIZATION_FAILED))]
     as_partition = AddPartitionsToTxn(
         transactional_id=request.transactional_id,
         producer_id=request.producer_id,

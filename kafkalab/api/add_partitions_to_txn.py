@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kafkalab.api.api import Api, Header
+from kafkalab.api.authorisation import refused_partitions
 from kafkalab.api.fenced_code import as_told
 from kafkalab.api.transaction_log import append_txn
+from kafkalab.core.acls import CLUSTER, CLUSTER_ACTION, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error, IllegalStateError
+from kafkalab.core.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.core.transaction import PREPARED, Txn, TxnState
 from kafkalab.core.txn_table import Ask, Refuse, Same, table_of
 from kafkalab.rules import COORDINATOR_EPOCH_CHECK, EPOCH_PER_TRANSACTION, PENDING_FIRST, VERIFIED_AT_ONCE
+
+CLIENTS_UP_TO = 3
+"""The last version that clients speak; brokers speak later ones among themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +64,32 @@ class Batched:
 def handle(broker: BrokerState, request: AddPartitionsToTxn, now: int, header: Header) -> list[Effect]:
     """Of each transaction all partitions are added and replicated, or none; the answer waits for the last one."""
     batch = Batched(header.version, (request, *request.further))
+    if header.version > CLIENTS_UP_TO and broker.denies(header.sender, CLUSTER_ACTION, CLUSTER):
+        return [Reply(AddPartitionsToTxnReply(errors={}, error=Error.CLUSTER_AUTHORIZATION_FAILED))]
     effects: list[Effect] = []
     for place, one in enumerate(batch.transactions):
-        unknown = [p for p in one.partitions if p not in broker.metadata.partitions]
-        if unknown:
-            errors = dict.fromkeys(one.partitions, Error.OPERATION_NOT_ATTEMPTED)
-            effects += _answer(batch, place, errors | dict.fromkeys(unknown, Error.UNKNOWN_TOPIC_OR_PARTITION))
+        refused = _refused(broker, one, header)
+        if refused:
+            effects += _answer(batch, place, dict.fromkeys(one.partitions, Error.OPERATION_NOT_ATTEMPTED) | refused)
         elif one.verify_only:
             effects += _answer(batch, place, verified(broker, one))
         else:
             version = 2 if header.version > 3 and broker.rules.on(EPOCH_PER_TRANSACTION) else 0
             effects += add(broker, one, version, now, Then(_added, (batch, place)))
     return effects
+
+
+def _refused(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> dict[str, Error]:
+    """The partitions that cannot be added, each with its reason; clients need rights and keep off internal topics."""
+    unknown = [p for p in request.partitions if p not in broker.metadata.partitions]
+    refused = dict.fromkeys(unknown, Error.UNKNOWN_TOPIC_OR_PARTITION)
+    if header.version > CLIENTS_UP_TO:
+        return refused
+    if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
+        return dict.fromkeys(request.partitions, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    internal = tuple(p for p in request.partitions if topic_of(p) in INTERNAL_TOPICS)
+    denied = (*internal, *refused_partitions(broker, header, WRITE, request.partitions))
+    return refused | dict.fromkeys(denied, Error.TOPIC_AUTHORIZATION_FAILED)
 
 
 def _added(broker: BrokerState, error: Error, now: int, batch: Batched, place: int) -> list[Effect]:

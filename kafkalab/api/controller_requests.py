@@ -48,19 +48,6 @@ class AllocateProducerIdsReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopics:
-    """Create a topic with so many partitions; it is no error if it exists."""
-
-    topic: str
-    partitions: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicsReply:
-    error: Error = Error.NONE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistration:
     """A broker that has (re)started asks to be let in."""
 
@@ -80,6 +67,5 @@ APIS = (
     _api(6, range(0, 9), UpdateMetadata, UpdateMetadataReply, "The controller tells a broker who leads what."),
     _api(56, range(2, 4), AlterPartition, AlterPartitionReply, "A leader asks to change the in-sync replicas."),
     _api(67, range(0, 1), AllocateProducerIds, AllocateProducerIdsReply, "A broker asks for 1000 producer ids."),
-    _api(19, range(2, 8), CreateTopics, CreateTopicsReply, "Asks the controller to create a topic."),
     _api(62, range(0, 5), BrokerRegistration, BrokerRegistrationReply, "A restarted broker asks to be let in."),
 )

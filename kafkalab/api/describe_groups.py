@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafkalab.api.api import Api, Header
 from kafkalab.api.group_coordinator import find_group, group_error
+from kafkalab.core.acls import DESCRIBE, GROUP
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply
 from kafkalab.core.errors import Error
@@ -41,10 +42,13 @@ class DescribeGroupsReply:
 
 def handle(broker: BrokerState, request: DescribeGroups, now: int, header: Header) -> list[Effect]:
     """Every group that this broker coordinates; from version 6 on one that does not exist is GROUP_ID_NOT_FOUND."""
-    return [Reply(DescribeGroupsReply(groups={g: _described(broker, g, header.version) for g in request.groups}))]
+    return [Reply(DescribeGroupsReply(groups={g: _described(broker, g, header) for g in request.groups}))]
 
 
-def _described(broker: BrokerState, group_id: str, version: int) -> DescribedGroup:
+def _described(broker: BrokerState, group_id: str, header: Header) -> DescribedGroup:
+    if broker.denies(header.sender, DESCRIBE, GROUP, group_id):
+        return DescribedGroup(error=Error.GROUP_AUTHORIZATION_FAILED)
+    version = header.version
     error = group_error(broker, group_id, may_be_empty=True)
     if error is not Error.NONE:
         return DescribedGroup(error=error)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kafkalab.api.api import Api, Header
 from kafkalab.api.ending import decide
 from kafkalab.api.fenced_code import as_told
+from kafkalab.core.acls import TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error
@@ -34,6 +35,8 @@ class EndTxnReply:
 
 def handle(broker: BrokerState, request: EndTxn, now: int, header: Header) -> list[Effect]:
     """The decision appended, and answered before the markers; or an error of the tables."""
+    if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
+        return _answer(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if not request.transactional_id:
         return _answer(Error.INVALID_REQUEST)
     owned = broker.coordinates(request.transactional_id)

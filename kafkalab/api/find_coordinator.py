@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkalab.api.api import Api, Header
-from kafkalab.api.controller_requests import CreateTopics
+from kafkalab.api.create_topics import CreateTopics, NewTopic
+from kafkalab.core.acls import DESCRIBE, TRANSACTIONAL_ID
+from kafkalab.core.acls import GROUP as GROUP_RESOURCE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply, Send
 from kafkalab.core.errors import Error
@@ -29,17 +31,28 @@ class FindCoordinatorReply:
 
 def handle(broker: BrokerState, request: FindCoordinator, now: int, header: Header) -> list[Effect]:
     """The leader; COORDINATOR_NOT_AVAILABLE while there is none, or while the topic is being created (facts 6.1)."""
+    if (refused := _refused(broker, request, header)) is not Error.NONE:
+        return [Reply(FindCoordinatorReply(error=refused))]
     if request.key_type not in (GROUP, TRANSACTION):
         return [Reply(FindCoordinatorReply(error=Error.INVALID_REQUEST))]
     partition = (offsets_partition if request.key_type == GROUP else transaction_partition)(request.key)
     topic = topic_of(partition)
     if not broker.metadata.has_topic(topic):
-        create = Send("controller", CreateTopics(topic=topic, partitions=INTERNAL_PARTITIONS))
+        new = NewTopic(name=topic, num_partitions=INTERNAL_PARTITIONS)
+        create = Send("controller", CreateTopics(topics=(new,)))
         return [create, Reply(FindCoordinatorReply(error=Error.COORDINATOR_NOT_AVAILABLE))]
     leader = broker.metadata.leader(partition)
     if leader not in broker.metadata.alive:
         return [Reply(FindCoordinatorReply(error=Error.COORDINATOR_NOT_AVAILABLE))]
     return [Reply(FindCoordinatorReply(node_id=leader, partition=partition))]
+
+
+def _refused(broker: BrokerState, request: FindCoordinator, header: Header) -> Error:
+    if request.key_type == GROUP and broker.denies(header.sender, DESCRIBE, GROUP_RESOURCE, request.key):
+        return Error.GROUP_AUTHORIZATION_FAILED
+    if request.key_type == TRANSACTION and broker.denies(header.sender, DESCRIBE, TRANSACTIONAL_ID, request.key):
+        return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return Error.NONE
 
 
 API = Api(

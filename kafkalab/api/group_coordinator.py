@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kafkalab.api.api import Header
+from kafkalab.core.acls import GROUP, READ
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Effect, Note, Then
 from kafkalab.core.errors import Error
@@ -21,6 +23,12 @@ def group_error(broker: BrokerState, group: str, may_be_empty: bool = False) -> 
     if not broker.leads(partition):
         return Error.NOT_COORDINATOR
     return Error.COORDINATOR_LOAD_IN_PROGRESS if partition in broker.offsets_loading else Error.NONE
+
+
+def group_refusal(broker: BrokerState, header: Header, group: str) -> Error:
+    """The same for a member, who needs READ on the group."""
+    denied = broker.denies(header.sender, READ, GROUP, group)
+    return Error.GROUP_AUTHORIZATION_FAILED if denied else group_error(broker, group)
 
 
 def offsets_of(broker: BrokerState, group: str) -> GroupOffsets:

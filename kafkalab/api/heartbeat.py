@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkalab.api.api import Api, Header
-from kafkalab.api.group_coordinator import find_group, group_error
+from kafkalab.api.group_coordinator import find_group, group_refusal
 from kafkalab.api.rebalance import heard_of
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply
@@ -29,7 +29,7 @@ class HeartbeatReply:
 
 def handle(broker: BrokerState, request: Heartbeat, now: int, header: Header) -> list[Effect]:
     """The session goes on; REBALANCE_IN_PROGRESS asks the member to join again. A loading coordinator answers NONE."""
-    error = group_error(broker, request.group_id)
+    error = group_refusal(broker, header, request.group_id)
     if error is Error.COORDINATOR_LOAD_IN_PROGRESS:
         return [Reply(HeartbeatReply())]
     group = find_group(broker, request.group_id) if error is Error.NONE else None

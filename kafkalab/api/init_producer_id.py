@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kafkalab.api.api import Api, Header
+from kafkalab.api.authorisation import may_not_be_idempotent
 from kafkalab.api.ending import abort_fenced, fence
 from kafkalab.api.fenced_code import as_told
 from kafkalab.api.producer_ids import next_producer_id
 from kafkalab.api.transaction_log import append_txn
+from kafkalab.core.acls import TRANSACTIONAL_ID, TWO_PHASE_COMMIT, WRITE
 from kafkalab.core.broker_state import BrokerState, TxnPartition
 from kafkalab.core.effects import Effect, Reply, Then
 from kafkalab.core.errors import Error, IllegalStateError
@@ -45,6 +47,8 @@ class InitProducerIdReply:
 def handle(broker: BrokerState, request: InitProducerId, now: int, header: Header) -> list[Effect]:
     """The checks in Kafka's order, then the table; the answer waits until the record is replicated."""
     tid = request.transactional_id
+    if (denied := _denied(broker, request, header)) is not Error.NONE:
+        return _answer(denied)
     if (request.producer_id == -1) != (request.producer_epoch == -1):
         return _answer(Error.INVALID_REQUEST)
     if tid is None:
@@ -64,6 +68,16 @@ def handle(broker: BrokerState, request: InitProducerId, now: int, header: Heade
     if txn is None:
         return [*effects, *_answer(Error.COORDINATOR_LOAD_IN_PROGRESS)]
     return [*effects, *_initialise(broker, owned, txn, request, now, header.version)]
+
+
+def _denied(broker: BrokerState, request: InitProducerId, header: Header) -> Error:
+    """Facts 2.1, step 1."""
+    tid = request.transactional_id
+    if tid is None:
+        return Error.CLUSTER_AUTHORIZATION_FAILED if may_not_be_idempotent(broker, header) else Error.NONE
+    needed = (WRITE, TWO_PHASE_COMMIT) if request.enable_2pc else (WRITE,)
+    denied = any(broker.denies(header.sender, operation, TRANSACTIONAL_ID, tid) for operation in needed)
+    return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
 
 
 def _wrong_request(broker: BrokerState, request: InitProducerId) -> Error:

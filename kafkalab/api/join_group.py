@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkalab.api.api import Api, Header
-from kafkalab.api.group_coordinator import append_group, find_group, group_error, group_note, hold_key, new_group
+from kafkalab.api.group_coordinator import append_group, find_group, group_note, group_refusal, hold_key, new_group
 from kafkalab.api.group_replies import JoinGroupReply, SyncGroupReply
 from kafkalab.api.rebalance import heard_of, joined_reply, maybe_complete_join, pending_due, prepare
 from kafkalab.core.broker_state import BrokerState
@@ -39,7 +39,7 @@ class JoinGroup:
 def handle(broker: BrokerState, request: JoinGroup, now: int, header: Header) -> list[Effect]:
     """Held until the join phase ends. From version 4 on a new dynamic member is first given an id to come back with."""
     config = broker.config
-    error = group_error(broker, request.group_id)
+    error = group_refusal(broker, header, request.group_id)
     if error is Error.NONE and not (
         config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kafkalab.api.api import Api, Header
-from kafkalab.api.group_coordinator import find_group, group_error
+from kafkalab.api.group_coordinator import find_group, group_refusal
 from kafkalab.api.rebalance import maybe_complete_join, removed
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply
@@ -39,7 +39,7 @@ class LeaveGroupReply:
 
 def handle(broker: BrokerState, request: LeaveGroup, now: int, header: Header) -> list[Effect]:
     """Each member that is one is removed; the others share its partitions."""
-    error = group_error(broker, request.group_id)
+    error = group_refusal(broker, header, request.group_id)
     group = find_group(broker, request.group_id) if error is Error.NONE else None
     dead = group.ask(GroupAsk.HEARTBEAT) if group is not None and group.state is GroupState.DEAD else None
     if isinstance(dead, Refuse):

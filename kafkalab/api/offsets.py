@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kafkalab.api.api import Api, Header
+from kafkalab.api.authorisation import unreadable
 from kafkalab.api.group_coordinator import commit_error, find_group, group_error, offsets_append_error, offsets_of
 from kafkalab.api.offset_records import offsets_batch, too_large, unknown_partitions
 from kafkalab.api.rebalance import heard_of
+from kafkalab.core.acls import DESCRIBE, GROUP, READ
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, Effect, Reply, Then
 from kafkalab.core.errors import Error
@@ -67,7 +69,9 @@ def handle_commit(broker: BrokerState, request: OffsetCommit, now: int, header: 
 
     A member that commits has been heard of, while the group is stable or prepares a rebalance.
     """
-    refused = unknown_partitions(broker, request)
+    if broker.denies(header.sender, READ, GROUP, request.group_id):
+        return [Reply(OffsetCommitReply(errors=dict.fromkeys(request.offsets, Error.GROUP_AUTHORIZATION_FAILED)))]
+    refused = {**unknown_partitions(broker, request), **unreadable(broker, header, request.offsets)}
     if len(refused) == len(request.offsets):
         return [Reply(OffsetCommitReply(errors=refused))]
     error = group_error(broker, request.group_id, may_be_empty=True)
@@ -102,6 +106,8 @@ def _committed(
 
 def handle_fetch(broker: BrokerState, request: OffsetFetch, now: int, header: Header) -> list[Effect]:
     """The last committed offsets below the high watermark."""
+    if broker.denies(header.sender, DESCRIBE, GROUP, request.group_id):
+        return [Reply(OffsetFetchReply(error=Error.GROUP_AUTHORIZATION_FAILED, offsets={}, errors={}))]
     error = group_error(broker, request.group_id, may_be_empty=True)
     if error is not Error.NONE:
         return [Reply(OffsetFetchReply(error=error, offsets={}, errors={}))]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kafkalab.api.api import Api, Header
+from kafkalab.api.authorisation import may_not_be_idempotent
 from kafkalab.api.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
+from kafkalab.core.acls import TOPIC, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, AwaitDurable, Effect, Reply, SetTimer, Then
 from kafkalab.core.errors import Error
@@ -13,6 +15,7 @@ from kafkalab.core.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.core.producer_append import NO_GUARD, Origin
 from kafkalab.core.producer_entry import CachedBatch
 from kafkalab.core.records import Batch, OtherRecords
+from kafkalab.rules import TOPIC_WRITE_SUFFICES
 
 ACKS_ALL = -1
 ACKS = (ACKS_ALL, 0, 1)
@@ -65,10 +68,10 @@ def handle(broker: BrokerState, request: Produce, now: int, header: Header) -> l
     """Verify what must be verified, then append; every partition has its own answer, all in one reply."""
     mode = ADD if header.version >= 12 else VERIFY if header.version == 11 else OLD_VERIFY
     work = _Work(request, mode, header.version, now, {}, {})
-    refused = _request_error(request)
+    refused = _request_error(broker, request, header)
     if refused is not Error.NONE:
         return _refuse(work, dict.fromkeys(request.batches, refused))
-    errors = {p: _records_error(broker, p, batch) for p, batch in request.batches.items()}
+    errors = {p: _records_error(broker, p, batch, header) for p, batch in request.batches.items()}
     _refuse(work, {p: error for p, error in errors.items() if error is not Error.NONE})
     sound = {p: batch for p, batch in request.batches.items() if p not in work.answers}
     if len(dict.fromkeys((b.producer_id, b.producer_epoch) for b in sound.values() if _of_transaction(b))) > 1:
@@ -87,15 +90,26 @@ def _of_transaction(batch: Batch) -> bool:
     return batch.transactional and batch.producer_id >= 0
 
 
-def _request_error(request: Produce) -> Error:
-    """Why nothing of the request is looked at: transactional records of nobody."""
-    if request.transactional_id is None and any(b.transactional for b in request.batches.values()):
-        return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    return Error.NONE
+def _request_error(broker: BrokerState, request: Produce, header: Header) -> Error:
+    """Why nothing of the request is looked at: no right to write under the id, or transactional records of nobody.
+
+    Up to 2.7 idempotent records needed IDEMPOTENT_WRITE here too.
+    """
+    tid, batches = request.transactional_id, request.batches.values()
+    if tid is not None and not broker.acls:
+        return Error.NONE
+    if any(b.transactional for b in batches):
+        denied = tid is None or broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, tid)
+        return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
+    asked = not broker.rules.on(TOPIC_WRITE_SUFFICES) and any(b.producer_id >= 0 for b in batches)
+    denied = asked and may_not_be_idempotent(broker, header)
+    return Error.CLUSTER_AUTHORIZATION_FAILED if denied else Error.NONE
 
 
-def _records_error(broker: BrokerState, partition: str, batch: Batch) -> Error:
+def _records_error(broker: BrokerState, partition: str, batch: Batch, header: Header) -> Error:
     """Why a partition's part is not even verified (`KafkaApis`, `ProduceRequest.validateRecords`)."""
+    if broker.acls and broker.denies(header.sender, WRITE, TOPIC, topic_of(partition)):
+        return Error.TOPIC_AUTHORIZATION_FAILED
     if partition not in broker.metadata.partitions:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     return Error.INVALID_RECORD if isinstance(batch, OtherRecords) else Error.NONE

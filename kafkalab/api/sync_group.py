@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kafkalab.api.api import Api, Header
-from kafkalab.api.group_coordinator import append_group, find_group, group_error, hold_key
+from kafkalab.api.group_coordinator import append_group, find_group, group_refusal, hold_key
 from kafkalab.api.group_replies import SyncGroupReply
 from kafkalab.api.rebalance import assigned, heard_of, synced_reply
 from kafkalab.core.broker_state import BrokerState
@@ -31,7 +31,7 @@ class SyncGroup:
 
 def handle(broker: BrokerState, request: SyncGroup, now: int, header: Header) -> list[Effect]:
     """Held until the leader's assignment is replicated; in a stable group the assignment at once."""
-    error = group_error(broker, request.group_id)
+    error = group_refusal(broker, header, request.group_id)
     group = find_group(broker, request.group_id) if error is Error.NONE else None
     if error is Error.NONE:
         error = Error.UNKNOWN_MEMBER_ID if group is None else _refusal(group, request)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kafkalab.api.api import Api, Header
+from kafkalab.api.authorisation import unreadable
 from kafkalab.api.group_coordinator import commit_error, find_group, group_error, offsets_append_error
 from kafkalab.api.offset_records import offsets_batch, too_large, unknown_partitions
 from kafkalab.api.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
+from kafkalab.core.acls import GROUP, READ, TRANSACTIONAL_ID, WRITE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, Effect, Reply, Then
 from kafkalab.core.errors import Error
@@ -52,7 +54,9 @@ def handle(broker: BrokerState, request: TxnOffsetCommit, now: int, header: Head
     The group is looked at after the transaction coordinator has answered: it may have moved on meanwhile
     (KAFKA-15784).
     """
-    refused = unknown_partitions(broker, request)
+    if (denied := _denied(broker, request, header)) is not Error.NONE:
+        return [Reply(TxnOffsetCommitReply(errors=dict.fromkeys(request.offsets, denied)))]
+    refused = {**unknown_partitions(broker, request), **unreadable(broker, header, request.offsets)}
     if len(refused) == len(request.offsets):
         return [Reply(TxnOffsetCommitReply(errors=refused))]
     partition = offsets_partition(request.group_id)
@@ -68,6 +72,13 @@ def handle(broker: BrokerState, request: TxnOffsetCommit, now: int, header: Head
         return _append(broker, request, refused, 0, now, header.version)
     then = Then(_verified, (request, refused, guards[partition], header.version))
     return ask_coordinator(broker, request.transactional_id, batch, (partition,), mode, then)
+
+
+def _denied(broker: BrokerState, request: TxnOffsetCommit, header: Header) -> Error:
+    if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
+        return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    denied = broker.denies(header.sender, READ, GROUP, request.group_id)
+    return Error.GROUP_AUTHORIZATION_FAILED if denied else Error.NONE
 
 
 def _verified(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkalab.api.api import Api, Header
+from kafkalab.core.acls import ALTER, CLUSTER, CLUSTER_ACTION
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Append, Appended, Effect, Reply, Resume, Suspend, Suspended, Then
 from kafkalab.core.errors import Error
@@ -67,6 +68,10 @@ def handle(broker: BrokerState, request: WriteTxnMarkers, now: int, header: Head
     Markers in `__consumer_offsets` are answered after the group coordinator has made the offsets visible, or has
     dropped them (`KafkaApis.handleWriteTxnMarkersRequest`).
     """
+    if all(broker.denies(header.sender, operation, CLUSTER) for operation in (ALTER, CLUSTER_ACTION)):
+        error = Error.CLUSTER_AUTHORIZATION_FAILED
+        refused = {m.producer_id: dict.fromkeys(m.partitions, error) for m in request.markers}
+        return [Reply(WriteTxnMarkersReply(markers=refused))]
     work = _Work({m.producer_id: {} for m in request.markers}, sum(len(m.partitions) for m in request.markers))
     if work.waiting == 0:
         return [Reply(WriteTxnMarkersReply(markers=work.errors))]

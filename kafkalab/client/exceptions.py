@@ -183,6 +183,10 @@ class UnsupportedForMessageFormatError(InvalidConfigurationError):
     """The log's format is too old for it."""
 
 
+class TransactionalIdNotFoundError(ApiError):
+    """The coordinator knows no such transactional id."""
+
+
 class RecordTooLargeError(ApiError):
     """One record is larger than the broker takes."""
 
@@ -216,12 +220,17 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _of("NotEnoughReplicasAfterAppend", _R),
     Error.INVALID_REQUIRED_ACKS: _of("InvalidRequiredAcks", _C),
     Error.ILLEGAL_GENERATION: IllegalGenerationError,
+    Error.INCONSISTENT_GROUP_PROTOCOL: _of("InconsistentGroupProtocol", _A),
     Error.INVALID_GROUP_ID: _of("InvalidGroupId", _A),
     Error.UNKNOWN_MEMBER_ID: UnknownMemberIdError,
+    Error.INVALID_SESSION_TIMEOUT: _of("InvalidSessionTimeout", _A),
     Error.REBALANCE_IN_PROGRESS: RebalanceInProgressError,
     Error.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationError,
     Error.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
     Error.UNSUPPORTED_VERSION: UnsupportedVersionError,
+    Error.TOPIC_ALREADY_EXISTS: _of("TopicExists", _A),
+    Error.INVALID_PARTITIONS: _of("InvalidPartitions", _A),
+    Error.INVALID_REPLICATION_FACTOR: _of("InvalidReplicationFactor", _C),
     Error.INVALID_REQUEST: _of("InvalidRequest", _A),
     Error.UNSUPPORTED_FOR_MESSAGE_FORMAT: UnsupportedForMessageFormatError,
     Error.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceError,
@@ -239,8 +248,6 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.NON_EMPTY_GROUP: _of("GroupNotEmpty", _A),
     Error.GROUP_SUBSCRIBED_TO_TOPIC: _of("GroupSubscribedToTopic", _A),
     Error.GROUP_ID_NOT_FOUND: _of("GroupIdNotFound", _A),
-    Error.INCONSISTENT_GROUP_PROTOCOL: _of("InconsistentGroupProtocol", _A),
-    Error.INVALID_SESSION_TIMEOUT: _of("InvalidSessionTimeout", _A),
     Error.MEMBER_ID_REQUIRED: _of("MemberIdRequired", _A),
     Error.GROUP_MAX_SIZE_REACHED: _of("GroupMaxSizeReached", _A),
     Error.FETCH_SESSION_ID_NOT_FOUND: _of("FetchSessionIdNotFound", _R),
@@ -253,8 +260,10 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.UNSTABLE_OFFSET_COMMIT: UnstableOffsetCommitError,
     Error.THROTTLING_QUOTA_EXCEEDED: _of("ThrottlingQuotaExceeded", _R),
     Error.PRODUCER_FENCED: ProducerFencedError,
+    Error.TRANSACTIONAL_ID_NOT_FOUND: TransactionalIdNotFoundError,
     Error.STALE_MEMBER_EPOCH: _of("StaleMemberEpoch", _A),
     Error.TRANSACTION_ABORTABLE: TransactionAbortableError,
+    Error.INVALID_REGULAR_EXPRESSION: _of("InvalidRegularExpression", _A),
 }
 _JAVA = {
     "KafkaTimeoutError": "TimeoutException",

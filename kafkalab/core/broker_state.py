@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from kafkalab.core.acls import Deny, is_denied
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.effects import Suspended, Then
 from kafkalab.core.errors import Error
@@ -163,6 +164,7 @@ class BrokerState:
     next_producer_ids: list[int] = field(default_factory=list)  # the block after it, fetched in advance
     allocating: bool = False
     epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
+    acls: tuple[Deny, ...] = ()
 
     def log(self, partition: str) -> PartitionLog:
         """The local replica, made when first used."""
@@ -188,6 +190,10 @@ class BrokerState:
         if topic_of(partition) == TRANSACTION_TOPIC:
             return self.config.transaction_state_log_min_isr
         return self.config.min_insync_replicas
+
+    def denies(self, principal: str, operation: str, kind: str, name: str = "") -> bool:
+        """Whether a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
+        return bool(self.acls) and is_denied(self.acls, principal, operation, f"{kind}:{name}" if name else kind)
 
     def is_under_min_isr(self, partition: str) -> bool:
         """Whether fewer replicas are in sync than min.insync.replicas asks for."""

@@ -41,6 +41,9 @@ class Error(Enum):
     GROUP_AUTHORIZATION_FAILED = (30, False)
     CLUSTER_AUTHORIZATION_FAILED = (31, False)
     UNSUPPORTED_VERSION = (35, False)
+    TOPIC_ALREADY_EXISTS = (36, False)
+    INVALID_PARTITIONS = (37, False)
+    INVALID_REPLICATION_FACTOR = (38, False)
     INVALID_REQUEST = (42, False)
     UNSUPPORTED_FOR_MESSAGE_FORMAT = (43, False)
     OUT_OF_ORDER_SEQUENCE_NUMBER = (45, False)
@@ -70,8 +73,10 @@ class Error(Enum):
     UNSTABLE_OFFSET_COMMIT = (88, True)
     THROTTLING_QUOTA_EXCEEDED = (89, True)
     PRODUCER_FENCED = (90, False)
+    TRANSACTIONAL_ID_NOT_FOUND = (105, False)
     STALE_MEMBER_EPOCH = (113, False)
     TRANSACTION_ABORTABLE = (120, False)
+    INVALID_REGULAR_EXPRESSION = (128, False)
 
     def __init__(self, code: int, retriable: bool) -> None:
         self.code = code

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from kafkalab.client.admin import Admin, AdminConfig
 from kafkalab.client.config import ConsumerConfig
 from kafkalab.client.consumer import Consumer
 from kafkalab.client.legacy_config import producer_config
@@ -112,6 +113,10 @@ class App:
     def leader(self, partition: str) -> str:
         """Who leads the partition, as the controller knows it; "" where nobody does."""
         return self.port.cluster.controller.metadata.leader(partition)
+
+    def admin(self, **config: Any) -> Admin:
+        """An admin client; the settings are those of `AdminConfig`."""
+        return Admin(self.port, AdminConfig(**config))
 
     def sleep(self, delay_ms: int) -> Promise[None]:
         """Done after so many milliseconds of virtual time."""

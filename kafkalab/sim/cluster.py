@@ -54,7 +54,8 @@ class Cluster:
         self.network = Network(self, scenario.seed, frame_faults)
         self.controller = Controller(self.broker_names, self, rules=self.rules)
         settings = config or BrokerConfig(**scenario.config)
-        self.brokers = {n: Broker(BrokerState(n, settings, self.rules), self) for n in self.broker_names}
+        states = {n: BrokerState(n, settings, self.rules, acls=scenario.acls) for n in self.broker_names}
+        self.brokers = {name: Broker(state, self) for name, state in states.items()}
         self.nodes = {name: Node(name, broker.receive) for name, broker in self.brokers.items()}
         self.nodes["controller"] = Node("controller", self.controller.receive)
         self.failures = Failures(self)

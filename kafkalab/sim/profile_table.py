@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kafkalab.profiles import PROFILES
@@ -22,6 +23,7 @@ from kafkalab.sim.steps import (
     sleep,
 )
 
+PAGE = Path("docs") / "profiles.md"
 TIMED_OUT_MS = 90_000
 """Longer than a timeout of one second and the slowest periodic scan, that of 0.11 and 1.0."""
 
@@ -45,7 +47,7 @@ _EXPIRED = (init("a", timeout_ms=1000), *_BEGIN[1:], sleep(TIMED_OUT_MS))
 QUESTIONS: tuple[Question, ...] = (
     Question("The newest batch is sent again", (idempotent("p"), *_ones(3), _ones(3)[2])),
     Question("The batch before the newest is sent again", (idempotent("p"), *_ones(3), _ones(3)[1])),
-    Question("A batch older than the last five is sent again", (idempotent("p"), *_ones(7), _ones(7)[0])),
+    Question("A batch older than the last five is sent again", (idempotent("p"), *_ones(8), _ones(8)[1])),
     Question("A sequence is left out", (idempotent("p"), *_ones(1), produce_idempotent("p", "out-0", 5, "late"))),
     Question(
         "The leader has never heard of the producer, and its first sequence is 5",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kafkalab.core.acls import Deny
 from kafkalab.core.broker_state import BrokerConfig
 from kafkalab.core.transaction import PRODUCER_EPOCH_MAX
 from kafkalab.profiles import Rules
@@ -38,7 +39,7 @@ class Program:
         """The function; ValueError if no program has this name."""
         if callable(self.run):
             return self.run
-        for module in ("programs", "programs_groups", "by_hand", "processor", "workers"):
+        for module in ("programs", "programs_groups", "by_hand", "hanging", "processor", "workers"):
             import_module(f"kafkalab.sim.{module}")  # registers the programs that come with kafkalab
         if self.run not in PROGRAMS:
             raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")
@@ -51,7 +52,7 @@ class Scenario:
 
     With `fresh` the internal topics do not exist yet and are created on demand. `config` holds broker settings other
     than the defaults, by their names in `BrokerConfig`; `producer_epochs` the transactional ids that have been in use
-    before, each with the epoch that it has reached.
+    before, each with the epoch that it has reached; `acls` forbid clients something.
     """
 
     title: str = ""
@@ -66,6 +67,7 @@ class Scenario:
     fresh: bool = False
     config: dict[str, Any] = field(default_factory=dict)
     producer_epochs: dict[str, int] = field(default_factory=dict)
+    acls: tuple[Deny, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.brokers, int) or not 1 <= self.brokers <= 9:
@@ -85,11 +87,10 @@ class Scenario:
             check_fault(fault, self.nodes, self.topics)
 
     def _check_brokers(self) -> None:
-        settings: dict[str, type] = {f.name: type(f.default) for f in fields(BrokerConfig)}
+        kinds = {f.name: bool if isinstance(f.default, bool) else int for f in fields(BrokerConfig)}
         for name, value in self.config.items():
-            good = isinstance(value, int) and value >= 0 and settings.get(name) is type(value)
-            if not good:
-                known = ", ".join(f"{n} ({kind.__name__})" for n, kind in settings.items())
+            if type(value) is not kinds.get(name) or value < 0:
+                known = ", ".join(f"{n} ({kind.__name__})" for n, kind in kinds.items())
                 raise ValueError(f"config has broker settings: {known}; not {name!r}: {value!r}")
         for tid, epoch in self.producer_epochs.items():
             if not isinstance(epoch, int) or not 0 <= epoch < PRODUCER_EPOCH_MAX:
@@ -119,6 +120,7 @@ class Scenario:
         """Plain data. ValueError for a program that is a function and not registered: code cannot be saved."""
         row: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         row["faults"] = [fault_to_json(f) for f in self.faults]
+        row["acls"] = [asdict(a) for a in self.acls]
         row["programs"] = []
         for p in self.programs:
             name = p.run if isinstance(p.run, str) else p.run.__name__
@@ -153,6 +155,7 @@ class Scenario:
                 Program(p["node"], p["run"], p.get("args", {})) for p in values.get("programs", ())
             )
             values["records"] = {k: tuple(v) for k, v in values.get("records", {}).items()}
+            values["acls"] = tuple(Deny(**a) for a in values.get("acls", ()))
             values["rules_off"] = tuple(values.get("rules_off", ()))
             return cls(**values)
         except (KeyError, TypeError, AttributeError) as error:

@@ -59,6 +59,11 @@ NAMED = {
     "INVALID_SESSION_TIMEOUT": "InvalidSessionTimeoutException",
     "MEMBER_ID_REQUIRED": "MemberIdRequiredException",
     "GROUP_MAX_SIZE_REACHED": "GroupMaxSizeReachedException",
+    "TOPIC_ALREADY_EXISTS": "TopicExistsException",
+    "INVALID_PARTITIONS": "InvalidPartitionsException",
+    "INVALID_REPLICATION_FACTOR": "InvalidReplicationFactorException",
+    "TRANSACTIONAL_ID_NOT_FOUND": "TransactionalIdNotFoundException",
+    "INVALID_REGULAR_EXPRESSION": "InvalidRegularExpressionException",
 }
 FENCING = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 GROUP_MOVED = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "GROUP_ID_NOT_FOUND", "STALE_MEMBER_EPOCH")

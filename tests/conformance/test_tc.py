@@ -9,9 +9,10 @@ import pytest
 
 from kafkalab.api.add_offsets_to_txn import AddOffsetsToTxn
 from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn
+from kafkalab.api.api_versions import ApiVersions
 from kafkalab.api.end_txn import EndTxn
 from kafkalab.api.write_txn_markers import WriteTxnMarkers
-from kafkalab.core.errors import Error
+from kafkalab.core.errors import Error, IllegalStateError
 from kafkalab.core.partitions import offsets_partition
 from kafkalab.core.transaction import TxnState
 from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PARTITION, PID, CoordinatorWorld, known
@@ -446,6 +447,29 @@ def test_pending_comes_first_under_version_2_and_last_under_version_1(who: dict[
     assert world.end(True, 5, **who).error is E.CONCURRENT_TRANSACTIONS
     first = {"producer_id": E.INVALID_PRODUCER_ID_MAPPING, "epoch": E.PRODUCER_FENCED}
     assert world.end(True, 4, **who).error is (first[next(iter(who))] if who else E.CONCURRENT_TRANSACTIONS)
+
+
+@pytest.mark.parametrize(("version", "epoch"), [(4, EPOCH), (5, EPOCH + 1)])
+def test_a_fence_that_is_pending_gives_way_to_an_abort_and_never_to_a_commit(version: int, epoch: int) -> None:
+    world = holding("Ongoing", "PrepareEpochFence")
+    with pytest.raises(IllegalStateError):
+        world.end(True, version)
+    assert world.end(False, version).error is NONE
+    assert [(t.state, t.producer_epoch) for t in world.written()] == [(TxnState.PREPARE_ABORT, epoch)]
+
+
+def test_a_record_that_no_longer_fits_once_it_is_durable_is_a_mistake_of_the_program() -> None:
+    world = holding("Ongoing")
+    world.fail(HOLD)
+    world.end(True, 5)
+    world.owned.txns[ID] = known("Ongoing", producer_epoch=EPOCH + 3)
+    with pytest.raises(IllegalStateError):
+        world.held.pop()(NONE)
+
+
+@pytest.mark.parametrize("cluster", [0, 1, 2])
+def test_a_client_learns_the_clusters_transaction_version(cluster: int) -> None:
+    assert CoordinatorWorld(cluster).ask(ApiVersions()).reply.transaction_version == cluster
 
 
 # the end of the epochs

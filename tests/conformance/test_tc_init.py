@@ -131,6 +131,25 @@ def test_a_rotation_that_nobody_expected_is_not_retried() -> None:
     assert told(world.init_expecting(PID, LAST)) == (E.PRODUCER_FENCED, -1, -1)
 
 
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        ((PID, 32766), (NONE, 8, 0)),
+        ((PID, 32767), (E.PRODUCER_FENCED, -1, -1)),
+        ((PID, 0), (E.PRODUCER_FENCED, -1, -1)),
+        ((PID, 32765), (E.PRODUCER_FENCED, -1, -1)),
+        ((55, 32766), (E.PRODUCER_FENCED, -1, -1)),
+        ((8, 0), (NONE, 8, 1)),
+        ((8, 32766), (NONE, 8, 0)),
+    ],
+)
+def test_after_a_rotation_the_producer_id_before_counts_at_its_last_epoch_only(
+    expected: tuple[int, int], answer: tuple[Any, ...]
+) -> None:
+    world = holding("CompleteCommit", producer_id=8, producer_epoch=0, last_producer_epoch=LAST, prev_producer_id=PID)
+    assert told(world.init_expecting(*expected)) == answer
+
+
 def test_a_failover_forgets_which_epoch_was_the_last() -> None:
     world = holding("Empty")
     assert told(world.init_expecting(PID, 10)) == (NONE, PID, 11)

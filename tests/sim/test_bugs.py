@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from kafkalab.checks.bug import FOLDER, Bug, scenario_of, show, without_the_cure
 from kafkalab.checks.bug_list import BUGS
 from kafkalab.checks.bug_page import PAGE, page
 from kafkalab.checks.bugs_not_shown import REASONS
+from kafkalab.cli import main
 from kafkalab.rules import REGISTRY, SEQUENCE_GAPS
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
@@ -79,3 +81,13 @@ def test_a_bug_whose_scenario_lacks_its_rule_is_refused(root: Path, tmp_path: Pa
 
 def test_the_page_is_what_the_scenarios_show_now(root: Path) -> None:
     assert (root / PAGE).read_text(encoding="utf-8") == page(root), "run `kafkalab bugs`"
+
+
+def test_the_command_writes_the_page_or_says_what_is_missing(root: Path, tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["bugs"]) == main(["bugs", "now"]) == 2
+    assert capsys.readouterr().err.count("kafkalab bugs: ") == 2
+    (tmp_path / PAGE.parent).mkdir()
+    shutil.copytree(root / FOLDER, tmp_path / FOLDER)
+    assert main(["bugs"]) == 0
+    assert (tmp_path / PAGE).read_text(encoding="utf-8") == (root / PAGE).read_text(encoding="utf-8")

@@ -1,0 +1,112 @@
+"""What the commands on a saved scenario share: one-line errors, running it up to a moment, asking, printing a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, NoReturn
+
+from kafkalab.client.exceptions import KafkaError
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.scenario import Scenario
+
+
+class CommandLineError(Exception):
+    """What was asked for cannot be done; the message is one line, for whoever typed it."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line and no usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise CommandLineError(message)
+
+
+def add_scenario_options(parser: argparse.ArgumentParser) -> None:
+    """FILE, the moment to ask at, and --json."""
+    parser.add_argument("file", help="a saved scenario (.klab)")
+    moment = parser.add_mutually_exclusive_group()
+    moment.add_argument("--at-ms", type=_milliseconds, help="ask at this virtual time, whatever is still under way")
+    moment.add_argument("--after-ms", type=_milliseconds, default=0, help="ask so long after the run has ended")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _milliseconds(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"a number of milliseconds from 0 on, not {text!r}")
+    return int(text)
+
+
+def loaded(path: str) -> Scenario:
+    """The saved scenario; CommandLineError for anything else."""
+    try:
+        return Scenario.load(path)
+    except OSError as error:
+        raise CommandLineError(f"cannot read {path}: {(error.strerror or 'no file').lower()}") from None
+    except ValueError as error:
+        raise CommandLineError(str(error)) from None
+
+
+def simulated(scenario: Scenario, at_ms: int | None, after_ms: int) -> Cluster:
+    """The cluster at that moment: `at_ms`, or `after_ms` after everything has ended."""
+    try:
+        cluster = Cluster(scenario)
+        if at_ms is not None:
+            cluster.run_for(at_ms)
+            return cluster
+        cluster.run()
+        if after_ms:
+            cluster.run_for(after_ms)
+    except (ValueError, TypeError, StuckError, RunawayError) as error:
+        raise CommandLineError(str(error).partition("\n")[0]) from None
+    return cluster
+
+
+def answer(step: Coroutine[Any, Any, Any]) -> Any:
+    """What the coroutine returns; awaiting a client's method outside of a program drives the cluster."""
+    try:
+        step.send(None)
+    except StopIteration as end:
+        return end.value
+    except KafkaError as error:
+        raise CommandLineError(f"{type(error).__name__}: {error}") from None
+    except (StuckError, RunawayError) as error:
+        raise CommandLineError(str(error).partition("\n")[0]) from None
+    raise AssertionError("a client's method waits, and nothing drives the cluster")
+
+
+def free_name(cluster: Cluster) -> str:
+    """A node name for whoever asks: nothing that a scenario forbids its own clients is forbidden to it."""
+    name = "admin"
+    while name in cluster.nodes:
+        name += "-"
+    return name
+
+
+def print_table(headers: Sequence[str], rows: list[list[Any]], as_json: bool) -> None:
+    """Columns as wide as their longest text, with a tab between them, as Kafka's tools print; or a list of objects."""
+    if as_json:
+        print(json.dumps([dict(zip(headers, row, strict=True)) for row in rows], indent=1))
+        return
+    lines = [[_text(cell) for cell in row] for row in [list(headers), *rows]]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
+    for line in lines:
+        print("\t".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _text(cell: Any) -> str:
+    return ",".join(cell) if isinstance(cell, (list, tuple)) else str(cell)
+
+
+def one_line_errors(command: str, act: Callable[[], int]) -> int:
+    """The exit status of `act`; 2, with a sentence on stderr, for a CommandLineError."""
+    try:
+        return act()
+    except CommandLineError as error:
+        print(f"kafkalab {command}: {error}", file=sys.stderr)
+        return 2
+    except SystemExit as end:  # after --help
+        return int(end.code or 0)
