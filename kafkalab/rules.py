@@ -67,6 +67,7 @@ EMPTY_NOT_COMPLETED = Rule("an empty transaction completes nothing", "after 1.0"
 
 # groups
 GENERATION_CHECK = Rule("transactional offsets name the group's generation", "KIP-447", "a zombie commits no offsets")
+GROUP_SEEN_AGAIN = Rule("a group is looked at after the verification", "KAFKA-15784", "a zombie commits no offsets")
 STABLE_OFFSETS = Rule("a reader waits for stable offsets", "KIP-447", "no input is processed twice")
 NEWEST_OFFSET = Rule("the newest offset wins when a transaction ends", "KAFKA-14505", "an offset never goes back")
 

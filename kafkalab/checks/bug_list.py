@@ -132,6 +132,16 @@ BUGS: tuple[Bug, ...] = (
         bad="out-0: y",
     ),
     Bug(
+        number="KAFKA-15784",
+        title="A member that is one no more",
+        broke="Fencing: offsets of a member that the group had dropped were committed over those of its successor.",
+        cure="Since 3.7.0 the group is looked at again once the coordinator of the transaction has answered.",
+        rule=rules.GROUP_SEEN_AGAIN,
+        sign=both(answers("old", "TxnOffsetCommit"), answers("new", "OffsetFetch")),
+        good="UNKNOWN_MEMBER_ID; NONE offsets={'in-0': 9}",
+        bad="NONE; NONE offsets={'in-0': 5}",
+    ),
+    Bug(
         number="KAFKA-16352",
         title="An answer to a coordinator of long ago",
         broke="Liveness: the old answer removed the entry of the new markers, and nobody completed the transaction.",

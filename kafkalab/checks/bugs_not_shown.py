@@ -22,7 +22,7 @@ REASONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         "The lab's group coordinator was made after the cure, and no rule takes it away.",
-        ("KAFKA-8335", "KAFKA-15784", "KAFKA-17507"),
+        ("KAFKA-8335", "KAFKA-17507"),
     ),
     (
         "Only what a client was told in an answer; the answers here are today's.",
