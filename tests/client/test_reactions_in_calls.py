@@ -66,8 +66,6 @@ NAMED = {
     "INVALID_REPLICATION_FACTOR": "InvalidReplicationFactorException",
     "TRANSACTIONAL_ID_NOT_FOUND": "TransactionalIdNotFoundException",
     "INVALID_REGULAR_EXPRESSION": "InvalidRegularExpressionException",
-    "NON_EMPTY_GROUP": "GroupNotEmptyException",
-    "GROUP_SUBSCRIBED_TO_TOPIC": "GroupSubscribedToTopicException",
 }
 FENCING = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 GROUP_MOVED = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "GROUP_ID_NOT_FOUND", "STALE_MEMBER_EPOCH")
