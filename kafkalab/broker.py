@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -69,14 +70,26 @@ class Broker:
 
     def __init__(self, state: BrokerState, port: Port) -> None:
         self.state = state
+        self.name = state.name
         self.port = port
         self.life = 0
         self.replication = Replication(self)
         self.leadership = Leadership(self)
-
-    @property
-    def name(self) -> str:
-        return self.state.name
+        self._watched: dict[str, int] = {}  # partition -> when its appends' deadlines are looked at next
+        self._carry_out: dict[type, Callable[[Any, Context], None]] = {
+            Reply: self._reply,
+            Append: self._append,
+            Send: lambda effect, context: self.send(effect.to, effect.request, effect.then, context),
+            Note: self._note,
+            SetTimer: lambda effect, context: self.timer(effect.delay_ms, effect.then, context, effect.background),
+            FeedFollowers: lambda effect, context: self.replication.feed(effect.partition, context.cause),
+            AwaitDurable: lambda effect, context: self._acknowledge(effect, effect.batch, context),
+            Suspend: self._suspend,
+            Resume: self._resume,
+            Park: self._park,
+            Hold: self._hold,
+            Answer: self._answer,
+        }
 
     # requests and effects
 
@@ -100,36 +113,27 @@ class Broker:
         for effect in effects:
             if not self.port.running(self.name, life):
                 return
-            if isinstance(effect, Reply):
-                assert context.request is not None, "a Reply without a request"
-                self.port.reply(context.request, effect.body, context.cause)
-            elif isinstance(effect, Append):
-                self._append(effect, context)
-            elif isinstance(effect, Send):
-                self.send(effect.to, effect.request, effect.then, context)
-            elif isinstance(effect, Note):
-                self.port.record(self.name, "state", effect.name, context.cause, effect.data)
-            elif isinstance(effect, SetTimer):
-                self.timer(effect.delay_ms, effect.then, context, effect.background)
-            elif isinstance(effect, FeedFollowers):
-                self.replication.feed(effect.partition, context.cause)
-            elif isinstance(effect, AwaitDurable):
-                self._acknowledge(effect, effect.batch, context)
-            elif isinstance(effect, Suspend):
-                self._suspend(effect, context)
-            elif isinstance(effect, Resume):
-                resume, effect.place.resume = effect.place.resume, None
-                if resume is not None:
-                    resume(effect.result, context.cause)
-            elif isinstance(effect, Park):
-                self._park(effect, context)
-            elif isinstance(effect, Hold):
-                self.state.held[effect.key] = context.request
-            else:
-                assert isinstance(effect, Answer)
-                request = self.state.held.pop(effect.key, None)
-                if request is not None:
-                    self.port.reply(request, effect.body, context.cause)
+            self._carry_out[type(effect)](effect, context)
+
+    def _reply(self, effect: Reply, context: Context) -> None:
+        assert context.request is not None, "a Reply without a request"
+        self.port.reply(context.request, effect.body, context.cause)
+
+    def _note(self, effect: Note, context: Context) -> None:
+        self.port.record(self.name, "state", effect.name, context.cause, effect.data)
+
+    def _resume(self, effect: Resume, context: Context) -> None:
+        resume, effect.place.resume = effect.place.resume, None
+        if resume is not None:
+            resume(effect.result, context.cause)
+
+    def _hold(self, effect: Hold, context: Context) -> None:
+        self.state.held[effect.key] = context.request
+
+    def _answer(self, effect: Answer, context: Context) -> None:
+        request = self.state.held.pop(effect.key, None)
+        if request is not None:
+            self.port.reply(request, effect.body, context.cause)
 
     def go_on(self, then: Then, result: Any, context: Context) -> None:
         """Do what was to be done next, with its result."""
@@ -204,27 +208,27 @@ class Broker:
             self.go_on(then, Appended(Error.NONE, batch), context)
             return
         waiter = Waiter(batch.last_offset + 1, then, context, batch, self.port.now + timeout_ms)
-        waiters = self.state.waiters.setdefault(partition, [])
-        waiters.append(waiter)
-        if len(waiters) == 1:
-            self._watch_deadline(partition, timeout_ms)
+        self.state.waiters.setdefault(partition, []).append(waiter)
+        if waiter.deadline_ms < self._watched.get(partition, waiter.deadline_ms + 1):
+            self._watch_deadline(partition, waiter.deadline_ms)
 
-    def _watch_deadline(self, partition: str, delay_ms: int) -> None:
+    def _watch_deadline(self, partition: str, at_ms: int) -> None:
         life = self.life
+        self._watched[partition] = at_ms
 
         def due() -> None:
-            if not self.port.running(self.name, life):
+            if not self.port.running(self.name, life) or self._watched.get(partition) != at_ms:
                 return
+            del self._watched[partition]
             waiters = self.state.waiters.get(partition, [])
             late = [w for w in waiters if w.deadline_ms <= self.port.now]
             self.state.waiters[partition] = [w for w in waiters if w.deadline_ms > self.port.now]
             if self.state.waiters[partition]:
-                soonest = min(w.deadline_ms for w in self.state.waiters[partition])
-                self._watch_deadline(partition, soonest - self.port.now)
+                self._watch_deadline(partition, min(w.deadline_ms for w in self.state.waiters[partition]))
             for waiter in late:
                 self.go_on(waiter.then, Appended(Error.REQUEST_TIMED_OUT, waiter.appended), waiter.context)
 
-        self.port.timer(self.name, delay_ms, due, True)
+        self.port.timer(self.name, at_ms - self.port.now, due, True)
 
     def fail_waiters(self, partition: str) -> None:
         """This broker leads the partition no more: every append that still waits has failed."""
@@ -284,6 +288,7 @@ class Broker:
     def crash(self) -> None:
         """Everything but the logs is gone."""
         self.life += 1
+        self._watched = {}
         self.state.forget()
         self.replication.forget()
 

@@ -131,18 +131,20 @@ class Replication:
 
     def advance(self, partition: str, cause: int) -> None:
         """The high watermark is what every in-sync replica has; release what waited for it."""
-        state = self.broker.state
+        state, name = self.broker.state, self.broker.name
         info = state.metadata.partitions.get(partition)
-        if info is None or info.leader != self.broker.name:
+        if info is None or info.leader != name:
             return
-        log = state.log(partition)
+        log, sessions = state.log(partition), state.sessions
         reached = log.log_end_offset
         for replica in info.isr:
-            if replica != self.broker.name:
-                session = state.sessions.get(replica)
-                reached = min(reached, session.positions.get(partition, 0) if session else 0)
+            if replica != name:
+                session = sessions.get(replica)
+                position = session.positions.get(partition, 0) if session else 0
+                if position < reached:
+                    reached = position
         before = log.high_watermark
-        if log.advance(reached):
+        if reached > before and log.advance(reached):
             step = self._note_marks(partition, cause)
             self.broker.watermark_moved(partition, before, step)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kafkalab.core.cleaner_checkpoint import CleanerCheckpoint
 from kafkalab.core.producer_state import EXPIRATION_MS, ProducerStates
@@ -81,7 +80,7 @@ class PartitionLog:
 
     def append(self, batch: Batch, leader_epoch: int) -> Batch:
         """The batch as appended by a leader: with its base offset and leader epoch."""
-        appended = replace(batch, base_offset=self.log_end_offset, leader_epoch=leader_epoch)
+        appended = batch.placed(self.log_end_offset, leader_epoch)
         self.replicate(appended)
         return appended
 

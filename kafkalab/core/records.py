@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -48,6 +48,24 @@ class Batch:
     control: ControlType | None = None
     coordinator_epoch: int = -1
     last_offset_delta: int = -1
+
+    def placed(self, base_offset: int, leader_epoch: int) -> Batch:
+        """The batch at an offset, as the leader of this epoch appends it."""
+        if type(self) is not Batch:
+            return replace(self, base_offset=base_offset, leader_epoch=leader_epoch)
+        return Batch(  # as `replace` would, in a third of the time
+            records=self.records,
+            base_offset=base_offset,
+            leader_epoch=leader_epoch,
+            timestamp_ms=self.timestamp_ms,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            base_sequence=self.base_sequence,
+            transactional=self.transactional,
+            control=self.control,
+            coordinator_epoch=self.coordinator_epoch,
+            last_offset_delta=self.last_offset_delta,
+        )
 
     @property
     def offset_delta(self) -> int:
