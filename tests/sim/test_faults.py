@@ -496,3 +496,28 @@ def test_a_follower_that_lags_behind_the_log_start_begins_anew_there() -> None:
     assert logs[other].batches == logs[leader].batches
     assert logs[other].segments[0] == logs[leader].log_start_offset
     assert [e.node for e in cluster.trace.of("truncate", "out-0")] == [other]
+
+
+def test_what_is_under_way_when_the_connection_is_cut_never_arrives() -> None:
+    whole = run(writing(4, 20))
+    frame = whole.trace.frames["Produce#2"]
+    cluster = whole.fork(frame.sent_step, Cut("app", frame.receiver))
+    assert (cluster.trace.frames["Produce#2"].fate, cluster.trace.frames["Produce#2"].received_step) == ("dropped", -1)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_nobody_notices_a_crash_behind_a_cut_connection(cut: bool) -> None:
+    scenario, leader = writing(4, 20), leader_of(writing())
+    frame = run(scenario).trace.frames["Produce#2"]
+    faults: list[Fault] = [Cut("app", leader, at_step=frame.sent_step)] if cut else []
+    cluster = run(scenario, *faults, Crash(leader, at_ms=frame.sent_ms))
+    given_up = [e for e in cluster.trace.of("timer", "request timeout") if e.node == "app"]
+    assert bool(given_up) == cut
+
+
+def test_a_segment_that_is_not_wholly_replicated_is_not_deleted() -> None:
+    scenario, leader = writing(2), leader_of(writing())
+    others = tuple(b for b in ("b1", "b2", "b3") if b != leader)
+    delete = DeleteSegment("out-0", at_ms=5_000)
+    cluster = run(scenario, Cut(leader, others, at_ms=1), Roll("out-0", at_ms=4_000), delete)
+    assert cluster.unused_faults == (delete,)
