@@ -59,6 +59,8 @@ NAMED = {
     "INVALID_SESSION_TIMEOUT": "InvalidSessionTimeoutException",
     "MEMBER_ID_REQUIRED": "MemberIdRequiredException",
     "GROUP_MAX_SIZE_REACHED": "GroupMaxSizeReachedException",
+    "NON_EMPTY_GROUP": "GroupNotEmptyException",
+    "GROUP_SUBSCRIBED_TO_TOPIC": "GroupSubscribedToTopicException",
     "TOPIC_ALREADY_EXISTS": "TopicExistsException",
     "INVALID_PARTITIONS": "InvalidPartitionsException",
     "INVALID_REPLICATION_FACTOR": "InvalidReplicationFactorException",

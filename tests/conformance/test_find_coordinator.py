@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.api.controller_requests import CreateTopics
+from kafkalab.api.create_topics import CreateTopics, NewTopic
 from kafkalab.api.find_coordinator import GROUP, TRANSACTION, FindCoordinator
 from kafkalab.core.errors import Error
 from kafkalab.core.partitions import offsets_partition, transaction_partition
@@ -42,7 +42,8 @@ def test_without_the_topic_it_is_created_and_the_client_comes_back(key_type: int
     here.image({}, gone=tuple(f"{TOPIC[key_type]}-{i}" for i in range(50)))
     assert found(here, "a", key_type) == (Error.COORDINATOR_NOT_AVAILABLE, "", "")
     (sent,) = here.take(CreateTopics)
-    assert (sent.to, sent.body) == ("controller", CreateTopics(topic=TOPIC[key_type], partitions=50))
+    new = NewTopic(name=TOPIC[key_type], num_partitions=50)
+    assert (sent.to, sent.body) == ("controller", CreateTopics(topics=(new,)))
 
 
 @pytest.mark.parametrize("key_type", [GROUP, TRANSACTION])
