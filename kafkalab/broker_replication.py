@@ -54,7 +54,7 @@ class Replication:
             if not state.leads(partition) or self.led_since.get(partition, 0) > request.metadata_version:
                 continue
             log = state.log(partition)
-            data = self._not_in_range(partition, offset, last_epoch)
+            data = self._diverging(partition, offset, last_epoch)
             if data is not None:
                 diverging[partition] = data
                 session.positions.pop(partition, None)
@@ -74,19 +74,18 @@ class Replication:
                 self.broker.wake(partition, context.cause)
         self._answer(request.replica, diverging, context.cause)
 
-    def _not_in_range(self, partition: str, offset: int, last_epoch: int) -> ReplicaData | None:
-        """What to tell a follower whose log is not the beginning of this one, or which ends before this one begins."""
+    def _diverging(self, partition: str, offset: int, last_epoch: int) -> ReplicaData | None:
+        """What to tell a follower whose log is not a beginning of this one (`Partition.readRecords`); else None."""
         state, log = self.broker.state, self.broker.state.log(partition)
         epoch, end = last_epoch, offset
         if last_epoch >= 0 and state.rules.on(LEADER_EPOCH):
             epoch, end = log.epoch_and_end(last_epoch)
-        same = epoch == last_epoch and offset <= min(end, log.log_end_offset)
-        if same and offset >= log.log_start_offset:
+        if epoch == last_epoch and offset <= min(end, log.log_end_offset):
             return None
         return ReplicaData(
             leader_epoch=state.metadata.partitions[partition].leader_epoch,
             high_watermark=log.high_watermark,
-            diverging_offset=-1 if same else min(end, log.log_end_offset),
+            diverging_offset=min(end, log.log_end_offset),
             diverging_epoch=epoch,
             log_start_offset=log.log_start_offset,
         )

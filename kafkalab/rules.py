@@ -33,6 +33,7 @@ TOPIC_WRITE_SUFFICES = Rule("who may write to a topic may be idempotent", "KIP-6
 VERIFICATION = Rule("a partition is verified before a transactional append", "KIP-890 part 1", "no hanging transaction")
 MARKER_TAKES_GUARD = Rule("a marker takes the verification away", "KAFKA-14884", "no hanging transaction")
 NEXT_GUARD_STAYS = Rule("a marker leaves the next transaction's verification", "KAFKA-18575", "the next one goes on")
+VERIFIED_AT_ONCE = Rule("a verification ignores pending transitions", "KAFKA-14904", "records keep their order")
 LOWEST_SEQUENCE = Rule("the lowest verified sequence is appended first", "KAFKA-14920", "records keep their order")
 FIRST_SEQUENCE_ZERO = Rule("a producer without state begins at sequence 0", "KAFKA-18202", "records keep their order")
 EPOCH_BEFORE_GUARD = Rule("the epoch is compared before the verification", "KAFKA-19690", "a fenced one may recover")
@@ -49,6 +50,8 @@ PENDING_FIRST = Rule("a pending transition is answered before the epoch", "KAFKA
 PREPARE_FIRST = Rule("the decision is logged before the markers", "KIP-98", "one outcome on all partitions")
 REDRIVE_PREPARE = Rule("a prepared transaction is finished after failover", "KIP-98", "no decided transaction hangs")
 COMPLETE_REWRITTEN = Rule("a lost completion is written again", "KIP-98", "no decided transaction hangs")
+FENCE_BUMPS_ONCE = Rule("a coordinator's own abort raises the epoch once", "KAFKA-19367", "epochs last longer")
+FENCE_ROTATES = Rule("a coordinator's own abort replaces a used-up id", "KAFKA-20090", "nobody gets the last epoch")
 ROTATION_LOGGED = Rule("a producer id's successor is logged", "KAFKA-20310", "a rotation survives failover")
 MARKERS_BY_EPOCH = Rule("an answer counts for its coordinator epoch only", "KAFKA-16352", "no completion is lost")
 TIMEOUT_ABORT = Rule("a transaction that is open too long is aborted", "KIP-98", "readers are not blocked for ever")
@@ -64,6 +67,7 @@ EMPTY_NOT_COMPLETED = Rule("an empty transaction completes nothing", "after 1.0"
 
 # groups
 GENERATION_CHECK = Rule("transactional offsets name the group's generation", "KIP-447", "a zombie commits no offsets")
+GROUP_SEEN_AGAIN = Rule("a group is looked at after the verification", "KAFKA-15784", "a zombie commits no offsets")
 STABLE_OFFSETS = Rule("a reader waits for stable offsets", "KIP-447", "no input is processed twice")
 NEWEST_OFFSET = Rule("the newest offset wins when a transaction ends", "KAFKA-14505", "an offset never goes back")
 

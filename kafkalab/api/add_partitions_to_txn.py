@@ -15,7 +15,7 @@ from kafkalab.core.errors import Error, IllegalStateError
 from kafkalab.core.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.core.transaction import PREPARED, Txn, TxnState
 from kafkalab.core.txn_table import Ask, Refuse, Same, table_of
-from kafkalab.rules import COORDINATOR_EPOCH_CHECK, EPOCH_PER_TRANSACTION, PENDING_FIRST
+from kafkalab.rules import COORDINATOR_EPOCH_CHECK, EPOCH_PER_TRANSACTION, PENDING_FIRST, VERIFIED_AT_ONCE
 
 CLIENTS_UP_TO = 3
 """The last version that clients speak; brokers speak later ones among themselves."""
@@ -162,7 +162,8 @@ def verified(broker: BrokerState, request: AddPartitionsToTxn) -> dict[str, Erro
     if txn is None:
         return answer(Error.INVALID_PRODUCER_ID_MAPPING)
     error = _identity(broker, txn, request)
-    if error is Error.NONE and txn.state in PREPARED:
+    waits = request.transactional_id in owned.pending and not broker.rules.on(VERIFIED_AT_ONCE)
+    if error is Error.NONE and (waits or txn.state in PREPARED):
         error = Error.CONCURRENT_TRANSACTIONS
     if error is not Error.NONE:
         return answer(error)

@@ -16,7 +16,7 @@ from kafkalab.core.effects import Effect, Then
 from kafkalab.core.errors import Error, IllegalStateError
 from kafkalab.core.transaction import FENCE, Txn, TxnState
 from kafkalab.core.txn_table import Ask, Go, Refuse, table_of
-from kafkalab.rules import EPOCH_PER_TRANSACTION, PREPARE_FIRST
+from kafkalab.rules import EPOCH_PER_TRANSACTION, FENCE_BUMPS_ONCE, FENCE_ROTATES, PREPARE_FIRST
 
 
 def decide(
@@ -32,7 +32,7 @@ def decide(
         del owned.pending[txn.transactional_id]
     next_id = -1
     effects: list[Effect] = []
-    if version >= 2 and txn.exhausted:
+    if version >= 2 and txn.exhausted and (not fencing or broker.rules.on(FENCE_ROTATES)):
         taken, effects = next_producer_id(broker)
         if taken is None:
             failed = then.function(broker, Error.COORDINATOR_LOAD_IN_PROGRESS, now, txn, *then.args)
@@ -87,7 +87,8 @@ def abort_fenced(broker: BrokerState, fenced: Txn, now: int, then: Then, bump: b
         return then.function(broker, error, now, fenced, *then.args)
     if not isinstance(outcome, Go):
         raise IllegalStateError(f"{tid}: an open transaction can always be aborted, in {txn.state.label} there is none")
-    if version < 2 and owned.pending.get(tid) is FENCE:
+    at_once = version < 2 or not broker.rules.on(FENCE_BUMPS_ONCE)
+    if at_once and owned.pending.get(tid) is FENCE:
         txn = owned.txns[tid] = replace(txn, producer_epoch=fenced.producer_epoch, last_producer_epoch=-1)
     return decide(broker, owned, txn, outcome.state, version, now, then)
 

@@ -16,7 +16,7 @@ from kafkalab.core.errors import Error
 from kafkalab.core.partitions import offsets_partition
 from kafkalab.core.producer_append import Origin
 from kafkalab.core.records import Batch
-from kafkalab.rules import GENERATION_CHECK
+from kafkalab.rules import GENERATION_CHECK, GROUP_SEEN_AGAIN
 
 MEMBER_FIELDS, GROUP_NOT_FOUND, KNOWS_LOADING = 3, 6, 2
 
@@ -70,6 +70,10 @@ def handle(broker: BrokerState, request: TxnOffsetCommit, now: int, header: Head
         return _answer(request, refused, stopped[partition], header.version)
     if not guards:
         return _append(broker, request, refused, 0, now, header.version)
+    if not broker.rules.on(GROUP_SEEN_AGAIN):
+        error = _member_error(broker, request, header.version)
+        if error is not Error.NONE:
+            return _answer(request, refused, error, header.version)
     then = Then(_verified, (request, refused, guards[partition], header.version))
     return ask_coordinator(broker, request.transactional_id, batch, (partition,), mode, then)
 
@@ -95,15 +99,16 @@ def _verified(
         error = Error.COORDINATOR_LOAD_IN_PROGRESS
     if error is not Error.NONE:
         return _answer(request, refused, error, version)
-    return _append(broker, request, refused, guard, now, version)
+    return _append(broker, request, refused, guard, now, version, broker.rules.on(GROUP_SEEN_AGAIN))
 
 
 def _append(
-    broker: BrokerState, request: TxnOffsetCommit, refused: Refused, guard: int, now: int, version: int
-) -> list[Effect]:
+    broker: BrokerState, request: TxnOffsetCommit, refused: Refused, guard: int, now: int, version: int,
+    looks: bool = True,
+) -> list[Effect]:  # fmt: skip
     partition = offsets_partition(request.group_id)
     error = group_error(broker, request.group_id)
-    if error is Error.NONE and broker.rules.on(GENERATION_CHECK):
+    if error is Error.NONE and looks:
         error = _member_error(broker, request, version)
     if error is not Error.NONE:
         return _answer(request, refused, error, version)
@@ -122,7 +127,9 @@ def _append_batch(broker: BrokerState, partition: str, batch: Batch, then: Then)
 
 
 def _member_error(broker: BrokerState, request: TxnOffsetCommit, version: int) -> Error:
-    """KIP-447: whoever names a member must be it; who names none is taken at its word."""
+    """KIP-447: whoever names a member must be it; who names none is taken at its word, as all were before."""
+    if not broker.rules.on(GENERATION_CHECK):
+        return Error.NONE
     generation, member_id, instance = request.generation_id, request.member_id, request.group_instance_id
     if version < MEMBER_FIELDS:
         generation, member_id, instance = -1, "", None

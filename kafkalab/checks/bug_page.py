@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kafkalab.checks.bug import FOLDER, Bug, Shown, scenario_of, show, without_the_cure
 from kafkalab.checks.bug_list import BUGS
+from kafkalab.checks.bugs_not_shown import REASONS
 from kafkalab.profiles import PROFILES
 
 PAGE = Path("docs") / "bugs.md"
@@ -15,7 +16,8 @@ TOP = """\
 Computed by `kafkalab bugs`: each scenario of data/bugs/ was run twice, with the rule that cures the bug and without it,
 and all checks looked at both histories. With the rule none found anything forbidden. Many of these bugs never broke a
 promise about data; they stopped somebody from going on, which no check of a history sees. So each has a sign: where to
-look at the end of the run.
+look at the end of the run. To see a run step by step, load its file in a notebook (`Scenario.load`), with the rule's
+name in `rules_off` or without it.
 """
 
 
@@ -29,7 +31,11 @@ def page(root: Path) -> str:
         cells = (f"[{bug.number}](#{_anchor(bug)})", scenario.title, bug.sign.what, good.sign, bad.sign)
         lines.append(f"| {' | '.join(cells)} |")
         sections += _section(bug, scenario.title, good, bad)
-    return "\n".join([*lines, *sections]) + "\n"
+    return "\n".join([*lines, *sections, *_not_shown()]) + "\n"
+
+
+def _not_shown() -> list[str]:
+    return ["", "## Not shown", "", *(f"* {', '.join(numbers)}. {why}" for why, numbers in REASONS)]
 
 
 def _heading(bug: Bug) -> str:
@@ -55,7 +61,7 @@ def _section(bug: Bug, happens: str, good: Shown, bad: Shown) -> list[str]:
         f'* The rule: "{bug.rule.name}"; profiles without it: {", ".join(lacking) or "none"}.',
         f"* {_capital(bug.sign.what)}: {good.sign}; {without}: {bad.sign}.",
         f"* Anomalies without the cure: {', '.join(bad.anomalies) or 'none'}.",
-        f"* The scenario: {(FOLDER / bug.file).as_posix()}",
+        f"* To run it: `kafkalab run {(FOLDER / bug.file).as_posix()}`",
     ]
 
 

@@ -58,7 +58,7 @@ class Admin:
     def __init__(self, port: ClientPort, config: AdminConfig | None = None) -> None:
         self.port = port
         self.config = config or AdminConfig()
-        self.connection = Connection(port)
+        self.connection = Connection(port, self.config.request_timeout_ms)
 
     async def describe_cluster(self) -> ClusterDescription:
         """The brokers that are alive, as some broker knows them."""

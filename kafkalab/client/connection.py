@@ -15,6 +15,7 @@ from kafkalab.client.reactions import APIS, Reaction, reaction
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.errors import Error
 
+REQUEST_TIMEOUT_MS = 30_000
 RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS = 100, 1000
 
 
@@ -33,7 +34,8 @@ class ClientPort(Protocol):
     two_phase_commit: bool
     filters_aborted: bool
 
-    def request(self, to: str, body: Any, answered: Callable[[Any], None]) -> None: ...
+    def request(self, to: str, body: Any, answered: Callable[[Any], None], *, timeout_ms: int) -> None:
+        """`answered` gets the reply, or None once the connection broke or the time was up."""
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None: ...
 
@@ -50,8 +52,9 @@ class ClientPort(Protocol):
 class Connection:
     """One client's view of the cluster; a stale view is refreshed when a call fails."""
 
-    def __init__(self, port: ClientPort) -> None:
+    def __init__(self, port: ClientPort, request_timeout_ms: int = REQUEST_TIMEOUT_MS) -> None:
         self.port = port
+        self.request_timeout_ms = request_timeout_ms
         self.metadata: ClusterMetadata | None = None
         self._bootstrap = 0
         self._coordinators: dict[tuple[int, str], str] = {}
@@ -59,7 +62,7 @@ class Connection:
     def call(self, to: str, body: Any) -> Promise[Any]:
         """The reply, or None if the connection broke or request.timeout.ms passed."""
         promise = self.port.promise()
-        self.port.request(to, body, promise.resolve)
+        self.port.request(to, body, promise.resolve, timeout_ms=self.request_timeout_ms)
         return promise
 
     def sleep(self, delay_ms: int) -> Promise[None]:

@@ -49,7 +49,7 @@ class Producer(TransactionState):
         super().__init__(port, config)
         self.delivery_timeout_ms = delivery_timeout_ms(config)
         self.forced = False  # whether it was closed without waiting
-        self.connection = Connection(port)
+        self.connection = Connection(port, config.request_timeout_ms)
         self.partitioner = StickyPartitioner(config.batch_size)
         self.accumulator = Accumulator(config.batch_size, config.buffer_memory)
         self.transactions = TransactionRequests(self)

@@ -136,7 +136,7 @@ class Sender:
             self._finish_flush()
             self.drain()
 
-        producer.port.request(leader, request, answered)
+        producer.port.request(leader, request, answered, timeout_ms=producer.config.request_timeout_ms)
 
     def _watch_expiry(self) -> None:
         """One timer for the oldest batch without an answer; it does not by itself keep a run going."""

@@ -48,4 +48,4 @@ class CleanedTransactions:
     def _begin_up_to(self, offset: int) -> None:
         while self._waiting and self._waiting[0].first_offset <= offset:
             entry = self._waiting.pop(0)
-            self._aborting.setdefault(entry.producer_id, entry)
+            self._aborting[entry.producer_id] = entry

@@ -39,13 +39,15 @@ class SimPort:
     def now(self, value: int) -> None:
         raise AttributeError("only the simulator moves the clock")
 
-    def request(self, to: str, body: Any, answered: Callable[[Any], None], version: int | None = None) -> None:
+    def request(
+        self, to: str, body: Any, answered: Callable[[Any], None], version: int | None = None, timeout_ms: int = 0
+    ) -> None:
         def with_cause(reply: Any, step: int) -> None:
             self.cause = step
             answered(reply)
 
         if self.cluster.running(self.node, -1):
-            self.cluster.network.request(self.node, to, body, with_cause, self.cause, False, version)
+            self.cluster.network.request(self.node, to, body, with_cause, self.cause, False, version, timeout_ms)
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None:
         self._timer(delay_ms, action, False)

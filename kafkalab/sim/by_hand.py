@@ -102,7 +102,7 @@ class Hand:
         return to
 
     def _resolved(self, value: Any) -> Any:
-        """The value with every "$name.field+1" replaced by the number it stands for."""
+        """The value with every "$name.field" or "$name.field+1" replaced by what it stands for."""
         if isinstance(value, dict):
             return {k: self._resolved(v) for k, v in value.items()}
         if isinstance(value, list):
@@ -113,7 +113,8 @@ class Hand:
         name, attribute, offset = found.groups()
         if not hasattr(self.named.get(name), attribute):
             raise StepError(f"{value!r}: no answer called {name!r} has {attribute!r}")
-        return int(getattr(self.named[name], attribute)) + int(offset or 0)
+        found_value = getattr(self.named[name], attribute)
+        return found_value if offset is None else int(found_value) + int(offset)
 
 
 def error_of(reply: Any) -> str:

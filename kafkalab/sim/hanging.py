@@ -16,7 +16,7 @@ LATE_MS = 20_000
 async def abort_without_waiting(app: App, transactional_id: str, topic: str, before: int = 1) -> str:
     """So many records, then one that is given up on its way; the transaction is aborted and the program goes on."""
     producer = app.producer(
-        transactional_id=transactional_id, linger_ms=0, request_timeout_ms=500, delivery_timeout_ms=1_000
+        transactional_id=transactional_id, linger_ms=0, request_timeout_ms=950, delivery_timeout_ms=1_000
     )
     await producer.init_transactions()
     producer.begin_transaction()

@@ -76,9 +76,12 @@ class Network:
 
     def request(
         self, sender: str, to: str, body: Any, answered: Answered, cause: int, background: bool,
-        asked_version: int | None = None,
+        asked_version: int | None = None, timeout_ms: int = 0,
     ) -> None:  # fmt: skip
-        """Send a request; `answered(reply, step)` is called once, with None if the connection breaks."""
+        """Send a request; `answered(reply, step)` is called once, with None if the connection breaks.
+
+        It breaks after `timeout_ms`, or 30 s where 0 is given; some requests say themselves how long they may take.
+        """
         api = BY_REQUEST[type(body)]
         by_client = not self.cluster.is_server(sender)
         version = api.versions[-1] if asked_version is None else asked_version
@@ -89,7 +92,7 @@ class Network:
         frame = Frame(self._id(api.name), api.name, "request", sender, to, group, body, version, self.frames_sent)
         if self._failed:
             frame.attempt = self._attempt(sender, api.name, body)
-        timeout_ms = getattr(body, "request_timeout_ms", REQUEST_TIMEOUT_MS)
+        timeout_ms = getattr(body, "request_timeout_ms", 0) or timeout_ms or REQUEST_TIMEOUT_MS
         deadline = self.cluster.now + timeout_ms
         life = self.cluster.nodes[sender].life
         waiting = Outstanding(sender, life, to, body, answered, deadline, cause, background)

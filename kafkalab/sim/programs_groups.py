@@ -97,6 +97,7 @@ async def exactly_once_worker(
     polls: int = 3,
     work_ms: int = 0,
     fenced_by_group: bool = True,
+    settings: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Consume, transform, produce as a member of a group: output and offsets in one transaction.
 
@@ -106,9 +107,8 @@ async def exactly_once_worker(
     """
     await app.sleep(start_after_ms)
     log = Log()
-    consumer = app.consumer(
-        group_id=group, isolation_level="read_committed", auto_offset_reset="earliest", enable_auto_commit=False
-    )
+    given = {"isolation_level": "read_committed", "auto_offset_reset": "earliest", "enable_auto_commit": False}
+    consumer = app.consumer(group_id=group, **given, **(settings or {}))
     producer = app.producer(transactional_id=transactional_id, linger_ms=0)
     await producer.init_transactions()
     consumer.subscribe(["in"], log)
@@ -181,11 +181,15 @@ def two_members(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     )
 
 
-def zombie_member(profile: str = "4.x/TV2", fenced_by_group: bool = True, seed: int = 1) -> Scenario:
+def zombie_member(
+    profile: str = "4.x/TV2", fenced_by_group: bool = True, seed: int = 1, settings: dict[str, Any] | None = None
+) -> Scenario:
     """Two exactly-once workers with transactional ids of their own. The first is paused in the middle of a transaction
     for longer than its session: the second gets its partition, and KIP-447 decides what the first may still commit.
+
+    `settings` are those of both consumers; with one group.instance.id for both the second one takes over at once.
     """
-    arguments = {"fenced_by_group": fenced_by_group}
+    arguments = {"fenced_by_group": fenced_by_group, "settings": settings or {}}
     return Scenario(
         title="A member that was away too long",
         profile=profile,

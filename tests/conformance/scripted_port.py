@@ -60,7 +60,7 @@ class ScriptedPort:
     def now(self, value: int) -> None:
         raise AttributeError("the schedule moves the clock")
 
-    def request(self, to: str, body: Any, answered: Callable[[Any], None]) -> None:
+    def request(self, to: str, body: Any, answered: Callable[[Any], None], *, timeout_ms: int) -> None:
         self.requests.append((self.now, body))
         waiting = self.script.get(type(body).__name__)
         answer = waiting.pop(0) if waiting else Error.NONE

@@ -402,3 +402,13 @@ def test_before_kip_534_what_is_a_retention_time_older_than_the_newest_clean_seg
     w.data(-1, 4)
     w.clean(segment_bytes=1)
     assert w.offsets == left
+
+
+def test_records_outside_transactions_do_not_keep_a_marker() -> None:
+    w = Written()
+    w.data(7, 1, txn=False)
+    w.end("COMMIT", 7)
+    w.data(7, 2, txn=False)
+    assert w.clean().horizons_set == 1
+    w.clean(after_ms=RETENTION_MS)
+    assert w.offsets == [0, 2]

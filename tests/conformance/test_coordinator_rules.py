@@ -207,6 +207,10 @@ def test_kafka_18464_without_pending_first_a_producer_fences_itself() -> None:
     assert fenced.end(True, 5).error is E.CONCURRENT_TRANSACTIONS
     assert fenced.add(epoch=EPOCH + 1) is E.PRODUCER_FENCED
     assert fenced.add() is E.CONCURRENT_TRANSACTIONS
+    committing = without(PENDING_FIRST)
+    assert told(committing.end(True, 5)) == (NONE, PID, EPOCH + 1)
+    assert committing.end(False, 5, EPOCH + 1).error is E.PRODUCER_FENCED
+    assert committing.end(True, 5).error is E.CONCURRENT_TRANSACTIONS
     rotating = without(PENDING_FIRST, state="PrepareCommit", pending="CompleteCommit", producer_epoch=32767)
     assert rotating.add(version=5, producer_id=1000, epoch=0) is E.INVALID_PRODUCER_ID_MAPPING
 

@@ -42,8 +42,8 @@ def test_without_the_topic_it_is_created_and_the_client_comes_back(key_type: int
     here.image({}, gone=tuple(f"{TOPIC[key_type]}-{i}" for i in range(50)))
     assert found(here, "a", key_type) == (Error.COORDINATOR_NOT_AVAILABLE, "", "")
     (sent,) = here.take(CreateTopics)
-    new = NewTopic(name=TOPIC[key_type], num_partitions=50)
-    assert (sent.to, sent.body) == ("controller", CreateTopics(topics=(new,)))
+    wanted = CreateTopics(topics=(NewTopic(name=TOPIC[key_type], num_partitions=50),))
+    assert (sent.to, sent.body) == ("controller", wanted)
 
 
 @pytest.mark.parametrize("key_type", [GROUP, TRANSACTION])

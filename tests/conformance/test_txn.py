@@ -313,7 +313,7 @@ def test_TXN_17_after_a_time_out_an_abort_is_told_the_new_epoch_and_a_commit_is_
 
 async def late_batch(app: App) -> Any:
     """The second batch is given up on its way and the transaction aborted; then it arrives."""
-    producer = await opened(app, request_timeout_ms=500, delivery_timeout_ms=1_000)
+    producer = await opened(app, request_timeout_ms=950, delivery_timeout_ms=1_000)
     await (await producer.send("one", "1", partition=0))
     given_up = await error_of(await producer.send("one", "2", partition=0))
     await producer.abort_transaction()

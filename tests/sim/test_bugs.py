@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import pytest
 from kafkalab.checks.bug import FOLDER, Bug, scenario_of, show, without_the_cure
 from kafkalab.checks.bug_list import BUGS
 from kafkalab.checks.bug_page import PAGE, page
+from kafkalab.checks.bugs_not_shown import REASONS
+from kafkalab.cli import main
 from kafkalab.rules import REGISTRY, SEQUENCE_GAPS
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.story import payload_of
 
 FRAMES = 60
 """A scenario that someone is to click through has no more frames than this, not counting replication."""
@@ -51,6 +55,21 @@ def test_bugs_are_listed_by_number() -> None:
     assert [b.number for b in BUGS] == sorted((b.number for b in BUGS), key=lambda n: (n.startswith("KIP"), len(n), n))
 
 
+def test_no_bug_is_both_shown_and_not_shown() -> None:
+    left_out = [number for _, numbers in REASONS for number in numbers]
+    assert len(set(left_out)) == len(left_out)
+    assert not set(left_out) & {b.number for b in BUGS}
+
+
+@each()
+def test_both_runs_can_be_drawn(bug: Bug, root: Path) -> None:
+    scenario = scenario_of(bug, root)
+    for one in (scenario, without_the_cure(bug, scenario)):
+        cluster = Cluster(one)
+        cluster.run()
+        assert len(payload_of(cluster)["events"]) == cluster.trace.steps
+
+
 def test_a_bug_whose_scenario_lacks_its_rule_is_refused(root: Path, tmp_path: Path) -> None:
     bug = replace(BUGS[0], rule=SEQUENCE_GAPS)
     (tmp_path / FOLDER).mkdir(parents=True)
@@ -62,3 +81,13 @@ def test_a_bug_whose_scenario_lacks_its_rule_is_refused(root: Path, tmp_path: Pa
 
 def test_the_page_is_what_the_scenarios_show_now(root: Path) -> None:
     assert (root / PAGE).read_text(encoding="utf-8") == page(root), "run `kafkalab bugs`"
+
+
+def test_the_command_writes_the_page_or_says_what_is_missing(root: Path, tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["bugs"]) == main(["bugs", "now"]) == 2
+    assert capsys.readouterr().err.count("kafkalab bugs: ") == 2
+    (tmp_path / PAGE.parent).mkdir()
+    shutil.copytree(root / FOLDER, tmp_path / FOLDER)
+    assert main(["bugs"]) == 0
+    assert (tmp_path / PAGE).read_text(encoding="utf-8") == (root / PAGE).read_text(encoding="utf-8")

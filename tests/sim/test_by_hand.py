@@ -43,6 +43,14 @@ def test_a_request_can_be_left_under_way_and_awaited_later() -> None:
     assert found[-1] == ["Produce", "NONE"]
 
 
+def test_a_step_takes_what_an_answer_had_as_it_was() -> None:
+    member = {"group_id": "g", "generation_id": "$me.generation_id", "member_id": "$me.member_id"}
+    join = {"ask": "JoinGroup", "to": "group coordinator of g", "version": 3, "as": "me"}
+    join["with"] = {"group_id": "g", "protocols": {"range": ["out"]}}
+    found = answers(join, {"ask": "Heartbeat", "to": "group coordinator of g", "with": member})
+    assert found == [["JoinGroup", "NONE"], ["Heartbeat", "NONE"]]
+
+
 def test_a_step_can_ask_until_the_answer_is_there() -> None:
     found = answers(INIT, ADD, PRODUCE, COMMIT, {**COMMIT, "until": "NONE"})
     assert found[-1] == ["EndTxn", "NONE"]

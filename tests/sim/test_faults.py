@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.core.cluster_metadata import PartitionInfo
 from kafkalab.core.transaction import Txn
 from kafkalab.rules import CLEAN_ELECTION
 from kafkalab.sim import faults as all_faults
@@ -345,6 +346,8 @@ def test_an_unclean_leader_loses_what_was_acknowledged() -> None:
     acknowledged = [f"v{i}" for i, offset in enumerate(cluster.results["app"]) if offset >= 0]
     assert len(set(acknowledged) - set(visible)) > 20
     assert cluster.trace.of("truncate", "out-0")[0].node == leader
+    after = [e for e in cluster.trace.of("state", "metadata") if e.data["leaders"].get("out-0") == other]
+    assert after[0].at_ms == 80_000
 
 
 @pytest.mark.parametrize("off", [(), (CLEAN_ELECTION.name,)], ids=["clean", "unclean"])
@@ -360,12 +363,16 @@ def test_when_the_last_replica_in_sync_dies_only_an_unclean_election_goes_on(off
     assert (info.leader == leader, bool(lost)) == ((True, False) if not off else (False, True))
 
 
-def test_the_transaction_log_is_never_led_uncleanly() -> None:
-    cluster = Cluster(Scenario(topics={"out": 1}, rules_off=(CLEAN_ELECTION.name,)))
-    for broker in ("b1", "b2", "b3"):
-        cluster.controller.lost(broker, -1)
-    cluster.controller.elect("out-0", "b1", -1)
-    assert not cluster.controller.can_lead("__transaction_state-45", "b1")
+@pytest.mark.parametrize(("partition", "leader"), [("out-0", "b2"), ("__transaction_state-45", "")])
+def test_the_transaction_log_is_never_led_uncleanly(partition: str, leader: str) -> None:
+    controller = Cluster(Scenario(topics={"out": 1}, rules_off=(CLEAN_ELECTION.name,))).controller
+    info = PartitionInfo(leader="b1", leader_epoch=4, replicas=("b1", "b2", "b3"), isr=("b1",))
+    controller.metadata = controller.metadata.with_partitions({partition: info}, ("b1", "b2", "b3"))
+    controller.lost("b1", -1)
+    after = controller.metadata.partitions[partition]
+    assert (after.leader, after.leader_epoch, after.isr) == (leader, 5, (leader or "b1",))
+    assert controller.can_lead(partition, "b3") == (partition == "out-0")
+    assert controller.can_lead(partition, "b3", unclean=True)
 
 
 # storage
@@ -469,3 +476,23 @@ async def open_transaction_of_lab03(app: App) -> int:
     producer = app.producer(transactional_id="payments-0")
     await producer.init_transactions()
     return producer.producer_epoch
+
+
+def test_a_follower_that_lags_behind_the_log_start_begins_anew_there() -> None:
+    scenario = writing(40, 1_500)
+    leader, other, cut = lagging(scenario)
+    faults = [
+        *cut,
+        Roll("out-0", at_ms=50_000),
+        DeleteSegment("out-0", at_ms=55_000),
+        Heal(other, leader, at_ms=56_000),
+    ]
+    cluster = run(replace(scenario, programs=(*scenario.programs, Program("later", "wait", {"ms": 120_000}))), *faults)
+    assert cluster.unused_faults == ()
+    logs = {name: b.state.logs["out-0"] for name, b in cluster.brokers.items()}
+    starts = {log.log_start_offset for log in logs.values()}
+    assert len(starts) == 1
+    assert starts.pop() > 5
+    assert logs[other].batches == logs[leader].batches
+    assert logs[other].segments[0] == logs[leader].log_start_offset
+    assert [e.node for e in cluster.trace.of("truncate", "out-0")] == [other]

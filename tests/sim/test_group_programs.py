@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from kafkalab.client.exceptions import FencedInstanceIdError
 from kafkalab.rules import GENERATION_CHECK
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash
+from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Pause, Resume
 from kafkalab.sim.programs_groups import two_members, zombie_member
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -116,6 +117,31 @@ def test_a_zombie_s_offsets_are_refused(profile: str) -> None:
     assert cluster.results["m1"]["rebalances"][:2] == [[ASSIGNED, ["in-0"]], [LOST, ["in-0"]]]
 
 
+def test_two_processes_that_are_one_static_member_fence_each_other() -> None:
+    cluster = ran(zombie_member(settings={"group_instance_id": "i1"}))
+    assert cluster.outcome().committed["out-0"] == ("a", "b")
+    assert isinstance(cluster.results["m1"], FencedInstanceIdError)
+    refused = [f for f in cluster.trace.frames.values() if f.name == "TxnOffsetCommitReply" and f.receiver == "m1"]
+    assert [f.error for f in refused] == ["FENCED_INSTANCE_ID"]
+    joined = next(e.at_ms for e in cluster.trace.of("state", "member") if e.node == "m2")
+    assert joined < 10_500  # no rebalance, no waiting for a session to end
+
+
+def test_offsets_of_an_earlier_generation_are_refused() -> None:
+    """The member is paused for less than its session, but a rebalance has gone by; as a static one it is still in."""
+    scenario = zombie_member()
+    one, two = scenario.programs
+    static = {"group_instance_id": "i1", "max_poll_interval_ms": 6_000}
+    programs = (
+        Program("m1", one.run, {**one.args, "work_ms": 10_000, "settings": static}),
+        Program("m2", two.run, {**two.args, "settings": {"max_poll_interval_ms": 6_000}}),
+    )
+    cluster = ran(replace(scenario, programs=programs, faults=(Pause("m1", at_ms=4_000), Resume("m1", at_ms=18_000))))
+    refused = [f for f in cluster.trace.frames.values() if f.name == "TxnOffsetCommitReply" and f.receiver == "m1"]
+    assert refused[0].error == "ILLEGAL_GENERATION"
+    assert cluster.outcome().committed["out-0"] == ("a", "b")
+
+
 @pytest.mark.parametrize(
     "scenario",
     [
@@ -147,3 +173,21 @@ def test_the_same_scenario_gives_the_same_run() -> None:
 def test_group_scenarios_can_be_saved(scenario: Scenario, tmp_path: Any) -> None:
     scenario.save(tmp_path / "s.klab")
     assert Scenario.load(tmp_path / "s.klab").to_json() == scenario.to_json()
+
+
+APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "TxnOffsetCommit")
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("kind", [Drop, Duplicate, Delay])
+def test_no_lost_late_or_doubled_frame_of_a_group_loses_or_doubles_anything(api: str, kind: Any) -> None:
+    for scenario in (two_members(), zombie_member()):
+        frames = [f.id for f in ran(scenario).trace.frames.values() if f.name in (api, f"{api}Reply")]
+        for frame in frames[:6]:
+            fault = Delay(frame, 7_000) if kind is Delay else kind(frame)
+            cluster = ran(scenario.with_faults(fault))
+            if "out" in scenario.topics:
+                assert cluster.outcome().committed["out-0"] == ("a", "b"), fault
+            else:
+                values = cluster.results["m1"]["values"] + cluster.results["m2"]["values"]
+                assert len(set(values)) == 8, fault
