@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,9 +61,20 @@ def test_init_producer_id_needs_write_on_the_id_before_anything_else_is_looked_a
     assert init(NO_ID, transaction_timeout_ms=-1) is ID
     assert init(NO_ID, tid="t2") is Error.NONE
     assert init(NO_ID, tid="") is Error.INVALID_REQUEST
-    no_prepared = Deny("app", "TWO_PHASE_COMMIT", "TransactionalId:t1")
-    assert (init(no_prepared), init(no_prepared, enable_2pc=True)) == (Error.NONE, ID)
     assert init(NO_IDEMPOTENCE, NO_TOPIC_AT_ALL) is Error.NONE
+
+
+def test_two_phase_commit_is_a_right_of_its_own() -> None:
+    def asked(*acls: Deny, enable_2pc: bool) -> Error:
+        state = broker(*acls)
+        state.config = replace(state.config, transaction_two_phase_commit_enable=True)
+        error: Error = ask(state, InitProducerId(transactional_id="t1", enable_2pc=enable_2pc)).error
+        return error
+
+    refused = Deny("app", "TWO_PHASE_COMMIT", "TransactionalId:t1")
+    assert [asked(refused, enable_2pc=two) for two in (False, True)] == [Error.NONE, ID]
+    assert asked(enable_2pc=True) is Error.NONE
+    assert asked(NO_ID, enable_2pc=True) is ID
 
 
 @pytest.mark.parametrize(
