@@ -59,8 +59,6 @@ class Port(Protocol):
 
     def record(self, node: str, kind: str, name: str, cause: int, data: Any) -> int: ...
 
-    def running(self, node: str, life: int) -> bool: ...
-
 
 class Broker:
     """One broker process: its state, and the loop that does what handlers ask for.
@@ -111,7 +109,7 @@ class Broker:
         """Carry the effects out, in order; if this broker dies in between, the rest is lost."""
         life = self.life
         for effect in effects:
-            if not self.port.running(self.name, life):
+            if self.life != life:
                 return
             self._carry_out[type(effect)](effect, context)
 
@@ -144,7 +142,7 @@ class Broker:
         life = self.life
 
         def answered(reply: Any, cause: int) -> None:
-            if then is not None and self.port.running(self.name, life):
+            if then is not None and self.life == life:
                 self.go_on(then, reply, Context(context.request, cause))
 
         self.port.request(self.name, to, body, answered, context.cause, background)
@@ -153,7 +151,7 @@ class Broker:
         life = self.life
 
         def due() -> None:
-            if self.port.running(self.name, life):
+            if self.life == life:
                 self.go_on(then, None, context)
 
         self.port.timer(self.name, delay_ms, due, background)
@@ -162,7 +160,7 @@ class Broker:
         life = self.life
 
         def resume(result: Any, cause: int) -> None:
-            if self.port.running(self.name, life):
+            if self.life == life:
                 self.go_on(effect.then, result, Context(context.request, cause))
 
         effect.place.resume = resume
@@ -183,7 +181,7 @@ class Broker:
         batch = log.append(effect.batch, info.leader_epoch)
         life = self.life
         self.appended(effect.partition, batch, context.cause)
-        if not self.port.running(self.name, life):
+        if self.life != life:
             return
         self._acknowledge(effect, batch, context)
         if not self.state.rules.on(HIGH_WATERMARK):
@@ -217,7 +215,7 @@ class Broker:
         self._watched[partition] = at_ms
 
         def due() -> None:
-            if not self.port.running(self.name, life) or self._watched.get(partition) != at_ms:
+            if self.life != life or self._watched.get(partition) != at_ms:
                 return
             del self._watched[partition]
             waiters = self.state.waiters.get(partition, [])
@@ -267,7 +265,7 @@ class Broker:
         life, place = self.life, [effect.then]
 
         def wake(cause: int) -> None:
-            if place and self.port.running(self.name, life):
+            if place and self.life == life:
                 self.go_on(place.pop(), None, Context(context.request, cause))
 
         for partition in effect.partitions:
@@ -303,7 +301,7 @@ class Broker:
         life = self.life
 
         def answered(reply: Any, step: int) -> None:
-            if reply is None and self.port.running(self.name, life):
+            if reply is None and self.life == life:
                 self.register(step)
 
         self.port.request(self.name, "controller", BrokerRegistration(broker=self.name), answered, cause)

@@ -47,7 +47,7 @@ class Leadership:
         life = self.broker.life
 
         def due() -> None:
-            if self.broker.port.running(self.broker.name, life):
+            if self.broker.life == life:
                 self._every(interval_ms, then, context)
                 self.broker.go_on(then, None, context)
 
@@ -57,7 +57,7 @@ class Leadership:
         life = self.broker.life
 
         def due() -> None:
-            if self.broker.port.running(self.broker.name, life):
+            if self.broker.life == life:
                 self._every_lag_check(interval_ms)
                 self.broker.replication.shrink()
 

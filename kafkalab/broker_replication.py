@@ -65,7 +65,7 @@ class Replication:
         life = self.broker.life
         for partition in request.positions:
             self.advance(partition, context.cause)
-            if not self.broker.port.running(self.broker.name, life):
+            if self.broker.life != life:
                 return
             self._maybe_expand(partition, request.replica)
         for partition, start in request.log_starts.items():
@@ -279,7 +279,7 @@ class Replication:
                 if batch.base_offset >= log.log_end_offset:
                     log.replicate(batch)
                     self.broker.appended(partition, batch, cause)
-            if not self.broker.port.running(self.broker.name, life):
+            if self.broker.life != life:
                 return changed
             if log.advance(data.high_watermark):
                 self._note_marks(partition, cause)

@@ -99,7 +99,7 @@ class Rules:
 
     profile: str = "4.x/TV2"
     off: tuple[str, ...] = ()
-    _off: frozenset[Rule] = field(init=False, repr=False, compare=False)
+    _off: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -109,11 +109,11 @@ class Rules:
             if name not in names:
                 raise ValueError(f"no rule {name!r}; there are: {'; '.join(names)}")
         lacking = {*PROFILES[self.profile].lacks, *(names[n] for n in self.off)}
-        object.__setattr__(self, "_off", frozenset(lacking))
+        object.__setattr__(self, "_off", frozenset(rule.name for rule in lacking))
 
     def on(self, rule: Rule) -> bool:
         """Whether the rule is in force."""
-        return rule not in self._off
+        return rule.name not in self._off
 
     @property
     def client_version(self) -> int:

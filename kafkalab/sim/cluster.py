@@ -134,7 +134,7 @@ class Cluster:
     def running(self, node: str, life: int) -> bool:
         """Whether the node is alive, and in that life (-1 for any)."""
         found = self.nodes[node]
-        return found.alive and life in (-1, found.life)
+        return found.alive and (life == -1 or life == found.life)
 
     def request(self, sender: str, to: str, body: Any, then: Any, cause: int, background: bool = False) -> None:
         """Send a request; `then(reply, step)` is called once, with None if the connection breaks."""
@@ -147,7 +147,8 @@ class Cluster:
 
     def timer(self, node: str, delay_ms: int, action: Callable[[], None], background: bool = False) -> None:
         """Do `action` on the node after so long, unless it dies before."""
-        self.schedule.at(self.now + delay_ms, node, self.nodes[node].life, action, background)
+        schedule = self.schedule
+        schedule.at(schedule.now + delay_ms, node, self.nodes[node].life, action, background)
 
     def record(self, node: str, kind: str, name: str, cause: int, data: Any, frame: str = "") -> int:
         """One more event; its step. A fault planned for this step takes effect before anything else happens."""
@@ -183,10 +184,12 @@ class Cluster:
 
         RunawayError after `limit` entries; StuckError if a program waits and nothing changes any more.
         """
+        schedule = self.schedule
         for _ in range(limit):
-            if not len(self.schedule) or self._at_rest():
+            may_end = not schedule.foreground or self._idle_entries > IDLE_ENTRIES
+            if may_end and (not len(schedule) or self._at_rest()):
                 break
-            self._do(self.schedule.pop())
+            self._do(schedule.pop())
         else:
             raise RunawayError(f"the run did not end within {limit} steps; the last events:\n{self.trace.tail()}")
         waiting = [t.node.name for t in self._live_tasks() if t.main]
@@ -219,18 +222,19 @@ class Cluster:
         raise RunawayError(f"no answer within {LIMIT} steps; the last events:\n{self.trace.tail()}")
 
     def _do(self, entry: Entry) -> None:
-        node = self.nodes[entry.node]
+        _, _, background, name, life, action = entry
+        node = self.nodes[name]
         self._idle_entries += 1
-        if not entry.background:
-            self._last_foreground_ms = self.now
-        if entry.life not in (-1, node.life):
+        if not background:
+            self._last_foreground_ms = self.schedule.now
+        if life not in (-1, node.life):
             return
         if node.paused:
-            node.inbox.append(entry.action)
+            node.inbox.append(action)
             return
         before, self.driving = self.driving, True
         try:
-            entry.action()
+            action()
         finally:
             self.driving = before
 

@@ -23,6 +23,7 @@ class Failures:
         self.world = World(cluster)
         self.at_steps: dict[int, list[TimedFault]] = {}
         self.used: list[TimedFault] = []
+        self.struck = False  # whether a fault has ever struck in the middle of what a node did
         self._silent: dict[str, int] = {}  # broker -> the event since which the controller does not hear of it
 
     def plan(self, fault: TimedFault) -> None:
@@ -37,6 +38,7 @@ class Failures:
 
     def strike(self, step: int) -> None:
         """Event `step` has just been recorded: its faults take effect before anything else happens."""
+        self.struck = True
         for fault in self.at_steps.pop(step):
             self._apply(fault, step)
 

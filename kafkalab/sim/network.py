@@ -70,6 +70,7 @@ class Network:
         self._arrivals: dict[tuple[str, str], int] = {}
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
         self.obstacles = Obstacles(self._arrive_now)
+        self._client_versions = CLIENT_VERSIONS[cluster.rules.client_version]
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
 
     # sending
@@ -86,7 +87,7 @@ class Network:
         by_client = not self.cluster.is_server(sender)
         version = api.versions[-1] if asked_version is None else asked_version
         if by_client and asked_version is None:
-            version = CLIENT_VERSIONS[self.cluster.rules.client_version].get(api.name, version)
+            version = self._client_versions.get(api.name, version)
         group = "verification" if api.name == "AddPartitionsToTxn" and not by_client else api.group
         self.frames_sent += 1
         frame = Frame(self._id(api.name), api.name, "request", sender, to, group, body, version, self.frames_sent)
@@ -125,16 +126,16 @@ class Network:
         cluster = self.cluster
         receiver = cluster.nodes[frame.receiver]
         frame.receiver_life = receiver.life
-        frame.sent_ms = cluster.now
+        frame.sent_ms = cluster.schedule.now
         if cluster.trace.keep:
             cluster.trace.frames[frame.id] = frame
         frame.sent_step = cluster.trace.steps
         cluster.record(frame.sender, "send", frame.name, cause, frame, frame.id)
-        if not cluster.running(frame.sender, -1):
+        if cluster.failures.struck and not cluster.running(frame.sender, -1):
             frame.fate = "lost"  # the sender died in the moment of sending
             return
         extra, copies = 0, 1
-        for fault in self.faults.get(frame.id, ()):
+        for fault in self.faults.get(frame.id, ()) if self.faults else ():
             if isinstance(fault, Reorder) and self._was_sent(fault.after):
                 continue
             self.used.append(fault)
@@ -173,15 +174,14 @@ class Network:
         return self._counts.get(name, 0) >= int(number)
 
     def _schedule(self, frame: Frame, extra_ms: int) -> None:
-        at = self.cluster.now + self._latency(frame.correlation_id * 2 + (frame.kind == "reply"))
+        at = self.cluster.schedule.now + self._latency(frame.correlation_id * 2 + (frame.kind == "reply"))
         connection = (frame.sender, frame.receiver)
         if extra_ms:
             at += extra_ms
         else:
             at = max(at, self._arrivals.get(connection, 0) + (1 if frame.copy_of else 0))
             self._arrivals[connection] = at
-        node = self.cluster.nodes[frame.receiver]
-        self.cluster.schedule.at(at, node.name, -1, lambda: self._deliver(frame))
+        self.cluster.schedule.at(at, frame.receiver, -1, lambda: self._deliver(frame))
 
     def _latency(self, number: int) -> int:
         mixed = (self.seed * 0x9E3779B9 + number * 0x85EBCA6B) & 0xFFFFFFFF
@@ -194,18 +194,19 @@ class Network:
     def _deliver(self, frame: Frame) -> None:
         cluster = self.cluster
         node = cluster.nodes[frame.receiver]
-        self.obstacles.flown(frame)
+        if self.obstacles.behind:
+            self.obstacles.flown(frame)
         if not node.alive or node.life != frame.receiver_life:
             frame.fate = "lost"
             return
         if self.obstacles.cuts and self.obstacles.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
             return
-        frame.fate, frame.received_ms = "delivered", cluster.now
+        frame.fate, frame.received_ms = "delivered", cluster.schedule.now
         frame.received_step = cluster.trace.steps
         life = node.life
         cluster.record(frame.receiver, "receive", frame.name, frame.sent_step, frame, frame.id)
-        if not cluster.running(frame.receiver, life):
+        if cluster.failures.struck and not cluster.running(frame.receiver, life):
             return
         if frame.kind == "request":
             node.receive(frame)
@@ -227,7 +228,9 @@ class Network:
     def _watch(self, sender: str, background: bool, timeout_ms: int, correlation_id: int) -> None:
         """One timer per node and time-out watches the oldest request: it is due first."""
         key = (sender, background, timeout_ms)
-        queue = self._timeouts.setdefault(key, deque())
+        queue = self._timeouts.get(key)
+        if queue is None:
+            queue = self._timeouts[key] = deque()
         queue.append(correlation_id)
         if len(queue) == 1:
             self._arm(key, self.cluster.now + timeout_ms)

@@ -15,7 +15,7 @@ class Obstacles:
         self.arrive = arrive
         self.cuts: dict[tuple[str, str], bool] = {}
         self._kept: dict[str, Frame] = {}
-        self._behind: dict[str, list[str]] = {}
+        self.behind: dict[str, list[str]] = {}  # frame -> those that shall arrive after it
 
     # cut connections
 
@@ -40,7 +40,7 @@ class Obstacles:
         """The frame stays on its way until it is released, or until the other one has flown."""
         self._kept[frame.id] = frame
         if isinstance(fault, Reorder):
-            self._behind.setdefault(fault.after, []).append(frame.id)
+            self.behind.setdefault(fault.after, []).append(frame.id)
 
     def kept(self, frame_id: str) -> Frame | None:
         """The frame, if it is kept on its way."""
@@ -55,6 +55,5 @@ class Obstacles:
 
     def flown(self, frame: Frame) -> None:
         """The frame has arrived, or never will: those that shall arrive after it may fly on."""
-        if self._behind:
-            for frame_id in self._behind.pop(frame.id, ()):
-                self.release(frame_id)
+        for frame_id in self.behind.pop(frame.id, ()):
+            self.release(frame_id)

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TypeAlias
 
-
-class Entry(NamedTuple):
-    """Something that `node` does at `at_ms`; `sequence` makes the order of equal times definite."""
-
-    at_ms: int
-    sequence: int
-    background: bool
-    node: str
-    life: int
-    action: Callable[[], None]
+Entry: TypeAlias = tuple[int, int, bool, str, int, Callable[[], None]]
+"""When, a number that makes the order of equal times definite, background or not, node, its life, and what it does."""
 
 
 class Schedule:
@@ -33,7 +25,9 @@ class Schedule:
     def at(self, at_ms: int, node: str, life: int, action: Callable[[], None], background: bool = False) -> None:
         """Plan an action; entries for the same time run in the order in which they were planned."""
         self._sequence += 1
-        heapq.heappush(self._heap, Entry(max(at_ms, self.now), self._sequence, background, node, life, action))
+        if at_ms < self.now:
+            at_ms = self.now
+        heapq.heappush(self._heap, (at_ms, self._sequence, background, node, life, action))
         if not background:
             self.foreground += 1
 
@@ -44,8 +38,8 @@ class Schedule:
     def pop(self) -> Entry:
         """The next entry; the clock stands at its time, or later if it has jumped."""
         entry = heapq.heappop(self._heap)
-        if entry.at_ms > self.now:
-            self.now = entry.at_ms
-        if not entry.background:
+        if entry[0] > self.now:
+            self.now = entry[0]
+        if not entry[2]:
             self.foreground -= 1
         return entry

@@ -177,7 +177,7 @@ class OneBroker:
             reached: list[bool] = []
             self.schedule.at(until, "test", 0, partial(reached.append, True), True)
             while not reached:
-                self.schedule.pop().action()
+                self.schedule.pop()[-1]()
 
     def take(self, kind: type) -> list[Sent]:
         """The requests of this kind that were sent since the last time, oldest first."""

@@ -158,7 +158,7 @@ class ScriptedPort:
             if result.done:
                 return result.result()
             assert len(self.schedule), "the program waits and nothing happens any more"
-            self.schedule.pop().action()
+            self.schedule.pop()[-1]()
         raise AssertionError("the program does not end")
 
 
