@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from kafkalab.grading.exercise import Exercise, WrongAnswer, cells
@@ -107,6 +108,7 @@ def run(seed: int, *faults: Crash) -> Cluster:
     return cluster
 
 
+@cache
 def outcomes(seed: int) -> dict[int, str]:
     """For each row the outcome, as the logs of the crashed run have it."""
     trace = run(seed).trace

@@ -95,6 +95,7 @@ def test_only_checks_may_fail_without_keeping_the_rest_from_running() -> None:
     assert [c["metadata"].get("tags") for c in cells] == [None, [STOPS_NOTHING, "z"]]
 
 
+@pytest.mark.notebooks
 def test_a_run_leaves_no_state_and_no_view_of_a_widget() -> None:
     source = "import ipywidgets\nprint(1)\nipywidgets.IntSlider()"
     done = execute(notebook(code("a", source)), Path.cwd())
@@ -107,6 +108,7 @@ def test_a_run_leaves_no_state_and_no_view_of_a_widget() -> None:
     assert "text/plain" in slider["data"]
 
 
+@pytest.mark.notebooks
 def test_what_is_printed_in_pieces_is_saved_in_one() -> None:
     source = "import time\nfor n in range(3):\n    print(n, flush=True)\n    time.sleep(0.3)"
     (output,) = execute(notebook(code("a", source)), Path.cwd())["cells"][0]["outputs"]
@@ -127,6 +129,7 @@ def test_build_labs_writes_what_is_missing_or_old_and_nothing_else(
     assert capsys.readouterr().out == "labs/01_x.ipynb\n"
 
 
+@pytest.mark.notebooks
 def test_build_labs_runs_the_solutions_first_when_asked(labs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert build_labs(["--run"], labs) == 0
     assert capsys.readouterr().out == "labs/solutions/01_x.ipynb\nlabs/01_x.ipynb\n"
@@ -138,6 +141,7 @@ def test_build_labs_runs_the_solutions_first_when_asked(labs: Path, capsys: pyte
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.notebooks
 def test_a_solution_that_does_not_run_is_named_and_nothing_is_written(
     labs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

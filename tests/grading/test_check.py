@@ -124,6 +124,7 @@ def test_the_answers_are_the_same_for_every_seed() -> None:
 
 def test_the_answers_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab03_e1.Row, "faults", lambda row, trace: ())
+    monkeypatch.setattr(lab03_e1, "outcomes", lab03_e1.outcomes.__wrapped__)  # not what is remembered
     assert set(lab03_e1.outcomes(1).values()) == {"committed"}
     assert "6 of 10" in told("L3.E1", E1)
 

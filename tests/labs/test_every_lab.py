@@ -48,6 +48,7 @@ def test_the_learners_copy_is_what_the_builder_makes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_CODE)
+@pytest.mark.notebooks
 def test_the_blank_form_fails_at_exactly_its_checks_and_says_only_why(name: str) -> None:
     blank = read(ROOT / LABS / name)
     checks = {c["id"] for c in blank["cells"] if is_check(c)}

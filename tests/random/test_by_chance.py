@@ -71,6 +71,7 @@ def test_no_anomaly_in_a_long_campaign(scenario: Scenario) -> None:
     no_anomaly_in(scenario)
 
 
+@pytest.mark.campaign
 def test_a_missing_rule_is_found_and_shrinks_to_a_scenario_that_can_be_pasted() -> None:
     search = settings(max_examples=400, phases=(Phase.generate, Phase.shrink), **COMMON)
     lacking = scenarios(profile="4.x/TV1", rules_off=(ABORTED_FILTER.name,))

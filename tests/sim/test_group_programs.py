@@ -178,6 +178,7 @@ def test_group_scenarios_can_be_saved(scenario: Scenario, tmp_path: Any) -> None
 APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "TxnOffsetCommit")
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("kind", [Drop, Duplicate, Delay])
 def test_no_lost_late_or_doubled_frame_of_a_group_loses_or_doubles_anything(api: str, kind: Any) -> None:
