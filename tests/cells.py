@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from kafkalab.client.producer_table import EVENTS, TABLE
+from kafkalab.core.group_table import GROUP_TABLE
+from kafkalab.core.txn_table import TABLES
+
 Cell = tuple[Any, ...]
 
 
@@ -23,6 +27,20 @@ class _Watched(dict[Any, Any]):
         if key not in self:
             return default
         return self[key]
+
+
+WATCHED: dict[str, dict[Any, Any]] = {
+    "the coordinator's tables": TABLES,
+    "the producer's calls": TABLE,
+    "the producer's events": EVENTS,
+    "the group's table": GROUP_TABLE,
+}
+"""All tables that decide what happens."""
+
+
+def describe(cell: Cell) -> str:
+    """The cell's path in plain words."""
+    return " / ".join(str(getattr(part, "label", getattr(part, "value", part))) for part in cell)
 
 
 @contextmanager

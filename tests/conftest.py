@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.cells import WATCHED, Cell, describe, watching
+
+SEEN = pytest.StashKey[dict[str, dict[Cell, int]]]()
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = {
     "browser": ("chromium", "chromium-browser", "google-chrome"),
@@ -24,6 +29,27 @@ def pytest_configure() -> None:
         folder = Path(sys.prefix) / "jupyter" / "tests" / name.lower()
         folder.mkdir(parents=True, exist_ok=True)
         os.environ[name] = str(folder)
+
+
+VISITS = "KAFKALAB_CELLS"
+"""Names a file: there the session writes how often each cell of the tables was looked at."""
+_watches = ExitStack()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Watch the tables if somebody wants to know."""
+    if VISITS in os.environ:
+        seen = {name: _watches.enter_context(watching(table)) for name, table in WATCHED.items()}
+        session.config.stash[SEEN] = seen
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Say what was seen."""
+    if VISITS in os.environ:
+        seen = session.config.stash[SEEN]
+        visits = {name: {describe(cell): n for cell, n in cells.items()} for name, cells in seen.items()}
+        Path(os.environ[VISITS]).write_text(json.dumps(visits), encoding="utf-8")
+        _watches.close()
 
 
 @pytest.fixture(scope="session")

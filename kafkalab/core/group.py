@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kafkalab.core.errors import Error
-from kafkalab.core.group_table import GROUP_TABLE, GroupAsk, GroupOutcome, GroupState
+from kafkalab.core.group_table import GROUP_TABLE, GroupAsk, GroupOutcome, GroupState, Move
 
 Subscriptions = dict[str, tuple[str, ...]]
 """A protocol's name ("range") -> the topics that the member wants under it; the order is the member's preference."""
@@ -189,14 +189,15 @@ class ClassicGroup:
 
     def next_generation(self, now: int) -> None:
         """A new generation of those who are members: waiting for its assignment, or empty."""
+        answer = self.ask(GroupAsk.JOINED if self.members else GroupAsk.NOBODY)
+        assert isinstance(answer, Move), f"a join phase ended in state {self.state.value}"
         self.generation += 1
         self.pending_sync.clear()
         if self.members:
             self.protocol = self.select_protocol()
-            self.move(GroupState.COMPLETING_REBALANCE, now)
         else:
             self.protocol, self.leader = "", ""
-            self.move(GroupState.EMPTY, now)
+        self.move(answer.state, now)
 
     def subscribed_to(self, topic: str) -> bool:
         """Whether a member of a consumer group wants the topic: its offsets do not expire then."""

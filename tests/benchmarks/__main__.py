@@ -103,6 +103,17 @@ def memory() -> None:
     line("peak memory of 10,000 transactions", f"{int(done.stdout.split()[-1]) / 1024:.0f} MB", "below 300 MB")
 
 
+def random_schedules() -> None:
+    from tests.benchmarks.campaign import SCHEDULES, campaign
+
+    simulated, checked, seen, bad = campaign()
+    line(f"{SCHEDULES} scenarios by chance", f"{simulated:6.1f} schedules/s, {checked:6.1f} with all checks")
+    line("forbidden anomalies in seeds", ", ".join(map(str, bad)) or "none", "none")
+    for table, cells in seen.items():
+        line(f"cells visited by chance: {table}", f"{sum(n > 0 for n in cells.values())} of {len(cells)}")
+    print("  Every cell is visited by some test, or has a reason: tests/test_every_cell.py.")
+
+
 def clicks() -> None:
     measure = ROOT / "tests" / "browser" / "measure_click_to_paint.py"
     command = [
@@ -129,6 +140,7 @@ def main() -> None:
         ("One run", lab_run),
         ("Simulator", simulator),
         ("Memory", memory),
+        ("Random testing", random_schedules),
         ("Click to paint in Chromium, localhost", clicks),
     ):
         print(title)

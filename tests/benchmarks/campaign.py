@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from typing import Any
 
 from kafkalab.checks.all import check_all
-from kafkalab.client.producer_table import EVENTS, TABLE
-from kafkalab.core.group_table import GROUP_TABLE
-from kafkalab.core.txn_table import TABLES
 from kafkalab.history import history_of
 from kafkalab.sim.chance import Seeded, scenario_by_chance
 from kafkalab.sim.cluster import Cluster
-from tests.cells import Cell, watching
+from tests.cells import WATCHED, Cell, watching
 
 SCHEDULES = 150
-WATCHED: dict[str, dict[Any, Any]] = {
-    "the coordinator's tables": TABLES,
-    "the producer's calls": TABLE,
-    "the producer's events": EVENTS,
-    "the group's table": GROUP_TABLE,
-}
 
 
 def campaign(schedules: int = SCHEDULES) -> tuple[float, float, dict[str, dict[Cell, int]], list[int]]:
@@ -40,8 +30,3 @@ def campaign(schedules: int = SCHEDULES) -> tuple[float, float, dict[str, dict[C
             simulated += ran - began
             checked += time.perf_counter() - began
     return schedules / simulated, schedules / checked, seen, bad
-
-
-def describe(cell: Cell) -> str:
-    """The cell's path in plain words."""
-    return " / ".join(str(getattr(part, "label", getattr(part, "value", part))) for part in cell)
