@@ -151,7 +151,7 @@ class _Tables:
         for place in self.appends:
             key, offset, epoch = place
             held = self.replicas.get((last_leader.get(key, self.appends[place][0].node), key), {})
-            if held.get(offset) != epoch:
+            if held.get(offset) != epoch and not self._cleaned_before(place, held):
                 steps = [step for cut, step in self.cuts.get(key, ()) if cut <= offset]
                 found[place] = ("truncated", max(steps, default=-1))
         if cluster is None:
@@ -165,6 +165,14 @@ class _Tables:
             if offset not in there[key] and place not in found:
                 found[place] = ("deleted" if offset < log.log_start_offset else "compacted", -1)
         return found
+
+    def _cleaned_before(self, place: Place, held: dict[int, int]) -> bool:
+        """Whether a log that never had the record goes back to one that had: it was read from there when cleaned."""
+        key, offset, epoch = place
+        next_epoch = min((e for o, e in held.items() if o > offset and e >= epoch), default=-1)
+        if next_epoch in (-1, epoch):
+            return next_epoch == epoch
+        return all(o > offset for k, o, e in self.appends if (k, e) == (key, next_epoch))
 
     def log_rows(self, removed: dict[Place, tuple[str, int]]) -> tuple[tuple[LogRecord, ...], tuple[TxnEntry, ...]]:
         """The records by key and order of appending; those of the transaction log apart."""
@@ -256,6 +264,7 @@ def _labels(source: Cluster | Trace) -> tuple[Label, ...]:
     pairs = [("title", scenario.title), ("profile", scenario.profile), ("seed", str(scenario.seed))]
     pairs += [("rule off", name) for name in scenario.rules_off]
     pairs += [("fault", repr(fault)) for fault in scenario.faults]
+    pairs += [("config", f"{name}={value}") for name, value in scenario.config.items()]
     pairs.append(("end_ms", str(source.now)))
     return tuple(Label(name=name, value=value) for name, value in pairs)
 

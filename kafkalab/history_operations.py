@@ -199,7 +199,7 @@ class _Operations:
 
     def _asked(self, frame: Frame, event: Event, tid: str | None) -> None:
         function = BY_HAND[frame.name] or ("commit" if frame.body.committed else "abort")
-        if frame.name == "EndTxn":
+        if frame.name in ("EndTxn", "InitProducerId"):
             self.ended[frame.sender, tid] = True
         number = self.transaction.get((frame.sender, tid), -1) if function != "init" else -1
         row = self._row(
@@ -232,8 +232,8 @@ class _Operations:
     def _produced(self, body: ProduceReply, key: str, call: _Call, event: Event) -> None:
         produced = body.partitions[key]
         known = produced.base_offset >= 0
-        if produced.error is Error.NONE:
-            self._close(call, "ok", "NONE", event, produced.base_offset + call.place if known else -1)
+        if produced.error in (Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER):
+            self._close(call, "ok", produced.error.name, event, produced.base_offset + call.place if known else -1)
         else:
             call.doubtful = call.doubtful or produced.error in UNCERTAIN
             self._close(call, "fail", produced.error.name, event)

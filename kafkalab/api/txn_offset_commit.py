@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kafkalab.api.api import Api, Header
 from kafkalab.api.authorisation import unreadable
@@ -65,7 +65,8 @@ def handle(broker: BrokerState, request: TxnOffsetCommit, now: int, header: Head
         return _answer(request, refused, error, header.version)
     batch = offsets_batch(request, refused, now, request.producer_id, request.producer_epoch)
     mode = ADD if header.version >= 5 else VERIFY if header.version == 4 else OLD_VERIFY
-    guards, stopped = guards_for(broker, {partition: batch}, mode, now)
+    verified_as = batch if batch.transactional else replace(batch, transactional=True)  # of producer id -1
+    guards, stopped = guards_for(broker, {partition: verified_as}, mode, now)
     if stopped:
         return _answer(request, refused, stopped[partition], header.version)
     if not guards:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from kafkalab.checks.check import FORBIDDEN, Check, Examined
 from kafkalab.checks.view import View
+from kafkalab.core.transaction import TWO_PHASE_TIMEOUT_MS
 from kafkalab.history_rows import LogRecord, TxnEntry
 
 OVERDUE_MS = 30_000
 """So long after its timeout an open transaction would be aborted (the coordinator looks every 10 s)."""
+
+LONGEST_MS = 900_000
+"""transaction.max.timeout.ms: what was begun without a timeout counts as given up after that."""
 
 
 def examine(check: Check, view: View) -> Examined:
@@ -37,6 +41,9 @@ def _why(view: View, key: str, entry: TxnEntry | None) -> str:
         return f"its coordinator is in {entry.state}"
     if key not in entry.partitions:
         return "its coordinator does not know of the partition"
+    if entry.timeout_ms == TWO_PHASE_TIMEOUT_MS:
+        open_ms = view.end_ms - entry.start_ms
+        return f"it never times out, and has been open for {open_ms} ms" if open_ms > LONGEST_MS else ""
     overdue = view.end_ms - entry.start_ms - entry.timeout_ms
     return f"it timed out {overdue} ms ago, and nothing aborts it" if overdue > OVERDUE_MS else ""
 

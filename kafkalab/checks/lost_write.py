@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from collections.abc import Iterator
+
+from kafkalab.checks.check import FORBIDDEN, Check, Examined, Finding
 from kafkalab.checks.reading import passages, passed_over, polled
 from kafkalab.checks.transactions import Send
 from kafkalab.checks.view import COMMITTED, PLAIN, View
@@ -22,7 +24,20 @@ def examine(check: Check, view: View) -> Examined:
             gone = [r.removed_step for r in send.records if r.removed]
             text = f"{value!r} was acknowledged at offset {offset} of {key}; a poll came past it, nobody was given it"
             found.append(check.found(text, [send.invoke.step, send.end.step, step, *gone], [key], [offset]))
-    return len(sends), found
+    return len(sends), [*found, *_never_written(check, view, passed)]
+
+
+def _never_written(check: Check, view: View, passed: dict[str, list[tuple[int, int, int]]]) -> Iterator[Finding]:
+    """A leader that knows a batch but not its offset (DUPLICATE_SEQUENCE_NUMBER) vouches for it all the same."""
+    for send in view.sends:
+        key, end = send.invoke.key, send.end
+        if not send.acknowledged or send.offset >= 0 or send.invoke.producer_id < 0 or send.records or end is None:
+            continue
+        before = [r.offset for r in view.logs.get(key, ()) if r.step < send.invoke.step]
+        step = passed_over(passed.get(key, []), max(before, default=-1) + 1)
+        if step > end.step and is_committed(view, send):
+            text = f"{send.invoke.value!r} was acknowledged on {key}, but no log ever held it; a poll came past"
+            yield check.found(text, [send.invoke.step, end.step, step], [key])
 
 
 def is_committed(view: View, send: Send) -> bool:

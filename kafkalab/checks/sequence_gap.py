@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from kafkalab.checks.check import FORBIDDEN, Check, Examined
-from kafkalab.checks.view import View
+from kafkalab.checks.view import Place, View
 from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
+from kafkalab.core.producer_state import EXPIRATION_MS
 from kafkalab.core.records import sequence_after
 from kafkalab.history_rows import LogRecord
+
+IMPLICIT_ADD = 12
+"""From this version of Produce on the partition is added on the way, which is what transaction version 2 does."""
+
+EXPIRATION = "producer_id_expiration_ms="
 
 
 def examine(check: Check, view: View) -> Examined:
     """They count records and wrap; a new epoch begins at 0 unless the leader knew nothing of the producer."""
     examined, found = 0, []
+    from_zero, expiration_ms = _of_version_2(view), _expiration_ms(view)
     for key, records in view.logs.items():
         if topic_of(key) == OFFSETS_TOPIC:
             continue  # a group coordinator's batches all have sequence 0
@@ -26,14 +33,37 @@ def examine(check: Check, view: View) -> Examined:
             before = last.get(record.producer_id)
             if not record.control:
                 examined += 1
+                if before is not None and _forgotten(before, record, expiration_ms):
+                    before = None
+                all_known = holes == records[0].offset == 0
                 wrong = _wrong(before, record, holes - missing.get(record.producer_id, 0))
-                if wrong and before is not None:
+                if before is None and all_known and record.sequence > 0 and (key, record.offset) in from_zero:
+                    wrong = f"a transaction of version 2 begins at sequence {record.sequence}"
+                if wrong:
                     text = f"offset {record.offset} of {key}, producer {record.producer_id}: {wrong}"
-                    offsets = [before.offset, record.offset]
-                    found.append(check.found(text, [before.step, record.step], [key], offsets))
+                    proof = [r for r in (before, record) if r is not None]
+                    found.append(check.found(text, [r.step for r in proof], [key], [r.offset for r in proof]))
             if not (record.control and before is not None and before.producer_epoch == record.producer_epoch):
                 last[record.producer_id], missing[record.producer_id] = record, holes
     return examined, found
+
+
+def _of_version_2(view: View) -> set[Place]:
+    """The records that clients sent with Produce 12 or later, in transactions: their sequences begin at 0 in each."""
+    sent = {f.sent_step for f in view.history.frames if f.name == "Produce" and f.version >= IMPLICIT_ADD}
+    sends = [s for s in view.sends if s.invoke.transactional_id is not None and s.invoke.step in sent]
+    return {(r.key, r.offset) for s in sends for r in s.records}
+
+
+def _expiration_ms(view: View) -> int:
+    """producer.id.expiration.ms of the run, Kafka's default where the history does not say it."""
+    given = [value.partition("=")[2] for value in view.history.label("config") if value.startswith(EXPIRATION)]
+    return int(given[-1]) if given else EXPIRATION_MS
+
+
+def _forgotten(before: LogRecord, record: LogRecord, expiration_ms: int) -> bool:
+    """Whether the leader may know nothing of the producer any more; it never forgets one in a transaction."""
+    return record.at_ms - before.at_ms >= expiration_ms and (bool(before.control) or not before.transactional)
 
 
 def _wrong(before: LogRecord | None, record: LogRecord, unknown: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from kafkalab.checks.check import FORBIDDEN, Check, Examined, Finding
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import OPEN, View
+from kafkalab.history_rows import LogRecord
 
 
 def examine(check: Check, view: View) -> Examined:
@@ -19,7 +20,27 @@ def examine(check: Check, view: View) -> Examined:
             keys = list(dict.fromkeys(r.key for r in decided))
             steps = [r.step for r in decided] + [view.markers[r.key, r.offset].step for r in decided]
             found.append(check.found(_text(view, transaction), steps, keys, [r.offset for r in decided]))
-    return examined, found
+    return examined, [*found, *_joined(check, view)]
+
+
+def _joined(check: Check, view: View) -> list[Finding]:
+    """Two transactions of clients with one COMMIT between them: the one took effect because the other did."""
+    together: dict[tuple[int, int], dict[str, LogRecord]] = {}
+    for transaction in (t for t in view.transactions if t.client):
+        for record in transaction.records:
+            marker = view.markers.get((record.key, record.offset))
+            decision = view.decision(marker) if marker is not None and marker.control == "COMMIT" else None
+            if decision is not None:
+                here = together.setdefault((decision.producer_id, decision.step), {})
+                here.setdefault(transaction.id, record)
+    found = []
+    for (_, step), records in together.items():
+        if len(records) > 1:
+            text = f"{' and '.join(records)} were committed by one decision"
+            first = list(records.values())
+            keys, offsets = [r.key for r in first], [r.offset for r in first]
+            found.append(check.found(text, [step, *(r.step for r in first)], keys, offsets))
+    return found
 
 
 def _ending(view: View, key: str, offset: int) -> tuple[str, int]:

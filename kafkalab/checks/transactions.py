@@ -94,7 +94,8 @@ def transactions_of(
     found: dict[tuple[str, int], ClientTxn] = {}
     owner: dict[Place, ClientTxn] = {}
     there = {(r.key, r.offset): r for records in logs.values() for r in records}
-    offsets = {(r.record_key, r.value, r.producer_id, r.producer_epoch): r for r in there.values() if r.record_key}
+    committed = [r for r in there.values() if r.record_key and r.transactional]
+    offsets = {(r.record_key, r.value, r.producer_id, r.producer_epoch): r for r in committed}
     for operation in history.operations:
         if operation.transaction < 1:
             continue
@@ -114,7 +115,7 @@ def transactions_of(
             _own(owner, transaction, [record] if record else [])
     for send in sends:
         if send.invoke.transaction >= 1:
-            present = [r for r in send.records if there.get((r.key, r.offset)) is r]
+            present = [r for r in send.records if r.transactional and there.get((r.key, r.offset)) is r]
             _own(owner, found[send.invoke.client, send.invoke.transaction], present)
     return [*found.values(), *_of_no_client(there.values(), owner, entries)], owner
 

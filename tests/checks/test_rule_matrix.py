@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from kafkalab import cli, rules
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.rule_matrix import EXPECTED, FOLDER, PAGE, Row, matrix, page, report_of, scenario_of, slug
+from kafkalab.checks.rule_reasons import REASONS
 from kafkalab.rules import REGISTRY, Rule
 from kafkalab.sim.faults import Drop
 
@@ -23,7 +25,7 @@ def test_with_the_rule_nothing_forbidden_happens(rule: Rule, root: Path) -> None
 @pytest.mark.parametrize("rule", EXPECTED, ids=slug)
 def test_without_the_rule_its_anomaly_is_found_with_steps_that_prove_it(rule: Rule, root: Path) -> None:
     scenario = scenario_of(rule, root)
-    report = report_of(replace(scenario, rules_off=(rule.name,)))
+    report = report_of(replace(scenario, rules_off=(*scenario.rules_off, rule.name)))
     assert EXPECTED[rule] in report.violated, str(report)
     assert all(finding.steps for finding in report.findings)
 
@@ -40,6 +42,30 @@ def test_the_page_is_what_the_scenarios_show_today(root: Path) -> None:
 def test_the_page_names_every_rule(root: Path) -> None:
     text = (root / PAGE).read_text(encoding="utf-8")
     assert [rule.name for rule in REGISTRY if rule.name not in text] == []
+
+
+def test_every_rule_has_a_scenario_or_a_reason_why_it_has_none() -> None:
+    assert [rule.name for rule in REGISTRY if (rule in EXPECTED) == (rule in REASONS)] == []
+
+
+def test_every_rule_is_asked_somewhere(root: Path) -> None:
+    names = {slug(rule).upper() for rule in REGISTRY}
+    asked: set[str] = set()
+    for path in (root / "kafkalab").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "on":
+                asked |= {argument.id for argument in node.args if isinstance(argument, ast.Name)}
+    assert sorted(names - asked) == []
+
+
+def test_a_mark_is_bold_for_what_the_scenario_was_made_to_show() -> None:
+    text = page([Row(rules.DEDUPLICATION, "a title", on=(), off=("duplicate", "sequence gap"))])
+    assert f"| {rules.DEDUPLICATION.name} | **X** | x |" in text
+
+
+def test_what_is_off_in_both_runs_is_said() -> None:
+    row = Row(rules.DEDUPLICATION, "a title", (), ("duplicate",), "1.0", (rules.FIVE_BATCHES.name,))
+    assert f'| a title | 1.0; also off: "{rules.FIVE_BATCHES.name}" |' in page([row])
 
 
 def test_a_scenario_that_is_not_clean_with_its_rule_shows_in_the_page() -> None:
