@@ -53,6 +53,7 @@ EXPECTED: dict[Rule, str] = {
     rules.NEWER_MARKER_EPOCH: "torn transaction",
     rules.MARKER_RETRY: "decision without marker",
     rules.GENERATION_CHECK: "offset/output split",
+    rules.GROUP_SEEN_AGAIN: "offset/output split",
     rules.STABLE_OFFSETS: "offset/output split",
     rules.NEWEST_OFFSET: "exactly-once",
     rules.LSO_BOUND: "G1a",
