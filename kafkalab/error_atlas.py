@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafkalab.client.exceptions import exception_for, java_name
-from kafkalab.client.reactions import APIS, REACTIONS
+from kafkalab.client.group_member import LOOK_UP, UNKNOWN
+from kafkalab.client.reactions import APIS, REACTIONS, Reaction
 from kafkalab.core.errors import Error
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
@@ -41,6 +42,25 @@ MEANING: dict[Error, str] = {
     Error.TRANSACTION_COORDINATOR_FENCED: "For administrators: a newer coordinator has written here already.",
 }
 """One line for whoever meets it, in the order of the page."""
+
+
+FROM_LEADERS = (
+    Error.INVALID_PRODUCER_EPOCH, Error.DUPLICATE_SEQUENCE_NUMBER, Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    Error.UNKNOWN_PRODUCER_ID, Error.CLUSTER_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED,
+)  # fmt: skip
+"""What a leader may answer to a batch outside transactions."""
+FROM_GROUPS = (
+    Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.TOPIC_AUTHORIZATION_FAILED, Error.UNSTABLE_OFFSET_COMMIT, Error.ILLEGAL_GENERATION, Error.FENCED_INSTANCE_ID,
+)  # fmt: skip
+"""What a group coordinator may answer to a consumer."""
+WITHOUT_TRANSACTION = {
+    Reaction.RETRY: "the batch is sent again",
+    Reaction.SUCCESS: "the record is taken for written, its offset is not known",
+    Reaction.SEQUENCE: "the batch is sent again, or, if it is the next in line, under an epoch that the client raises",
+    Reaction.FATAL: "the record fails, and every later one",
+    Reaction.ABORTABLE: "the record fails; later ones may be sent",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +116,17 @@ def reactions_to(error: Error) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def consumers_reaction(error: Error) -> str:
+    """What a consumer does about an answer of its group's coordinator."""
+    if error in LOOK_UP:
+        return "the coordinator is looked up, and asked again"
+    if error in UNKNOWN:
+        return "a commit raises CommitFailedException, and the member joins its group anew"
+    if error.retriable:
+        return "asked again"
+    return f"{java_name(exception_for(error, ''))} is raised"
+
+
 def entries(root: Path) -> list[Entry]:
     """Every error of MEANING, in its order."""
     return [entry_of(error, root) for error in MEANING]
@@ -126,4 +157,9 @@ def page(found: list[Entry]) -> str:
         for what, apis in reactions_to(entry.error).items():
             where = "any API" if len(apis) == len(APIS) else ", ".join(apis)
             lines.append(f"* A transactional producer that meets it on {where}: {what}.")
+        if entry.error in FROM_LEADERS:
+            what = WITHOUT_TRANSACTION[REACTIONS["Produce"][entry.error]]
+            lines.append(f"* A producer without transactions that meets it on Produce: {what}.")
+        if entry.error in FROM_GROUPS:
+            lines.append(f"* A consumer that meets it at its group's coordinator: {consumers_reaction(entry.error)}.")
     return "\n".join(lines) + "\n"
