@@ -116,7 +116,7 @@ def script(*steps: tuple[Any, ...]) -> PartitionLog:
 LSO_CASE = ((1, 5), (None, 3), (2, 2), (1, 4), (None, 2), (1, 10))
 
 
-def test_log_10_11_the_last_stable_offset_waits_for_the_marker_to_be_replicated() -> None:
+def test_log_10_and_log_11_the_last_stable_offset_waits_for_the_marker_to_be_replicated() -> None:
     log = script(*LSO_CASE)
     stable = [log.last_stable_offset]
     log.advance(26)

@@ -294,7 +294,7 @@ def test_psm_40_requests_of_one_producer_share_a_guard() -> None:
     assert states.start_verification(2, 0, 0, 2) != first
 
 
-def test_psm_43_44_the_last_stable_offset_of_a_completion_looks_at_the_other_open_transactions() -> None:
+def test_psm_43_and_psm_44_the_last_stable_offset_of_a_completion_looks_at_the_other_open_transactions() -> None:
     fed = Fed()
     starts = ((1, 10), (2, 35), (3, 67))
     fed.replicate(*(data(0, 0, 5, txn=True, pid=pid, at=at) for pid, at in starts))
