@@ -83,6 +83,7 @@ def test_a_profile_without_the_rule_and_a_fault_without_effect_are_errors(root: 
         report_of(scenario.with_faults(Drop("EndTxn#9")))
 
 
+@pytest.mark.campaign
 def test_the_command_writes_the_page(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "data").symlink_to(root / "data")
     (tmp_path / "docs").mkdir()

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 # fmt: off
 CASES = {
     "PSM": "01 02 04 05 07 08 10 11 12 13 14 16 19 20 22 23 25 26 29 30 32 33 34 35 36 37 40 43 44 45 48",
@@ -30,6 +32,7 @@ CASES = {
 NAMED = re.compile(rf"(?<![A-Z])({'|'.join(CASES)})[-_](\d\d)(?!\d)")
 
 
+@pytest.mark.campaign
 def test_every_case_has_a_test_with_its_id(root: Path) -> None:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:nbval", "-o", "addopts="]
     folders = [str(root / "tests" / name) for name in ("conformance", "api")]

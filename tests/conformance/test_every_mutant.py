@@ -11,6 +11,8 @@ from kafkalab.core.transaction import TxnState
 from kafkalab.core.txn_table import TABLES, Ask, Go, Outcome, Refuse, Same
 from tests.conformance.coordinator_answers import cells, differences
 
+pytestmark = pytest.mark.campaign
+
 STATES = tuple(TABLES["TV2"])
 OUTCOMES: tuple[Outcome, ...] = (
     *(Go(state) for state in STATES),

@@ -21,7 +21,7 @@ for profile in ("4.x/TV1", "4.x/TV2"):
     for faults in ((), (Drop("EndTxnReply#1"),), (Crash("b3", at_step=150),)):
         cluster = Cluster(lab03(profile, 7).with_faults(*faults))
         print(cluster.run().digest())
-for seed in range(12):
+for seed in range(4):
     print(Cluster(scenario_by_chance(Seeded(seed))).run().digest())
 """
 KNOWN = ["4.x/TV1", "4.x/TV2"]
@@ -37,7 +37,7 @@ def digests(hash_seed: int) -> list[str]:
 
 def test_three_hash_seeds_give_the_same_digests_in_processes_of_their_own() -> None:
     first, *others = (digests(seed) for seed in (0, 1, 2))
-    assert len(set(first)) == 6 + 12
+    assert len(set(first)) == 6 + 4
     assert others == [first, first]
 
 
