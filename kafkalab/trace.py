@@ -31,6 +31,17 @@ def plain(value: Any) -> Any:
     return value
 
 
+def error_of(reply: Any) -> str:
+    """The name of a reply's error: its own, else its parts' first that is not NONE."""
+    top = getattr(reply, "error", None)
+    if top is not None and top.name != "NONE":
+        return str(top.name)
+    parts = getattr(reply, "errors", None) or {
+        key: part.error for key, part in getattr(reply, "partitions", {}).items() if hasattr(part, "error")
+    }
+    return next((str(e.name) for e in parts.values() if e.name != "NONE"), "NONE")
+
+
 @dataclass(slots=True, eq=False)
 class Frame:
     """One request or reply on its way. `id` is the name and how many of that name were sent: "EndTxn#1"."""
@@ -59,13 +70,7 @@ class Frame:
         """The error of a reply, "" for a request; of several the first that is not NONE."""
         if self.kind == "request":
             return ""
-        top = getattr(self.body, "error", None)
-        if top is not None and top.name != "NONE":
-            return str(top.name)
-        parts = getattr(self.body, "errors", None) or {
-            p: f.error for p, f in getattr(self.body, "partitions", {}).items() if hasattr(f, "error")
-        }
-        return next((str(e.name) for e in parts.values() if e.name != "NONE"), "NONE")
+        return error_of(self.body)
 
     def as_json(self) -> dict[str, Any]:
         names = [f.name for f in fields(self) if f.name not in ("body", "receiver_life")]

@@ -17,6 +17,7 @@ from kafkalab.core.partitions import offsets_partition, transaction_partition
 from kafkalab.core.records import Batch, Record
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import program
+from kafkalab.trace import error_of
 
 REFERENCE = re.compile(r"\$(\w+)\.(\w+)([+-]\d+)?")
 PLACES = '"b1", "leader of out-0", "coordinator of some-id" or "group coordinator of some-group"'
@@ -78,15 +79,15 @@ class Hand:
                 self.under_way[name] = (step["ask"], promise)
                 return
             reply = await promise
-            if step.get("until") in (None, error_of(reply)):
+            if step.get("until") in (None, answer_of(reply)):
                 self._answered(step["ask"], reply, name, step.get("show", ()))
                 return
             await self.app.sleep(PAUSE_MS)
-        raise StepError(f"still {error_of(reply)} after {TRIES} tries")
+        raise StepError(f"still {answer_of(reply)} after {TRIES} tries")
 
     def _answered(self, api: str, reply: Any, name: str, shown: Sequence[str]) -> None:
         self.named[name] = reply
-        self.answers.append([api, error_of(reply), *(f"{field}={getattr(reply, field, None)}" for field in shown)])
+        self.answers.append([api, answer_of(reply), *(f"{field}={getattr(reply, field, None)}" for field in shown)])
 
     def _node(self, to: str) -> str:
         kind, _, key = to.rpartition(" of ")
@@ -117,17 +118,9 @@ class Hand:
         return found_value if offset is None else int(found_value) + int(offset)
 
 
-def error_of(reply: Any) -> str:
-    """The name of an answer's error: its own, else its parts' first that is not NONE; NETWORK_EXCEPTION for none."""
-    if reply is None:
-        return "NETWORK_EXCEPTION"
-    top = getattr(reply, "error", None)
-    if top is not None and top.name != "NONE":
-        return str(top.name)
-    parts = getattr(reply, "errors", None) or {
-        key: part.error for key, part in getattr(reply, "partitions", {}).items() if hasattr(part, "error")
-    }
-    return next((str(e.name) for e in parts.values() if e.name != "NONE"), "NONE")
+def answer_of(reply: Any) -> str:
+    """The name of an answer's error; no answer at all counts as NETWORK_EXCEPTION."""
+    return "NETWORK_EXCEPTION" if reply is None else error_of(reply)
 
 
 def request_of(api: str, given: dict[str, Any]) -> Any:
