@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafkalab.sim.app import App
 from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario, program
+
+if TYPE_CHECKING:
+    from kafkalab.sim.cluster import Cluster
 
 TRANSACTIONAL_ID, GROUP = "payments-0", "payments"
 
@@ -66,6 +69,14 @@ async def read_all(app: App, partitions: list[str], isolation_level: str = "read
     while any([await consumer.position(p) < ends[p] for p in partitions]):
         found += [[r.partition, r.value] for r in await consumer.poll(500)]
     return found
+
+
+def read_to_the_end(cluster: Cluster) -> None:
+    """Every topic of the scenario was read to its end, under both isolation levels, by nodes called final-..."""
+    partitions = [f"{t}-{i}" for t, n in cluster.scenario.topics.items() for i in range(n)]
+    for level in ("read_committed", "read_uncommitted"):
+        cluster.spawn(f"final-{level}", read_all, partitions=partitions, isolation_level=level)
+    cluster.run()
 
 
 @program

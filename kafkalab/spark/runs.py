@@ -10,12 +10,11 @@ from kafkalab.profiles import PROFILES, Rules
 from kafkalab.sim.chance import Seeded, scenario_by_chance
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.endings import RunawayError, StuckError
-from kafkalab.sim.programs import read_all
+from kafkalab.sim.programs import read_to_the_end
 from kafkalab.sim.scenario import Scenario
 
 SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
 DEFAULT_PROFILE = "4.x/TV2"
-READERS = ("read_committed", "read_uncommitted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +61,7 @@ def history_of_seed(runs: Runs, seed: int) -> History:
     cluster = Cluster(runs.scenario_of(seed))
     try:
         cluster.run()
-        for level in READERS:
-            partitions = [f"{t}-{i}" for t, n in cluster.scenario.topics.items() for i in range(n)]
-            cluster.spawn(f"final-{level}", read_all, partitions=partitions, isolation_level=level)
-        cluster.run()
+        read_to_the_end(cluster)
     except (RunawayError, StuckError):
         pass  # what happened until then is a history, too
     return history_of(cluster)

@@ -15,7 +15,7 @@ from kafkalab.rules import ABORTED_FILTER
 from kafkalab.sim import faults
 from kafkalab.sim.chance import Seeded, scenario_by_chance
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.programs import read_all
+from kafkalab.sim.programs import read_to_the_end
 from kafkalab.sim.scenario import Program, Scenario
 
 T = TypeVar("T")
@@ -45,10 +45,7 @@ def report_of(scenario: Scenario) -> Report:
     """Run it to its end, read every topic to its end, and check."""
     cluster = Cluster(scenario)
     cluster.run()
-    partitions = [f"{t}-{i}" for t, n in scenario.topics.items() for i in range(n)]
-    for level in ("read_committed", "read_uncommitted"):
-        cluster.spawn(f"final-{level}", read_all, partitions=partitions, isolation_level=level)
-    cluster.run()
+    read_to_the_end(cluster)
     return check_all(history_of(cluster))
 
 
