@@ -102,7 +102,7 @@ class App:
         return consumer
 
     def ask(self, to: str, body: Any, version: int | None = None) -> Promise[Any]:
-        """Send one request to a broker, in a version of one's choice; the reply, or None if none came, or `to` is ""."""
+        """Send one request to a broker, in a version of one's choice; the reply, or None if none came."""
         promise = self.port.promise()
         if not to:
             promise.resolve(None)
