@@ -133,7 +133,7 @@ async function open(model, el) {
 	const $ = (name) => root.querySelector(`.${name}`);
 	const [where, seek, boxes, now, lanes, scroll, sheet, tapes, help] = "where seek groups now lanes scroll sheet tapes help".split(" ").map($);
 	const picture = sheet.firstChild, pen = document.createElement("canvas").getContext("2d");
-	let run, view, state, chosen, txnId, u, width, lane, x, row, bottom, flights, playing;
+	let run, view, state, chosen, txnId, u, width, height, lane, x, row, bottom, flights, shift, playing;
 	const fitted = new Map();
 	let step = 0, drawn = 0;
 
@@ -207,6 +207,7 @@ async function open(model, el) {
 		$("states").innerHTML = (journey.get("chart") ?? "").replaceAll('id="', `id="${prefix}`);
 		sync($("chips"), run.faults.map((fault, i) => [i, `<code>${esc(fault)}</code>`]));
 		sync(tapes, run.partitions.map((p) => [p, `<section class="strip${run.internal.includes(p) ? " internal" : ""}" data-partition="${esc(p)}"><header></header><div class="tape"></div></section>`]));
+		Object.assign(root.dataset, { events: run.events.length, place: journey.get("place") });
 		root.setAttribute("aria-label", `${run.title}. Arrow keys step, question mark for help.`);
 		relay();
 	}
@@ -221,8 +222,8 @@ async function open(model, el) {
 	}
 
 	function resized() {
-		if (!scroll.clientWidth || scroll.clientWidth === width) return;
-		width = scroll.clientWidth;
+		if (!scroll.clientWidth || (scroll.clientWidth === width && scroll.clientHeight === height)) return;
+		[width, height] = [scroll.clientWidth, scroll.clientHeight];
 		lane = (width - u * 4.8) / view.lanes.length;
 		x = Object.fromEntries(view.lanes.map((n, i) => [n.id, u * 4.8 + lane * (i + 0.5)]));
 		lanes.style.gridTemplateColumns = `${u * 4.8}px repeat(${view.lanes.length}, ${lane}px)`;
@@ -246,7 +247,10 @@ async function open(model, el) {
 		drawDiagram();
 		drawChart();
 		drawFrame();
-		drawTapes();
+		const moved = drawTapes();
+		scroll.scrollTop = shift; // all is written before anything is measured: one layout
+		for (const tape of moved) tape.scrollLeft = 1e6;
+		fly();
 		if (focused && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
 		drawn = step;
 	}
@@ -275,8 +279,8 @@ async function open(model, el) {
 		row = view.row(step);
 		const first = Math.max(0, row - ROWS), top = first ? rows[first].y : 0;
 		bottom = (row < 0 ? 0 : rows[row].y + rows[row].height) + u * 2.6;
-		const hidden = bottom - scroll.clientHeight, start = hidden > top ? rows[upTo(row, (i) => rows[i].y < hidden) + 1].y : top;
-		const end = Math.max(bottom, start + scroll.clientHeight);
+		const hidden = bottom - height, start = hidden > top ? rows[upTo(row, (i) => rows[i].y < hidden) + 1].y : top;
+		const end = Math.max(bottom, start + height);
 		picture.setAttribute("viewBox", svg`0 ${top} ${width} ${end - top}`);
 		sheet.style.height = `${end - top}px`;
 		const bands = [], chips = [], arrows = [];
@@ -288,8 +292,7 @@ async function open(model, el) {
 		for (const flight of flights) arrows.push([flight.f.id, arrowMarkup(flight)]);
 		const layers = [bands, view.lanes.map(({ id }) => [id, lifeMarkup(id, top, end)]), arrows, chips];
 		layers.forEach((items, i) => sync(picture.children[i], items));
-		scroll.scrollTop = start - top;
-		fly();
+		shift = start - top;
 	}
 
 	function rowMarkup({ event, stop, y, height, wait, clock }, i) {
@@ -396,7 +399,7 @@ async function open(model, el) {
 	}
 
 	function drawTapes() {
-		const fresh = new Set(), at = place(), { stops } = view;
+		const moved = [], fresh = new Set(), at = place(), { stops } = view;
 		for (let i = (stops[stops[at] === step ? at - 1 : at] ?? -1) + 1; i <= step; i++) {
 			for (const [op, a, b, c] of run.events[i].patch) fresh.add(`${a} ${b} ${op === "batch" ? c.base : op}`);
 		}
@@ -405,9 +408,10 @@ async function open(model, el) {
 			sync(header, [["", `<div><b>${breakable(partition)}</b><small>${leader ? `on ${esc(run.label(leader))}` : "no leader"}</small></div>`]]);
 			const items = cells(logOf(state, leader, partition), partition, (what) => fresh.has(`${leader} ${partition} ${what}`)), end = items.map(([key]) => key).join();
 			sync(tape, items);
-			if (tape.end !== end) tape.scrollLeft = tape.scrollWidth;
+			if (tape.end !== end) moved.push(tape);
 			tape.end = end;
 		}
+		return moved;
 	}
 
 	// Plain keys stay here; those with Ctrl, and Shift+Enter, are the notebook's.
