@@ -15,6 +15,7 @@ from kafkalab.widgets.futures import idle_rule
 from kafkalab.widgets.ink import AMBER, BOLD, DIM, GREEN, INK, PALE, RED, Ink, fit, standalone, width_of
 from kafkalab.widgets.journey import Journey
 from kafkalab.widgets.presses import ADVANCE_MS, DELAY_MS, why
+from kafkalab.widgets.stage import at_step
 from kafkalab.widgets.view import View
 
 Button = tuple[str, str, dict[str, Any]]
@@ -23,6 +24,7 @@ LABELS = {
     "crash": "crash", "restart": "restart", "pause": "pause", "resume": "resume", "cut": "isolate", "heal": "rejoin",
     "advance": "advance", "elect": "elect", "compact": "compact", "roll": "roll", "delete_segment": "delete segment",
 }  # fmt: skip
+CLIENT_ACTIONS = ("crash", "pause", "resume", "cut", "heal")
 NODE_ACTIONS = ("crash", "restart", "pause", "resume", "cut", "heal")
 
 
@@ -33,8 +35,8 @@ class FaultPanel(View):
     about the frame of the cursor's event, or of its nearest cause. `rules()` says which rules matter to this run.
     """
 
-    _esm = code("presses.js", "fault_panel.js")
-    _css = style("fault_panel.css")
+    _esm = code("presses.js", "panel.js", "fault_panel.js")
+    _css = style("panel.css", "fault_panel.css")
 
     reasons = traitlets.Dict().tag(sync=True)
 
@@ -144,16 +146,14 @@ def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]
                  for a in ("drop", "duplicate", "delay", "hold", "release")]),
     ]  # fmt: skip
     for node in payload["nodes"]:
-        actions = NODE_ACTIONS if node["kind"] == "broker" else ("crash", "pause", "resume", "cut", "heal")
-        if node["kind"] == "controller":
-            actions = ("cut", "heal")
+        actions = {"broker": NODE_ACTIONS, "client": CLIENT_ACTIONS}.get(node["kind"], ("cut", "heal"))
         rows.append((node["label"], [(action, node["id"], {}) for action in actions]))
     rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
     stage = payload["stage"]
+    at = max(step, stage.get("start", 0))
     for partition, replicas in stage.get("replicas", {}).items():
-        elections: list[Button] = [
-            ("elect", partition, {"broker": b, "unclean": unclean}) for b in replicas for unclean in (False, True)
-        ]
+        in_sync = at_step(stage["leads"][partition], at, ("", replicas))[1]
+        elections: list[Button] = [("elect", partition, {"broker": b, "unclean": b not in in_sync}) for b in replicas]
         storage: list[Button] = [(action, partition, {}) for action in ("roll", "compact", "delete_segment")]
         rows.append((partition, [*elections, *storage]))
     return rows

@@ -23,6 +23,7 @@ from kafkalab.widgets.futures import (
     with_fault,
     with_rule,
 )
+from kafkalab.widgets.packed import packed
 from kafkalab.widgets.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, fault_of, near, why
 from kafkalab.widgets.story import GROUPS
 from kafkalab.widgets.story_text import stops
@@ -40,7 +41,7 @@ class Journey(anywidget.AnyWidget):
 
     _esm = "export default {};"  # it is never displayed itself
 
-    payload = traitlets.Dict().tag(sync=True)
+    payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     step = traitlets.Int(0).tag(sync=True)
     groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
     tree = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -153,7 +154,7 @@ class Journey(anywidget.AnyWidget):
         landed = struck_at(forked.trace, fault, at)
         if landed < 0:
             raise ValueError(f"{fault!r} would change nothing")
-        self._forks.grow(forked, ending, repr(fault), at, landed)
+        self._forks.grow(forked, ending, repr(fault).replace("(frame=", "("), at, landed)
         self._show(landed)
 
     def _switch(self, name: str, on: bool) -> None:
