@@ -93,7 +93,7 @@ function drawRules(p) {
 function drawTree(p) {
 	const rows = inOrder(p.journey.get("tree")), place = p.journey.get("place"), size = parseFloat(getComputedStyle(p.root).fontSize) || 13, height = Math.round(size * 1.95);
 	const deepest = Math.max(...rows.map(([depth]) => depth));
-	const markup = rows.map(([depth, e]) => `<div class="run" aria-current="${e.id === place}" style="padding-left:${22 + depth * 16}px">${tool("goto", `${e.id}&ensp;${e.name ? `<b>${esc(e.name)}</b> ` : ""}<code>${esc(e.label || "the scenario")}</code>`, e.id, ` data-title="${esc(entryText(e))}" aria-label="Run ${esc(entryText(e))}"`)}<em class="${e.outcome.split(" ")[0]}">${esc(e.outcome)}</em></div>`);
+	const markup = rows.map(([depth, e]) => `<div class="run" aria-current="${e.id === place}" style="padding-left:${22 + depth * 16}px">${tool("goto", `${e.id}&ensp;${e.name ? `<b>${esc(e.name)}</b> ` : ""}<code>${esc(labelOf(e))}</code>`, e.id, ` data-title="${esc(entryText(e))}" aria-label="Run ${esc(entryText(e))}"`)}<em class="${e.outcome.split(" ")[0]}">${esc(e.outcome)}</em></div>`);
 	sync(p.$(".tree"), [["tree", `<div style="--row:${height}px"><svg width="${30 + deepest * 16}" height="${rows.length * height}" aria-hidden="true">${branches(rows, height, place)}</svg>${markup.join("")}</div>`]]);
 	const naming = p.$(".naming"), name = p.journey.get("tree").find((e) => e.id === place)?.name ?? "";
 	if (document.activeElement !== naming) naming.value = name;

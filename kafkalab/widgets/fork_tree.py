@@ -18,9 +18,14 @@ def in_order(tree: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
     return found
 
 
+def label_of(entry: dict[str, Any]) -> str:
+    """What made the run: "Drop('EndTxn#1')"; "the scenario" of the first."""
+    return str(entry["label"]).replace("(frame=", "(") or "the scenario"
+
+
 def entry_text(entry: dict[str, Any]) -> str:
-    """ "2 lost answer: Drop(frame='EndTxnReply#1') after step 78, committed"; the first run is "the scenario"."""
-    what = entry["label"] or "the scenario"
+    """ "2 lost answer: Drop('EndTxnReply#1'), from step 78, committed"; the first run is "the scenario"."""
+    what = label_of(entry)
     if entry["parent"] >= 0:
         what += f", from step {entry['at']}"
     name = f"{entry['name']}: " if entry["name"] else ""

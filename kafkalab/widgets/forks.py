@@ -46,6 +46,11 @@ class Forks:
         self.runs.append(child)
         self._enter(child)
 
+    def plant(self, cluster: Cluster, ending: str, label: str) -> None:
+        """The run is the root of another tree, and is shown now."""
+        self.runs.append(Fork(id=len(self.runs), parent=-1, cluster=cluster, ending=ending, label=label))
+        self.here = self.runs[-1]
+
     def why(self, action: str, target: str) -> str:
         """Why undo, redo, goto a run, or this name for the run shown would change nothing; "" if it would."""
         if action == "undo":

@@ -56,12 +56,11 @@ class Journey(anywidget.AnyWidget):
         TypeError for anything but a scenario or a cluster; ValueError for an unknown group, and for a cluster that
         kept no events.
         """
-        cluster, ending = _finished(run)
+        cluster, ending = finished(run)
         payload = story_of(cluster, ending)
         self._lock = RLock()
         self._forks = Forks(cluster, ending)
-        chart = statechart.committed("TV2" if payload["profile"].endswith("TV2") else "TV1")
-        super().__init__(payload=payload, groups=list(groups), chart=chart, tree=[self._forks.here.row()])
+        super().__init__(payload=payload, groups=list(groups), chart=_chart(payload), tree=[self._forks.here.row()])
         self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
         self.on_msg(self._on_message)
 
@@ -80,6 +79,13 @@ class Journey(anywidget.AnyWidget):
     def scenario(self) -> Scenario:
         """The scenario of the run shown, with the faults that presses have added."""
         return self.cluster.scenario
+
+    def story(self, place: int) -> dict[str, Any]:
+        """The payload of a run of the tree, by its number. ValueError for a number that is none."""
+        if not 0 <= place < len(self._forks.runs):
+            raise ValueError(f"no run {place} in this journey; there are 0 to {len(self._forks.runs) - 1}")
+        fork = self._forks.runs[place]
+        return story_of(fork.cluster, fork.ending)
 
     # what may be set
 
@@ -138,6 +144,14 @@ class Journey(anywidget.AnyWidget):
             return str(error)
         return why(self.payload, self.step, action, target, **details)
 
+    def visit(self, scenario: Scenario, label: str = "opened") -> None:
+        """Another scenario is shown, as a tree of its own beside the runs that there are."""
+        with self._lock:
+            opened, ending = run_of(scenario)
+            payload = story_of(opened, ending)
+            self._forks.plant(opened, ending, label)
+            self._show(next(iter(stops(payload, tuple(self.groups))), 0))
+
     def _move(self, action: str) -> None:
         places = stops(self.payload, tuple(self.groups))
         candidates = {
@@ -154,7 +168,7 @@ class Journey(anywidget.AnyWidget):
         landed = struck_at(forked.trace, fault, at)
         if landed < 0:
             raise ValueError(f"{fault!r} would change nothing")
-        self._forks.grow(forked, ending, repr(fault).replace("(frame=", "("), at, landed)
+        self._forks.grow(forked, ending, repr(fault), at, landed)
         self._show(landed)
 
     def _switch(self, name: str, on: bool) -> None:
@@ -180,8 +194,9 @@ class Journey(anywidget.AnyWidget):
         with self.hold_sync():
             self.payload = payload
             self.step = step
-            self.place = here.id
+            self.chart = _chart(payload)
             self.tree = [fork.row() for fork in self._forks.runs]
+            self.place = here.id
             self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
 
     def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
@@ -209,7 +224,11 @@ class Journey(anywidget.AnyWidget):
         return f"<Journey {shown}, run {self.place} of {len(self.tree)}>"
 
 
-def _finished(run: Scenario | Cluster) -> tuple[Cluster, str]:
+def _chart(payload: dict[str, Any]) -> str:
+    return statechart.committed("TV2" if payload["profile"].endswith("TV2") else "TV1")
+
+
+def finished(run: Scenario | Cluster) -> tuple[Cluster, str]:
     """The cluster with its run done, and why that has no end; a scenario is run in a new one."""
     if isinstance(run, Scenario):
         return run_of(run)

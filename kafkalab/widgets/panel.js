@@ -109,4 +109,5 @@ function inOrder(tree) {
 	return found;
 }
 
-const entryText = (e) => `${e.id} ${e.name ? `${e.name}: ` : ""}${e.label || "the scenario"}${e.parent >= 0 ? `, from step ${e.at}` : ""}, ${e.outcome}`;
+const labelOf = (e) => e.label.replace("(frame=", "(") || "the scenario";
+const entryText = (e) => `${e.id} ${e.name ? `${e.name}: ` : ""}${labelOf(e)}${e.parent >= 0 ? `, from step ${e.at}` : ""}, ${e.outcome}`;

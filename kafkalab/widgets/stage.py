@@ -26,7 +26,7 @@ class StagedCluster(Cluster):
         self._leads: dict[str, list[list[Any]]] = {}
         self._storage: dict[str, list[list[Any]]] = {}
         self._image: ClusterMetadata | None = None
-        self._touched: set[str] = set()
+        self._struck = False
         self._noted_ms = 0
         self.changed_ms = 0
         """When something last happened that is more than a frame or a timer."""
@@ -62,15 +62,13 @@ class StagedCluster(Cluster):
         _changed(self._changes[name], step, value)
 
     def _note_storage(self, step: int, kind: str, name: str, data: Any) -> None:
-        """Of the partitions that this event or the one before may have changed; of all after a fault or a long time."""
-        touched = {name} if kind in ("append", "truncate") else set()
+        """Of the partition that this event changed; of all after a fault, an election or a long time."""
+        concerned = {name} if kind in ("append", "truncate") else set()
         if kind == "state" and "partition" in data:
-            touched.add(data["partition"])
-        concerned = touched | self._touched
-        if kind in FAULT_KINDS or self.now - self._noted_ms > 60_000 or name == "metadata":
+            concerned.add(data["partition"])
+        if kind in FAULT_KINDS or self.now - self._noted_ms > 60_000 or name == "metadata" or self._struck:
             concerned |= {p for b in self.brokers.values() for p, log in b.state.logs.items() if log.log_end_offset}
-            touched |= concerned if kind in FAULT_KINDS else set()
-        self._touched, self._noted_ms = touched, self.now
+        self._struck, self._noted_ms = kind in FAULT_KINDS, self.now
         world = self.failures.world
         for partition in concerned:
             possible = [action for action, can in STORAGE if getattr(world, can)(partition)]

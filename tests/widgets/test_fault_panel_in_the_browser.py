@@ -51,7 +51,7 @@ def test_the_browser_gives_the_reasons_that_the_kernel_gives(page: Page, console
         Live(tried, panel)
         for step in random.sample(range(len(panel.payload["events"])), 25):
             asked = [[step, *press] for press in presses_of(panel.payload, random) if press[1] != "controller"]
-            told = tried.evaluate("(asked) => asked.map(([s, a, t, d]) => w0.whyPress(w0.runOf(models.j0), s, a, t, d))", asked)
+            told = tried.evaluate("(asked) => asked.map((press) => w0.whyPress(w0.runOf(models.j0), ...press))", asked)
             expected = [why(panel.payload, s, a, t, **d) for s, a, t, d in asked]
             assert told == [e.partition("; did you mean")[0] for e in expected], json.dumps(asked)
         tried.close()
@@ -62,7 +62,7 @@ def press_each(page: Page, live: Live, panel: FaultPanel, step: int) -> list[str
     """Presses each button of the panel at a step, going back after each; the actions that made a run."""
     done = []
     panel.step = step
-    for what, row in panel.groups_of_buttons():
+    for what, row in panel.groups_of_buttons()[:-3]:
         for action, target, details in row:
             panel.step = step
             live.push()
