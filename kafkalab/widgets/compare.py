@@ -28,7 +28,7 @@ class Compare(anywidget.AnyWidget):
     """Two runs in two columns with one cursor: `Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))`.
 
     Also `Compare.rule(scenario, rule)`, `Compare.profiles(scenario, "4.x/TV1", "4.x/TV2")`, and two runs of a journey,
-    `Compare.runs(journey, 0, 2)`. `Compare(journey)` shows the run that the journey shows beside the one it was made of.
+    `Compare.runs(journey, 0, 2)`. `Compare(journey)` shows a journey's run beside the one it was made of.
     """
 
     _esm = code("panel.js", "compare.js")
