@@ -39,7 +39,7 @@ class Program:
         """The function; ValueError if no program has this name."""
         if callable(self.run):
             return self.run
-        for module in ("programs", "programs_groups", "by_hand", "hanging", "processor", "workers"):
+        for module in ("programs", "programs_groups", "programs_orders", "programs_coordinator", "by_hand", "hanging", "processor", "workers"):
             import_module(f"kafkalab.sim.{module}")  # registers the programs that come with kafkalab
         if self.run not in PROGRAMS:
             raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")
