@@ -38,6 +38,8 @@ _PLACES = {
     "Sequence": "kafkalab.widgets.sequence",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",
+    "question": "kafkalab.grading.check",
+    "counterexample": "kafkalab.grading.check",
 }
 __all__ = list(_PLACES)
 __version__ = "0.1.0"
