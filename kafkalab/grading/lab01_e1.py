@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from kafkalab.grading.exercise import Exercise, WrongAnswer, cells
-from kafkalab.grading.seeds import LEARNER_SEED, chance
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.seeds import LEARNER_SEED, chance, seed
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.programs_orders import PARTITION, TOPIC
 from kafkalab.sim.scenario import Program, Scenario
@@ -16,8 +17,12 @@ from kafkalab.sim.steps import idempotent, produce_idempotent
 APPENDED, KNOWN = "appended", "known"
 ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH")
 WORDS = (APPENDED, KNOWN, *ERRORS)
-FORM = f"a dict with one of the words {', '.join(WORDS)} for each row, like {{1: \"appended\", 2: ...}}"
-OTHER_SEED = 2026
+FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "appended", 2: ...}}'
+MISSES = {
+    2: dict.fromkeys(ERRORS, "a retry is an error"),
+    4: {APPENDED: "sequences count batches"},
+    6: dict.fromkeys(ERRORS, "an unknown producer must begin at 0"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +53,9 @@ LOOK = {
 
 
 @cache
-def arrivals(seed: int = LEARNER_SEED) -> dict[int, Arrival]:
+def arrivals(of_seed: int = LEARNER_SEED) -> dict[int, Arrival]:
     """The nine rows; the numbers of records follow from the seed, what becomes of the rows does not."""
-    random = chance("L1.E1", seed)
+    random = chance("L1.E1", of_seed)
     first, second, third = random.randint(3, 5), random.randint(2, 4), random.randint(2, 3)
     rows = (
         ("A", 0, 0, first),
@@ -66,57 +71,47 @@ def arrivals(seed: int = LEARNER_SEED) -> dict[int, Arrival]:
     return {n: Arrival(producer=p, epoch=e, sequence=s, count=c) for n, (p, e, s, c) in enumerate(rows, 1)}
 
 
-def scenario(seed: int = LEARNER_SEED, rows: int = 9) -> Scenario:
+def scenario(of_seed: int = LEARNER_SEED, rows: int = 9) -> Scenario:
     """A client that sends the first so many rows, one after the other, by hand."""
     steps = [idempotent("A"), idempotent("B")]
-    for number, row in list(arrivals(seed).items())[:rows]:
+    for number, row in list(arrivals(of_seed).items())[:rows]:
         values = [f"{number}{letter}" for letter in "abcde"[: row.count]]
         epoch = f"+{row.epoch}" if row.epoch else ""
         steps.append(produce_idempotent(row.producer, PARTITION, row.sequence, *values, epoch=epoch))
     program = Program("by hand", "by_hand", {"steps": steps})
-    return Scenario(title="Batches by hand", seed=seed, topics={TOPIC: 1}, programs=(program,))
+    return Scenario(title="Batches by hand", seed=of_seed, topics={TOPIC: 1}, programs=(program,))
 
 
 @cache
-def truth(seed: int) -> dict[int, str]:
+def truth(of_seed: int) -> dict[int, str]:
     """What the leader does with each row, as the run's log and answers have it."""
-    cluster = Cluster(scenario(seed))
+    cluster = Cluster(scenario(of_seed))
     cluster.run()
     errors = [error for api, error in cluster.results["by hand"] if api == "Produce"]
     written = [r.value for b in cluster.log_of(PARTITION).batches for r in b.records]
-    rows = zip(arrivals(seed), errors, strict=True)
+    rows = zip(arrivals(of_seed), errors, strict=True)
     return {n: error if error != "NONE" else APPENDED if f"{n}a" in written else KNOWN for n, error in rows}
+
+
+@cache
+def facts(of_seed: int) -> tuple[Fact, ...]:
+    """The rows with what is true of them, and the run up to each."""
+    return tuple(
+        Fact(
+            name=n,
+            says=str(row),
+            truth=truth(of_seed)[n],
+            look=LOOK[n],
+            run=partial(scenario, of_seed, n),
+            misses=MISSES.get(n),
+        )
+        for n, row in arrivals(of_seed).items()
+    )
 
 
 def check(answer: Any) -> str:
     """How many rows are right, if all are; WrongAnswer names the first that is not, with the run up to it."""
-    rows = arrivals()
-    given = cells(answer, tuple(rows), WORDS, FORM, "row")
-    if not any(given.values()):
-        raise WrongAnswer(f"All rows are still blank. Give {FORM}.")
-    truths = [truth(seed) for seed in (LEARNER_SEED, OTHER_SEED)]
-    wrong = [n for n, word in given.items() if any(word != found[n] for found in truths)]
-    if not wrong:
-        return f"{len(rows)} of {len(rows)} rows"
-    first = wrong[0]
-    raise WrongAnswer(
-        f"{len(rows) - len(wrong)} of {len(rows)} rows are right. The first that is not is row {first}: {rows[first]}.\n"
-        + (f'You say "{given[first]}". ' if given[first] else "It is still blank. ")
-        + LOOK[first],
-        run=scenario(rows=first),
-        miss=_miss(first, given[first]),
-        part=1 - len(wrong) / len(rows),
-    )
-
-
-def _miss(row: int, word: str) -> str:
-    if row == 2 and word in ERRORS:
-        return "a retry is an error"
-    if row == 4 and word == APPENDED:
-        return "sequences count batches"
-    if row == 6 and word in ERRORS:
-        return "an unknown producer must begin at 0"
-    return ""
+    return table(answer, facts(seed()), WORDS, FORM)
 
 
 EXERCISE = Exercise(

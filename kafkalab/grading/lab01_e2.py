@@ -96,7 +96,9 @@ MUTANTS = (
     _mutant("window of one", "the leader remembered only its newest batch", window=1),
     _mutant("epoch ignored", "there were no epochs", epochs=False),
     _mutant("new epoch anywhere", "a new epoch could go on with any sequence", new_epoch_at_zero=False),
-    _mutant("unknown must begin at 0", "an idle producer could never go on after it was forgotten", unknown_at_zero=True),
+    _mutant(
+        "unknown must begin at 0", "an idle producer could never go on after it was forgotten", unknown_at_zero=True
+    ),
     _mutant("retry is an error", "a retry deserved an error; its sender is to hear that all is well", duplicates=False),
     _mutant("part of a batch is known", "sequences that overlap made a duplicate; they must agree", exact=False),
     _mutant("no wrap", "numbers never ended; after 2147483647 comes 0", wraps=False),

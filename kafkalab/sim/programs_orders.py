@@ -44,14 +44,17 @@ def lab00(seed: int = 1) -> Scenario:
         title="Meet the machine",
         seed=seed,
         topics={TOPIC: 1},
-        programs=(Program("shop", "shop", {"orders": ["soup"], "settings": {"acks": 1}}), Program("kitchen", "kitchen")),
+        programs=(
+            Program("shop", "shop", {"orders": ["soup"], "settings": {"acks": 1}}),
+            Program("kitchen", "kitchen"),
+        ),
     )
 
 
 def lab01(
     idempotence: bool = True, orders: tuple[str, ...] = ORDERS, seed: int = 1, profile: str = "4.x/TV2", **settings: Any
 ) -> Scenario:
-    """Two orders in one batch, then the others in batches that are under way together; `settings` are the producer's."""
+    """Two orders in one batch, then each in a batch of its own, under way together; `settings` are the producer's."""
     chosen = {"enable_idempotence": idempotence, **settings}
     return Scenario(
         title="The idempotent producer" if idempotence else "A producer without idempotence",
