@@ -37,6 +37,10 @@ _PLACES = {
     "hint": "kafkalab.grading.check",
     "question": "kafkalab.grading.check",
     "counterexample": "kafkalab.grading.check",
+    "progress": "kafkalab.grading.course",
+    "Challenge": "kafkalab.grading.challenge",
+    "open_challenge": "kafkalab.grading.challenge",
+    "answer_challenge": "kafkalab.grading.challenge",
 }
 __all__ = list(_PLACES)
 __version__ = "0.1.0"
