@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -16,6 +20,7 @@ from kafkalab.spark.runs import Runs, history_of_seed
 from kafkalab.spark.streaming.arrivals import END_STEP, Arrival, arrivals_of
 from kafkalab.spark.streaming.finding import Limits
 from kafkalab.spark.streaming.group import NAMES, RUN, VALUE, Group, watched
+from kafkalab.spark.streaming.sink import FindingsFolder
 from tests.spark.streaming.histories import RULES, STUCK, all_of_them, without
 
 
@@ -158,3 +163,29 @@ def test_a_copy_of_a_value_is_told_when_it_comes() -> None:
 def test_a_negative_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="open_ms is a number of milliseconds, not -1"):
         Limits(open_ms=-1)
+
+
+class Rows:
+    """A frame of findings, as the sink asks for them."""
+
+    def __init__(self, *found: tuple[int, Finding]) -> None:
+        self.rows = [Row(run=run, **asdict(finding)) for run, finding in found]
+
+    def collect(self) -> list[Row]:
+        return self.rows
+
+
+class Row(dict[str, Any]):
+    asDict = dict.copy
+
+
+def test_a_batch_that_is_run_again_counts_once(tmp_path: Path) -> None:
+    found = watched(arrivals_of(all_of_them()), Limits())
+    folder = FindingsFolder(tmp_path)
+    assert folder.found() == []
+    folder.put(Rows(*found[:3]), 0)
+    folder.put(Rows(*found[3:5]), 1)
+    folder.put(Rows(*found[3:]), 1)
+    folder.put(Rows(), 2)
+    assert Counter(folder.found()) == Counter(found)
+    assert [file.name for file in sorted(folder.batches.iterdir())] == [f"{n:08}.jsonl" for n in range(3)]
