@@ -31,6 +31,7 @@ _PLACES = {
     "Compact": "kafkalab.sim.faults",
     "DeleteSegment": "kafkalab.sim.faults",
     "Roll": "kafkalab.sim.faults",
+    "transactions_of": "kafkalab.cli_transactions",
     "lab03": "kafkalab.sim.programs",
     "Sequence": "kafkalab.widgets.sequence",
     "check": "kafkalab.grading.check",
