@@ -36,6 +36,12 @@ _PLACES = {
     "Sequence": "kafkalab.widgets.sequence",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",
+    "question": "kafkalab.grading.check",
+    "counterexample": "kafkalab.grading.check",
+    "progress": "kafkalab.grading.course",
+    "Challenge": "kafkalab.grading.challenge",
+    "open_challenge": "kafkalab.grading.challenge",
+    "answer_challenge": "kafkalab.grading.challenge",
 }
 __all__ = list(_PLACES)
 __version__ = "0.1.0"
