@@ -57,7 +57,7 @@ def check(exercise_id: str, answer: Any) -> Line:
         _session.run = error.run
         _session.misses[exercise.id] = error.miss
         progress.note(exercise.id, solved=False)
-        open_it = f"\n{OPEN_IT}" if error.run is not None else ""
+        open_it = f"\n{OPEN_IT}" if error.run is not None and "Sequence(" not in str(error) else ""
         told = WrongAnswer(f"{exercise.id}: {error}{open_it}", run=error.run, miss=error.miss, part=error.part)
         raise told from None
     except (WrongType, WrongValue) as error:

@@ -24,15 +24,22 @@ def scenario_to_code(scenario: Scenario) -> str:
 
     ValueError for a program that is a function and not registered: code cannot be saved.
     """
-    row = scenario.to_json()
-    plain = Scenario().to_json()
-    known = {f.name for f in fields(Scenario)}
-    return pack(SCENARIO, {name: value for name, value in row.items() if name in known and value != plain[name]})
+    return pack(SCENARIO, scenario_row(scenario))
 
 
 def scenario_from_code(text: str) -> Scenario:
     """The inverse; ValueError, in one sentence, for a line that is none or was damaged on its way."""
-    row = unpack(SCENARIO, text)
+    return scenario_of_row(unpack(SCENARIO, text))
+
+
+def scenario_row(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as plain data, without what is so by default."""
+    row, plain = scenario.to_json(), Scenario().to_json()
+    return {f.name: row[f.name] for f in fields(Scenario) if row[f.name] != plain[f.name]}
+
+
+def scenario_of_row(row: Any) -> Scenario:
+    """The inverse; ValueError for anything else."""
     if not isinstance(row, dict):
         raise ValueError("this code holds no scenario")
     return Scenario.from_json({**row, "format": FORMAT, "version": VERSION}, "the scenario of this code")
