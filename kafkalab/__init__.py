@@ -36,6 +36,8 @@ _PLACES = {
     "lab01": "kafkalab.sim.programs_orders",
     "lab02": "kafkalab.sim.programs_coordinator",
     "lab03": "kafkalab.sim.programs",
+    "lab05": "kafkalab.sim.programs_readers",
+    "two_accounts": "kafkalab.sim.programs_readers",
     "Sequence": "kafkalab.widgets.sequence",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",
