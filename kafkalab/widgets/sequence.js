@@ -2,7 +2,7 @@
 //
 // What is shown is a fold over the events' patches (openRun), laid out for the visible groups (plan).
 
-const CHECKPOINT = 64, ROWS = 90, CELLS = 16, PLAY_MS = 900, SAVE_MS = 150, PATIENCE_MS = 20000, LONG_MS = 25;
+const ROWS = 90, CELLS = 16, PLAY_MS = 900, LONG_MS = 25;
 const BUTTONS = {
 	home: ["|◂", "First step", "Home"], left: ["◂", "Back", "ArrowLeft"], play: ["play", "Play or pause", " "],
 	right: ["▸", "Forward", "ArrowRight"], end: ["▸|", "Last step", "End"],
@@ -15,86 +15,13 @@ const BUTTONS = {
 const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action]));
 let instances = 0;
 
-const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-const time = (ms) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).toFixed(3)} s`);
-const breakable = (text) => esc(text).replaceAll("_", "_<wbr>");
-const rounded = (value) => (typeof value === "number" ? Math.round(value * 10) / 10 : value);
-const svg = (texts, ...values) => texts.reduce((all, text, i) => all + rounded(values[i - 1]) + text);
-
-// The last index below `count` for which `holds`, where it holds for a first part only; -1 for none.
-function upTo(count, holds) {
-	for (let low = 0; ; ) {
-		if (low >= count) return low - 1;
-		const middle = (low + count) >> 1;
-		if (holds(middle)) low = middle + 1;
-		else count = middle;
-	}
-}
-
-// ---- the run ----
-
-const logOf = (state, node, partition) => state.logs[`${node} ${partition}`] ?? { batches: [], hw: 0, lso: 0 };
-
-function apply(state, [op, a, b, c]) {
-	const put = (map, key, value) => ({ ...state, [map]: { ...state[map], [key]: value } });
-	const log = (change) => put("logs", `${a} ${b}`, { ...logOf(state, a, b), ...change });
-	const old = state.txns[a];
-	switch (op) {
-		case "node": case "roles": case "leader": return put(op, a, b);
-		case "client": return put(op, a, { ...state.client[a], ...b });
-		case "batch": return log({ batches: [...logOf(state, a, b).batches, c] });
-		case "truncate": return log({ batches: logOf(state, a, b).batches.filter((batch) => batch.base < c) });
-		case "hw": case "lso": return log({ [op]: c });
-		case "txn": return put("txns", a, { ...b, via: b.pending ? old?.via : old?.node === b.node && [old.state, b.state] });
-	}
-	return state;
-}
-
-function openRun(payload) {
-	const { events, frames, initial, nodes, ends } = payload;
-	const checkpoints = [], life = {};
-	let state = initial.reduce(apply, { node: {}, roles: {}, leader: {}, client: {}, logs: {}, txns: {} });
-	for (const { id } of nodes) life[id] = [[-1, state.node[id] ?? "up"]];
-	for (const event of events) {
-		if (event.step % CHECKPOINT === 0) checkpoints.push(state);
-		for (const [op, id, now] of event.patch) if (op === "node") life[id]?.push([event.step, now]);
-		state = event.patch.reduce(apply, state);
-	}
-	let memo = [-1, checkpoints[0] ?? state];
-	const run = { ...payload, life, last: events.length - 1, flown: Object.values(frames) };
-	run.label = (id) => nodes.find((n) => n.id === id)?.label ?? id;
-	run.end = (f) => f.received ?? ends[f.id] ?? Infinity;
-	run.fate = (f, step) => (step < run.end(f) ? "in flight" : f.fate);
-	run.at = (step) => {
-		const k = Math.min(Math.floor((step + 1) / CHECKPOINT), checkpoints.length - 1);
-		let [from, state] = memo;
-		if (from > step || from < k * CHECKPOINT - 1) [from, state] = [k * CHECKPOINT - 1, checkpoints[k]];
-		while (from < step) state = events[++from].patch.reduce(apply, state);
-		memo = [step, state];
-		return state;
-	};
-	// The step's own frame, or that of the nearest cause that has one.
-	run.frameAt = (step) => {
-		let event = events[step];
-		while (event && !frames[event.frame]) event = events[event.cause];
-		return event && frames[event.frame];
-	};
-	// What the arrival of a frame led to until `step`, not beyond the next arrival.
-	run.caused = (f, step) => {
-		const seen = new Set([f.received]), leads = (e) => seen.has(e.cause) && e.kind !== "receive" && e.group !== "replication";
-		return events.slice(f.received + 1, step + 1).filter((e) => leads(e) && (e.kind === "send" || seen.add(e.step)));
-	};
-	return run;
-}
-
 // Which events have a row when these groups are visible, and where; at which of them the cursor stops.
 function plan(run, groups, u) {
-	const stops = [], rows = [], flights = [], rowOf = {};
+	const stops = stopsOf(run, groups), stopping = new Set(stops), rows = [], flights = [], rowOf = {};
 	let y = u / 2, clock = 0;
 	for (const event of run.events) {
 		const { step, kind, at } = event, frame = run.frames[event.frame];
-		const stop = event.stop && (groups.has(event.group) || /fault|crash|recover/.test(kind));
-		if (stop) stops.push(step);
+		const stop = stopping.has(step);
 		if (!stop && !(frame && groups.has(frame.group) && /send|receive/.test(kind))) continue;
 		const wait = rows.length && at - clock >= LONG_MS ? at - clock : 0;
 		if (wait) y += u * 1.7;
@@ -110,31 +37,6 @@ function plan(run, groups, u) {
 		if (groups.has(f.group) && f.sent in rowOf && ids.includes(f.from) && ids.includes(f.to)) flights.push({ f, from: rowOf[f.sent], to: row(run.end(f)) });
 	}
 	return { groups, stops, rows, row, lanes, flights: flights.sort((a, b) => a.from - b.from) };
-}
-
-// ---- markup ----
-
-function parse(parent, markup) {
-	const holder = document.createElementNS(parent.namespaceURI, parent instanceof SVGElement ? "g" : "div");
-	holder.innerHTML = markup;
-	return holder.firstElementChild;
-}
-
-// Brings the children of an element to a list of [key, markup], replacing only those that differ.
-function sync(parent, items) {
-	const old = parent.kept ?? new Map(), kept = (parent.kept = new Map()), keys = new Map(items);
-	let place = null;
-	for (const [key, node] of old) {
-		if (node.markup === keys.get(key)) continue;
-		node.remove();
-		old.delete(key);
-	}
-	for (const [key, markup] of items) {
-		const node = old.get(key) ?? Object.assign(parse(parent, markup), { markup });
-		const next = place ? place.nextSibling : parent.firstChild;
-		if (next !== node) parent.insertBefore(node, next);
-		kept.set(key, (place = node));
-	}
 }
 
 // A point on the way of a frame, 0 at the sender, 1 at the receiver; and the way up to there.
@@ -194,7 +96,6 @@ function captions(roles = [], client) {
 	return [...roles.filter((role) => !/^leader of /.test(role)), led && `leads ${led}`];
 }
 
-const keyName = (key) => ({ " ": "space", ArrowLeft: "←", ArrowRight: "→" })[key] ?? key;
 const button = (action, text = BUTTONS[action][0]) => `<button type="button" data-action="${action}">${text}</button>`;
 const buttons = (...actions) => `<div>${actions.map((action) => button(action)).join("")}</div>`;
 const SKELETON = `
@@ -220,13 +121,14 @@ const SKELETON = `
 
 // ---- the widget ----
 
-function open(model, el) {
-	const prefix = `klab${++instances}-`, root = parse(el, `<div class="klab" tabindex="0" role="application">${SKELETON}</div>`);
+async function open(model, el) {
+	const journey = await journeyOf(model);
+	const prefix = `klab${++instances}-`, root = parse(el, `<div class="klab sequence" tabindex="0" role="application">${SKELETON}</div>`);
 	el.append(root);
 	const $ = (name) => root.querySelector(`.${name}`);
 	const [where, seek, boxes, now, lanes, scroll, sheet, tapes, help] = "where seek groups now lanes scroll sheet tapes help".split(" ").map($);
 	const picture = sheet.firstChild, pen = document.createElement("canvas").getContext("2d");
-	let run, view, state, chosen, txnId, u, width, lane, x, row, bottom, playing, saving, waiting, busy;
+	let run, view, state, chosen, txnId, u, width, lane, x, row, bottom, playing;
 	let step = 0, drawn = 0;
 
 	const place = () => upTo(view.stops.length, (i) => view.stops[i] <= step);
@@ -234,11 +136,7 @@ function open(model, el) {
 	function go(to, tell = true) {
 		if (to === undefined || to === step) return;
 		step = Math.max(0, Math.min(to, run.last));
-		if (tell) {
-			model.set("step", step);
-			clearTimeout(saving);
-			saving = setTimeout(() => model.send({ kind: "step", step }), SAVE_MS); // a save is echoed, late
-		}
+		if (tell) moveTo(journey, step);
 		draw();
 	}
 
@@ -266,7 +164,7 @@ function open(model, el) {
 		pause();
 		const moves = { right: stops[at + 1], left: stops[stops[at] === step ? at - 1 : at], home: stops[0], end: stops.at(-1) };
 		if (action in moves) return go(moves[action]);
-		if (action !== "help") return press(action, target);
+		if (action !== "help") return ask(action, target);
 		help.hidden = !help.hidden;
 		(help.hidden ? root : help.querySelector("button")).focus({ preventScroll: true });
 	}
@@ -277,37 +175,30 @@ function open(model, el) {
 		if (/play|help/.test(action)) return "";
 		if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
 		if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
-		if (busy) return "The kernel is making the new run.";
-		if (action === "undo") return model.get("can_undo") ? "" : "There is no fault to undo.";
-		if (action === "redo") return model.get("can_redo") ? "" : "Nothing has been undone.";
+		if (journey.klab.busy) return "The kernel is making the new run.";
+		if (action === "undo") return journey.get("can_undo") ? "" : "There is no fault to undo.";
+		if (action === "redo") return journey.get("can_redo") ? "" : "Nothing has been undone.";
 		if (action === "crash") return state.node[target] === "down" ? `${run.label(target)} is down already.` : "";
 		if (kind !== "send") return "No frame is sent at this step.";
 		if (run.frames[frame].fate === "dropped") return `${frame} is dropped already.`;
 		return action === "duplicate" && run.flown.some((f) => f.copy_of === frame) ? `${frame} arrives twice already.` : "";
 	}
 
-	function press(action, target = "") {
+	function ask(action, target = "") {
 		const no = why(action, target);
 		if (no) return say(no);
-		if (/drop|dup/.test(action)) target = run.events[step].frame;
-		clearTimeout(saving);
-		model.send({ kind: "press", action, target, step });
-		busy = true;
-		waiting = setTimeout(told, PATIENCE_MS, { kind: "error", text: "The kernel does not answer. Run the cell again." });
-		drawTools();
+		press(journey, action, /drop|dup/.test(action) ? run.events[step].frame : target);
 	}
 
 	function told({ kind, text }) {
-		busy = false;
-		clearTimeout(waiting);
 		drawTools();
 		if (kind === "error") say(text, "said wrong");
 	}
 
 	function load() {
-		run = openRun(model.get("payload"));
-		step = drawn = Math.max(0, Math.min(model.get("step"), run.last));
-		$("states").innerHTML = (model.get("chart") ?? "").replaceAll('id="', `id="${prefix}`);
+		run = runOf(journey);
+		step = drawn = Math.max(0, Math.min(journey.get("step"), run.last));
+		$("states").innerHTML = (journey.get("chart") ?? "").replaceAll('id="', `id="${prefix}`);
 		sync($("chips"), run.faults.map((fault, i) => [i, `<code>${esc(fault)}</code>`]));
 		sync(tapes, run.partitions.map((p) => [p, `<section class="strip${run.internal.includes(p) ? " internal" : ""}" data-partition="${esc(p)}"><header></header><div class="tape"></div></section>`]));
 		root.setAttribute("aria-label", `${run.title}. Arrow keys step, question mark for help.`);
@@ -317,7 +208,7 @@ function open(model, el) {
 	function relay() {
 		root.dataset.size = model.get("size");
 		u = parseFloat(getComputedStyle(root).fontSize) || 13;
-		view = plan(run, new Set(model.get("groups")), u);
+		view = plan(run, new Set(journey.get("groups")), u);
 		for (const box of boxes.querySelectorAll("input")) box.checked = view.groups.has(box.value);
 		width = 0;
 		resized();
@@ -529,23 +420,20 @@ function open(model, el) {
 	});
 	seek.addEventListener("input", () => go(view.stops[seek.value - 1]));
 	boxes.addEventListener("change", () => {
-		model.set("groups", [...boxes.querySelectorAll(":checked")].map((box) => box.value));
-		model.save_changes();
+		journey.set("groups", [...boxes.querySelectorAll(":checked")].map((box) => box.value));
+		journey.save_changes();
 	});
-	const heard = { payload: load, groups: relay, size: relay, step: () => go(model.get("step"), false), can_undo: drawTools, can_redo: drawTools };
-	for (const name in heard) model.on(`change:${name}`, heard[name]);
-	model.on("msg:custom", told);
+	const deaf = listen(journey, { payload: load, groups: relay, step: () => go(journey.get("step"), false), can_undo: drawTools, can_redo: drawTools }, told);
+	model.on("change:size", relay);
 	const watch = new ResizeObserver(resized);
 	watch.observe(scroll);
 	state = { node: {} };
 	load();
 	return () => {
-		for (const name in heard) model.off(`change:${name}`, heard[name]);
-		model.off("msg:custom", told);
+		deaf();
+		model.off("change:size", relay);
 		watch.disconnect();
 		clearInterval(playing);
-		clearTimeout(saving);
-		clearTimeout(waiting);
 		root.remove();
 	};
 }
