@@ -20,17 +20,37 @@ function upTo(count, holds) {
 
 // ---- the run ----
 
-const logOf = (state, node, partition) => state.logs[`${node} ${partition}`] ?? { batches: [], hw: 0, lso: 0 };
+const logOf = (state, node, partition) => state.logs[`${node} ${partition}`] ?? { batches: [], gone: [], hw: 0, lso: 0, start: 0 };
+const offsetsOf = ({ offs, base, records }) => offs ?? records.map((_, i) => base + i);
 
-function apply(state, [op, a, b, c]) {
+// A batch with the records that compaction up to `end` has left; nothing if there are none.
+function cleaned(batch, left, end) {
+	const offs = offsetsOf(batch), kept = offs.flatMap((offset, i) => (offset >= end || left.has(offset) ? [i] : []));
+	if (!kept.length || kept.length === offs.length) return kept.length ? batch : undefined;
+	const pick = (all) => kept.map((i) => all[i]), parts = batch.decoded ? batch.decoded.split("; ") : [], { fields } = batch;
+	return { ...batch, records: pick(batch.records), offs: pick(offs), decoded: parts.length === offs.length ? pick(parts).join("; ") : batch.decoded, ...(fields && { fields: pick(fields) }) };
+}
+
+// A log without the batches that `keep` gives nothing for; they stay known in `gone`, with why.
+function without(log, why, keep) {
+	const kept = log.batches.map(keep), gone = log.batches.filter((_, i) => !kept[i]).map((batch) => ({ ...batch, why }));
+	return { batches: kept.filter(Boolean), gone: [...log.gone, ...gone].sort((a, b) => a.base - b.base) };
+}
+
+function apply(state, [op, a, b, c, d]) {
 	const put = (map, key, value) => ({ ...state, [map]: { ...state[map], [key]: value } });
 	const log = (change) => put("logs", `${a} ${b}`, { ...logOf(state, a, b), ...change });
-	const old = state.txns[a];
+	const old = state.txns[a], known = logOf(state, a, b);
 	switch (op) {
-		case "node": case "roles": case "leader": return put(op, a, b);
-		case "client": return put(op, a, { ...state.client[a], ...b });
-		case "batch": return log({ batches: [...logOf(state, a, b).batches, c] });
-		case "truncate": return log({ batches: logOf(state, a, b).batches.filter((batch) => batch.base < c) });
+		case "node": case "roles": case "leader": case "held": return put(op, a, b);
+		case "cut": return put(op, [a, b].sort().join(" "), c);
+		case "isr": return put(op, a, { replicas: b, isr: c });
+		case "client": state = put(op, a, { ...state.client[a], ...b }); return "tid" in b ? put("producers", `${a} ${b.tid}`, { ...b, node: a }) : state;
+		case "group": return put("group", a, b);
+		case "batch": return log({ batches: [...known.batches, c], gone: known.gone.filter((batch) => batch.last < c.base) });
+		case "truncate": return log({ ...without(known, "truncated", (batch) => batch.base < c && batch), hw: Math.min(known.hw, c), lso: Math.min(known.lso, c) });
+		case "cleaned": { const left = new Set(c); return log(without(known, "compacted", (batch) => cleaned(batch, left, d))); }
+		case "start": return log({ ...without(known, "deleted", (batch) => batch.last >= c && batch), start: c });
 		case "hw": case "lso": return log({ [op]: c });
 		case "txn": return put("txns", a, { ...b, via: b.pending ? old?.via : old?.node === b.node && [old.state, b.state] });
 	}
@@ -40,7 +60,7 @@ function apply(state, [op, a, b, c]) {
 function openRun(payload) {
 	const { events, frames, initial, nodes, ends } = payload;
 	const checkpoints = [], life = {};
-	let state = initial.reduce(apply, { node: {}, roles: {}, leader: {}, client: {}, logs: {}, txns: {} });
+	let state = initial.reduce(apply, { node: {}, roles: {}, leader: {}, client: {}, logs: {}, txns: {}, producers: {}, group: {}, isr: {}, cut: {}, held: {} });
 	for (const { id } of nodes) life[id] = [[-1, state.node[id] ?? "up"]];
 	for (const event of events) {
 		if (event.step % CHECKPOINT === 0) checkpoints.push(state);

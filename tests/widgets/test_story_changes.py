@@ -96,9 +96,7 @@ def test_a_producers_last_state_is_kept_by_client_and_transactional_id() -> None
 
 def test_an_internal_entry_is_told_field_by_field_once_where_it_is_led() -> None:
     payload = payload_of(run(lab03())[0])
-    batches = [
-        (op[1], op[3]) for e in payload["events"] for op in e["patch"] if op[:1] == ["batch"] and "__t" in op[2]
-    ]
+    batches = [(op[1], op[3]) for e in payload["events"] for op in e["patch"] if op[:1] == ["batch"] and "__t" in op[2]]
     told: list[Any] = [b["fields"] for node, b in batches if "fields" in b]
     assert len(told) == len({b["base"] for _, b in batches})
     assert ["state", "Empty"] in told[0][0]
