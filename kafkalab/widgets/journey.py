@@ -14,6 +14,7 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets import statechart
 from kafkalab.widgets.forks import Forks
 from kafkalab.widgets.marks import with_marks
+from kafkalab.widgets.packed import packed
 from kafkalab.widgets.presses import MOVES, TRAVELS, fault_of, near
 from kafkalab.widgets.story import GROUPS, payload_of
 from kafkalab.widgets.story_text import stops
@@ -31,7 +32,7 @@ class Journey(anywidget.AnyWidget):
 
     _esm = "export default {};"  # it is never displayed itself
 
-    payload = traitlets.Dict().tag(sync=True)
+    payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     step = traitlets.Int(0).tag(sync=True)
     groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
     tree = traitlets.List(traitlets.Dict()).tag(sync=True)

@@ -33,8 +33,12 @@ function given(log, [b, outcome, why], level) {
 
 function reading(log, cells, level) {
 	const found = { gets: [], skips: [], waits: [] };
-	for (const cell of cells) found[given(log, cell, level)]?.push(spanOf(cell[0]));
-	const parts = Object.entries(found).flatMap(([state, spans]) => (spans.length ? [`${state}${state === "waits" ? " for" : ""} ${spans.join(", ")}`] : []));
+	for (const cell of cells) {
+		const spans = found[given(log, cell, level)], { base, last } = cell[0];
+		if (spans?.at(-1)?.last + 1 === base) spans.at(-1).last = last;
+		else spans?.push({ base, last });
+	}
+	const parts = Object.entries(found).flatMap(([state, spans]) => (spans.length ? [`${state}${state === "waits" ? " for" : ""} ${spans.map(spanOf).join(", ")}`] : []));
 	return (found.gets.length ? parts : ["gets nothing", ...parts]).join("; ");
 }
 
@@ -47,7 +51,8 @@ function logsOf({ run, state }, partition, all) {
 	const leader = state.leader[partition], { replicas = leader ? [leader] : [], isr = [] } = state.isr[partition] ?? {}, first = leader || isr[0];
 	const logs = [...replicas].sort((a, b) => (a !== first) - (b !== first)).map((node) => {
 		const life = state.node[node] ?? "up", role = node === leader ? "leader" : isr.includes(node) ? "in sync" : "out of sync";
-		return { node, role: role + (life === "up" ? "" : `, ${life}`), label: run.label(node), ...logOf(state, node, partition) };
+		const { batches, gone, hw, lso, start } = logOf(state, node, partition);
+		return { node, role: role + (life === "up" ? "" : `, ${life}`), label: run.label(node), batches, gone, hw, lso, start };
 	});
 	return all ? logs : logs.slice(0, 1);
 }
@@ -75,9 +80,15 @@ function recordsOf(b) {
 
 // ---- markup ----
 
+// Values; of an internal topic each key and its decoded entry, of a tombstone that it removes the key.
+const textOf = (b) => (b.decoded ? recordsOf(b).map(({ key, value }, i) => {
+	const part = b.decoded.split("; ")[i] ?? "", entry = part.startsWith(`${key}: `) ? part.slice(key.length + 2) : part;
+	return `<b class="key">${esc(key)}</b> ${value.startsWith("tombstone") ? "<i>tombstone</i>" : esc(entry)}`;
+}).join("; ") : esc(valuesOf(b)));
+
 function cellMarkup(partition, node, cell, column, row, how) {
 	const [b, outcome, why] = cell, marker = b.kind !== "data", sign = why ? `− ${why}` : SIGNS[marker ? b.kind : outcome] ?? "";
-	const kind = why ? "gone" : marker ? `marker ${b.kind}` : outcome || "plain", text = marker ? "" : esc(valuesOf(b));
+	const kind = why ? "gone" : marker ? `marker ${b.kind}` : outcome || "plain", text = marker ? "" : textOf(b);
 	return `<div class="cell ${kind}${how}" style="grid-area:${row}/${column}" data-choose="${esc(`${partition}@${b.base}`)}" data-node="${node}" data-base="${b.base}" aria-label="${esc(wordsOf(cell))}" title="${esc(wordsOf(cell))}">
 		<span class="off">${spanOf(b)}</span> <b class="sign">${sign}</b>${text ? `<span class="text">${text}</span>` : ""}<span class="who">${whoOf(b)}</span></div>`;
 }
@@ -90,7 +101,7 @@ function tapeMarkup(stage, partition, { all, chosen, shift }) {
 	const at = here && chosen[1] >= 0 ? bases.findIndex((base) => base === chosen[1]) : -1;
 	let to = Math.max(Math.min(bases.length - shift, bases.length), Math.min(WINDOW, bases.length));
 	if (at >= 0 && shift === 0 && (at >= to || at < to - WINDOW)) to = Math.min(bases.length, Math.max(WINDOW, at + (WINDOW >> 1)));
-	const from = Math.max(0, to - WINDOW), inView = bases.slice(from, to), later = bases.length - to, rows = logs.length + 2;
+	const from = Math.max(0, to - WINDOW), inView = bases.slice(from, to), later = bases.length - to, levels = partition.startsWith("__") ? [] : LEVELS, rows = logs.length + levels.length;
 	const marks = [["start", leader.start, "start"], ["lso", leader.lso, "LSO"], ["hw", leader.hw, "HW"]].filter(([which, offset]) => which !== "start" || offset > 0).sort((a, b) => a[1] - b[1]);
 	const columns = new Map(), items = [], fresh = stage.fresh;
 	let column = 2;
@@ -110,21 +121,21 @@ function tapeMarkup(stage, partition, { all, chosen, shift }) {
 	flush(later ? inView.at(-1) + 1 : Infinity);
 	if (later) items.push(`<button type="button" class="more" style="grid-area:1/${column++}" data-choose="${esc(`${partition}@later`)}">${later} later ›</button>`);
 	logs.forEach((log, i) => {
-		const told = i ? `${log.role} · HW ${log.hw} · end ${endOf(log)}` : log.role;
-		items.push(label(esc(log.label), told, i + 1, ` data-replica="${log.node}" data-marks="${log.start} ${log.lso} ${log.hw} ${endOf(log)}"`));
+		const [name, told] = i ? [esc(log.label), `${log.role} · HW ${log.hw} · end ${endOf(log)}`] : [breakable(partition), `${log.label} · ${log.role}`];
+		items.push(label(name, told, i + 1, `${i ? "" : ` data-choose="${esc(`${partition}@`)}"`} data-replica="${log.node}" data-marks="${log.start} ${log.lso} ${log.hw} ${endOf(log)}"`));
 		for (const cell of lists[i]) {
 			const [b] = cell, how = (fresh.has(`${log.node} ${partition} ${b.base}`) ? " new" : "") + (!i && here && b.base === chosen[1] ? " chosen" : "") + (b.base >= log.hw && !cell[2] ? " ahead" : "");
 			if (columns.has(b.base)) items.push(cellMarkup(partition, log.node, cell, columns.get(b.base), i + 1, how));
 		}
 	});
-	LEVELS.forEach((level, i) => {
-		items.push(label(level, "", rows - 1 + i, ` data-level="${level}" data-reading="${esc(reading(leader, lists[0], level))}" aria-label="${esc(`${level} ${reading(leader, lists[0], level)}`)}"`));
+	levels.forEach((level, i) => {
+		items.push(label(level, "", logs.length + 1 + i, ` data-level="${level}" data-reading="${esc(reading(leader, lists[0], level))}" aria-label="${esc(`${level} ${reading(leader, lists[0], level)}`)}"`));
 		for (const cell of lists[0]) {
 			const state = given(leader, cell, level);
-			if (columns.has(cell[0].base)) items.push(`<span class="read ${state}" style="grid-area:${rows - 1 + i}/${columns.get(cell[0].base)}">${READ[state]}</span>`);
+			if (columns.has(cell[0].base)) items.push(`<span class="read ${state}" style="grid-area:${logs.length + 1 + i}/${columns.get(cell[0].base)}">${READ[state]}</span>`);
 		}
 	});
-	return `<section class="tape${here ? " here" : ""}${partition.startsWith("__") ? " internal" : ""}" data-partition="${esc(partition)}"${here ? ' aria-current="true"' : ""}><header data-choose="${esc(`${partition}@`)}"><b>${breakable(partition)}</b></header><div class="grid" style="grid-template-columns:auto repeat(${column - 2},auto) 1fr">${items.join("")}</div></section>`;
+	return `<section class="tape${here ? " here" : ""}${partition.startsWith("__") ? " internal" : ""}" data-partition="${esc(partition)}"${here ? ' aria-current="true"' : ""}><div class="grid" style="grid-template:repeat(${rows},auto)/auto repeat(${column - 2},auto) 1fr">${items.join("")}</div></section>`;
 }
 
 function inspectorMarkup(stage, [partition, base], words) {

@@ -20,7 +20,67 @@ function upTo(count, holds) {
 
 // ---- the run ----
 
-const logOf = (state, node, partition) => state.logs[`${node} ${partition}`] ?? { batches: [], gone: [], hw: 0, lso: 0, start: 0 };
+// Undoes packed.py: the rows of events and frames out of their columns. A story that is not packed stays as it is.
+function unpacked(payload) {
+	const { shared, events: e, frames: f } = payload;
+	if (!shared) return payload;
+	const here = (text, id) => (id ? text.replaceAll("\x01", id) : text), frames = {};
+	f.id.forEach((id, i) => {
+		const of = shared[f.of[i]], [names, ...values] = f.fields[i], frame = { id, of, sent: f.sent[i], at: f.at[i] };
+		for (const name of ["name", "kind", "from", "to", "group", "fate", "copy_of", "attempt", "error"]) frame[name] = shared[f[name][i]];
+		frame.about = here(shared[f.about[i]], of);
+		frame.received = f.received[i] ? f.sent[i] + f.received[i] : null;
+		frame.received_at = f.received[i] ? f.at[i] + f.received_at[i] : null;
+		frame.fields = shared[names].map((name, k) => [name, shared[values[k]]]);
+		frames[id] = frame;
+	});
+	let clock = 0;
+	const events = e.at.map((wait, step) => {
+		const event = { step, at: (clock += wait), cause: e.cause[step] ? step - e.cause[step] : -1, frame: f.id[e.frame[step] - 1] ?? "" };
+		for (const name of ["node", "kind", "name", "group", "stop", "text"]) event[name] = shared[e[name][step]];
+		event.text = here(event.text, event.frame);
+		event.patch = (e.patch[step] || []).map((op) => (op[0] === "batch" ? [...op.slice(0, 3), shared[op[3]]] : op));
+		return event;
+	});
+	return { ...payload, events, frames };
+}
+
+// A replica's log: the first `count` of batches that it shares with the logs that it grew out of and into; the batches
+// that have left it, each with why, until others take their place; where it begins and its marks.
+class Log {
+	constructor(known = { all: [], count: 0, gone: [], hw: 0, lso: 0, start: 0 }, changed = {}) {
+		Object.assign(this, known, changed);
+	}
+	get batches() {
+		return this.last(this.count);
+	}
+	last(count) {
+		return this.all.slice(Math.max(0, this.count - count), this.count);
+	}
+	with(batch) {
+		const { all, count, gone } = this, left = gone.length ? gone.filter((b) => b.last < batch.base) : gone;
+		if (all.length === count) all.push(batch);
+		else if (all[count] !== batch) return new Log(this, { all: [...this.batches, batch], count: count + 1, gone: left });
+		return new Log(this, { count: count + 1, gone: left });
+	}
+	before(offset) {
+		const count = upTo(this.count, (i) => this.all[i].base < offset) + 1, { hw, lso } = this;
+		return new Log(this, { count, gone: this.left(this.all.slice(count, this.count), "truncated"), hw: Math.min(hw, offset), lso: Math.min(lso, offset) });
+	}
+	// With only what `keep` makes of each batch; nothing: the batch is gone.
+	kept(why, keep) {
+		const { batches } = this, kept = batches.map(keep), all = kept.filter(Boolean);
+		return new Log(this, { all, count: all.length, gone: this.left(batches.filter((_, i) => !kept[i]), why) });
+	}
+	left(batches, why) {
+		return [...this.gone, ...batches.map((batch) => ({ ...batch, why }))].sort((a, b) => a.base - b.base);
+	}
+	marked(which, offset) {
+		return new Log(this, { [which]: offset });
+	}
+}
+
+const logOf = (state, node, partition) => state.logs[`${node} ${partition}`] ?? new Log();
 const offsetsOf = ({ offs, base, records }) => offs ?? records.map((_, i) => base + i);
 
 // A batch with the records that compaction up to `end` has left; nothing if there are none.
@@ -31,45 +91,43 @@ function cleaned(batch, left, end) {
 	return { ...batch, records: pick(batch.records), offs: pick(offs), decoded: parts.length === offs.length ? pick(parts).join("; ") : batch.decoded, ...(fields && { fields: pick(fields) }) };
 }
 
-// A log without the batches that `keep` gives nothing for; they stay known in `gone`, with why.
-function without(log, why, keep) {
-	const kept = log.batches.map(keep), gone = log.batches.filter((_, i) => !kept[i]).map((batch) => ({ ...batch, why }));
-	return { batches: kept.filter(Boolean), gone: [...log.gone, ...gone].sort((a, b) => a.base - b.base) };
-}
-
 function apply(state, [op, a, b, c, d]) {
 	const put = (map, key, value) => ({ ...state, [map]: { ...state[map], [key]: value } });
-	const log = (change) => put("logs", `${a} ${b}`, { ...logOf(state, a, b), ...change });
-	const old = state.txns[a], known = logOf(state, a, b);
+	const log = (changed) => put("logs", `${a} ${b}`, changed);
+	const old = state.txns[a];
 	switch (op) {
-		case "node": case "roles": case "leader": case "held": return put(op, a, b);
+		case "node": case "roles": case "leader": case "held": case "group": return put(op, a, b);
 		case "cut": return put(op, [a, b].sort().join(" "), c);
 		case "isr": return put(op, a, { replicas: b, isr: c });
 		case "client": state = put(op, a, { ...state.client[a], ...b }); return "tid" in b ? put("producers", `${a} ${b.tid}`, { ...b, node: a }) : state;
-		case "group": return put("group", a, b);
-		case "batch": return log({ batches: [...known.batches, c], gone: known.gone.filter((batch) => batch.last < c.base) });
-		case "truncate": return log({ ...without(known, "truncated", (batch) => batch.base < c && batch), hw: Math.min(known.hw, c), lso: Math.min(known.lso, c) });
-		case "cleaned": { const left = new Set(c); return log(without(known, "compacted", (batch) => cleaned(batch, left, d))); }
-		case "start": return log({ ...without(known, "deleted", (batch) => batch.last >= c && batch), start: c });
-		case "hw": case "lso": return log({ [op]: c });
+		case "batch": return log(logOf(state, a, b).with(c));
+		case "truncate": return log(logOf(state, a, b).before(c));
+		case "cleaned": { const left = new Set(c); return log(logOf(state, a, b).kept("compacted", (batch) => cleaned(batch, left, d))); }
+		case "start": return log(logOf(state, a, b).kept("deleted", (batch) => batch.last >= c && batch).marked(op, c));
+		case "hw": case "lso": return log(logOf(state, a, b).marked(op, c));
 		case "txn": return put("txns", a, { ...b, via: b.pending ? old?.via : old?.node === b.node && [old.state, b.state] });
 	}
 	return state;
 }
 
+// The story with what pictures ask of it; no question takes longer in a longer run.
 function openRun(payload) {
-	const { events, frames, initial, nodes, ends } = payload;
-	const checkpoints = [], life = {};
+	const story = unpacked(payload), { events, frames, initial, nodes, ends } = story;
+	const checkpoints = [], life = {}, led = new Map(), flown = Object.values(frames), labels = {};
 	let state = initial.reduce(apply, { node: {}, roles: {}, leader: {}, client: {}, logs: {}, txns: {}, producers: {}, group: {}, isr: {}, cut: {}, held: {} });
-	for (const { id } of nodes) life[id] = [[-1, state.node[id] ?? "up"]];
+	for (const { id, label } of nodes) {
+		life[id] = [[-1, state.node[id] ?? "up"]];
+		labels[id] = label;
+	}
 	for (const event of events) {
 		if (event.step % CHECKPOINT === 0) checkpoints.push(state);
 		for (const [op, id, now] of event.patch) if (op === "node") life[id]?.push([event.step, now]);
+		if (event.cause >= 0) led.get(event.cause)?.push(event) ?? led.set(event.cause, [event]);
 		state = event.patch.reduce(apply, state);
 	}
 	let memo = [-1, checkpoints[0] ?? state];
-	const run = { ...payload, life, last: events.length - 1, flown: Object.values(frames) };
-	run.label = (id) => nodes.find((n) => n.id === id)?.label ?? id;
+	const run = { ...story, life, flown, last: events.length - 1, copied: new Set(flown.map((f) => f.copy_of)) };
+	run.label = (id) => labels[id] ?? id;
 	run.end = (f) => f.received ?? ends[f.id] ?? Infinity;
 	run.fate = (f, step) => (step < run.end(f) ? "in flight" : f.fate);
 	run.at = (step) => {
@@ -88,8 +146,15 @@ function openRun(payload) {
 	};
 	// What the arrival of a frame led to until `step`, not beyond the next arrival.
 	run.caused = (f, step) => {
-		const seen = new Set([f.received]), leads = (e) => seen.has(e.cause) && e.kind !== "receive" && e.group !== "replication";
-		return events.slice(f.received + 1, step + 1).filter((e) => leads(e) && (e.kind === "send" || seen.add(e.step)));
+		const found = [], next = (from) => {
+			for (const e of led.get(from) ?? []) {
+				if (e.step > step || e.kind === "receive" || e.group === "replication") continue;
+				found.push(e);
+				if (e.kind !== "send") next(e.step);
+			}
+		};
+		if (f.received !== null) next(f.received);
+		return found.sort((a, b) => a.step - b.step);
 	};
 	return run;
 }

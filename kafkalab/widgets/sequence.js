@@ -36,7 +36,12 @@ function plan(run, groups, u) {
 	for (const f of run.flown) {
 		if (groups.has(f.group) && f.sent in rowOf && ids.includes(f.from) && ids.includes(f.to)) flights.push({ f, from: rowOf[f.sent], to: row(run.end(f)) });
 	}
-	return { groups, stops, rows, row, lanes, flights: flights.sort((a, b) => a.from - b.from) };
+	flights.sort((a, b) => a.from - b.from);
+	const pages = rows.length ? Array.from({ length: Math.ceil(rows.length / ROWS) }, () => []) : [];
+	for (const flight of flights) for (let p = Math.floor(flight.from / ROWS); p * ROWS <= flight.to && p < pages.length; p++) pages[p].push(flight);
+	// The flights that touch these rows: they are on two pages at most.
+	const flying = (first, last) => [...new Set(pages.slice(Math.max(0, Math.floor(first / ROWS)), Math.floor(last / ROWS) + 1).flat())].filter((f) => f.from <= last && f.to >= first);
+	return { groups, stops, rows, row, lanes, flying };
 }
 
 // A point on the way of a frame, 0 at the sender, 1 at the receiver; and the way up to there.
@@ -59,9 +64,9 @@ function head({ x1, y1, x2, y2, loop }, r, close) {
 const envelope = (r) => svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
 
 // The cells of a log, with the bars of its high watermark and last stable offset between them.
-function cells({ batches, hw, lso }, partition, isNew) {
-	const from = Math.max(0, batches.length - CELLS), ended = {}, items = [], shown = [];
-	for (const b of batches.slice(from).reverse()) {
+function cells(log, partition, isNew) {
+	const { hw, lso } = log, from = Math.max(0, log.count - CELLS), ended = {}, items = [], shown = [];
+	for (const b of log.last(CELLS).reverse()) {
 		if (b.kind !== "data") ended[b.pid] = b.kind === "COMMIT" ? "committed" : "aborted";
 		shown.unshift([b, b.kind === "data" && b.txn ? ended[b.pid] ?? "open" : ""]);
 	}
@@ -128,7 +133,8 @@ async function open(model, el) {
 	const $ = (name) => root.querySelector(`.${name}`);
 	const [where, seek, boxes, now, lanes, scroll, sheet, tapes, help] = "where seek groups now lanes scroll sheet tapes help".split(" ").map($);
 	const picture = sheet.firstChild, pen = document.createElement("canvas").getContext("2d");
-	let run, view, state, chosen, txnId, u, width, lane, x, row, bottom, playing;
+	let run, view, state, chosen, txnId, u, width, lane, x, row, bottom, flights, playing;
+	const fitted = new Map();
 	let step = 0, drawn = 0;
 
 	const place = () => upTo(view.stops.length, (i) => view.stops[i] <= step);
@@ -181,7 +187,7 @@ async function open(model, el) {
 		if (action === "crash") return state.node[target] === "down" ? `${run.label(target)} is down already.` : "";
 		if (kind !== "send") return "No frame is sent at this step.";
 		if (run.frames[frame].fate === "dropped") return `${frame} is dropped already.`;
-		return action === "duplicate" && run.flown.some((f) => f.copy_of === frame) ? `${frame} arrives twice already.` : "";
+		return action === "duplicate" && run.copied.has(frame) ? `${frame} arrives twice already.` : "";
 	}
 
 	function ask(action, target = "") {
@@ -222,6 +228,7 @@ async function open(model, el) {
 		lanes.style.gridTemplateColumns = `${u * 4.8}px repeat(${view.lanes.length}, ${lane}px)`;
 		const { fontFamily, fontSize } = getComputedStyle($("txn"));
 		pen.font = `600 ${fontSize} ${fontFamily}`;
+		fitted.clear();
 		draw();
 	}
 
@@ -264,7 +271,7 @@ async function open(model, el) {
 
 	// Only the last rows up to the cursor are in the page; the newest stand at the bottom.
 	function drawDiagram() {
-		const { rows, flights } = view;
+		const { rows } = view;
 		row = view.row(step);
 		const first = Math.max(0, row - ROWS), top = first ? rows[first].y : 0;
 		bottom = (row < 0 ? 0 : rows[row].y + rows[row].height) + u * 2.6;
@@ -277,7 +284,8 @@ async function open(model, el) {
 			bands.push([i, rowMarkup(rows[i], i)]);
 			if (run.marks[rows[i].event.step] && rows[i].stop) chips.push([i, chipMarkup(rows[i], i)]);
 		}
-		for (const flight of flights) if (flight.from <= row && flight.to >= first) arrows.push([flight.f.id, arrowMarkup(flight)]);
+		flights = view.flying(first, row);
+		for (const flight of flights) arrows.push([flight.f.id, arrowMarkup(flight)]);
 		const layers = [bands, view.lanes.map(({ id }) => [id, lifeMarkup(id, top, end)]), arrows, chips];
 		layers.forEach((items, i) => sync(picture.children[i], items));
 		scroll.scrollTop = start - top;
@@ -301,15 +309,20 @@ async function open(model, el) {
 
 	function chipMarkup({ event, y, height }, i) {
 		const { step: at, kind, node } = event, centre = x[node], room = (centre ? lane * 2.5 : width - u * 5) - u;
-		const text = fit(centre ? run.marks[at] : event.text, room), w = pen.measureText(text).width + u;
+		const [text, wide] = fit(centre ? run.marks[at] : event.text, room), w = wide + u;
 		const left = Math.max(u * 4.8, Math.min(width - w - 2, (centre ?? width / 2) - w / 2));
 		return svg`<g class="mark ${kind}${i === row ? " current" : ""}" data-event="${at}" data-go="${at}"><title>${esc(event.text)}</title><rect x="${left}" y="${y + height * 0.14}" width="${w}" height="${
 			height * 0.72}" rx="${kind === "append" ? 2 : u * 0.7}"/><text x="${left + w / 2}" y="${y + height * 0.5 + u * 0.33}">${esc(text)}</text></g>`;
 	}
 
+	// The text, cut to the room, and its width; measured once.
 	function fit(text, room) {
-		const fits = (t) => pen.measureText(t).width <= room;
-		return fits(text) ? text : `${text.slice(0, upTo(text.length, (i) => fits(`${text.slice(0, i)}…`)))}…`;
+		const key = `${room} ${text}`, wide = (t) => pen.measureText(t).width;
+		if (!fitted.has(key)) {
+			const cut = wide(text) <= room ? text : `${text.slice(0, upTo(text.length, (i) => wide(`${text.slice(0, i)}…`) <= room))}…`;
+			fitted.set(key, [cut, wide(cut)]);
+		}
+		return fitted.get(key);
 	}
 
 	// From the sender's row to the arrival's; a little below the cursor while the frame is in flight.
@@ -342,7 +355,7 @@ async function open(model, el) {
 	// A frame just sent flies to where it waits; one that has just arrived flies the rest of its way.
 	function fly() {
 		if (step <= drawn || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-		for (const flight of view.flights) {
+		for (const flight of flights) {
 			const { f } = flight, group = picture.children[2].kept.get(f.id), sent = f.sent > drawn;
 			const landed = run.end(f) > drawn && run.fate(f, step) === "delivered";
 			if (!group || !(sent || landed)) continue;

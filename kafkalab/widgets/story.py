@@ -163,7 +163,7 @@ class _Story:
         span = f"{batch.base_offset}" if len(batch.records) == 1 else f"{batch.base_offset} to {batch.last_offset}"
         verb = "appends" if leads else "replicates"
         text = f"{self._label(event.node)} {verb} {what} to {event.name} at offset {span}."
-        shown = batch_shown(event.name, batch, leads)
+        shown = batch_shown(event.name, batch)
         prepared = event.cause == -1
         group = "transaction" if leads and not prepared else "replication"
         return group, leads and not prepared, text, [["batch", event.node, event.name, shown]]

@@ -18,8 +18,8 @@ UNLOGGED = ("last_producer_epoch",)
 """Fields of a transactional id that live in memory only."""
 
 
-def batch_shown(partition: str, batch: Batch, with_fields: bool) -> dict[str, Any]:
-    """A batch as plain data. `with_fields`: each entry of an internal topic field by field, under "fields".
+def batch_shown(partition: str, batch: Batch) -> dict[str, Any]:
+    """A batch as plain data; each entry of an internal topic field by field, under "fields".
 
     "offs" is there only if compaction has removed records: the offset of each record that is left.
     """
@@ -41,7 +41,7 @@ def batch_shown(partition: str, batch: Batch, with_fields: bool) -> dict[str, An
         shown["ce"] = batch.coordinator_epoch
     if isinstance(batch, CleanedBatch):
         shown["offs"] = list(batch.offsets)
-    if internal and with_fields:
+    if internal:
         shown["fields"] = [entry_fields(r.value) for r in batch.records]
     return shown
 

@@ -54,7 +54,7 @@ class Replica:
     @property
     def end(self) -> int:
         """The offset that the next record would get, as far as the picture knows."""
-        return max([self.start, self.high_watermark, *(b["last"] + 1 for b in self.batches)])
+        return max([self.start, self.high_watermark, *(int(b["last"]) + 1 for b in self.batches)])
 
     def cells(self) -> list[tuple[Batch, str, str]]:
         """All batches by offset: the batch, its outcome ("" if not transactional), and why it is gone ("" if not)."""
@@ -93,12 +93,15 @@ def given(replica: Replica, batch: Batch, outcome: str, level: str) -> str:
 
 def reading(replica: Replica, level: str) -> str:
     """ "gets 0–1, 4; skips 2–3; waits for 5"; "gets nothing" where that is all."""
-    found: dict[str, list[str]] = {"gets": [], "skips": [], "waits": []}
+    found: dict[str, list[list[int]]] = {"gets": [], "skips": [], "waits": []}
     for batch, outcome, _ in replica.cells():
-        state = given(replica, batch, outcome, level)
-        if state in found:
-            found[state].append(span(batch["base"], batch["last"]))
-    parts = [f"{state}{' for' if state == 'waits' else ''} {', '.join(spans)}" for state, spans in found.items() if spans]
+        spans = found.get(given(replica, batch, outcome, level), [])
+        if spans and spans[-1][1] + 1 == batch["base"]:
+            spans[-1][1] = batch["last"]
+        else:
+            spans.append([batch["base"], batch["last"]])
+    verbs = {"gets": "gets", "skips": "skips", "waits": "waits for"}
+    parts = [f"{verbs[s]} {', '.join(span(*one) for one in spans)}" for s, spans in found.items() if spans]
     return "; ".join(parts if found["gets"] else ["gets nothing", *parts])
 
 
@@ -157,7 +160,7 @@ def tape_text(payload: Payload, step: int, partition: str, offset: int, replicas
         logs = replicas_at(payload, shown, name)
         for log in logs if replicas else logs[:1]:
             lines += _log_lines(log, name, "> " if name == partition and log is logs[0] else "")
-            if log is logs[0]:
+            if log is logs[0] and not name.startswith("__"):
                 lines += [f"    {level} {reading(log, level)}" for level in LEVELS]
         if name == partition and logs:
             lines += _chosen_lines(logs[0], offset)

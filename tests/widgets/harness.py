@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 
 from kafkalab.widgets import statechart
 from kafkalab.widgets.marks import with_marks
+from kafkalab.widgets.packed import packed
 from kafkalab.widgets.sequence import Sequence
 from kafkalab.widgets.view import View
 
@@ -63,7 +64,7 @@ def page_of(
     `ready` is true in it once the view stands."""
     payload = payload if "marks" in payload else with_marks(payload)
     chart = statechart.committed(payload["profile"].split("/")[-1])
-    journey = {"payload": payload, "step": step, "groups": list(groups), "chart": chart, "place": 0, "tree": [ROOT]}
+    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "chart": chart, "place": 0, "tree": [ROOT]}
     journey |= {"can_undo": False, "can_redo": False}
     journey |= {name: values.pop(name) for name in list(values) if name in journey}
     model = {"journey": "IPY_MODEL_the-journey", "size": "laptop", **values}

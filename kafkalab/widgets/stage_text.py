@@ -1,0 +1,22 @@
+"""What the text twins of the views that stand alone begin with: the run, the position, the sentence of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kafkalab.widgets.story_text import Payload, stops
+
+
+def where(payload: Payload, step: int, groups: Iterable[str]) -> str:
+    """ "step 12 of 61 · t = 14 ms", as the bar of a view says it."""
+    places = stops(payload, tuple(groups))
+    place = sum(1 for s in places if s <= step)
+    return f"step {place} of {len(places)} · t = {payload['events'][step]['at']} ms"
+
+
+def head_lines(payload: Payload, step: int, groups: Iterable[str]) -> list[str]:
+    """Title, faults, position, sentence."""
+    lines = [f"{payload['title']} · {payload['profile']} · seed {payload['seed']}"]
+    if payload["faults"]:
+        lines.append("faults: " + ", ".join(payload["faults"]))
+    return [*lines, where(payload, step, groups), payload["events"][step]["text"]]
