@@ -27,7 +27,7 @@ class LogTape(View):
     """
 
     _esm = code("stage.js", "log_tape.js")
-    _css = style("log_tape.css")
+    _css = style("stage.css", "log_tape.css")
 
     partition = traitlets.Unicode("").tag(sync=True)
     offset = traitlets.Int(-1).tag(sync=True)
