@@ -148,5 +148,7 @@ def _lines(batch: dict[str, Any], outcome: str, why: str) -> list[str]:
     marker = batch["kind"] != "data"
     sign = f"− {why}" if why else SIGN.get(batch["kind"] if marker else outcome, "")
     who = f"pid {batch['pid']} e{batch['epoch']}" + (f" seq {batch['seq']}" if batch["seq"] >= 0 else "")
-    lines = [f"{span(batch['base'], batch['last'])}  {sign}", "" if marker else batch["decoded"] or values_of(batch)]
+    key, cut, entry = batch["decoded"].partition(": ")
+    told = [key, entry] if cut and batch["pid"] < 0 else [batch["decoded"] or values_of(batch)]
+    lines = [f"{span(batch['base'], batch['last'])}  {sign}", *([] if marker else told)]
     return [line for line in [*lines, who if batch["pid"] >= 0 else ""] if line.strip()]
