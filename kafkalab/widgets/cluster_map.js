@@ -135,7 +135,7 @@ function load(stage) {
 }
 
 function draw(stage) {
-	const { run, step, $, model, root } = stage, cards = $("cards"), event = run.events[step], shown = (f) => stage.groups.has(f.group) && f.sent <= step;
+	const { run, step, $, model, root } = stage, cards = $("cards"), event = run.events[step], shown = (f) => stage.groups.has(f.group) && f.sent <= step && ![apiOf(f), f.from, f.to].some((name) => stage.hiding.has(name));
 	stage.u = parseFloat(getComputedStyle(root).fontSize) || 13;
 	sync(cards, run.nodes.map((node) => [node.id, cardMarkup(stage, node)]));
 	const box = cards.getBoundingClientRect();

@@ -8,7 +8,7 @@ import traitlets
 
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.cluster_story import cluster_text
+from kafkalab.widgets.cluster_story import cluster_text, in_flight
 from kafkalab.widgets.code import code, style
 from kafkalab.widgets.journey import Journey
 from kafkalab.widgets.presses import near
@@ -61,10 +61,12 @@ class ClusterMap(View):
 
     def text(self) -> str:
         """The text twin: nodes, partitions, walls and frames in flight at the cursor."""
-        groups = tuple(self.groups)
-        lines = cluster_text(self.payload, self.step, groups, self.node)
-        return "\n".join([*head_lines(self.payload, self.step, groups), *lines])
+        lines = cluster_text(self.payload, self.step, self._flying(), self.node)
+        return "\n".join([*head_lines(self.payload, self.step, self.journey.stops()), *lines])
+
+    def _flying(self) -> list[dict[str, Any]]:
+        return in_flight(self.payload, self.step, self.groups, self.hidden)
 
     def svg(self) -> str:
         """The map at the cursor as a standalone SVG."""
-        return draw(self.payload, self.step, tuple(self.groups))
+        return draw(self.payload, self.step, self.journey.stops(), self._flying())

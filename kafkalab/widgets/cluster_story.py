@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
@@ -73,11 +74,12 @@ def walls(payload: Payload, shown: Shown) -> list[str]:
     return [f"{labels[a]} | {labels[b]}" for (a, b), yes in sorted(shown.cuts.items()) if yes]
 
 
-def in_flight(payload: Payload, step: int, groups: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The frames of these groups that have been sent by now and have not ended."""
-    ends = payload["ends"]
-    frames = (f for f in payload["frames"].values() if f["group"] in groups and f["sent"] <= step)
-    return [f for f in frames if (f["received"] if f["received"] is not None else ends.get(f["id"], step + 1)) > step]
+def in_flight(payload: Payload, step: int, groups: Iterable[str], hidden: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """The frames of these groups, but for hidden nodes and APIs, that have been sent by now and have not ended."""
+    ends, groups, hidden = payload["ends"], set(groups), set(hidden)
+    frames = [f for f in payload["frames"].values() if f["group"] in groups and f["sent"] <= step]
+    flying = [f for f in frames if (f["received"] if f["received"] is not None else ends.get(f["id"], step + 1)) > step]
+    return [f for f in flying if not hidden & {f["name"].removesuffix("Reply"), f["from"], f["to"]}]
 
 
 def flight_words(payload: Payload, shown: Shown, frame: dict[str, Any]) -> str:
@@ -87,13 +89,13 @@ def flight_words(payload: Payload, shown: Shown, frame: dict[str, Any]) -> str:
     return f"{frame['id']}: {labels[frame['from']]} → {labels[frame['to']]}{kept}"
 
 
-def cluster_text(payload: Payload, step: int, groups: tuple[str, ...], node: str) -> list[str]:
+def cluster_text(payload: Payload, step: int, flying: list[dict[str, Any]], node: str) -> list[str]:
     """The map in lines: nodes (">" before the chosen one), partitions, walls, frames in flight."""
     shown = fold(payload, step)
     lines = [f"{'> ' if n['id'] == node else '  '}{node_words(payload, shown, n)}" for n in payload["nodes"]]
     lines += [f"  {partition_words(payload, shown, p)}" for p in payload["partitions"]]
     lines += [f"  cut: {wall}" for wall in walls(payload, shown)]
-    return lines + [f"  in flight: {flight_words(payload, shown, f)}" for f in in_flight(payload, step, groups)]
+    return lines + [f"  in flight: {flight_words(payload, shown, f)}" for f in flying]
 
 
 def home_of(payload: Payload, partition: str) -> str:

@@ -119,8 +119,8 @@ class LogTape(View):
         """The text twin: the logs at the cursor, and the fields of the batch that is looked into."""
         offset = self.offset if self.inspect else -1
         lines = tape_text(self.payload, self.step, self._here(), offset, self.replicas)
-        return "\n".join([*head_lines(self.payload, self.step, self.groups), *lines])
+        return "\n".join([*head_lines(self.payload, self.step, self.journey.stops()), *lines])
 
     def svg(self) -> str:
         """The logs at the cursor as a standalone SVG."""
-        return draw(self.payload, self.step, tuple(self.groups), self.replicas)
+        return draw(self.payload, self.step, self.journey.stops(), self.replicas)

@@ -27,7 +27,7 @@ function unpacked(payload) {
 	const here = (text, id) => (id ? text.replaceAll("\x01", id) : text), frames = {};
 	f.id.forEach((id, i) => {
 		const of = shared[f.of[i]], [names, ...values] = f.fields[i], frame = { id, of, sent: f.sent[i], at: f.at[i] };
-		for (const name of ["name", "kind", "from", "to", "group", "fate", "copy_of", "attempt", "error"]) frame[name] = shared[f[name][i]];
+		for (const name of ["name", "kind", "from", "to", "group", "fate", "copy_of", "attempt", "error", "txn"]) frame[name] = shared[f[name][i]];
 		frame.about = here(shared[f.about[i]], of);
 		frame.received = f.received[i] ? f.sent[i] + f.received[i] : null;
 		frame.received_at = f.received[i] ? f.at[i] + f.received_at[i] : null;
@@ -37,7 +37,7 @@ function unpacked(payload) {
 	let clock = 0;
 	const events = e.at.map((wait, step) => {
 		const event = { step, at: (clock += wait), cause: e.cause[step] ? step - e.cause[step] : -1, frame: f.id[e.frame[step] - 1] ?? "" };
-		for (const name of ["node", "kind", "name", "group", "stop", "text"]) event[name] = shared[e[name][step]];
+		for (const name of ["node", "kind", "name", "group", "stop", "txn", "text"]) event[name] = shared[e[name][step]];
 		event.text = here(event.text, event.frame);
 		event.patch = (e.patch[step] || []).map((op) => (op[0] === "batch" ? [...op.slice(0, 3), shared[op[3]]] : op));
 		return event;
@@ -126,7 +126,7 @@ function openRun(payload) {
 		state = event.patch.reduce(apply, state);
 	}
 	let memo = [-1, checkpoints[0] ?? state];
-	const run = { ...story, life, flown, last: events.length - 1, copied: new Set(flown.map((f) => f.copy_of)) };
+	const run = { ...story, life, flown, last: events.length - 1, apis: new Set(flown.map(apiOf)), copied: new Set(flown.map((f) => f.copy_of)) };
 	run.label = (id) => labels[id] ?? id;
 	run.end = (f) => f.received ?? ends[f.id] ?? Infinity;
 	run.fate = (f, step) => (step < run.end(f) ? "in flight" : f.fate);
@@ -154,6 +154,19 @@ function openRun(payload) {
 			}
 		};
 		if (f.received !== null) next(f.received);
+		return found.sort((a, b) => a.step - b.step);
+	};
+	// What leaders appended until `step` because of a frame, also by way of further frames between servers; its replication is on that way.
+	run.appended = (f, step) => {
+		const found = [], seen = new Set([f.received]), open = [...seen], clients = new Set(nodes.filter((n) => n.kind === "client").map((n) => n.id));
+		while (open.length) {
+			for (const e of led.get(open.pop()) ?? []) {
+				if (e.step > step || seen.has(e.step) || (e.kind === "receive" && clients.has(e.node))) continue;
+				seen.add(e.step);
+				open.push(e.step);
+				if (e.kind === "append" && e.group !== "replication") found.push(e);
+			}
+		}
 		return found.sort((a, b) => a.step - b.step);
 	};
 	return run;
@@ -200,8 +213,19 @@ function runOf(journey) {
 	return klab.run;
 }
 
-// The steps at which the cursor stops when these groups are visible.
-const stopsOf = (run, groups) => run.events.filter((e) => e.stop && (groups.has(e.group) || /fault|crash|recover/.test(e.kind))).map((e) => e.step);
+const ALWAYS = new Set(["fault", "crash", "recover"]);
+const apiOf = (frame) => frame.name.replace(/Reply$/, "");
+
+// Whether an event, or its frame, has nothing to do with the nodes, APIs and transactions that are hidden.
+function isShown(run, event, hidden) {
+	if (!hidden.size || ALWAYS.has(event.kind)) return true;
+	if (hidden.has(event.txn)) return false;
+	const f = run.frames[event.frame];
+	return f ? ![apiOf(f), f.from, f.to].some((name) => hidden.has(name)) : !hidden.has(event.node);
+}
+
+// The steps at which the cursor stops when these groups are visible and these things hidden.
+const stopsOf = (run, groups, hidden = new Set()) => run.events.filter((e) => e.stop && (groups.has(e.group) || ALWAYS.has(e.kind)) && isShown(run, e, hidden)).map((e) => e.step);
 
 // Moves the cursor of all views; the kernel is told when it has stood still for a moment.
 function moveTo(journey, step) {

@@ -99,7 +99,7 @@ async function openStage(model, el, spec) {
 	function load() {
 		stage.run = runOf(journey);
 		stage.groups = new Set(journey.get("groups"));
-		stage.stops = stopsOf(stage.run, stage.groups);
+		stage.stops = stopsOf(stage.run, stage.groups, (stage.hiding = new Set(journey.get("hidden"))));
 		stage.drawn = Infinity;
 		$("title").textContent = spec.title(stage);
 		root.setAttribute("aria-label", `${spec.title(stage)}: ${stage.run.title}. Arrow keys step, question mark for help.`);
@@ -133,7 +133,7 @@ async function openStage(model, el, spec) {
 	});
 	spec.open?.(stage, draw);
 	load();
-	const own = spec.traits ?? [], deaf = listen(journey, { payload: load, groups: load, step: draw }, ({ kind, text }) => kind === "error" && stage.say(text, "said wrong"));
+	const own = spec.traits ?? [], deaf = listen(journey, { payload: load, groups: load, hidden: load, step: draw }, ({ kind, text }) => kind === "error" && stage.say(text, "said wrong"));
 	const reload = () => load();
 	for (const name of ["size", ...own]) model.on(`change:${name}`, name === "size" ? reload : draw);
 	return () => {

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from kafkalab.widgets.story_text import Payload, stops
+from kafkalab.widgets.story_text import Payload
 
 
-def where(payload: Payload, step: int, groups: Iterable[str]) -> str:
-    """ "step 12 of 61 · t = 14 ms", as the bar of a view says it."""
-    places = stops(payload, tuple(groups))
+def where(payload: Payload, step: int, places: Sequence[int]) -> str:
+    """ "step 12 of 61 · t = 14 ms", as the bar of a view says it; `places` are the steps at which the cursor stops."""
     place = sum(1 for s in places if s <= step)
     return f"step {place} of {len(places)} · t = {payload['events'][step]['at']} ms"
 
 
-def head_lines(payload: Payload, step: int, groups: Iterable[str]) -> list[str]:
+def head_lines(payload: Payload, step: int, places: Sequence[int]) -> list[str]:
     """Title, faults, position, sentence."""
     lines = [f"{payload['title']} · {payload['profile']} · seed {payload['seed']}"]
     if payload["faults"]:
         lines.append("faults: " + ", ".join(payload["faults"]))
-    return [*lines, where(payload, step, groups), payload["events"][step]["text"]]
+    return [*lines, where(payload, step, places), payload["events"][step]["text"]]

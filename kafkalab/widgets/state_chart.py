@@ -103,9 +103,9 @@ class StateChart(View):
         """The text twin: where the subject stands, how it came there, and what every question would get."""
         found = self._places()
         lines = chart_text(self.payload, self._machine, found, self.step, self.subject, self.what_if, self.question)
-        return "\n".join([*head_lines(self.payload, self.step, self.groups), *lines])
+        return "\n".join([*head_lines(self.payload, self.step, self.journey.stops()), *lines])
 
     def svg(self) -> str:
         """The chart at the cursor as a standalone SVG."""
         place = place_at(self._places(), self.step, self.subject)
-        return draw(self.payload, self.step, tuple(self.groups), self._machine, place, self.what_if)
+        return draw(self.payload, self.step, self.journey.stops(), self._machine, place, self.what_if)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from kafkalab.widgets.cluster_story import coordinated, end_of, home_of, in_flight, replica_word
+from kafkalab.widgets.cluster_story import coordinated, end_of, home_of, replica_word
 from kafkalab.widgets.ink import AMBER, BLUE, BOLD, DIM, FLAT, GREEN, GREY, HALO, INK, MARGIN, RED, VIOLET, WIDTH, fit
 from kafkalab.widgets.static_stage import Stage
 from kafkalab.widgets.story_text import Payload, Shown, fold
@@ -17,12 +18,12 @@ SMALL = ' font-size="10.5"'
 Point = tuple[float, float]
 
 
-def draw(payload: Payload, step: int, groups: tuple[str, ...]) -> str:
-    """An SVG of the cluster at a step, with the frames of these groups that are in flight."""
-    stage = Stage(payload, step, groups, "Cluster")
+def draw(payload: Payload, step: int, places: Sequence[int], flying: list[dict[str, Any]]) -> str:
+    """An SVG of the cluster at a step, with these frames in flight."""
+    stage = Stage(payload, step, places, "Cluster")
     stage.rule()
-    picture = _Map(stage, payload, step, fold(payload, step))
-    picture.flights(groups)
+    picture = _Map(stage, payload, fold(payload, step))
+    picture.flights(flying)
     picture.walls()
     picture.cards()
     stage.y += HEIGHT + 10
@@ -43,15 +44,15 @@ def places_of(nodes: list[dict[str, str]]) -> dict[str, Point]:
 
 
 class _Map:
-    def __init__(self, stage: Stage, payload: Payload, step: int, shown: Shown) -> None:
-        self.stage, self.payload, self.step, self.shown = stage, payload, step, shown
+    def __init__(self, stage: Stage, payload: Payload, shown: Shown) -> None:
+        self.stage, self.payload, self.shown = stage, payload, shown
         wide = WIDTH - 2 * MARGIN
         self.at = {n: (MARGIN + x * wide, stage.y + y * HEIGHT) for n, (x, y) in places_of(payload["nodes"]).items()}
 
-    def flights(self, groups: tuple[str, ...]) -> None:
+    def flights(self, flying: list[dict[str, Any]]) -> None:
         """A line and an envelope for each frame in flight; several of one way share the line."""
         ways: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for frame in in_flight(self.payload, self.step, groups):
+        for frame in flying:
             ways.setdefault((frame["from"], frame["to"]), []).append(frame)
         for (a, b), frames in ways.items():
             if a == b:

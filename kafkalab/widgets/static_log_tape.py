@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kafkalab.widgets.ink import (
@@ -31,9 +32,9 @@ SIGN = {"open": "… open", "committed": "✓ committed", "aborted": "✕ aborte
 READ = {"gets": (BLUE, "gets it"), "skips": (RED, "✕ skips"), "waits": (AMBER, "… waits")}
 
 
-def draw(payload: Payload, step: int, groups: tuple[str, ...], replicas: bool) -> str:
+def draw(payload: Payload, step: int, places: Sequence[int], replicas: bool) -> str:
     """An SVG of the logs at a step, followers too if `replicas`: the newest batches of each."""
-    stage = Stage(payload, step, groups, "Logs")
+    stage = Stage(payload, step, places, "Logs")
     shown = fold(payload, step)
     for partition in payload["partitions"]:
         logs = replicas_at(payload, shown, partition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from kafkalab.widgets.ink import BOLD, DIM, FAMILY, INK, MARGIN, RED, RULE, SIZE, WIDTH, Ink, fit
@@ -12,10 +13,10 @@ from kafkalab.widgets.story_text import Payload
 class Stage(Ink):
     """Pen and ink below a head that says which run, where, and what happens."""
 
-    def __init__(self, payload: Payload, step: int, groups: tuple[str, ...], title: str) -> None:
+    def __init__(self, payload: Payload, step: int, places: Sequence[int], title: str) -> None:
         super().__init__(y=MARGIN)
         self.label = f"{title}: {payload['title']}, step {step}"
-        place = where(payload, step, groups)
+        place = where(payload, step, places)
         head = f"{title} · {payload['title']} · {payload['profile']} · seed {payload['seed']}"
         self.text(MARGIN, self.y + 12, fit(head, WIDTH - 260), more=BOLD)
         self.text(WIDTH - MARGIN, self.y + 12, place, DIM, "end")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 
 from kafkalab.widgets import charts
 from kafkalab.widgets.ink import AMBER, BOLD, DIM, GREEN, INK, MARGIN, RED, WIDTH, fit
@@ -18,10 +19,10 @@ SMALL = ' font-size="11.5"'
 
 
 def draw(
-    payload: Payload, step: int, groups: tuple[str, ...], machine: Machine, place: Place | None, what_if: bool
+    payload: Payload, step: int, places: Sequence[int], machine: Machine, place: Place | None, what_if: bool
 ) -> str:
     """An SVG of a machine at a step: the state drawn bold, what is pending dotted, the last arrow in green."""
-    stage = Stage(payload, step, groups, machine.title)
+    stage = Stage(payload, step, places, machine.title)
     stage.rule()
     if place is None:
         stage.text(MARGIN, stage.y + 18, NOTHING[machine.name], DIM)

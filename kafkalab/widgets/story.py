@@ -10,6 +10,7 @@ from kafkalab.core.records import Batch
 from kafkalab.core.transaction import TxnState
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame
+from kafkalab.widgets.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.story_changes import (
     InSync,
     batch_shown,
@@ -18,7 +19,8 @@ from kafkalab.widgets.story_changes import (
     homes_of,
     storage_changes,
 )
-from kafkalab.widgets.story_fields import about_frame, decoded, fields_of
+from kafkalab.widgets.story_fields import about_frame, decoded, fields_of, path_of
+from kafkalab.widgets.story_transactions import transactions_of
 from kafkalab.widgets.story_world import fault_text, storage_text
 
 VERSION = 1
@@ -36,6 +38,7 @@ class _Story:
         self.cluster = cluster
         self.trace = cluster.trace
         self.leaders: dict[str, str] = {}
+        self.frame_txns, self.event_txns = transactions_of(self.trace)
         self.partitions = self._shown()
         self.in_sync = InSync(cluster)
 
@@ -67,7 +70,14 @@ class _Story:
             "frames": {i: self._frame(f) for i, f in self.trace.frames.items()},
             "events": events,
             "initial": [],
+            "transactions": sorted({*self.event_txns} - {""}),
+            "meanings": self._meanings(),
         }
+
+    def _meanings(self) -> dict[str, str]:
+        """What the fields are for, of the frames that flew."""
+        flown = {(f.name, path_of(name)) for f in self.trace.frames.values() for name, _ in fields_of(f)}
+        return {key: MEANINGS[key] for key in sorted({key_of(*field) for field in flown})}
 
     def _node(self, name: str) -> dict[str, str]:
         if name in self.cluster.brokers:
@@ -91,6 +101,7 @@ class _Story:
             "copy_of": frame.copy_of,
             "attempt": frame.attempt,
             "error": frame.error,
+            "txn": self.frame_txns[frame.id],
             "fields": fields_of(frame),
             "about": about_frame(frame),
         }
@@ -107,6 +118,7 @@ class _Story:
             "group": group,
             "stop": stop,
             "frame": event.frame,
+            "txn": self.event_txns[event.step],
             "text": text,
             "patch": patch,
         }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 Payload = dict[str, Any]
+ALWAYS = ("fault", "crash", "recover")
 
 
 @dataclass(slots=True)
@@ -120,10 +122,29 @@ def cleaned_batch(batch: dict[str, Any], left: list[int], end: int) -> dict[str,
     return new
 
 
-def stops(payload: Payload, groups: tuple[str, ...]) -> list[int]:
-    """The steps at which the cursor stops when these groups are visible."""
-    always = ("fault", "crash", "recover")
-    return [e["step"] for e in payload["events"] if e["stop"] and (e["group"] in groups or e["kind"] in always)]
+def stops(payload: Payload, groups: tuple[str, ...], hidden: Iterable[str] = ()) -> list[int]:
+    """The steps at which the cursor stops when these groups are visible, and these nodes, APIs, transactions not."""
+    told = [e for e in payload["events"] if e["stop"] and (e["group"] in groups or e["kind"] in ALWAYS)]
+    hidden = frozenset(hidden)
+    return [e["step"] for e in told if not hidden or is_shown(payload, e, hidden)]
+
+
+def is_shown(payload: Payload, event: dict[str, Any], hidden: Collection[str]) -> bool:
+    """Whether an event, or its frame, has nothing to do with what is hidden. Faults are always shown."""
+    if event["kind"] in ALWAYS:
+        return True
+    if event["txn"] in hidden:
+        return False
+    frame = payload["frames"].get(event["frame"])
+    if frame is None:
+        return event["node"] not in hidden
+    return not {frame["name"].removesuffix("Reply"), frame["from"], frame["to"]} & set(hidden)
+
+
+def hideable(payload: Payload) -> list[str]:
+    """What can be hidden in this run: nodes, APIs, transactional ids."""
+    apis = sorted({f["name"].removesuffix("Reply") for f in payload["frames"].values()})
+    return [*(n["id"] for n in payload["nodes"]), *apis, *payload["transactions"]]
 
 
 def batch_outcome(batches: list[dict[str, Any]], at: int) -> str:
@@ -137,14 +158,16 @@ def batch_outcome(batches: list[dict[str, Any]], at: int) -> str:
     return "open"
 
 
-def text_at(payload: Payload, step: int, groups: tuple[str, ...]) -> str:
+def text_at(payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str] = ()) -> str:
     """The text twin at a step: position, event, frame, nodes, transactions, logs."""
     event, shown = payload["events"][step], fold(payload, step)
-    places = stops(payload, groups)
+    places = stops(payload, groups, hidden)
     place = sum(1 for s in places if s <= step)
     lines = [f"{payload['title']} · {payload['profile']} · seed {payload['seed']}"]
     if payload["faults"]:
         lines.append("faults: " + ", ".join(payload["faults"]))
+    if hidden:
+        lines.append("hidden: " + ", ".join(hidden))
     lines += [f"stop {place} of {len(places)} · step {step} · t = {event['at']} ms", event["text"]]
     if event["frame"]:
         lines += _frame_lines(payload["frames"][event["frame"]])
