@@ -26,7 +26,7 @@ async function openStage(model, el, spec) {
 	el.append(root);
 	const $ = (name) => root.querySelector(`.${name}`), prefix = `klab-${spec.name}${++instances}-`, help = $("help"), now = $("now");
 	const stage = { root, $, model, journey, step: 0, drawn: 0, id: (name) => prefix + name };
-	let playing;
+	let playing, setting = false;
 
 	const at = () => upTo(stage.stops.length, (i) => stage.stops[i] <= stage.step);
 	stage.say = (text, how = "said") => {
@@ -35,7 +35,9 @@ async function openStage(model, el, spec) {
 	};
 	// A value of this view alone, which the kernel gets to know.
 	stage.set = (values) => {
+		setting = true;
 		for (const name in values) model.set(name, values[name]);
+		setting = false;
 		model.save_changes();
 		draw();
 	};
@@ -134,11 +136,11 @@ async function openStage(model, el, spec) {
 	spec.open?.(stage, draw);
 	load();
 	const own = spec.traits ?? [], deaf = listen(journey, { payload: load, groups: load, hidden: load, step: draw }, ({ kind, text }) => kind === "error" && stage.say(text, "said wrong"));
-	const reload = () => load();
-	for (const name of ["size", ...own]) model.on(`change:${name}`, name === "size" ? reload : draw);
+	const redraw = () => setting || draw(), hearing = { size: load, ...Object.fromEntries(own.map((name) => [name, redraw])) };
+	for (const name in hearing) model.on(`change:${name}`, hearing[name]);
 	return () => {
 		deaf();
-		for (const name of ["size", ...own]) model.off(`change:${name}`, name === "size" ? reload : draw);
+		for (const name in hearing) model.off(`change:${name}`, hearing[name]);
 		clearInterval(playing);
 		spec.close?.(stage);
 		root.remove();
