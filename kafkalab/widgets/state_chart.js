@@ -50,7 +50,10 @@ const boxOf = (stage, state) => stage.chart.querySelector(`#${CSS.escape(stage.i
 function load(stage) {
 	const { model, run, chart } = stage, machine = (stage.machine = model.get("machine"));
 	chart.innerHTML = model.get("picture").replaceAll('id="', `id="${stage.id("")}`);
-	chart.querySelector("svg").setAttribute("aria-label", machine.title);
+	const picture = chart.querySelector("svg");
+	picture.setAttribute("aria-label", machine.title);
+	picture.style.maxWidth = `${Math.round(picture.viewBox.baseVal.width * (model.get("size") === "projector" ? 1.78 : 1.4))}px`;
+	stage.root.dataset.machine = machine.name;
 	stage.places = placesOf(run, machine.name, new Set(machine.cells.filter(([, , , to]) => to).map(([state, , , to]) => `${state} ${to}`)));
 	const subjects = [...new Set(stage.places.map((p) => p.subject))], chosen = model.get("subject");
 	stage.$("which").innerHTML = [["", "the last to change"], ...subjects.map((s) => [s, s])].map(([value, text]) => `<option value="${esc(value)}"${value === chosen ? " selected" : ""}>${esc(text)}</option>`).join("");
