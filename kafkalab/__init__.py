@@ -39,6 +39,7 @@ _PLACES = {
     "lab05": "kafkalab.sim.programs_readers",
     "two_accounts": "kafkalab.sim.programs_readers",
     "Sequence": "kafkalab.widgets.sequence",
+    "LogTape": "kafkalab.widgets.log_tape",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",
     "question": "kafkalab.grading.check",

@@ -54,7 +54,9 @@ def test_the_walk_has_the_offsets_that_the_list_names() -> None:
     assert {m["last_stable_offset"] for m in marks[:-1]} == {0}
     replies = [f for f in frames.values() if f.name == "ListOffsetsReply"]
     assert replies[0].sent_ms < 1_100
-    assert "ListOffsets" in output("line") or "HW 6, LSO 0" in output("line")
+    assert "LSO 0, HW 6" in output("line-text")
+    assert "read_uncommitted gets 0–2, 4" in output("line-text")
+    assert "read_committed gets nothing" in output("line-text")
     fetches = [f for f in frames.values() if f.name == "Fetch"]
     assert [f.sent_ms > 3_000 for f in fetches] == [True]
 
