@@ -36,6 +36,7 @@ _PLACES = {
     "lab01": "kafkalab.sim.programs_orders",
     "lab02": "kafkalab.sim.programs_coordinator",
     "lab03": "kafkalab.sim.programs",
+    "lab06": "kafkalab.sim.programs_billing",
     "Sequence": "kafkalab.widgets.sequence",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",

@@ -27,6 +27,9 @@ EXERCISES = {
     "L2.E3": "kafkalab.grading.lab02_e3",
     "L3.E1": "kafkalab.grading.lab03_e1",
     "L3.E2": "kafkalab.grading.lab03_e2",
+    "L6.E1": "kafkalab.grading.lab06_e1",
+    "L6.E2": "kafkalab.grading.lab06_e2",
+    "L6.E3": "kafkalab.grading.lab06_e3",
 }
 OPEN_IT = "Open the run that shows it:\n    Sequence(counterexample())"
 
