@@ -38,6 +38,7 @@ _PLACES = {
     "lab03": "kafkalab.sim.programs",
     "lab05": "kafkalab.sim.programs_readers",
     "two_accounts": "kafkalab.sim.programs_readers",
+    "lab06": "kafkalab.sim.programs_billing",
     "Sequence": "kafkalab.widgets.sequence",
     "LogTape": "kafkalab.widgets.log_tape",
     "check": "kafkalab.grading.check",

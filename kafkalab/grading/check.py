@@ -30,6 +30,9 @@ EXERCISES = {
     "L5.E1": "kafkalab.grading.lab05_e1",
     "L5.E2": "kafkalab.grading.lab05_e2",
     "L5.E3": "kafkalab.grading.lab05_e3",
+    "L6.E1": "kafkalab.grading.lab06_e1",
+    "L6.E2": "kafkalab.grading.lab06_e2",
+    "L6.E3": "kafkalab.grading.lab06_e3",
 }
 OPEN_IT = "Open the run that shows it:\n    Sequence(counterexample())"
 
