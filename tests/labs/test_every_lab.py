@@ -17,7 +17,7 @@ from kafkalab.grading.exercise import LINE_LENGTH
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb"))
-WITH_CODE = [n for n in NAMES if any(c["cell_type"] == "code" for c in read(ROOT / SOLUTIONS / n)["cells"])]
+GRADED = [n for n in NAMES if any(is_check(c) for c in read(ROOT / SOLUTIONS / n)["cells"])]
 CODE_LINES, TEXT_CHARACTERS = 12, 2000
 CHECK = re.compile(r'check\("(L\d+\.E\d+)", \w+\)')
 
@@ -38,7 +38,7 @@ def failing(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def test_every_lab_has_a_solution_and_every_solution_a_lab() -> None:
     assert sorted(p.name for p in (ROOT / LABS).glob("[0-9]*.ipynb")) == NAMES
-    assert "03_a_full_commit.ipynb" in WITH_CODE
+    assert "03_a_full_commit.ipynb" in GRADED
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,7 +47,7 @@ def test_the_learners_copy_is_what_the_builder_makes(name: str) -> None:
     assert (ROOT / LABS / name).read_text(encoding="utf-8") == made, "run `kafkalab build-labs`"
 
 
-@pytest.mark.parametrize("name", WITH_CODE)
+@pytest.mark.parametrize("name", GRADED)
 @pytest.mark.notebooks
 def test_the_blank_form_fails_at_exactly_its_checks_and_says_only_why(name: str) -> None:
     blank = read(ROOT / LABS / name)
@@ -62,7 +62,7 @@ def test_the_blank_form_fails_at_exactly_its_checks_and_says_only_why(name: str)
         assert "still blank" in error["evalue"]
 
 
-@pytest.mark.parametrize("name", WITH_CODE)
+@pytest.mark.parametrize("name", GRADED)
 def test_no_answer_and_no_result_is_left_in_the_learners_copy(name: str) -> None:
     answers = {c["id"]: source(c) for c in cells(ROOT / SOLUTIONS / name) if "### BEGIN" in source(c)}
     assert answers
@@ -74,7 +74,7 @@ def test_no_answer_and_no_result_is_left_in_the_learners_copy(name: str) -> None
             assert cell["outputs"] == []
 
 
-@pytest.mark.parametrize("name", WITH_CODE)
+@pytest.mark.parametrize("name", GRADED)
 def test_every_figure_reads_without_a_kernel(name: str) -> None:
     for folder in (SOLUTIONS, LABS):
         figures = [c for c in cells(ROOT / folder / name) if "nbval-ignore-output" in c["metadata"].get("tags", [])]
@@ -85,7 +85,7 @@ def test_every_figure_reads_without_a_kernel(name: str) -> None:
         assert WIDGET not in (ROOT / folder / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", WITH_CODE)
+@pytest.mark.parametrize("name", GRADED)
 def test_every_exercise_has_one_check_in_a_locked_cell_of_its_own(name: str) -> None:
     found = {c["id"]: CHECK.fullmatch(source(c)) for c in cells(ROOT / SOLUTIONS / name) if is_check(c)}
     assert [i for i, match in found.items() if match is None] == []
@@ -94,7 +94,7 @@ def test_every_exercise_has_one_check_in_a_locked_cell_of_its_own(name: str) -> 
     assert [match[1] for match in found.values() if match] == exercises
 
 
-@pytest.mark.parametrize("name", WITH_CODE)
+@pytest.mark.parametrize("name", GRADED)
 def test_nbgrader_can_read_what_is_graded(name: str) -> None:
     marked = [c for c in cells(ROOT / SOLUTIONS / name) if "nbgrader" in c["metadata"]]
     ids = [c["metadata"]["nbgrader"]["grade_id"] for c in marked]
