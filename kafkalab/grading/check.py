@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from kafkalab.sim.scenario import Scenario
 
 EXERCISES = {
+    "L0.E1": "kafkalab.grading.lab00_e1",
+    "L0.E2": "kafkalab.grading.lab00_e2",
+    "L0.E3": "kafkalab.grading.lab00_e3",
+    "L1.E1": "kafkalab.grading.lab01_e1",
+    "L1.E2": "kafkalab.grading.lab01_e2",
+    "L1.E3": "kafkalab.grading.lab01_e3",
+    "L2.E1": "kafkalab.grading.lab02_e1",
+    "L2.E2": "kafkalab.grading.lab02_e2",
+    "L2.E3": "kafkalab.grading.lab02_e3",
     "L3.E1": "kafkalab.grading.lab03_e1",
     "L3.E2": "kafkalab.grading.lab03_e2",
 }
