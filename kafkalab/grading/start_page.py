@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from kafkalab.grading.builder import SOLUTIONS, as_text, read
-from kafkalab.grading.course import COURSE, TRACKS, CourseLab
+from kafkalab.grading.check import EXERCISES
+from kafkalab.grading.course import COURSE, TRACKS, CourseLab, CourseMap
 
 START = SOLUTIONS / "00_start.ipynb"
-BEGIN, MAP, WAYS = "begin", "map-of-the-labs", "short-ways"
+BEGIN, MAP, WAYS, WHERE = "begin", "map-of-the-labs", "short-ways", "where"
 
 
 def refresh_start_page(root: Path) -> list[Path]:
@@ -25,11 +26,21 @@ def refresh_start_page(root: Path) -> list[Path]:
     for cell in notebook["cells"]:
         if cell["id"] in texts:
             cell["source"] = texts[cell["id"]].splitlines(keepends=True)
+        if cell["id"] == WHERE:
+            for output in cell["outputs"]:
+                output["data"] = picture()
     text = as_text(notebook)
     if path.read_text(encoding="utf-8") == text:
         return []
     path.write_text(text, encoding="utf-8")
     return [path]
+
+
+def picture() -> dict[str, list[str]]:
+    """The course with nothing solved yet, as the saved output of the cell that shows it."""
+    course = CourseMap({}, EXERCISES)
+    shown = {"image/svg+xml": course.svg(), "text/plain": str(course)}
+    return {kind: text.splitlines(keepends=True) for kind, text in shown.items()}
 
 
 def begin(there: set[str]) -> str:

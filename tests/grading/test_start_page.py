@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab.grading.builder import SOLUTIONS, as_text, read
 from kafkalab.grading.course import COURSE
-from kafkalab.grading.start_page import START, begin, map_of_labs, refresh_start_page, short_ways
+from kafkalab.grading.start_page import START, begin, map_of_labs, picture, refresh_start_page, short_ways
 
 ROW = re.compile(r"^\| \*\*(?P<term>.+?)\*\* \| (?P<english>.+?) \| (?P<chinese>.+?) \|$", re.M)
 TERMS_AT_LEAST = 45
@@ -26,6 +26,8 @@ def test_the_start_page_is_up_to_date(root: Path) -> None:
     assert found["begin"] == begin(there), "run `kafkalab build-labs`"
     assert found["map-of-the-labs"] == map_of_labs(there), "run `kafkalab build-labs`"
     assert found["short-ways"] == short_ways(there), "run `kafkalab build-labs`"
+    (shown,) = next(c for c in read(root / START)["cells"] if c["id"] == "where")["outputs"]
+    assert shown["data"] == picture(), "run `kafkalab build-labs`"
 
 
 def test_the_way_to_the_first_lab_is_on_the_first_screen(root: Path) -> None:

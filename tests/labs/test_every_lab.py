@@ -1,10 +1,12 @@
 """Every lab: its learner's copy is fresh and fails at exactly its checks, cells are short, links lead somewhere.
 
-That a solution runs, and says what its saved outputs say, is tested by nbval on labs/solutions.
+That a solution runs, and says what its saved outputs say, is tested by nbval on labs/solutions; here, that all of it,
+figures too, comes out again, without a warning and without the network.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,18 @@ from kafkalab.grading.exercise import LINE_LENGTH
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb"))
 GRADED = [n for n in NAMES if any(is_check(c) for c in read(ROOT / SOLUTIONS / n)["cells"])]
+WITH_CODE = [n for n in NAMES if any(c["cell_type"] == "code" for c in read(ROOT / SOLUTIONS / n)["cells"])]
+NEEDS_SPARK = ("12_auditing_with_spark.ipynb",)
 CODE_LINES, TEXT_CHARACTERS = 12, 2000
 CHECK = re.compile(r'check\("(L\d+\.E\d+)", \w+\)')
+NO_NETWORK = """import sys
+
+def refuse(event, arguments):
+    if event == "socket.connect" and isinstance(arguments[1], tuple) and arguments[1][0] not in ("127.0.0.1", "::1"):
+        raise RuntimeError(f"a lab asks the network for {arguments[1]}")
+
+sys.addaudithook(refuse)
+"""
 
 
 def cells(path: Path, kind: str = "code") -> list[dict[str, Any]]:
@@ -60,6 +72,27 @@ def test_the_blank_form_fails_at_exactly_its_checks_and_says_only_why(name: str)
         assert " ".join(" ".join(error["traceback"]).split()) == " ".join(error["evalue"].split())
         assert max(len(line) for line in error["traceback"]) <= LINE_LENGTH
         assert "still blank" in error["evalue"]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.spark] if n in NEEDS_SPARK else []) for n in WITH_CODE]
+)
+@pytest.mark.notebooks
+def test_a_run_from_a_clean_kernel_gives_every_output_again_without_the_network(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(NO_NETWORK)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
+    path = ROOT / SOLUTIONS / name
+    saved = path.read_text(encoding="utf-8")
+    assert as_text(execute(read(path), path.parent)) == saved, "run `kafkalab build-labs --run`"
+
+
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_no_saved_output_is_a_warning_or_an_error(name: str) -> None:
+    for cell in cells(ROOT / SOLUTIONS / name):
+        kinds = {(o["output_type"], o.get("name", "")) for o in cell["outputs"]}
+        assert kinds <= {("stream", "stdout"), ("execute_result", ""), ("display_data", "")}, cell["id"]
 
 
 @pytest.mark.parametrize("name", GRADED)
