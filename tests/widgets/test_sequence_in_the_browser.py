@@ -133,15 +133,15 @@ def test_the_cursor_moved_by_the_kernel_is_shown_and_told_back_only_if_moved_her
     payload = with_marks(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[3])
-    page.evaluate("step => model.set('step', step)", places[9])
+    page.evaluate("step => journey.set('step', step)", places[9])
     assert look(page)["step"] == str(places[9])
     page.wait_for_timeout(300)
-    assert page.evaluate("model.sent") == []
+    assert page.evaluate("journey.sent") == []
     for _ in range(5):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("step => model.sent.at(-1)?.step === step", arg=places[14])
-    assert {message["kind"] for message in page.evaluate("model.sent")} == {"step"}
-    assert page.evaluate("[model.get('step'), model.saved]") == [places[14], 0]
+    page.wait_for_function("step => journey.sent.at(-1)?.step === step", arg=places[14])
+    assert {message["kind"] for message in page.evaluate("journey.sent")} == {"step"}
+    assert page.evaluate("[journey.get('step'), journey.saved]") == [places[14], 0]
 
 
 def test_play_steps_on_and_pauses(page: Page):
@@ -184,11 +184,11 @@ def test_a_frame_fault_asks_the_kernel_about_the_frame_sent_here(page: Page, key
     show(page, payload, sent)
     expect(page.locator(f'[data-action="{action}"]')).to_be_enabled()
     page.keyboard.press(key)
-    assert page.evaluate("model.sent") == [{"kind": "press", "action": action, "target": "EndTxn#1", "step": sent}]
+    assert page.evaluate("journey.sent") == [{"kind": "press", "action": action, "target": "EndTxn#1", "step": sent}]
     expect(page.locator(f'[data-action="{action}"]')).to_be_disabled()
     page.keyboard.press(key)
-    assert page.evaluate("model.sent.length") == 1
-    page.evaluate("model.fire('msg:custom', {kind: 'error', text: 'The frame has gone.'})")
+    assert page.evaluate("journey.sent.length") == 1
+    page.evaluate("journey.fire('msg:custom', {kind: 'error', text: 'The frame has gone.'})")
     expect(page.locator(".now")).to_have_text("The frame has gone.")
     expect(page.locator(f'[data-action="{action}"]')).to_be_enabled()
 
@@ -199,8 +199,8 @@ def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page):
     show(page, payload, sent)
     page.locator('[data-action="drop"]').click()
     page.evaluate(
-        "([run, step]) => { model.values.step = step; model.set('payload', run); model.set('can_undo', true);"
-        " model.fire('msg:custom', {kind: 'done'}); }",
+        "([run, step]) => { journey.values.step = step; journey.set('payload', run); journey.set('can_undo', true);"
+        " journey.fire('msg:custom', {kind: 'done'}); }",
         [other, sent + 1],
     )
     compare(other, look(page), sent + 1)
@@ -208,7 +208,7 @@ def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page):
     expect(page.locator(".chips code")).to_have_text(["Drop('EndTxn#1')"])
     expect(page.locator('[data-action="undo"]')).to_be_enabled()
     page.keyboard.press("z")
-    assert page.evaluate("model.sent.at(-1).action") == "undo"
+    assert page.evaluate("journey.sent.at(-1).action") == "undo"
 
 
 def test_a_disabled_button_says_why(page: Page):
@@ -224,7 +224,7 @@ def test_a_disabled_button_says_why(page: Page):
     expect(drop).to_have_attribute("aria-description", "No frame is sent at this step.")
     for action, why in (("undo", "There is no fault to undo."), ("redo", "Nothing has been undone.")):
         expect(page.locator(f'[data-action="{action}"]')).to_have_attribute("title", why)
-    assert page.evaluate("model.sent.filter((message) => message.kind === 'press')") == []
+    assert page.evaluate("journey.sent.filter((message) => message.kind === 'press')") == []
 
 
 def test_a_broker_is_crashed_by_its_button_or_its_number(page: Page):
@@ -232,11 +232,11 @@ def test_a_broker_is_crashed_by_its_button_or_its_number(page: Page):
     step = stops(payload, SHOWN)[10]
     show(page, payload, step)
     page.locator('[data-action="crash"][data-target="b2"]').click()
-    page.evaluate("model.fire('msg:custom', {kind: 'done'})")
+    page.evaluate("journey.fire('msg:custom', {kind: 'done'})")
     page.keyboard.press("3")
-    page.evaluate("model.fire('msg:custom', {kind: 'done'})")
+    page.evaluate("journey.fire('msg:custom', {kind: 'done'})")
     page.keyboard.press("0")
-    assert [m["target"] for m in page.evaluate("model.sent")] == ["b2", "b3", "app"]
+    assert [m["target"] for m in page.evaluate("journey.sent")] == ["b2", "b3", "app"]
 
 
 def test_keys_that_are_not_the_widgets_reach_the_notebook(page: Page):
@@ -261,7 +261,7 @@ def test_the_keyboard_stays_when_the_pressed_button_goes(page: Page):
     show(page, payload, step - 1)
     page.locator('[data-action="crash"][data-target="b2"]').focus()
     page.keyboard.press("Enter")
-    page.evaluate("([run, step]) => { model.values.step = step; model.set('payload', run); }", [crashed, step])
+    page.evaluate("([run, step]) => { journey.values.step = step; journey.set('payload', run); }", [crashed, step])
     expect(page.locator('[data-action="crash"][data-target="b2"]')).to_have_count(0)
     assert look(page)["focused"]
 
@@ -271,7 +271,7 @@ def test_choosing_groups_keeps_the_cursor(page: Page):
     step = stops(payload, SHOWN)[20]
     show(page, payload, step)
     page.get_by_role("checkbox", name="replication").check()
-    assert page.evaluate("model.get('groups')") == ["transaction", "verification", "replication"]
+    assert page.evaluate("journey.get('groups')") == ["transaction", "verification", "replication"]
     compare(payload, look(page), step, ("transaction", "verification", "replication"))
     page.get_by_role("checkbox", name="verification").uncheck()
     page.get_by_role("checkbox", name="transaction").uncheck()
@@ -311,13 +311,15 @@ def test_two_widgets_share_a_page_and_closing_one_leaves_no_trace(page: Page):
     page.wait_for_function("window.ready === true")
     page.evaluate(
         "() => { const el = document.body.appendChild(document.createElement('div'));"
-        " window.second = widget.render({ model: new model.constructor({ ...model.values }), el }); }"
+        " const other = Object.assign(new model.constructor({ ...model.values }), { widget_manager });"
+        " window.second = widget.render({ model: other, el }); }"
     )
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
     assert len(ids) == len(set(ids))
     page.evaluate("close_()")
     expect(page.locator(".klab")).to_have_count(1)
     assert page.evaluate("Object.values(model.handlers).flat().length") == 0
+    assert page.evaluate("Object.values(journey.handlers).flat().length") == 6
 
 
 def test_texts_of_a_run_are_shown_as_text(page: Page, console_errors: list[str]):
