@@ -102,6 +102,8 @@ def handed_in(root_of_labs: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     for group in ("group 1", "group 2"):
         put(folder / group / "Anna", f"{LAB}.ipynb", notebook(IMPORT, RIGHT if "1" in group else "e2 = {}"))
     put(folder, f"Zoë_{LAB} (1).ipynb", notebook(IMPORT, RIGHT))
+    for name in (f"Eve_{LAB}.ipynb", f"{LAB}_Eve.ipynb"):
+        put(folder, name, notebook(IMPORT, RIGHT))
     put(folder, "=cmd.ipynb", notebook(IMPORT, RIGHT))
     put(folder, "foreign.ipynb", notebook("x = 1", check_id=""))
     return folder
@@ -116,7 +118,7 @@ def rows(root_of_labs: Path, handed_in: Path) -> dict[str, Row]:
     done = grade(found, labs, handed_in, root_of_labs, Limits(time_s=6, memory_mb=700))
     assert dict(os.environ) == before
     by_student = {row.student: row for row in done}
-    assert len(by_student) == len(done) == len(found)
+    assert len(by_student) == len(done) - 1 == len(found) - 1  # Eve handed in two
     return by_student
 
 
@@ -201,6 +203,12 @@ def test_an_answer_that_is_not_there_is_wrong(rows: dict[str, Row]) -> None:
 )
 def test_what_is_no_notebook_has_a_row_that_says_why(rows: dict[str, Row], student: str, said: str) -> None:
     assert (rows[student].notebook, rows[student].of, rows[student].exercise) == (said, 0, "")
+
+
+def test_two_notebooks_of_one_lab_under_one_name_are_both_graded_and_told(rows: dict[str, Row]) -> None:
+    assert rows["Eve"].notebook == "it ran to the end; there is another notebook of this lab under this name"
+    assert rows["Eve"].points == 6
+    assert "another notebook" not in rows["good"].notebook
 
 
 def test_two_students_of_one_name_have_a_row_each(rows: dict[str, Row]) -> None:
@@ -307,3 +315,24 @@ def test_the_notebook_runs_under_the_graders_seed(root_of_labs: Path, tmp_path: 
     (row,) = grade(submissions(tmp_path, labs), labs, tmp_path, root_of_labs, Limits(), seed=4711)
     assert "4711" in row.reason or "missing" in row.reason
     assert seeds.VARIABLE not in os.environ
+
+
+SPARK_CELLS = (
+    IMPORT,
+    "from kafkalab.spark.session import spark_session\nspark = spark_session()",
+    "from pyspark.sql.functions import udf\nadd = udf(lambda x: x + 1, 'long')",
+    "total = spark.range(10).select(add('id').alias('y')).agg({'y': 'sum'}).collect()[0][0]\nspark.stop()",
+    f"{RIGHT}\nassert total == 55",
+)
+
+
+@pytest.mark.spark
+def test_a_notebook_that_needs_spark_is_graded_within_its_fences(
+    root_of_labs: Path, tmp_path: Path, program: Callable[[str], str]
+) -> None:
+    program("java")
+    put(tmp_path / "bo", f"{LAB}.ipynb", notebook(*SPARK_CELLS))
+    labs = sheet(root_of_labs)
+    found = submissions(tmp_path, labs)
+    (row,) = grade(found, labs, tmp_path, root_of_labs, Limits(time_s=400, memory_mb=2048))
+    assert (row.points, row.notebook) == (6, "it ran to the end")
