@@ -18,7 +18,7 @@ from kafkalab.grading.builder import as_text
 from kafkalab.grading.grade import Row, grade
 from kafkalab.grading.report import as_csv, as_html
 from kafkalab.grading.runner import Limits
-from kafkalab.grading.sheet import sheet
+from kafkalab.grading.sheet import lab_of, sheet
 from kafkalab.grading.submissions import NoNotebook, code_cells, submissions
 
 LAB = "03_table"
@@ -296,6 +296,24 @@ def test_a_cell_is_known_by_nbgraders_name_where_its_id_is_gone() -> None:
     for cell in cells["cells"]:
         cell.pop("id")
     assert [c.id for c in code_cells(json.dumps(cells).encode())] == ["cell 1", "e2-check"]
+
+
+def test_a_lab_says_what_it_may_take(root_of_labs: Path, tmp_path: Path) -> None:
+    def limits(name: str, **metadata: Any) -> tuple[int, int]:
+        made = notebook(IMPORT)
+        made["metadata"]["kafkalab"] = metadata
+        lab = lab_of(name, made)
+        return lab.time_s, lab.memory_mb
+
+    assert limits("03_x") == (60, 1024)
+    assert limits("12_with_spark") == (600, 3072)
+    assert limits("12_with_spark", time_s=90) == (90, 3072)
+    assert limits("03_x", memory_mb=2000) == (60, 2000)
+
+
+def test_a_check_cell_of_another_form_is_refused_with_its_name() -> None:
+    with pytest.raises(ValueError, match="03_x: the check cell e2-check is not of the form"):
+        lab_of("03_x", notebook(IMPORT, check="check('L3.E2', e2)"))
 
 
 def test_partial_points_are_given_when_asked_for(root_of_labs: Path, tmp_path: Path) -> None:

@@ -34,6 +34,11 @@ sys.addaudithook(refuse)
 """
 
 
+def to_run(names: list[str]) -> list[Any]:
+    """The notebooks as parameters of a test that runs them."""
+    return [pytest.param(n, marks=[pytest.mark.spark] if n in NEEDS_SPARK else []) for n in names]
+
+
 def cells(path: Path, kind: str = "code") -> list[dict[str, Any]]:
     return [c for c in read(path)["cells"] if c["cell_type"] == kind]
 
@@ -64,7 +69,7 @@ def test_the_learners_copy_is_what_the_builder_makes(name: str) -> None:
     assert (ROOT / LABS / name).read_text(encoding="utf-8") == made, "run `kafkalab build-labs`"
 
 
-@pytest.mark.parametrize("name", GRADED)
+@pytest.mark.parametrize("name", to_run(GRADED))
 @pytest.mark.notebooks
 def test_the_blank_form_fails_at_exactly_its_checks_and_says_only_why(name: str) -> None:
     blank = read(ROOT / LABS / name)
@@ -79,9 +84,7 @@ def test_the_blank_form_fails_at_exactly_its_checks_and_says_only_why(name: str)
         assert "still blank" in error["evalue"]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.spark] if n in NEEDS_SPARK else []) for n in WITH_CODE]
-)
+@pytest.mark.parametrize("name", to_run(WITH_CODE))
 @pytest.mark.notebooks
 def test_a_run_from_a_clean_kernel_gives_every_output_again_and_once_more_and_without_the_network(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
