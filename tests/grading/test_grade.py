@@ -22,6 +22,7 @@ from kafkalab.grading.sheet import lab_of, sheet
 from kafkalab.grading.submissions import NoNotebook, code_cells, submissions
 
 LAB = "03_table"
+TIME_S = 12
 RIGHT = """e2 = {"Empty": "INVALID_TXN_STATE", "Ongoing": "PrepareCommit", "PrepareCommit": "CONCURRENT_TRANSACTIONS",
     "PrepareAbort": "INVALID_TXN_STATE", "CompleteCommit": "NONE", "CompleteAbort": "INVALID_TXN_STATE"}"""
 CHECK = 'check("L3.E2", e2)'
@@ -44,7 +45,8 @@ def notebook(*sources: str, check: str = CHECK, check_id: str = "e2-check") -> d
 IMPORT = "from kafkalab import check"
 HOSTILE: dict[str, tuple[str, ...]] = {
     "endless": (IMPORT, RIGHT, "while True: pass"),
-    "hog": (IMPORT, RIGHT, "x = [bytearray(10_000_000) for _ in range(1000)]"),
+    "hog": (IMPORT, RIGHT, "x = [bytes(range(256)) * 40_000 for _ in range(90)]"),
+    "giant": (IMPORT, RIGHT, "x = bytearray(10_000_000_000)"),
     "leaves": (IMPORT, "import sys\nsys.exit(3)", RIGHT),
     "dies": (IMPORT, RIGHT, "import os\nos._exit(0)"),
     "killed": (IMPORT, RIGHT, "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"),
@@ -53,7 +55,10 @@ HOSTILE: dict[str, tuple[str, ...]] = {
     "shell": (IMPORT, RIGHT, "import subprocess\nsubprocess.run(['ls'])"),
     "network": (IMPORT, RIGHT, "import socket\nsocket.create_connection(('192.0.2.1', 80), 1)"),
     "cheats": ("import kafkalab\nkafkalab.check = check = lambda *a: 'right'", "e2 = 0"),
-    "patches": ("from kafkalab.grading import lab03_e2\nlab03_e2.check = lambda a: 'right'", "e2 = {'x': print}"),
+    "patches": (
+        "from kafkalab.grading import lab03_e2\nfrom dataclasses import replace",
+        "lab03_e2.EXERCISE = replace(lab03_e2.EXERCISE, check=lambda answer: 'right')\ne2 = {'x': print}",
+    ),
     "breaks": (IMPORT, "1 / 0", RIGHT),
     "syntax": (IMPORT, "def (", RIGHT),
     "noisy": (IMPORT, RIGHT, "print('x' * 10_000_000)"),
@@ -115,7 +120,7 @@ def rows(root_of_labs: Path, handed_in: Path) -> dict[str, Row]:
     labs = sheet(root_of_labs)
     found = submissions(handed_in, labs)
     before = dict(os.environ)
-    done = grade(found, labs, handed_in, root_of_labs, Limits(time_s=6, memory_mb=700))
+    done = grade(found, labs, handed_in, root_of_labs, Limits(time_s=TIME_S, memory_mb=700))
     assert dict(os.environ) == before
     by_student = {row.student: row for row in done}
     assert len(by_student) == len(done) - 1 == len(found) - 1  # Eve handed in two
@@ -137,7 +142,7 @@ def test_a_right_answer_gets_its_points_whatever_else_the_notebook_does(rows: di
 @pytest.mark.parametrize(
     ("student", "said"),
     [
-        ("endless", "it was stopped after 6 s in cell c2"),
+        ("endless", f"it was stopped after {TIME_S} s in cell c2"),
         ("dies", "it ended its own process, with status 0 in cell c2"),
         ("killed", "its process was ended by SIGKILL in cell c2"),
     ],
@@ -150,8 +155,9 @@ def test_a_notebook_that_never_gets_to_its_check_has_a_row_that_says_where(
 
 
 def test_memory_is_limited(rows: dict[str, Row]) -> None:
-    assert "it ran out of memory" in rows["hog"].notebook
-    assert rows["hog"].points == 6
+    for student in ("hog", "giant"):
+        assert "it ran out of memory" in rows[student].notebook
+        assert rows[student].points == 6
 
 
 @pytest.mark.parametrize("student", REFUSED)
@@ -181,7 +187,7 @@ def test_an_edited_check_is_told_and_the_original_used(rows: dict[str, Row], stu
 
 def test_overwriting_the_check_is_of_no_use(rows: dict[str, Row]) -> None:
     assert (rows["cheats"].points, rows["patches"].points) == (0, 0)
-    assert "changes kafkalab itself (kafkalab.grading.lab03_e2.check)" in rows["patches"].notebook
+    assert "changes kafkalab itself (kafkalab.grading.lab03_e2.EXERCISE)" in rows["patches"].notebook
     assert "it reads kafkalab.grading" in rows["patches"].notebook
 
 
