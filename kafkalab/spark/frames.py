@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -100,9 +101,10 @@ ORDER = {
 def rows_of(frame: DataFrame, table: str) -> list[tuple[int, Row]]:
     """The rows of one table's DataFrame with the numbers of their runs, in the order of `ORDER`."""
     names = [column.name for column in columns_of(table)]
+    row_class: Any = ROWS[table]
     made: list[tuple[int, Row]] = []
     for values in frame.select("run", *names).toArrow().to_pylist():
         run = values.pop("run")
         fields = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        made.append((run, ROWS[table](**fields)))
+        made.append((run, row_class(**fields)))
     return sorted(made, key=lambda item: (item[0], *(getattr(item[1], name) for name in ORDER[table])))
