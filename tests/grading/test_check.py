@@ -40,7 +40,7 @@ LINES = {"L3.E1": "L3.E1 ✓ 10 of 10 rows", "L3.E2": "L3.E2 ✓ 6 of 6 cells"}
 
 @pytest.fixture(autouse=True)
 def no_hints_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_hints_given", {})
+    monkeypatch.setattr(checks, "_session", checks._Session())
 
 
 def told(exercise_id: str, answer: Any) -> str:
