@@ -50,8 +50,9 @@ def audit(
     """What every audit, or those of `only`, says about these histories.
 
     `files` is the folder where `write_histories` put exactly these histories: then one pass over it does what looks at
-    one key at a time. Intermediate tables go to `scratch`, a folder that all workers see (a temporary one if not given, removed with the
-    Summary). `progress` prints a line while it works. ValueError, naming the audits, for an unknown one.
+    one key at a time. Intermediate tables go to `scratch`, a folder that all workers see (a temporary one if not given,
+    removed with the Summary). `progress` prints a line while it works. ValueError, naming the audits, for an unknown
+    one.
     """
     chosen = chosen_audits(only)
     spark = histories.log.sparkSession

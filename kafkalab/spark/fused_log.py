@@ -131,7 +131,7 @@ def _gap(log: Log, rows: list[int], what: str, kind: str) -> Found:
         run=int(log.run[at]),
         key=key,
         offsets=log.offset[rows].tolist(),
-        steps=log.step[rows].tolist(),
+        steps=sorted({int(step) for step in log.step[rows] if step >= 0}),
         text=f"offset {log.offset[at]} of {key}, producer {log.pid[at]}: {what}",
         kind=kind,
     )
