@@ -208,7 +208,7 @@ def test_an_unknown_exercise_is_refused_with_those_that_there_are(ask: Any) -> N
         ask("L3.E9")
     with pytest.raises(ValueError, match=r"did you mean L3\.E1\?"):
         ask("l3.e1")
-    with pytest.raises(TypeError, match=r"named by a string .*, not int; the exercises are L3\.E1, L3\.E2"):
+    with pytest.raises(TypeError, match=r"named by a string .*, not int; the exercises are L0\.E1, L0\.E2"):
         ask(3)
 
 
