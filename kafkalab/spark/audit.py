@@ -7,7 +7,8 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 
@@ -15,10 +16,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kafkalab.spark.audits import AUDITS, BY_NAME
-from kafkalab.spark.audits.check import FIELDS, SCHEMA, Audit, verdict
+from kafkalab.spark.audits.check import FIELDS, Audit, verdict
 from kafkalab.spark.audits.view import View
 from kafkalab.spark.frames import Histories
+from kafkalab.spark.fused import FUSED, audited
+from kafkalab.spark.schemas import TABLES
 from kafkalab.spark.summary import Row, Summary
+
+SMALL = 500_000
+"""So many rows of logs and operations are audited faster than plans for them are compiled."""
+
+FACTORY = "spark.sql.codegen.factoryMode"
 
 GROUPS = {
     "what clients were told": ("inconsistent-offsets", "lost-write", "nonmonotonic-send", "int-nonmonotonic-send"),
@@ -37,26 +45,63 @@ def audit(
     only: Iterable[str] | str | None = None,
     progress: bool = True,
     scratch: str | Path | None = None,
+    files: str | Path | None = None,
 ) -> Summary:
     """What every audit, or those of `only`, says about these histories.
 
-    Intermediate tables go to `scratch`, a folder that all workers see (a temporary one if not given, removed with the
-    Summary). `progress` prints a line while it works. ValueError, naming the audits, for an unknown one.
+    `files` is the folder where `write_histories` put exactly these histories: then one pass over it does what looks at
+    one key at a time. Intermediate tables go to `scratch`, a folder that all workers see (a temporary one if not given,
+    removed with the Summary). `progress` prints a line while it works. ValueError, naming the audits, for an unknown
+    one.
     """
     chosen = chosen_audits(only)
-    store = Store(histories.log.sparkSession, scratch, progress)
+    spark = histories.log.sparkSession
+    store = Store(spark, scratch, progress)
     began = time.monotonic()
-    view = View(histories, store.keep)
-    parts = []
-    for title, names in GROUPS.items():
-        here = [audit for audit in chosen if audit.name in names]
-        if here:
-            parts.append(store.keep(title, _plan(here, view), title=f"audits of {title}"))
-    every = reduce(DataFrame.unionByName, parts)
-    rows = _rows(chosen, every)
+    histories = histories if files is not None else stored(histories, store)
+    with quick(spark, small=histories.log.count() + histories.operations.count() < SMALL):
+        view = View(histories, store.keep)
+        parts = _fused(chosen, view, files) if files is not None else []
+        rest = [one for one in chosen if not parts or one.name not in FUSED]
+        for title, names in GROUPS.items():
+            here = [one for one in rest if one.name in names]
+            if here:
+                parts.append(store.keep(title, _plan(here, view), title=f"audits of {title}"))
+        every = reduce(DataFrame.unionByName, parts)
+        rows = _rows(chosen, every)
     store.done(f"{len(chosen)} audits in {time.monotonic() - began:.1f} s")
     findings = every.where(F.col("examined").isNull()).select(*FIELDS)
     return Summary(rows=rows, findings=findings, seconds=time.monotonic() - began, store=store)
+
+
+def _fused(chosen: Sequence[Audit], view: View, files: str | Path) -> list[DataFrame]:
+    """What one pass over the files answers."""
+    names = [one.name for one in chosen if one.name in FUSED]
+    return [view.keep("audits key by key", audited(view, files, names))] if names else []
+
+
+def stored(histories: Histories, store: Store) -> Histories:
+    """The same tables, computed once, unless they are files already."""
+    if histories.log.inputFiles():
+        return histories
+    return Histories(**{name: store.keep(name, histories.table(name)) for name in TABLES})
+
+
+@contextmanager
+def quick(spark: SparkSession, small: bool) -> Iterator[None]:
+    """Plans are not planned again at every stage; those for small tables are not compiled. Put back afterwards."""
+    settings = ["spark.sql.adaptive.enabled"] + (["spark.sql.codegen.wholeStage"] if small else [])
+    before = {name: spark.conf.get(name) for name in settings}
+    factory = spark.conf.get(FACTORY, "FALLBACK")
+    for name in settings:
+        spark.conf.set(name, "false")
+    spark.conf.set(FACTORY, "NO_CODEGEN" if small else "FALLBACK")
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value or "true")
+        spark.conf.set(FACTORY, factory or "FALLBACK")
 
 
 def chosen_audits(only: Iterable[str] | str | None) -> list[Audit]:
@@ -132,8 +177,3 @@ class Store:
         """The last line of progress."""
         if self.progress:
             print(f"\r{line:<70}", file=sys.stderr, flush=True)
-
-
-def empty(spark: SparkSession) -> DataFrame:
-    """No findings."""
-    return spark.createDataFrame([], SCHEMA)

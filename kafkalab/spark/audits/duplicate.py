@@ -16,7 +16,13 @@ def find(audit: Audit, view: View) -> DataFrame:
     value = ["run", "key", "value"]
     data = view.data.where(F.col("value").isNotNull()).select(*value, "offset", "step", "producer_id")
     twice = data.groupBy(*value).agg(F.count(F.lit(1)).alias("copies")).where("copies > 1").drop("copies")
-    copies = data.join(twice, value)
+    return judged(audit, data.join(twice, value), view)
+
+
+def judged(audit: Audit, copies: DataFrame, view: View) -> DataFrame:
+    """The findings, given all records of values that lie more than once: run, key, value, offset, step, producer_id."""
+    value = ["run", "key", "value"]
+    twice = copies.select(*value).distinct()
     sent = view.sends.select(*value, "producer_id").join(twice, value, "left_semi")
     sent = sent.groupBy(*value, "producer_id").agg(F.count(F.lit(1)).alias("sent"))
     each = copies.groupBy(*value, "producer_id").agg(F.collect_list(F.struct("offset", "step")).alias("places"))

@@ -125,14 +125,23 @@ def owned(histories: Histories, entries: DataFrame) -> DataFrame:
     return every.select("*", "owner.client", "owner.number", ordinal.alias("ordinal")).drop("owner")
 
 
-def _claimed_by_sends(operations: DataFrame, log: DataFrame) -> DataFrame:
-    """The log, each record with `by_send`: the first send of a transaction that led to it, null where none did."""
-    asked = identities(sends(operations).where(F.col("transaction") >= 1))
+def first_claims(asked: DataFrame) -> DataFrame:
+    """For each identity (run, key, value, a, b, c) the first of these sends that has it, as `by_send`."""
     identity = ("run", "key", "value", "a", "b", "c")
     claim = F.struct(
         F.lit(SENT).alias("why"), "index", "part", F.col("client").alias("client"), F.col("transaction").alias("number")
     )
-    first = asked.select(*identity, claim.alias("claim")).groupBy(*identity).agg(F.min("claim").alias("by_send"))
+    return (
+        identities(asked)
+        .select(*identity, claim.alias("claim"))
+        .groupBy(*identity)
+        .agg(F.min("claim").alias("by_send"))
+    )
+
+
+def _claimed_by_sends(operations: DataFrame, log: DataFrame) -> DataFrame:
+    """The log, each record with `by_send`: the first send of a transaction that led to it, null where none did."""
+    first = first_claims(sends(operations).where(F.col("transaction") >= 1))
     records = identified(log).alias("r").join(first.alias("s"), _same(), "left").select("r.*", "s.by_send")
     markers = log.where(F.col("control") != "").withColumn(
         "by_send", F.lit(None).cast(records.schema["by_send"].dataType)
@@ -185,6 +194,22 @@ def _of_no_client(free: DataFrame, entries: DataFrame) -> DataFrame:
 def transactions(operations: DataFrame, records: DataFrame) -> DataFrame:
     """One row each: run, txn, process, client, number, first (index of its first operation), end_step, told_aborted,
     told_committed, maybe_committed, last_end (step of the last answer to commit or abort)."""
+    found = _of_clients(operations).withColumn("txn", F.concat("client", F.lit(", transaction "), "number"))
+    others = records.where((F.col("client") == "") & F.col("txn").isNotNull()).select("run", "txn", "client", "number")
+    others = others.distinct().withColumn("process", F.lit("")).withColumn("end_step", F.lit(-1).cast("bigint"))
+    for flag in ("told_aborted", "told_committed", "maybe_committed"):
+        others = others.withColumn(flag, F.lit(False))
+    return found.unionByName(others, allowMissingColumns=True)
+
+
+def told_of_aborts(operations: DataFrame) -> DataFrame:
+    """The transactions whose client was told that they aborted, and never asked for more: run, client, transaction."""
+    told = _of_clients(operations).where(F.col("told_aborted") & ~F.col("maybe_committed"))
+    return told.select("run", "client", F.col("number").alias("transaction"))
+
+
+def _of_clients(operations: DataFrame) -> DataFrame:
+    """Everything that operations say of transactions."""
     ends = F.col("function").isin("commit", "abort")
     asked = ends & (F.col("type") == "invoke")
     answered = ends & (F.col("type") != "invoke")
@@ -193,7 +218,7 @@ def transactions(operations: DataFrame, records: DataFrame) -> DataFrame:
         this = (F.col("function") == function) & F.col("type").isin(*types)
         return F.coalesce(F.max(answered & this), F.lit(False))
 
-    clients = (
+    return (
         operations.where(F.col("transaction") >= 1)
         .groupBy("run", "client", F.col("transaction").alias("number"))
         .agg(
@@ -208,10 +233,3 @@ def transactions(operations: DataFrame, records: DataFrame) -> DataFrame:
             F.max_by(F.when(answered, F.col("step")), F.when(answered, F.col("index"))).alias("last_end"),
         )
     )
-    name = F.concat("client", F.lit(", transaction "), "number")
-    found = clients.withColumn("txn", name)
-    others = records.where((F.col("client") == "") & F.col("txn").isNotNull()).select("run", "txn", "client", "number")
-    others = others.distinct().withColumn("process", F.lit("")).withColumn("end_step", F.lit(-1).cast("bigint"))
-    for flag in ("told_aborted", "told_committed", "maybe_committed"):
-        others = others.withColumn(flag, F.lit(False))
-    return found.unionByName(others, allowMissingColumns=True)

@@ -66,12 +66,23 @@ def _version_2(view: View) -> DataFrame:
     return view.sends.where(F.col("transactional_id").isNotNull()).join(sent, ["run", "step"], "left_semi")
 
 
-def find(audit: Audit, view: View) -> DataFrame:
-    """They count records and wrap; a new epoch begins at 0 unless the leader knew nothing of the producer."""
+def begun(view: View, first: DataFrame) -> DataFrame:
+    """Those of these places (run, key, offset) that hold the record of a send under transaction version 2."""
+    place = ["run", "key", "offset"]
+    sent = view.links.join(_version_2(view).select("run", "index"), ["run", "index"], "left_semi")
+    return first.join(sent.select(*place).distinct(), place, "left_semi")
+
+
+def expirations(view: View) -> DataFrame:
+    """producer.id.expiration.ms of the runs that say it: run, expiration."""
     config = view.histories.labels.where((F.col("name") == "config") & F.col("value").startswith(EXPIRATION))
     value = F.substring_index("value", "=", -1).cast("bigint")
-    config = config.groupBy("run").agg(F.max(value).alias("expiration"))
-    records = walked(_records(view)).join(F.broadcast(config), "run", "left")
+    return config.groupBy("run").agg(F.max(value).alias("expiration"))
+
+
+def find(audit: Audit, view: View) -> DataFrame:
+    """They count records and wrap; a new epoch begins at 0 unless the leader knew nothing of the producer."""
+    records = walked(_records(view)).join(F.broadcast(expirations(view)), "run", "left")
     age = F.col("at_ms") - F.col("before.at_ms")
     forgotten = (age >= F.coalesce("expiration", F.lit(EXPIRATION_MS))) & (
         (F.col("before.control") != "") | ~F.col("before.transactional")
@@ -81,10 +92,8 @@ def find(audit: Audit, view: View) -> DataFrame:
     first = records.where(
         F.col("before").isNull() & (F.col("holes") == 0) & (F.col("first_offset") == 0) & (F.col("sequence") > 0)
     )
-    place = ["run", "key", "offset"]
-    begun = view.links.join(_version_2(view).select("run", "index"), ["run", "index"], "left_semi")
     begin = F.concat(F.lit("a transaction of version 2 begins at sequence "), "sequence")
-    first = first.join(begun.select(*place).distinct(), place, "left_semi").withColumn("wrong", begin)
+    first = begun(view, first).withColumn("wrong", begin)
     found = wrong.unionByName(first)
     text = F.concat(
         F.lit("offset "), "offset", F.lit(" of "), "key", F.lit(", producer "), "producer_id", F.lit(": "), "wrong"

@@ -32,6 +32,11 @@ def _drop(chance: random.Random, row: Any, rows: tuple[Any, ...]) -> None:
     return None
 
 
+def _other_value(chance: random.Random, row: Any, rows: tuple[Any, ...]) -> Any:
+    data = [other.value for other in rows if not other.key.startswith("__") and not other.control]
+    return row if row.key.startswith("__") or row.control else replace(row, value=chance.choice(data))
+
+
 def _other_outcome(chance: random.Random, row: Any, rows: tuple[Any, ...]) -> Any:
     return replace(row, control={"": "", "COMMIT": "ABORT", "ABORT": "COMMIT"}[row.control])
 
@@ -40,7 +45,7 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "operations": (_drop, _of_another("process"), _field("type", "ok", "fail", "info"), _of_another("transaction")),
     "log": (
         _drop,
-        _of_another("value"),
+        _other_value,
         _of_another("producer_id", "producer_epoch"),
         _shift("sequence"),
         _field("removed", "", "compacted", "deleted", "truncated"),
@@ -52,21 +57,21 @@ CHANGES: dict[str, tuple[Change, ...]] = {
         _of_another("value"),
         _of_another("process"),
         _field("isolation_level", "read_committed", "read_uncommitted"),
-    ),  # fmt: skip  # noqa: E501
+    ),  # fmt: skip
     "polls": (
         _drop,
         _shift("start"),
         _shift("end"),
         _field("moved", "", "seek", "assign", "rebalance"),
         _field("start", -1),
-    ),  # fmt: skip  # noqa: E501
+    ),  # fmt: skip
     "transactions": (
         _drop,
         _shift("producer_epoch"),
         _field("state", "Ongoing", "PrepareCommit", "CompleteAbort"),
         _of_another("partitions"),
         _of_another("producer_id"),
-    ),  # fmt: skip  # noqa: E501
+    ),  # fmt: skip
     "watermarks": (_shift("last_stable_offset"), _field("leads", True, False)),
     "leaders": (_field("leader", ""),),
     "frames": (_drop, _of_another("sender")),
