@@ -33,14 +33,13 @@ def spark_session(
     quiet: bool = True,
     **settings: str,
 ) -> SparkSession:
-    """A Spark session: the one that runs already, else one on `master` (a Spark Connect server's
-    address, too), else SPARK_REMOTE's, else two local cores.
+    """A Spark session: the one that runs, else one on `master`, else SPARK_REMOTE's, else two local cores.
 
-    `memory` is the driver's heap ("768m", "2g"); `ui=True` switches Spark's web page on. With `quiet` Java's own words
-    go nowhere; errors come as Python's. Further settings are Spark's
-    own names with underscores for dots: spark_sql_shuffle_partitions="8". Errors: ValueError for a wrong memory or
-    name, and for another master than that of a session that runs; JavaMissingError where a JVM is needed and there is
-    none. A running session keeps its own static settings.
+    `master` may be the address of a Spark Connect server (sc://host:port), too. `memory` is the driver's heap ("768m",
+    "2g"); `ui=True` switches Spark's web page on. With `quiet` Java's own words go nowhere; errors come as Python's.
+    Further settings are Spark's own names with underscores for dots: spark_sql_shuffle_partitions="8". Errors:
+    ValueError for a wrong memory or name, and for another master than that of a session that runs; JavaMissingError
+    where a JVM is needed and there is none. A running session keeps its own static settings.
     """
     given = {_name(key): value for key, value in settings.items()}
     if not MEMORY.fullmatch(memory) or megabytes(memory) < LEAST_MEMORY_MB:
