@@ -37,6 +37,8 @@ _PLACES = {
     "lab02": "kafkalab.sim.programs_coordinator",
     "lab03": "kafkalab.sim.programs",
     "Sequence": "kafkalab.widgets.sequence",
+    "ClientView": "kafkalab.widgets.client_view",
+    "Journey": "kafkalab.widgets.journey",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",
     "question": "kafkalab.grading.check",
