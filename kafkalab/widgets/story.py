@@ -11,6 +11,14 @@ from kafkalab.core.transaction import TxnState
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame
 from kafkalab.widgets.field_meanings import MEANINGS, key_of
+from kafkalab.widgets.story_changes import (
+    InSync,
+    batch_shown,
+    fault_changes,
+    group_changes,
+    homes_of,
+    storage_changes,
+)
 from kafkalab.widgets.story_fields import about_frame, decoded, fields_of, path_of
 from kafkalab.widgets.story_transactions import transactions_of
 from kafkalab.widgets.story_world import fault_text, storage_text
@@ -32,6 +40,7 @@ class _Story:
         self.leaders: dict[str, str] = {}
         self.frame_txns, self.event_txns = transactions_of(self.trace)
         self.partitions = self._shown()
+        self.in_sync = InSync(cluster)
 
     def _shown(self) -> list[str]:
         """Data partitions first, then the internal ones that hold anything."""
@@ -57,6 +66,7 @@ class _Story:
             "groups": list(GROUPS),
             "partitions": self.partitions,
             "internal": [p for p in self.partitions if p.startswith("__")],
+            "homes": homes_of(self.cluster),
             "charts": {"states": [s.label for s in list(TxnState)[:6]]},
             "frames": frames,
             "events": events,
@@ -161,17 +171,7 @@ class _Story:
         span = f"{batch.base_offset}" if len(batch.records) == 1 else f"{batch.base_offset} to {batch.last_offset}"
         verb = "appends" if leads else "replicates"
         text = f"{self._label(event.node)} {verb} {what} to {event.name} at offset {span}."
-        shown = {
-            "base": batch.base_offset,
-            "last": batch.last_offset,
-            "kind": batch.control.name if batch.control else "data",
-            "pid": batch.producer_id,
-            "epoch": batch.producer_epoch,
-            "seq": batch.base_sequence,
-            "txn": batch.transactional,
-            "records": [[r.key or "", str(r.value) if isinstance(r.value, str) else ""] for r in batch.records],
-            "decoded": decoded(event.name, batch) if event.name.startswith("__") and not batch.control else "",
-        }
+        shown = batch_shown(event.name, batch)
         prepared = event.cause == -1
         group = "transaction" if leads and not prepared else "replication"
         return group, leads and not prepared, text, [["batch", event.node, event.name, shown]]
@@ -209,7 +209,7 @@ class _Story:
             case "group":
                 who = ", ".join(data["members"]) or "nobody"
                 text = f"{node} holds group {data['group']} in {data['state']}, generation {data['generation']}: {who}."
-                return "transaction", True, text, []
+                return "transaction", True, text, group_changes(event)
             case "member":
                 where = ", ".join(data["partitions"]) or "nothing"
                 text = f"{node} reads {where} as member {data['member_id']}, generation {data['generation']}."
@@ -221,7 +221,7 @@ class _Story:
                 return "transaction", True, f"{node} has read {data['partition']} back and coordinates from now on.", []
             case _:
                 text = storage_text(event, self._label) or f"{node} leads {data['partition']} now."
-                return "transaction", True, text, []
+                return "transaction", True, text, storage_changes(event)
 
     def _watermark(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         data = event.data
@@ -238,6 +238,7 @@ class _Story:
     def _metadata(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         self.leaders.update(event.data["leaders"])
         patch: list[Op] = [["leader", p, self.leaders.get(p, "")] for p in self.partitions]
+        patch += self.in_sync.changes(event.data["version"], self.partitions)
         patch += [["roles", b, self._roles(b)] for b in self.cluster.broker_names]
         alive = ", ".join(self._label(b) for b in event.data["alive"])
         first = event.step == 0
@@ -256,7 +257,7 @@ class _Story:
         if event.name in words:
             return "transaction", True, f"{event.frame} {words[event.name]}.", []
         if told := fault_text(event, self._label):
-            return "transaction", True, told, []
+            return "transaction", True, told, fault_changes(event)
         paused = event.name == "Pause"
         text = f"{node} stops for a while; what arrives waits." if paused else f"{node} goes on."
         return "transaction", True, text, [["node", event.node, "paused" if paused else "up"]]
@@ -267,6 +268,7 @@ class _Story:
     def _client(self, event: Event) -> Op:
         data = event.data
         known = {"state": data["state"], "producer_id": data["producer_id"], "epoch": data["producer_epoch"]}
+        known["tid"] = data["transactional_id"] or ""
         return ["client", event.node, known]
 
     def _completed(self, event: Event) -> tuple[str, bool, str, list[Op]]:

@@ -12,7 +12,7 @@ import pytest
 
 from kafkalab.api.registry import BY_NAME
 from kafkalab.core.cluster_metadata import ClusterMetadata
-from kafkalab.core.records import Record
+from kafkalab.core.records import CleanedBatch, OtherRecords, Record
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.programs import lab03
 from kafkalab.widgets.field_meanings import MEANINGS, key_of, meaning_of
@@ -40,6 +40,8 @@ def all_fields() -> list[tuple[str, str]]:
     for name, api in BY_NAME.items():
         for frame, kind in ((name, api.request), (f"{name}Reply", api.reply)):
             found += [(frame, path) for path in paths(kind)]
+    kinds = (CleanedBatch, OtherRecords)
+    found += [("Produce", f"batches.{f.name}") for kind in kinds for f in dataclasses.fields(kind)]
     return [(frame, path) for frame, path in found if not path.startswith("metadata.")]
 
 
