@@ -40,6 +40,8 @@ _PLACES = {
     "two_accounts": "kafkalab.sim.programs_readers",
     "lab06": "kafkalab.sim.programs_billing",
     "Sequence": "kafkalab.widgets.sequence",
+    "ClientView": "kafkalab.widgets.client_view",
+    "Journey": "kafkalab.widgets.journey",
     "LogTape": "kafkalab.widgets.log_tape",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",
