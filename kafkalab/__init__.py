@@ -31,10 +31,20 @@ _PLACES = {
     "Compact": "kafkalab.sim.faults",
     "DeleteSegment": "kafkalab.sim.faults",
     "Roll": "kafkalab.sim.faults",
+    "transactions_of": "kafkalab.cli_transactions",
+    "lab00": "kafkalab.sim.programs_orders",
+    "lab01": "kafkalab.sim.programs_orders",
+    "lab02": "kafkalab.sim.programs_coordinator",
     "lab03": "kafkalab.sim.programs",
     "Sequence": "kafkalab.widgets.sequence",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",
+    "question": "kafkalab.grading.check",
+    "counterexample": "kafkalab.grading.check",
+    "progress": "kafkalab.grading.course",
+    "Challenge": "kafkalab.grading.challenge",
+    "open_challenge": "kafkalab.grading.challenge",
+    "answer_challenge": "kafkalab.grading.challenge",
 }
 __all__ = list(_PLACES)
 __version__ = "0.1.0"

@@ -65,11 +65,18 @@ def _transactions(extra: Sequence[str], root: Path) -> int:
     return transactions(extra, root)
 
 
+def _grade(extra: Sequence[str], root: Path) -> int:
+    from kafkalab.cli_grade import grade
+
+    return grade(extra, root)
+
+
 COMMANDS = {
     "lab": lab,
     "run": _run,
     "transactions": _transactions,
     "build-labs": build_labs,
+    "grade": _grade,
     "rules": rules,
     "bugs": bugs,
     "atlas": atlas,
@@ -79,6 +86,7 @@ USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
        kafkalab run FILE.klab [--json]         run a saved scenario, say what became of it
        kafkalab transactions COMMAND FILE.klab list, describe, describe-producers, find-hanging or abort transactions
        kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
+       kafkalab grade FOLDER --out report.csv  grade a folder of notebooks (--help: limits, seed, tokens)
        kafkalab rules                          make docs/rules.md from the scenarios in data/rules/
        kafkalab atlas                          make docs/errors.md from the scenarios in data/errors/
        kafkalab bugs                           make docs/bugs.md from the scenarios in data/bugs/

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MEMORY = re.compile(r"[1-9]\d*[mg]")
 LEAST_MEMORY_MB = 470
+LOCAL = "local[2,2]"
+"""Two cores; a task that fails is tried a second time, as a cluster would."""
 LOGGING = Path(__file__).with_name("log4j2.properties")
 LEAN_JVM = "-XX:+UseSerialGC -Xss512k -XX:MaxMetaspaceSize=256m -XX:ReservedCodeCacheSize=96m"
 
@@ -45,7 +47,7 @@ def spark_session(
             builder = builder.config(key, value)
         return builder.getOrCreate()
     os.environ["JAVA_HOME"] = str(java_home())
-    where = master or "local[2]"
+    where = master or LOCAL
     for key, value in {**_settings(where, memory, ui), **given}.items():
         builder = builder.config(key, value)
     session = builder.master(where).getOrCreate()

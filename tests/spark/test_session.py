@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafkalab.spark.java import HOW_TO_GET_ONE, JavaMissingError, java_home, version_of
-from kafkalab.spark.session import megabytes, spark_session
+from kafkalab.spark.session import LOCAL, megabytes, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,7 +82,7 @@ def test_the_session_is_small_quiet_and_shared(spark: SparkSession) -> None:
     assert spark.conf.get("spark.driver.memory") == "768m"
     assert spark.conf.get("spark.ui.enabled") == "false"
     assert spark.conf.get("spark.sql.execution.arrow.pyspark.enabled") == "true"
-    assert spark.sparkContext.master == "local[2]"
+    assert spark.sparkContext.master == LOCAL == "local[2,2]"
     assert spark_session(memory="2g") is spark
     assert spark.range(1000).selectExpr("sum(id)").first() == (499500,)
 
