@@ -1,4 +1,4 @@
-"""`kafkalab transactions abort`: the scenario once more, with an administrator who ends a hanging transaction."""
+"""`kafkalab transactions abort`: an administrator ends a hanging transaction, in the scenario once more, or now."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.cli_scenarios import CommandLineError, answer, free_name, simulated
+from kafkalab.cli_scenarios import CommandLineError, Text, answer, free_name, simulated
 from kafkalab.client.admin_results import AbortTransactionSpec, ProducerState
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.sim.cluster import Cluster
@@ -19,7 +19,7 @@ IDENTIFIED = (
 )
 
 
-def add_abort_options(parser: argparse.ArgumentParser) -> None:
+def add_abort_options(parser: argparse.ArgumentParser, can_save: bool) -> None:
     """Those of `kafka-transactions.sh abort`, and where to save the scenario with the abort in it."""
     parser.add_argument("--topic", required=True)
     parser.add_argument("--partition", type=int, required=True)
@@ -27,7 +27,8 @@ def add_abort_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--producer-id", type=int)
     parser.add_argument("--producer-epoch", type=int)
     parser.add_argument("--coordinator-epoch", type=int)
-    parser.add_argument("--save", metavar="OUT", help="write the scenario with the abort added")
+    if can_save:
+        parser.add_argument("--save", metavar="OUT", help="write the scenario with the abort added")
     parser.set_defaults(check=_check)
 
 
@@ -47,32 +48,51 @@ def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> 
     before = _marks(cluster, partition)
     node = free_name(cluster)
     spec = _spec(cluster, partition, node, options)
-    arguments: dict[str, Any] = {
-        "at_ms": asked_ms,
-        "partition": partition,
-        "producer_id": spec.producer_id,
-        "producer_epoch": spec.producer_epoch,
-        "coordinator_epoch": spec.coordinator_epoch,
-    }
+    arguments = _arguments(asked_ms, spec)
     added = replace(scenario, programs=(*scenario.programs, Program(node, "abort_transaction", arguments)))
     again = simulated(added, None, 0)
     result = again.results.get(node)
     if isinstance(result, KafkaError):
         raise CommandLineError(f"failed to abort: {type(result).__name__}: {result}")
-    after = _marks(again, partition)
-    if options.json:
-        print(json.dumps({"partition": partition, **arguments, "before": before, "after": after}, indent=1))
-    else:
-        print(f"producer {spec.producer_id} epoch {spec.producer_epoch} on {partition} at {asked_ms} ms: ABORT written")
-        for name, marks in (("before", before), ("after", after)):
-            lso, hw = marks["last_stable_offset"], marks["high_watermark"]
-            print(f"{name:<8}last stable offset {lso}, high watermark {hw}")
+    print(_told(arguments, before, _marks(again, partition), options.json))
     if options.save:
         try:
             added.save(options.save)
         except OSError as error:
             raise CommandLineError(f"cannot write {options.save}: {(error.strerror or 'failed').lower()}") from None
     return 0
+
+
+def abort_now(cluster: Cluster, options: argparse.Namespace) -> Text:
+    """The marker is in the partition of this cluster. CommandLineError if its leader refuses it."""
+    asked_ms, partition = cluster.now, f"{options.topic}-{options.partition}"
+    before = _marks(cluster, partition)
+    node = free_name(cluster)
+    spec = _spec(cluster, partition, node, options)
+    answer(cluster.client(node).admin().abort_transaction(spec))
+    return _told(_arguments(asked_ms, spec), before, _marks(cluster, partition), options.json)
+
+
+def _arguments(asked_ms: int, spec: AbortTransactionSpec) -> dict[str, Any]:
+    return {
+        "at_ms": asked_ms,
+        "partition": spec.partition,
+        "producer_id": spec.producer_id,
+        "producer_epoch": spec.producer_epoch,
+        "coordinator_epoch": spec.coordinator_epoch,
+    }
+
+
+def _told(arguments: dict[str, Any], before: dict[str, int], after: dict[str, int], as_json: bool) -> Text:
+    if as_json:
+        return Text(json.dumps({**arguments, "before": before, "after": after}, indent=1))
+    a = arguments
+    who = f"producer {a['producer_id']} epoch {a['producer_epoch']} on {a['partition']} at {a['at_ms']} ms"
+    lines = [f"{who}: ABORT written"]
+    for name, marks in (("before", before), ("after", after)):
+        lso, hw = marks["last_stable_offset"], marks["high_watermark"]
+        lines.append(f"{name:<8}last stable offset {lso}, high watermark {hw}")
+    return Text("\n".join(lines))
 
 
 def _marks(cluster: Cluster, partition: str) -> dict[str, int]:

@@ -19,6 +19,7 @@ def run(extra: Sequence[str], root: Path) -> int:
 def _run(extra: Sequence[str]) -> int:
     parser = Parser(prog="kafkalab run", description="Run a saved scenario and say what became of it.")
     add_scenario_options(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(list(extra))
     found = summary(simulated(loaded(options.file), options.at_ms, options.after_ms))
     if options.json:

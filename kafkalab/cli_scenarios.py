@@ -26,12 +26,11 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_scenario_options(parser: argparse.ArgumentParser) -> None:
-    """FILE, the moment to ask at, and --json."""
+    """FILE and the moment to ask at."""
     parser.add_argument("file", help="a saved scenario (.klab)")
     moment = parser.add_mutually_exclusive_group()
     moment.add_argument("--at-ms", type=_milliseconds, help="ask at this virtual time, whatever is still under way")
     moment.add_argument("--after-ms", type=_milliseconds, default=0, help="ask so long after the run has ended")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _milliseconds(text: str) -> int:
@@ -86,15 +85,23 @@ def free_name(cluster: Cluster) -> str:
     return name
 
 
-def print_table(headers: Sequence[str], rows: list[list[Any]], as_json: bool) -> None:
+class Text(str):
+    """What a command prints; a notebook shows it as it is, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def table_text(headers: Sequence[str], rows: list[list[Any]], as_json: bool) -> Text:
     """Columns as wide as their longest text, with a tab between them, as Kafka's tools print; or a list of objects."""
     if as_json:
-        print(json.dumps([dict(zip(headers, row, strict=True)) for row in rows], indent=1))
-        return
+        return Text(json.dumps([dict(zip(headers, row, strict=True)) for row in rows], indent=1))
     lines = [[_text(cell) for cell in row] for row in [list(headers), *rows]]
     widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
-    for line in lines:
-        print("\t".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    padded = ("\t".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return Text("\n".join(padded))
 
 
 def _text(cell: Any) -> str:

@@ -1,23 +1,25 @@
-"""`kafkalab transactions`: what `kafka-transactions.sh` does, asked of a saved scenario's cluster (KIP-664)."""
+"""`kafkalab transactions`: what `kafka-transactions.sh` does (KIP-664), of a saved scenario or a running cluster."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kafkalab.cli_abort import abort, add_abort_options
+from kafkalab.cli_abort import abort, abort_now, add_abort_options
 from kafkalab.cli_scenarios import (
     CommandLineError,
     Parser,
+    Text,
     add_scenario_options,
     answer,
     free_name,
     loaded,
     one_line_errors,
-    print_table,
     simulated,
+    table_text,
 )
 from kafkalab.client.admin import Admin
 from kafkalab.core.partitions import index_of, topic_of
@@ -47,27 +49,53 @@ def transactions(extra: Sequence[str], root: Path) -> int:
     return one_line_errors("transactions", lambda: _transactions(extra))
 
 
+def transactions_of(cluster: Cluster, command: str) -> Text:
+    """What `kafkalab transactions` prints, asked of a cluster as it stands: `transactions_of(cluster, "list")`.
+
+    The command is typed as for a saved scenario, without the file: list, describe, describe-producers, find-hanging,
+    abort. The cluster's clock goes on until the answer is there, and with it whatever is under way. ValueError, with
+    one line, for a mistake; TypeError for anything but a cluster.
+    """
+    if not isinstance(cluster, Cluster):
+        raise TypeError(f"transactions_of asks a Cluster, not {type(cluster).__name__}")
+    try:
+        options = _parser(running=True).parse_args(shlex.split(command))
+        if options.check is not None:
+            options.check(options)
+        return abort_now(cluster, options) if options.ask is None else _answer(cluster, options)
+    except CommandLineError as error:
+        raise ValueError(str(error)) from None
+
+
 def _transactions(extra: Sequence[str]) -> int:
-    options = _parser().parse_args(list(extra))
+    options = _parser(running=False).parse_args(list(extra))
     if options.check is not None:
         options.check(options)
     scenario = loaded(options.file)
     cluster = simulated(scenario, options.at_ms, options.after_ms)
     if options.ask is None:
         return abort(scenario, cluster, options)
-    headers, ask = options.ask
-    rows = ask(cluster, cluster.client(free_name(cluster)).admin(), options)
-    print_table(headers, rows, options.json)
+    print(_answer(cluster, options))
     return 0
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="kafkalab transactions", description="Ask about the transactions of a saved scenario.")
+def _answer(cluster: Cluster, options: argparse.Namespace) -> Text:
+    headers, ask = options.ask
+    rows = ask(cluster, cluster.client(free_name(cluster)).admin(), options)
+    return table_text(headers, rows, options.json)
+
+
+def _parser(running: bool) -> Parser:
+    """The commands; those for a saved scenario take a file and a moment, and can save."""
+    of = "running cluster" if running else "saved scenario"
+    parser = Parser(prog="kafkalab transactions", description=f"Ask about the transactions of a {of}.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
 
     def command(name: str, about: str, ask: tuple[Sequence[str], Ask] | None, check: Any = None) -> Parser:
         found: Parser = commands.add_parser(name, help=about, description=about)
-        add_scenario_options(found)
+        if not running:
+            add_scenario_options(found)
+        found.add_argument("--json", action="store_true", help="print JSON")
         found.set_defaults(ask=ask, check=check)
         return found
 
@@ -87,7 +115,7 @@ def _parser() -> Parser:
     hanging.add_argument("--partition", type=int, default=-1)
     hanging.add_argument("--broker-id", default="", help="search what this broker has replicas of")
     hanging.add_argument("--max-transaction-timeout", type=int, default=15, help="in minutes (15)")
-    add_abort_options(command("abort", "abort a hanging transaction", None))
+    add_abort_options(command("abort", "abort a hanging transaction", None), can_save=not running)
     return parser
 
 

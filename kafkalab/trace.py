@@ -10,6 +10,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from kafkalab.core.errors import Error
+
 FORMAT, VERSION = "kafkalab-trace", 1
 
 KINDS = (
@@ -34,12 +36,12 @@ def plain(value: Any) -> Any:
 def error_of(reply: Any) -> str:
     """The name of a reply's error: its own, else its parts' first that is not NONE."""
     top = getattr(reply, "error", None)
-    if top is not None and top.name != "NONE":
+    if top is not None and top is not Error.NONE:
         return str(top.name)
     parts = getattr(reply, "errors", None) or {
         key: part.error for key, part in getattr(reply, "partitions", {}).items() if hasattr(part, "error")
     }
-    return next((str(e.name) for e in parts.values() if e.name != "NONE"), "NONE")
+    return next((str(e.name) for e in parts.values() if e is not Error.NONE), "NONE")
 
 
 @dataclass(slots=True, eq=False)

@@ -57,7 +57,9 @@ def test_the_distribution_is_not_called_kafkalab(project):
 
 def test_spark_is_an_extra(project):
     assert "pyspark" not in pins(project["dependencies"], "==")
-    assert set(pins(project["optional-dependencies"]["spark"], "==")) == {"pyspark", "pyarrow", "pandas"}
+    connect = {"protobuf", "grpcio", "grpcio-status", "googleapis-common-protos", "zstandard"}
+    wanted = {"pyspark", "pyarrow", "pandas", "numpy"} | connect
+    assert set(pins(project["optional-dependencies"]["spark"], "==")) == wanted
 
 
 def test_both_conda_environments_are_the_same_file(root: Path):

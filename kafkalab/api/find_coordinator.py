@@ -11,7 +11,13 @@ from kafkalab.core.acls import GROUP as GROUP_RESOURCE
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect, Reply, Send
 from kafkalab.core.errors import Error
-from kafkalab.core.partitions import INTERNAL_PARTITIONS, offsets_partition, topic_of, transaction_partition
+from kafkalab.core.partitions import (
+    INTERNAL_PARTITIONS,
+    TRANSACTION_TOPIC,
+    offsets_partition,
+    topic_of,
+    transaction_partition,
+)
 
 GROUP, TRANSACTION = 0, 1
 
@@ -38,7 +44,8 @@ def handle(broker: BrokerState, request: FindCoordinator, now: int, header: Head
     partition = (offsets_partition if request.key_type == GROUP else transaction_partition)(request.key)
     topic = topic_of(partition)
     if not broker.metadata.has_topic(topic):
-        new = NewTopic(name=topic, num_partitions=INTERNAL_PARTITIONS)
+        copies = broker.config.transaction_state_log_replication_factor if topic == TRANSACTION_TOPIC else 0
+        new = NewTopic(name=topic, num_partitions=INTERNAL_PARTITIONS, replication_factor=copies or -1)
         create = Send("controller", CreateTopics(topics=(new,)))
         return [create, Reply(FindCoordinatorReply(error=Error.COORDINATOR_NOT_AVAILABLE))]
     leader = broker.metadata.leader(partition)

@@ -39,7 +39,8 @@ def effects(view: View, source: SourceOf = source_of) -> list[Effect]:
     """One row for each committed input record: of the keys that a process read which also wrote.
 
     An input is once if each of its outputs (told apart by topic and value) is committed once. It is in flight, not
-    lost, while no group has committed an offset behind it, or while an output of it is undecided.
+    lost, while no group has committed an offset behind it, or while an output of it is undecided. An output that was
+    committed and has since been deleted or compacted away was an effect all the same.
     """
     writers = {send.invoke.process for send in view.sends}
     inputs = list(dict.fromkeys(p.key for p in view.history.polls if p.process in writers))
@@ -52,7 +53,7 @@ def effects(view: View, source: SourceOf = source_of) -> list[Effect]:
             written.setdefault(source(send.invoke.value), {}).setdefault(place, [])
     for key in outputs:
         for record in view.data(key):
-            if record.value is not None and not record.removed:
+            if record.value is not None:
                 of = written.setdefault(source(record.value), {})
                 of.setdefault((topic_of(key), record.value), []).append(record)
     done = _committed_offsets(view)

@@ -27,6 +27,8 @@ class BrokerConfig:
     transactional_id_expiration_ms: int = 604_800_000
     transaction_state_log_max_message_bytes: int = 1_048_588
     transaction_state_log_min_isr: int = 2
+    transaction_state_log_replication_factor: int = 0
+    """Kafka's default is 3; 0: 3, or as many as there are brokers, so that a smaller cluster works as it is."""
     min_insync_replicas: int = 1
     add_partitions_retry_backoff_ms: int = 20
     add_partitions_retry_backoff_max_ms: int = 100

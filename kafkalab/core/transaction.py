@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any
 
@@ -107,7 +107,8 @@ class Txn:
         """The next record, in this state and with these fields; the errors of this class."""
         if self.state not in VALID_PREVIOUS[state]:
             raise IllegalStateError(f"{self.transactional_id}: {state.label} cannot follow {self.state.label}")
-        new = replace(self, state=state, prev_producer_id=self.producer_id, **changed)
+        known = {name: getattr(self, name) for name in FIELDS}  # as `replace` would, in two thirds of the time
+        new = Txn(**(known | {"state": state, "prev_producer_id": self.producer_id} | changed))
         if new.producer_id < 0 or (new.producer_epoch < 0 and state is not TxnState.DEAD):
             ids = f"producer id {new.producer_id}, epoch {new.producer_epoch}"
             raise IllegalArgumentError(f"{self.transactional_id}: {state.label} with {ids}")
@@ -176,3 +177,6 @@ class Txn:
         if self.next_producer_id == -1:
             return new
         return replace(new, producer_id=self.next_producer_id, producer_epoch=0, next_producer_id=-1)
+
+
+FIELDS = tuple(f.name for f in fields(Txn))

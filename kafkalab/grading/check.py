@@ -1,39 +1,111 @@
-"""`check("L3.E1", answer)` and `hint("L3.E1")`: what a learner calls in a notebook."""
+"""`check("L3.E1", answer)`, `hint("L3.E1")`, `question("L1.E1")`, `counterexample()`: what a learner calls."""
 
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kafkalab.grading import progress
 from kafkalab.grading.exercise import Exercise, Line, WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.seeds import seed
+
+if TYPE_CHECKING:
+    from kafkalab.sim.cluster import Cluster
+    from kafkalab.sim.scenario import Scenario
 
 EXERCISES = {
+    "L0.E1": "kafkalab.grading.lab00_e1",
+    "L0.E2": "kafkalab.grading.lab00_e2",
+    "L0.E3": "kafkalab.grading.lab00_e3",
+    "L1.E1": "kafkalab.grading.lab01_e1",
+    "L1.E2": "kafkalab.grading.lab01_e2",
+    "L1.E3": "kafkalab.grading.lab01_e3",
+    "L2.E1": "kafkalab.grading.lab02_e1",
+    "L2.E2": "kafkalab.grading.lab02_e2",
+    "L2.E3": "kafkalab.grading.lab02_e3",
     "L3.E1": "kafkalab.grading.lab03_e1",
     "L3.E2": "kafkalab.grading.lab03_e2",
+    "L5.E1": "kafkalab.grading.lab05_e1",
+    "L5.E2": "kafkalab.grading.lab05_e2",
+    "L5.E3": "kafkalab.grading.lab05_e3",
+    "L6.E1": "kafkalab.grading.lab06_e1",
+    "L6.E2": "kafkalab.grading.lab06_e2",
+    "L6.E3": "kafkalab.grading.lab06_e3",
+    "L12.E1": "kafkalab.grading.lab12_e1",
+    "L12.E2": "kafkalab.grading.lab12_e2",
+    "L12.E3": "kafkalab.grading.lab12_e3",
+    "L12.E4": "kafkalab.grading.lab12_e4",
 }
-_hints_given: dict[str, int] = {}
+OPEN_IT = "Open the run that shows it:\n    Sequence(counterexample())"
+
+
+@dataclass(slots=True)
+class _Session:
+    """What this kernel remembers: hints given, the last miss of each exercise, the last counterexample."""
+
+    hints_given: dict[str, int] = field(default_factory=dict)
+    misses: dict[str, str] = field(default_factory=dict)
+    run: Scenario | Cluster | None = None
+
+
+_session = _Session()
 
 
 def check(exercise_id: str, answer: Any) -> Line:
     """The line "L3.E1 ✓ 10 of 10 rows".
 
-    WrongAnswer, which is an AssertionError, if the answer is not right: its message says where to look. WrongType or
-    WrongValue if it has not the form that the exercise asks for. Nothing is changed, not even the answer.
+    WrongAnswer, which is an AssertionError, if the answer is not right: its message says where to look, and
+    `counterexample()` is the run that shows it. WrongType or WrongValue if it has not the form that the exercise asks
+    for. Nothing of the answer is changed. In a notebook the result is kept in the learner's progress.
     """
     exercise = find(exercise_id)
     try:
-        return Line(f"{exercise.id} ✓ {exercise.check(answer)}")
-    except (WrongAnswer, WrongType, WrongValue) as error:
+        line = Line(f"{exercise.id} ✓ {exercise.check(answer)}")
+    except WrongAnswer as error:
+        _session.run = error.run
+        _session.misses[exercise.id] = error.miss
+        progress.note(exercise.id, solved=False)
+        open_it = f"\n{OPEN_IT}" if error.run is not None and "Sequence(" not in str(error) else ""
+        told = WrongAnswer(f"{exercise.id}: {error}{open_it}", run=error.run, miss=error.miss, part=error.part)
+        raise told from None
+    except (WrongType, WrongValue) as error:
         raise type(error)(f"{exercise.id}: {error}") from None
+    _session.misses.pop(exercise.id, None)
+    progress.note(exercise.id, solved=True)
+    return line
 
 
 def hint(exercise_id: str) -> Line:
-    """The exercise's next hint, each stronger than the one before; from then on the last."""
+    """The exercise's next hint, each stronger than the one before; from then on the last.
+
+    After a wrong answer whose misconception is known, the hint that fits it comes first.
+    """
     exercise = find(exercise_id)
-    given = min(_hints_given.get(exercise.id, 0) + 1, len(exercise.hints))
-    _hints_given[exercise.id] = given
+    given = _session.hints_given.get(exercise.id, 0)
+    fitting = exercise.misses.get(_session.misses.pop(exercise.id, ""))
+    if isinstance(fitting, str):
+        return Line(f"Hint for this answer: {fitting}")
+    given = min(max(given, fitting or 0) + 1, len(exercise.hints))
+    _session.hints_given[exercise.id] = given
     return Line(f"Hint {given} of {len(exercise.hints)}: {exercise.hints[given - 1]}")
+
+
+def question(exercise_id: str) -> Any:
+    """The generated inputs that the exercise asks about, made anew from the seed in force; others for a grader."""
+    exercise = find(exercise_id)
+    if exercise.question is None:
+        asking = ", ".join(name for name in EXERCISES if find(name).question is not None)
+        raise WrongValue(f"{exercise.id} has no generated inputs; those that have are: {asking or 'none yet'}")
+    return exercise.question(seed())
+
+
+def counterexample() -> Scenario | Cluster:
+    """The run that showed the last wrong answer, for `Sequence(counterexample())`; WrongValue if there is none."""
+    if _session.run is None:
+        raise WrongValue("there is no counterexample: the last wrong answer came without a run, or none was given yet")
+    return _session.run
 
 
 def find(exercise_id: str) -> Exercise:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import difflib
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kafkalab.sim.cluster import Cluster
+    from kafkalab.sim.scenario import Scenario
 
 LINE_LENGTH = 100
 
@@ -19,7 +23,17 @@ class _Told(Exception):
 
 
 class WrongAnswer(_Told, AssertionError):
-    """The answer has the right form, but it is not right yet. The message says where to look, never the answer."""
+    """The answer has the right form, but it is not right yet. The message says where to look, never the answer.
+
+    `run` is a counterexample: a scenario or a cluster that `Sequence` opens. `miss` names the misconception, a key of
+    the exercise's `misses`. `part` is how much of it is right, from 0 to 1.
+    """
+
+    def __init__(
+        self, message: str = "", *, run: Scenario | Cluster | None = None, miss: str = "", part: float = 0.0
+    ) -> None:
+        super().__init__(message)
+        self.run, self.miss, self.part = run, miss, part
 
 
 class WrongType(_Told, TypeError):
@@ -49,12 +63,24 @@ def wrapped(text: str) -> str:
 class Exercise:
     """`check(answer)` returns what was right ("10 of 10 rows") or raises one of the errors above.
 
-    `hints` are in order of strength; none of them is the answer.
+    `hints` are in order of strength; none of them is the answer. `misses` maps the `miss` of a wrong answer to what
+    `hint` says next: the place in `hints` of the one that fits, or a sentence of its own. `question(seed)` makes the
+    inputs that the exercise asks about, if it asks about generated ones. `questions` are the numbers of the learners'
+    questions that it settles.
     """
 
     id: str
     check: Callable[[Any], str]
     hints: tuple[str, ...]
+    points: int = 1
+    questions: tuple[int, ...] = ()
+    misses: Mapping[str, int | str] = field(default_factory=dict)
+    question: Callable[[int], Any] | None = None
+
+    def __post_init__(self) -> None:
+        for miss, found in self.misses.items():
+            if isinstance(found, int) and not 0 <= found < len(self.hints):
+                raise ValueError(f"{self.id}: the miss {miss!r} has no hint {found}; there are {len(self.hints)}")
 
 
 def is_blank(value: Any) -> bool:
@@ -69,7 +95,7 @@ def cells(answer: Any, names: tuple[Any, ...], words: Iterable[str], form: str, 
     a word that does not exist, with the nearest one. The answer itself is not changed.
     """
     if not isinstance(answer, Mapping):
-        raise WrongType(f"Give {form}, not {_described(answer)}.")
+        raise WrongType(f"Give {form}, not {described(answer)}.")
     unknown = [n for n in answer if n not in names]
     if unknown:
         raise WrongValue(f"There is no {what} {unknown[0]!r}{_meant(unknown[0], names)}. Give {form}.")
@@ -84,7 +110,7 @@ def _word(value: Any, words: tuple[str, ...], where: str, form: str) -> str:
     if is_blank(value):
         return ""
     if not isinstance(value, str):
-        raise WrongType(f"In {where} stands {_described(value)}. Give {form}.")
+        raise WrongType(f"In {where} stands {described(value)}. Give {form}.")
     by_lower = {w.lower(): w for w in words}
     found = by_lower.get(value.strip().lower())
     if found is None:
@@ -100,7 +126,8 @@ def _meant(given: Any, known: tuple[Any, ...]) -> str:
     return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
+    """Its type and its value, cut where it is long, for an error about an answer."""
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:37] + '...'}"
 

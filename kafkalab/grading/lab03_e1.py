@@ -136,8 +136,18 @@ def check(answer: Any) -> str:
     raise WrongAnswer(
         f"{len(ROWS) - len(wrong)} of {len(ROWS)} rows are right. The first that is not is row {first}: {row}.\n"
         + (f'You say "{word}". ' if word else "It is still blank. ")
-        + f"See it happen, then press End:\n    {pasteable(first)}\n{row.look}"
+        + f"See it happen, then press End:\n    {pasteable(first)}\n{row.look}",
+        run=lab03(seed=LEARNER_SEED).with_faults(*row.faults(run(LEARNER_SEED).trace)),
+        miss=_miss(row, word),
+        part=(len(ROWS) - len(wrong)) / len(ROWS),
     )
+
+
+def _miss(row: Row, word: str) -> str:
+    """The belief behind a wrong word: a dead broker decides, or a dead application still does."""
+    if not word:
+        return ""
+    return "a dead application asks again" if "app" in row.nodes else "a dead broker decides"
 
 
 EXERCISE = Exercise(
@@ -151,4 +161,7 @@ EXERCISE = Exercise(
         "aborts what it knows of when the transaction times out. Where it finds it, or will write it because EndTxn "
         "has arrived, it finishes the commit. And what no frame has told it, it does not know of.",
     ),
+    points=10,
+    questions=(24,),
+    misses={"a dead broker decides": 1, "a dead application asks again": 2},
 )

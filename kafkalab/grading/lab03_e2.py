@@ -29,6 +29,11 @@ LOOK = {
 }
 
 
+MISSES = {"PrepareCommit": "more than one moves", "PrepareAbort": "more than one moves"} | dict.fromkeys(
+    ("CONCURRENT_TRANSACTIONS", "INVALID_TXN_STATE"), "later and never"
+)
+
+
 def truth() -> dict[str, str]:
     """What the coordinator does with EndTxn(COMMIT) of transaction version 1, in each state that is written."""
     return {state.label: _word(state) for state in TABLES["TV1"]}
@@ -54,7 +59,9 @@ def check(answer: Any) -> str:
         f"{len(STATES) - len(wrong)} of {len(STATES)} cells are right. "
         f"The first that is not: EndTxn(COMMIT) in {first}.\n"
         + (f'You say "{given[first]}". ' if given[first] else "It is still blank. ")
-        + LOOK[first]
+        + LOOK[first],
+        miss=MISSES.get(given[first], "") if first != "Ongoing" else "",
+        part=(len(STATES) - len(wrong)) / len(STATES),
     )
 
 
@@ -68,4 +75,7 @@ EXERCISE = Exercise(
         "Go through the five that do not move, and ask of each: is the transaction committed already, will it be, or "
         "can it never be?",
     ),
+    points=6,
+    questions=(24,),
+    misses={"more than one moves": 0, "later and never": 1},
 )

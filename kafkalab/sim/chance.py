@@ -6,45 +6,15 @@ which shrinks a failure to a scenario that can be pasted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause, Restart, Resume
-from kafkalab.sim.network import REQUEST_TIMEOUT_MS
+from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, partition_for
+from kafkalab.sim.chance_faults import Pick, Seeded, fault_by_chance, outlives_its_retry
+from kafkalab.sim.faults import Fault
+from kafkalab.sim.programs_groups import GROUP
 from kafkalab.sim.scenario import Program, Scenario
 
-T = TypeVar("T")
-BROKERS = ("b1", "b2", "b3")
-UNTIL_MS = 20_000
-FRAMES = (
-    "Produce", "ProduceReply", "EndTxn", "EndTxnReply", "AddPartitionsToTxn", "AddPartitionsToTxnReply",
-    "WriteTxnMarkers", "WriteTxnMarkersReply", "InitProducerId", "InitProducerIdReply", "Fetch", "FetchReply",
-    "FindCoordinatorReply", "ReplicaFetchReply",
-)  # fmt: skip
-
-
-class Pick(Protocol):
-    """Where chance comes from."""
-
-    def number(self, least: int, most: int) -> int:
-        """A whole number of least to most; the smaller the simpler."""
-
-    def one_of(self, options: Sequence[T]) -> T:
-        """One of the options; the earlier the simpler."""
-
-
-class Seeded:
-    """The same picks for the same seed."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed)
-
-    def number(self, least: int, most: int) -> int:
-        return self._random.randint(least, most)
-
-    def one_of(self, options: Sequence[T]) -> T:
-        return options[self._random.randrange(len(options))]
+__all__ = ["Pick", "Seeded", "scenario_by_chance"]
 
 
 def scenario_by_chance(pick: Pick, profile: str | None = None, rules_off: tuple[str, ...] = ()) -> Scenario:
@@ -68,8 +38,11 @@ def scenario_by_chance(pick: Pick, profile: str | None = None, rules_off: tuple[
         programs = _workers(pick)
     names = [p.node for p in programs]
     faults: list[Fault] = []
+    logs = [*(f"{topic}-{i}" for topic, count in topics.items() for i in range(count)), *_internal(programs)]
     for _ in range(pick.number(0, 5)):
-        faults += [f for f in _fault(pick, names) if profile == "4.x/TV2" or not _outlives_its_retry(f)]
+        mishap = fault_by_chance(pick, names, logs)
+        if profile == "4.x/TV2" or not any(map(outlives_its_retry, mishap)):
+            faults += mishap
     return Scenario(
         title="by chance",
         profile=profile,
@@ -124,23 +97,8 @@ def _readers(pick: Pick, partitions: int) -> list[Program]:
     ]
 
 
-def _outlives_its_retry(fault: Fault) -> bool:
-    return isinstance(fault, Delay) and fault.frame.startswith("EndTxn#") and fault.delay_ms > REQUEST_TIMEOUT_MS
-
-
-def _fault(pick: Pick, clients: list[str]) -> list[Fault]:
-    """One mishap, and what undoes it, if that is meant to come."""
-    kind = pick.one_of(("lose", "double", "delay", "broker dies", "broker sleeps", "client dies", "client sleeps"))
-    if kind in ("lose", "double", "delay"):
-        frame = f"{pick.one_of(FRAMES)}#{pick.number(1, 12)}"
-        if kind == "delay":
-            return [Delay(frame, pick.one_of((20, 200, 3_000, 31_000)))]
-        return [Drop(frame) if kind == "lose" else Duplicate(frame)]
-    at = pick.number(0, UNTIL_MS)
-    node = pick.one_of(BROKERS if kind.startswith("broker") else clients)
-    if kind == "client dies":
-        return [Crash(node, at_ms=at)]
-    later = at + pick.one_of((50, 2_000, 15_000))
-    if kind == "broker dies":
-        return [Crash(node, at_ms=at), Restart(node, at_ms=later)]
-    return [Pause(node, at_ms=at), Resume(node, at_ms=later)]
+def _internal(programs: list[Program]) -> list[str]:
+    """The partitions of the internal topics that these programs use."""
+    ids = dict.fromkeys(p.args["transactional_id"] for p in programs if "transactional_id" in p.args)
+    logs = [f"{TRANSACTION_TOPIC}-{partition_for(name)}" for name in ids]
+    return [*logs, f"{OFFSETS_TOPIC}-{partition_for(GROUP)}"]

@@ -16,6 +16,7 @@ from kafkalab.core.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS
 from kafkalab.core.transaction import TxnState
 from kafkalab.rules import ABORTED_FILTER, REDRIVE_PREPARE, TIMEOUT_ABORT
 from kafkalab.sim.app import App
+from kafkalab.sim.collector import few_collections
 from kafkalab.sim.endings import RunawayError, StuckError
 from kafkalab.sim.failures import Failures
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault, check_fault
@@ -184,20 +185,23 @@ class Cluster:
 
         RunawayError after `limit` entries; StuckError if a program waits and nothing changes any more.
         """
-        schedule = self.schedule
-        for _ in range(limit):
-            may_end = not schedule.foreground or self._idle_entries > IDLE_ENTRIES
-            if may_end and (not len(schedule) or self._at_rest()):
-                break
-            self._do(schedule.pop())
-        else:
-            raise RunawayError(f"the run did not end within {limit} steps; the last events:\n{self.trace.tail()}")
+        with few_collections():
+            self._run_to_the_end(limit)
         waiting = [t.node.name for t in self._live_tasks() if t.main]
         if waiting:
             raise StuckError(
                 f"{', '.join(waiting)} still waits, but nothing happens any more; the last events:\n{self.trace.tail()}"
             )
         return self.trace
+
+    def _run_to_the_end(self, limit: int) -> None:
+        schedule = self.schedule
+        for _ in range(limit):
+            may_end = not schedule.foreground or self._idle_entries > IDLE_ENTRIES
+            if may_end and (not len(schedule) or self._at_rest()):
+                return
+            self._do(schedule.pop())
+        raise RunawayError(f"the run did not end within {limit} steps; the last events:\n{self.trace.tail()}")
 
     def run_for(self, duration_ms: int, limit: int = LIMIT) -> Trace:
         """Go on for so long, whatever is or is not left to do then."""

@@ -16,6 +16,11 @@ from kafkalab.profiles import Rules
 from kafkalab.sim.faults import Fault, check_fault, fault_from_json, fault_to_json
 
 FORMAT, VERSION = "kafkalab-scenario", 1
+MODULES = (
+    "programs", "programs_groups", "programs_orders", "programs_coordinator", "programs_readers", "by_hand",
+    "hanging", "processor", "workers",
+)  # fmt: skip
+"""Where the programs are that come with kafkalab."""
 
 ProgramFunction = Callable[..., Coroutine[Any, Any, Any]]
 PROGRAMS: dict[str, ProgramFunction] = {}
@@ -39,7 +44,7 @@ class Program:
         """The function; ValueError if no program has this name."""
         if callable(self.run):
             return self.run
-        for module in ("programs", "programs_groups", "by_hand", "hanging", "processor", "workers"):
+        for module in MODULES:
             import_module(f"kafkalab.sim.{module}")  # registers the programs that come with kafkalab
         if self.run not in PROGRAMS:
             raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")

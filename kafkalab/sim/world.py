@@ -177,6 +177,8 @@ class World:
         if not leader or not self._works(leader) or not self._has(leader, partition):
             return False
         broker = self.cluster.brokers[leader]
+        if not broker.state.leads(partition):
+            return False  # it has not heard yet that it leads
         log = broker.state.logs[partition]
         if len(log.segments) == 1:
             log.roll(self.cluster.now)

@@ -1,8 +1,8 @@
 """`spark.read.format("kafkalab")`: seeded simulations as tables, computed where the executors are.
 
-Options: table ("log" if not given), seeds ("1-1000"), profile, rulesOff (names separated by semicolons), scenario (a
-.klab file), partitions (as many as there are seeds, at most 8, if not given). As a stream, `seedsPerBatch` new ones
-each time.
+Options: table ("log" if not given; "arrivals" for what streaming audits take), seeds ("1-1000"), profile, rulesOff
+(names separated by semicolons), scenario (a .klab file), partitions (as many as there are seeds, at most 8, if not
+given). As a stream, `seedsPerBatch` new ones each time.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from pyspark.sql.types import StructType
 
 from kafkalab.spark.runs import DEFAULT_PROFILE, Runs, history_of_seed
 from kafkalab.spark.schemas import arrow_batch, spark_schema
+from kafkalab.spark.streaming.arrivals import ARRIVALS, arrivals_of
+from kafkalab.spark.streaming.schema import SCHEMA as ARRIVALS_SCHEMA
+from kafkalab.spark.streaming.schema import arrow_arrivals
 
 OPTIONS = ("table", "seeds", "profile", "rulesOff", "scenario", "partitions", "seedsPerBatch")
 MOST_PARTITIONS = 8
@@ -46,7 +49,7 @@ class KafkalabSource(DataSource):
         return "kafkalab"
 
     def schema(self) -> StructType:
-        return spark_schema(self._table())
+        return ARRIVALS_SCHEMA if self._table() == ARRIVALS else spark_schema(self._table())
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return Reader(self._table(), self._runs(), self._number("partitions", 0))
@@ -91,7 +94,11 @@ class _Rows:
         """The rows of the part's simulations, in the order of the seeds."""
         for start in range(part.first, part.last + 1, AT_ONCE):
             seeds = range(start, min(start + AT_ONCE, part.last + 1))
-            yield arrow_batch(self.table, [(seed, history_of_seed(self.runs, seed)) for seed in seeds])
+            histories = [(seed, history_of_seed(self.runs, seed)) for seed in seeds]
+            if self.table == ARRIVALS:
+                yield arrow_arrivals(arrivals_of(histories))
+            else:
+                yield arrow_batch(self.table, histories)
 
 
 class Reader(_Rows, DataSourceReader):

@@ -194,7 +194,7 @@ def _pair(ink: Ink, a: str, b: str, colour: str, more: str = "") -> None:
 def _told(thing: Any) -> dict[str, Any]:
     """The story of a side."""
     thing = getattr(thing, "journey", thing)
-    if isinstance(thing, dict) and "stage" in thing:
+    if isinstance(thing, dict) and "ground" in thing:
         return thing
     if isinstance(thing, Journey):
         return dict(thing.payload)

@@ -50,7 +50,7 @@ function chosen(p) {
 }
 
 function drawFaults(p) {
-	const { run, step, journey } = p, event = run.events[step], { stage } = run, at = Math.max(step, stage.start ?? 0);
+	const { run, step, journey } = p, event = run.events[step], { ground } = run, at = Math.max(step, ground.start ?? 0);
 	p.frame = chosen(p);
 	p.$(".where").innerHTML = `step ${step} · t = ${event.at} ms · run ${journey.get("place")}`;
 	p.say(event.text + (run.ending ? ` This run has no end: ${run.ending}.` : ""), event.kind);
@@ -60,15 +60,15 @@ function drawFaults(p) {
 	const items = [["frame", row(about, ["drop", "duplicate", "delay", "hold", "release"].map((a) => fault(a, f?.id ?? "") + (a === "delay" ? ` <label><input type="number" class="delay_ms" min="1" value="${kept("delay_ms", DELAY_MS)}" aria-label="Delay in ms">ms</label> ` : "")),
 		later.length ? `<span class="late"><label>after <select class="after" aria-label="Arrives after">${later.map((o) => `<option>${esc(o.id)}</option>`).join("")}</select></label>${fault("reorder", f.id)}</span>` : "")]];
 	for (const { id, kind, label } of run.nodes) {
-		const life = atStep(stage.down ?? [], at).includes(id) ? "down" : atStep(stage.paused ?? [], at).includes(id) ? "paused" : "up";
+		const life = atStep(ground.down ?? [], at).includes(id) ? "down" : atStep(ground.paused ?? [], at).includes(id) ? "paused" : "up";
 		items.push([id, row(`<i class="${life}"></i>${esc(label)}${life === "up" ? "" : `<small>${life}</small>`}`, NODE_BUTTONS[kind].map((a) => fault(a, id)))]);
 	}
 	const select = (side, start) => `<select class="side-${side}" aria-label="Side ${side} of the cut">${run.nodes.map((n, i) => `<option value="${n.id}"${i === start ? " selected" : ""}>${esc(n.label)}</option>`).join("")}</select>`;
 	items.push(["link", row("Link", [select("a", 0), " — ", select("b", 1), " ", fault("cut", "pair", "", "cut"), fault("heal", "pair", "", "heal")])]);
 	items.push(["clock", row("Clock", [fault("advance", ""), `<label><input type="number" class="advance_ms" min="1" value="${kept("advance_ms", ADVANCE_MS)}" aria-label="Advance by ms">ms</label>`])]);
 	sync(p.$(".rows"), items);
-	sync(p.$(".rows2"), Object.entries(stage.replicas ?? {}).map(([partition, replicas]) => {
-		const [leader, inSync] = atStep(stage.leads[partition], at, ["", replicas]);
+	sync(p.$(".rows2"), Object.entries(ground.replicas ?? {}).map(([partition, replicas]) => {
+		const [leader, inSync] = atStep(ground.leads[partition], at, ["", replicas]);
 		const elections = replicas.map((b) => fault("elect", partition, ` data-broker="${b}" data-unclean="${!inSync.includes(b)}"`, `elect ${b}${inSync.includes(b) ? "" : " unclean"}`));
 		return [partition, row(`${breakable(partition)}<small>${leader ? `led by ${esc(run.label(leader))}` : "no leader"}</small>`, [...elections, ...["roll", "compact", "delete_segment"].map((a) => fault(a, partition))])];
 	}));

@@ -12,10 +12,10 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.code import code, style
 from kafkalab.widgets.fork_tree import tree_lines
 from kafkalab.widgets.futures import idle_rule
+from kafkalab.widgets.ground import at_step
 from kafkalab.widgets.ink import AMBER, BOLD, DIM, GREEN, INK, PALE, RED, Ink, fit, standalone, width_of
 from kafkalab.widgets.journey import Journey
 from kafkalab.widgets.presses import ADVANCE_MS, DELAY_MS, why
-from kafkalab.widgets.stage import at_step
 from kafkalab.widgets.view import View
 
 Button = tuple[str, str, dict[str, Any]]
@@ -149,10 +149,10 @@ def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]
         actions = {"broker": NODE_ACTIONS, "client": CLIENT_ACTIONS}.get(node["kind"], ("cut", "heal"))
         rows.append((node["label"], [(action, node["id"], {}) for action in actions]))
     rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
-    stage = payload["stage"]
-    at = max(step, stage.get("start", 0))
-    for partition, replicas in stage.get("replicas", {}).items():
-        in_sync = at_step(stage["leads"][partition], at, ("", replicas))[1]
+    ground = payload["ground"]
+    at = max(step, ground.get("start", 0))
+    for partition, replicas in ground.get("replicas", {}).items():
+        in_sync = at_step(ground["leads"][partition], at, ("", replicas))[1]
         elections: list[Button] = [("elect", partition, {"broker": b, "unclean": b not in in_sync}) for b in replicas]
         storage: list[Button] = [(action, partition, {}) for action in ("roll", "compact", "delete_segment")]
         rows.append((partition, [*elections, *storage]))

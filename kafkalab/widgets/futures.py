@@ -14,21 +14,21 @@ from kafkalab.sim.endings import RunawayError, StuckError
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event, Frame, Trace, plain
+from kafkalab.widgets.ground import FAULT_KINDS, NotingCluster, by_hand
 from kafkalab.widgets.marks import with_marks
-from kafkalab.widgets.stage import FAULT_KINDS, StagedCluster, by_hand
 from kafkalab.widgets.story import payload_of
 
 SLICE, MOST = 250, 100_000
 RULES = {rule.name: rule for rule in REGISTRY}
 
 
-def run_of(scenario: Scenario, most: int = MOST) -> tuple[StagedCluster, str]:
+def run_of(scenario: Scenario, most: int = MOST) -> tuple[NotingCluster, str]:
     """The scenario's run, and why it has no end: "" if it has one.
 
     A run in which a program waits for ever is there as far as anything but repeated requests happens, and one that
     goes on and on up to a limit.
     """
-    cluster = StagedCluster(scenario)
+    cluster = NotingCluster(scenario)
     for _ in range(most // SLICE + 1):
         try:
             cluster.run(SLICE)
@@ -45,14 +45,14 @@ def run_of(scenario: Scenario, most: int = MOST) -> tuple[StagedCluster, str]:
 
 
 def story_of(cluster: Cluster, ending: str = "") -> dict[str, Any]:
-    """The payload of a finished run with marks, with its stage, and with `ending`, why it has no end."""
+    """The payload of a finished run with marks, with its ground, and with `ending`, why it has no end."""
     payload = with_marks(payload_of(cluster))
-    if not isinstance(cluster, StagedCluster):
+    if not isinstance(cluster, NotingCluster):
         again, ending = run_of(cluster.scenario)
         if not again.trace.steps == cluster.trace.steps == agreement(again.trace, cluster.trace):
-            return {**payload, "stage": by_hand(), "ending": ""}
+            return {**payload, "ground": by_hand(), "ending": ""}
         cluster = again
-    return {**payload, "stage": cluster.stage(payload["partitions"]), "ending": ending}
+    return {**payload, "ground": cluster.ground(payload["partitions"]), "ending": ending}
 
 
 def with_fault(scenario: Scenario, fault: Fault, start: int) -> Scenario:

@@ -26,7 +26,7 @@ from kafkalab.widgets.futures import (
 from kafkalab.widgets.packed import packed
 from kafkalab.widgets.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, fault_of, near, why
 from kafkalab.widgets.story import GROUPS
-from kafkalab.widgets.story_text import stops
+from kafkalab.widgets.story_text import hideable, stops
 
 SHOWN = ("transaction", "verification")
 
@@ -35,7 +35,8 @@ class Journey(anywidget.AnyWidget):
     """The runs that presses have made, which of them is shown, and the step at which the cursor stands.
 
     Views are pictures of a journey; all views of one share its cursor: `j = Journey(lab03()); Sequence(j)`. `step` is
-    the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the frames shown.
+    the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the frames shown,
+    but for those of the nodes, APIs and transactional ids in `hidden`.
     `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is its story.
     """
 
@@ -44,6 +45,7 @@ class Journey(anywidget.AnyWidget):
     payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     step = traitlets.Int(0).tag(sync=True)
     groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    hidden = traitlets.List(traitlets.Unicode()).tag(sync=True)
     tree = traitlets.List(traitlets.Dict()).tag(sync=True)
     place = traitlets.Int(0).tag(sync=True)
     can_undo = traitlets.Bool(False).tag(sync=True)
@@ -101,6 +103,18 @@ class Journey(anywidget.AnyWidget):
                 raise ValueError(f"no frames are called {group!r}; there are {', '.join(GROUPS)}{near(group, GROUPS)}")
         return [group for group in GROUPS if group in wanted]
 
+    @traitlets.validate("hidden")
+    def _hideable(self, proposal: dict[str, Any]) -> list[str]:
+        known = hideable(self.payload)
+        for name in proposal["value"]:
+            if name not in known:
+                raise ValueError(f"{name!r} cannot be hidden; there are {', '.join(known)}{near(name, known)}")
+        return [name for name in known if name in proposal["value"]]
+
+    def stops(self) -> list[int]:
+        """The steps at which the cursor stops, with the groups and what is hidden as they are."""
+        return stops(self.payload, tuple(self.groups), self.hidden)
+
     # presses
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
@@ -108,8 +122,9 @@ class Journey(anywidget.AnyWidget):
 
         `target` is a frame such as "EndTxn#1" for faults on frames (without one: the frame sent at the cursor), a
         node such as "b1" for crash, a partition for elect, a rule's name for rule_off, a run's id for goto, the
-        words for name; see `fault_of` for `details`. After a fault the cursor stands where it strikes; after a rule's
-        press where it stood, or as far as the runs agree. ValueError, with the reason, and nothing changes, for an
+        words for name, a node, an API or a transactional id for hide and show (show without one: everything); see
+        `fault_of` for `details`. After a fault the cursor stands where it strikes; after a rule's press where it
+        stood, or as far as the runs agree. ValueError, with the reason, and nothing changes, for an
         unknown action or target, and for a press that would change nothing.
         """
         with self._lock:
@@ -117,6 +132,10 @@ class Journey(anywidget.AnyWidget):
                 self._move(action)
             elif action in TRAVELS:
                 self._travel(action, target)
+            elif action == "hide":
+                self.hidden = [*self.hidden, target]
+            elif action == "show":
+                self.hidden = [name for name in self.hidden if target and name != target]
             elif action == "name":
                 self._forks.rename(target)
                 self.tree = [fork.row() for fork in self._forks.runs]
@@ -127,8 +146,10 @@ class Journey(anywidget.AnyWidget):
 
     def possible(self, action: str, target: str = "", **details: Any) -> str:
         """Why this press would change nothing: what its ValueError says. "" if it would change something."""
+        if action in ("hide", "show"):
+            return ""
         if action in MOVES:
-            places = [*stops(self.payload, tuple(self.groups)), self.step]
+            places = [*self.stops(), self.step]
             back = action in ("left", "home")
             edge = min(places) >= self.step if back else max(places) <= self.step
             return f"this is the {'first' if back else 'last'} step" if edge else ""
@@ -153,7 +174,7 @@ class Journey(anywidget.AnyWidget):
             self._show(next(iter(stops(payload, tuple(self.groups))), 0))
 
     def _move(self, action: str) -> None:
-        places = stops(self.payload, tuple(self.groups))
+        places = self.stops()
         candidates = {
             "left": [s for s in places if s < self.step][-1:],
             "right": [s for s in places if s > self.step][:1],
@@ -164,7 +185,7 @@ class Journey(anywidget.AnyWidget):
 
     def _strike(self, at: int, fault: Any) -> None:
         """A new run with one more fault, beside those that were made of this one before."""
-        forked, ending = run_of(with_fault(self.scenario, fault, self.payload["stage"]["start"]))
+        forked, ending = run_of(with_fault(self.scenario, fault, self.payload["ground"]["start"]))
         landed = struck_at(forked.trace, fault, at)
         if landed < 0:
             raise ValueError(f"{fault!r} would change nothing")
@@ -193,6 +214,7 @@ class Journey(anywidget.AnyWidget):
         payload = story_of(here.cluster, here.ending)
         with self.hold_sync():
             self.payload = payload
+            self.hidden = [name for name in self.hidden if name in hideable(payload)]
             self.step = step
             self.chart = _chart(payload)
             self.tree = [fork.row() for fork in self._forks.runs]

@@ -51,7 +51,7 @@ async function openPanel(model, el, part) {
 		if (no) return p.say(sentence(no));
 		if (part.act?.(p, action, target, button) || !journey) return;
 		if (/^(left|right|home|end)$/.test(action)) {
-			const stops = stopsOf(p.run, new Set(journey.get("groups"))), at = upTo(stops.length, (i) => stops[i] <= p.step);
+			const stops = stopsOf(p.run, new Set(journey.get("groups")), new Set(journey.get("hidden") ?? [])), at = upTo(stops.length, (i) => stops[i] <= p.step);
 			const to = { right: stops[at + 1], left: stops[stops[at] === p.step ? at - 1 : at], home: stops[0], end: stops.at(-1) }[action];
 			return to === undefined || p.go(to);
 		}

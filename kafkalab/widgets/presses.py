@@ -33,7 +33,7 @@ from kafkalab.sim.faults import (
     Roll,
     TimedFault,
 )
-from kafkalab.widgets.stage import at_step, key_of
+from kafkalab.widgets.ground import at_step, key_of
 
 MOVES = ("left", "right", "home", "end")
 TRAVELS = ("undo", "redo", "goto")
@@ -44,7 +44,7 @@ NODE_FAULTS: dict[str, type[NodeFault]] = {"crash": Crash, "restart": Restart, "
 STORAGE_FAULTS: dict[str, type[Any]] = {"compact": Compact, "roll": Roll, "delete_segment": DeleteSegment}
 FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "elect", *STORAGE_FAULTS)
 RULE_PRESSES = ("rule_off", "rule_on")
-ACTIONS = (*MOVES, *FAULTS, *RULE_PRESSES, *TRAVELS, "name")
+ACTIONS = (*MOVES, *FAULTS, *RULE_PRESSES, *TRAVELS, "name", "hide", "show")
 DELAY_MS, ADVANCE_MS = 1_000, 10_000
 Payload = dict[str, Any]
 
@@ -65,7 +65,7 @@ def fault_of(payload: Payload, step: int, action: str, target: str = "", **detai
         raise ValueError(reason)
     fault = _fault(payload, action, target, details)
     if isinstance(fault, TimedFault):
-        at = max(step, payload["stage"]["start"])
+        at = max(step, payload["ground"]["start"])
         return at, replace(fault, at_step=at)
     return payload["frames"][target]["sent"], fault
 
@@ -74,13 +74,13 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
     """Why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
     if action not in FAULTS:
         return f"no action {action!r}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
-    if payload["stage"]["fixed"]:
-        return str(payload["stage"]["fixed"])
-    at = max(step, payload["stage"]["start"])
+    if payload["ground"]["fixed"]:
+        return str(payload["ground"]["fixed"])
+    at = max(step, payload["ground"]["start"])
     if action in FRAME_FAULTS:
         return _why_frame(payload, action, target, details)
     if action == "release":
-        kept = at_step(payload["stage"]["kept"], at)
+        kept = at_step(payload["ground"]["kept"], at)
         reason = "" if target in kept else f"{target or 'no frame'} is not held at this step"
     elif action in NODE_FAULTS:
         reason = _why_node(payload, at, action, target)
@@ -93,7 +93,7 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
         reason = _why_partition(payload, at, action, target, details)
     if reason or action == "advance":
         return reason
-    again = f"{at} {key_of(_fault(payload, action, target, details))}" in payload["stage"]["planned"]
+    again = f"{at} {key_of(_fault(payload, action, target, details))}" in payload["ground"]["planned"]
     return "this happens right after this step already" if again else ""
 
 
@@ -123,18 +123,18 @@ def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) 
 
 
 def _why_frame(payload: Payload, action: str, target: str, details: dict[str, Any]) -> str:
-    frames, stage = payload["frames"], payload["stage"]
+    frames, ground = payload["frames"], payload["ground"]
     frame = frames.get(target)
     if frame is None or frame["copy_of"]:
         return f"no frame {target!r} flies in this run{near(target, frames)}" if target else "choose a frame first"
-    struck = stage["struck"].get(target, [])
+    struck = ground["struck"].get(target, [])
     if frame["fate"] == "dropped":
         return f"{target} is dropped already"
     if any(fault.startswith("Hold ") for fault in struck):
         return f"{target} is held already"
     if any(fault.startswith("Reorder ") for fault in struck):
         return f"{target} is overtaken already"
-    if target in stage["stillborn"]:
+    if target in ground["stillborn"]:
         return f"{target} never leaves: {frame['from']} crashes in that moment"
     if action == "duplicate" and any(f["copy_of"] == target for f in frames.values()):
         return f"{target} arrives twice already"
@@ -168,8 +168,8 @@ def _why_node(payload: Payload, at: int, action: str, target: str) -> str:
     if target not in nodes:
         wrong = f"no node {target!r} can {action}" if target else f"{action} needs a node"
         return f"{wrong}; there are {', '.join(nodes)}"
-    stage, label = payload["stage"], nodes[target]["label"]
-    down, paused = target in at_step(stage["down"], at), target in at_step(stage["paused"], at)
+    ground, label = payload["ground"], nodes[target]["label"]
+    down, paused = target in at_step(ground["down"], at), target in at_step(ground["paused"], at)
     if action == "restart":
         if nodes[target]["kind"] != "broker":
             return f"{label} is a client; only a broker can be restarted"
@@ -202,7 +202,7 @@ def _why_network(payload: Payload, at: int, action: str, target: str) -> str:
         return f"no node {wrong!r} in this run; there are {', '.join(known)}"
     if not a or not b or any(name in b for name in a):
         return f'{action} needs two nodes such as "b1|b2", or one to part from all others'
-    cut = at_step(payload["stage"]["cut"], at)
+    cut = at_step(payload["ground"]["cut"], at)
     pairs = ["|".join(sorted((x, y))) for x in a for y in b]
     if action == "cut":
         return "" if any(pair not in cut for pair in pairs) else "no frame gets through there already"
@@ -213,13 +213,13 @@ def _why_network(payload: Payload, at: int, action: str, target: str) -> str:
 
 
 def _why_partition(payload: Payload, at: int, action: str, target: str, details: dict[str, Any]) -> str:
-    stage = payload["stage"]
-    if target not in stage["leads"]:
-        known = ", ".join(stage["leads"])
+    ground = payload["ground"]
+    if target not in ground["leads"]:
+        known = ", ".join(ground["leads"])
         return f"no partition {target!r} is shown in this run; there are {known}" if target else "choose a partition"
     if action == "elect":
         return _why_elect(payload, at, target, details)
-    if action in at_step(stage["storage"][target], at):
+    if action in at_step(ground["storage"][target], at):
         return ""
     return {
         "compact": f"nothing in {target} can be compacted at this step",
@@ -229,16 +229,16 @@ def _why_partition(payload: Payload, at: int, action: str, target: str, details:
 
 
 def _why_elect(payload: Payload, at: int, target: str, details: dict[str, Any]) -> str:
-    stage, broker = payload["stage"], str(details.get("broker", ""))
+    ground, broker = payload["ground"], str(details.get("broker", ""))
     label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), "")
-    if broker not in stage["replicas"][target]:
-        return f"{label or repr(broker)} is no replica of {target}; there are {', '.join(stage['replicas'][target])}"
-    leader, in_sync = at_step(stage["leads"][target], at, ("", ()))
+    if broker not in ground["replicas"][target]:
+        return f"{label or repr(broker)} is no replica of {target}; there are {', '.join(ground['replicas'][target])}"
+    leader, in_sync = at_step(ground["leads"][target], at, ("", ()))
     if leader == broker:
         return f"{label} leads {target} already"
-    if broker not in at_step(stage["alive"], at):
+    if broker not in at_step(ground["alive"], at):
         return f"{label} is not alive for the controller"
-    anyone = stage["any_leader"] and topic_of(target) != TRANSACTION_TOPIC
+    anyone = ground["any_leader"] and topic_of(target) != TRANSACTION_TOPIC
     if details.get("unclean"):
         return f"{label} is in sync: elect it cleanly" if broker in in_sync or anyone else ""
     return "" if broker in in_sync or anyone else f"{label} is not in sync for {target}: only an unclean election can"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ from typing import Any
 import pytest
 
 from kafkalab.cli import main
+from kafkalab.cli_transactions import transactions_of
 from kafkalab.core.acls import Deny
+from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop
+from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Scenario
 
 DATA = Path(__file__).parents[2] / "data"
@@ -196,3 +200,48 @@ def test_help_is_no_mistake(words: list[str], typed: Any) -> None:
     status, out, err = typed(*words)
     assert (status, err) == (0, "")
     assert "usage: kafkalab" in out
+
+
+def test_a_running_cluster_is_asked_as_it_stands(typed: Any) -> None:
+    cluster = Cluster(Scenario.load(ONE))
+    cluster.run()
+    assert transactions_of(cluster, "list") + "\n" == typed("transactions", "list", ONE)[1]
+    cluster.run_for(960_000)
+    found = json.loads(transactions_of(cluster, "find-hanging --topic out --json"))
+    assert [row["StartOffset"] for row in found] == [2]
+    told = transactions_of(cluster, "abort --topic out --partition 0 --start-offset 2")
+    assert repr(told) == str(told)
+    assert told.splitlines()[-1] == "after   last stable offset 4, high watermark 4"
+    assert json.loads(transactions_of(cluster, "find-hanging --topic out --json")) == []
+
+
+def test_a_cluster_in_the_middle_of_a_transaction_says_ongoing() -> None:
+    cluster = Cluster(lab03())
+    while not any(e.name == "transaction" and e.data["state"] == "Ongoing" for e in cluster.trace.events):
+        cluster.run_for(1)
+    rows = json.loads(transactions_of(cluster, "list --json"))
+    assert rows[0]["TransactionState"] == "Ongoing"
+    cluster.run()
+    assert cluster.outcome().verdict == "committed"
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("", "the following arguments are required: COMMAND"),
+        ("find-hanging", "find-hanging needs either --topic or --broker-id, to limit the search"),
+        ("abort --topic out --partition 0 --start-offset 1", "could not find any open transaction"),
+        ("abort --topic out --partition 0 --start-offset 1 --save x", "unrecognized arguments: --save x"),
+        ("describe --transactional-id nobody", "TransactionalIdNotFoundError"),
+    ],
+)
+def test_a_mistake_about_a_running_cluster_is_a_value_error(command: str, complaint: str) -> None:
+    cluster = Cluster(Scenario.load(ONE))
+    cluster.run()
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        transactions_of(cluster, command)
+
+
+def test_only_a_cluster_can_be_asked() -> None:
+    with pytest.raises(TypeError, match="a Cluster, not str"):
+        transactions_of(ONE, "list")  # type: ignore[arg-type]

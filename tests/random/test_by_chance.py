@@ -14,6 +14,7 @@ from kafkalab.history import history_of
 from kafkalab.rules import ABORTED_FILTER
 from kafkalab.sim import faults
 from kafkalab.sim.chance import Seeded, scenario_by_chance
+from kafkalab.sim.chance_faults import outlives_its_retry
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.programs import read_to_the_end
 from kafkalab.sim.scenario import Program, Scenario
@@ -77,6 +78,26 @@ def test_a_missing_rule_is_found_and_shrinks_to_a_scenario_that_can_be_pasted() 
     pasted = eval(repr(found), {"Scenario": Scenario, "Program": Program, **vars(faults)})
     assert pasted == found
     assert report_of(pasted).violated == ("G1a",)
+
+
+def test_every_kind_of_fault_is_drawn_and_elections_are_clean() -> None:
+    drawn = [fault for seed in range(400) for fault in scenario_by_chance(Seeded(seed)).faults]
+    assert {type(fault).__name__ for fault in drawn} == set(faults.TYPES)
+    assert not any(fault.unclean for fault in drawn if isinstance(fault, faults.ElectLeader))
+
+
+@pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
+def test_an_end_that_outlives_its_retry_is_drawn_for_version_2_alone(profile: str) -> None:
+    drawn = [fault for seed in range(400) for fault in scenario_by_chance(Seeded(seed), profile).faults]
+    late = [fault for fault in drawn if outlives_its_retry(fault)]
+    assert bool(late) == (profile == "4.x/TV2")
+
+
+def test_a_leader_that_has_not_heard_yet_that_it_leads_deletes_nothing() -> None:
+    cluster = Cluster(scenario_by_chance(Seeded(1819)))
+    cluster.run()
+    assert any(isinstance(fault, faults.DeleteSegment) for fault in cluster.scenario.faults)
+    assert not any(event.name == "DeleteSegment" for event in cluster.trace.events)
 
 
 def test_the_same_seed_draws_the_same_scenario() -> None:

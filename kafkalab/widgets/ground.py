@@ -11,15 +11,15 @@ from kafkalab.sim.cluster import QUIET, Cluster
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault
 from kafkalab.sim.scenario import Scenario
 
-Stage = dict[str, Any]
+Ground = dict[str, Any]
 """Plain data, a part of the payload. A list of changes is [[step, value], …]; the value holds from that step on."""
 
 FAULT_KINDS = ("fault", "crash", "recover")
 STORAGE = (("compact", "can_compact"), ("roll", "can_roll"), ("delete_segment", "can_delete_segment"))
 
 
-class StagedCluster(Cluster):
-    """A cluster that notes at every event what a fault right after it would find. `stage()` is what it noted."""
+class NotingCluster(Cluster):
+    """A cluster that notes at every event what a fault right after it would find. `ground()` is what it noted."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._changes: dict[str, list[list[Any]]] = {name: [] for name in ("down", "paused", "cut", "kept", "alive")}
@@ -74,7 +74,7 @@ class StagedCluster(Cluster):
             possible = [action for action, can in STORAGE if getattr(world, can)(partition)]
             _changed(self._storage.setdefault(partition, []), step, possible)
 
-    def stage(self, partitions: list[str]) -> Stage:
+    def ground(self, partitions: list[str]) -> Ground:
         """What was noted, for these partitions; the run has ended."""
         metadata, scenario = self.controller.metadata, self.scenario
         start = Cluster(replace(scenario, faults=(), programs=()), keep=False).trace.steps - 1
@@ -119,6 +119,6 @@ def at_step(changes: list[list[Any]], step: int, otherwise: Any = ()) -> Any:
     return next((value for since, value in reversed(changes) if since <= step), otherwise)
 
 
-def by_hand() -> Stage:
-    """The stage of a run that no scenario describes: nothing can be pressed."""
+def by_hand() -> Ground:
+    """The ground of a run that no scenario describes: nothing can be pressed."""
     return {"fixed": "this run was driven by hand, not by its scenario alone: it cannot be run again with a change"}

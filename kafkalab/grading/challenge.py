@@ -1,0 +1,146 @@
+"""A classroom's challenge: a teacher sends one line of text, learners press faults, and answer with one line of text.
+
+The answer names the presses and nothing else: whoever counts the tokens runs them again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kafkalab.checks.all import BY_NAME, check_all
+from kafkalab.grading.exercise import Line, WrongAnswer, WrongValue
+from kafkalab.grading.presses import presses_of, run_with
+from kafkalab.history import history_of
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.code import pack, scenario_of_row, scenario_row, unpack
+from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
+from kafkalab.sim.programs import read_to_the_end
+from kafkalab.sim.scenario import Scenario
+
+KIND, TOKEN = "klabC1", "klabT1"
+MOST = 20
+NAME_MAX = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenge:
+    """Press faults into the scenario until one of the anomalies shows that `find` names, in at most `most` presses.
+
+    `allowed` names the faults that may be pressed, all of them if it is empty. ValueError for an anomaly or a fault
+    that does not exist, and for a scenario in which the anomaly shows without a press.
+    """
+
+    scenario: Scenario
+    find: tuple[str, ...]
+    most: int = 4
+    allowed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for what, names, known in (("anomaly", self.find, BY_NAME), ("fault", self.allowed, TYPES)):
+            for name in names:
+                if name not in known:
+                    raise ValueError(f"no {what} is called {name!r}; there are {', '.join(known)}")
+        if not self.find:
+            raise ValueError(f"a challenge names what is to be found; there are {', '.join(BY_NAME)}")
+        if type(self.most) is not int or not 1 <= self.most <= MOST:
+            raise ValueError(f"most is a number of presses from 1 to {MOST}, not {self.most!r}")
+
+    @property
+    def code(self) -> str:
+        """The line to hand out; ValueError if the scenario cannot be saved, or shows the anomaly by itself."""
+        if found := anomalies(self, run_with(self.scenario, ())):
+            raise ValueError(f"this scenario shows {', '.join(found)} without any press; there is nothing to find")
+        return pack(KIND, self._row())
+
+    @property
+    def mark(self) -> str:
+        """Eight letters that a token of this challenge repeats."""
+        return f"{zlib.crc32(pack(KIND, self._row()).encode()):08x}"
+
+    def _row(self) -> dict[str, Any]:
+        row = {"scenario": scenario_row(self.scenario), "find": list(self.find), "most": self.most}
+        return row | ({"allowed": list(self.allowed)} if self.allowed else {})
+
+    def __str__(self) -> str:
+        faults = f" Faults that count: {', '.join(self.allowed)}." if self.allowed else ""
+        off = "; ".join(self.scenario.rules_off)
+        meaning = " ".join(f"{name}: {BY_NAME[name].meaning}" for name in self.find)
+        return (
+            f"{self.scenario.title or 'A run'} ({self.scenario.profile}{f', without: {off}' if off else ''}). "
+            f"Find {' or '.join(self.find)} in at most {self.most} presses.{faults}\n{meaning}"
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def open_challenge(code: str) -> Challenge:
+    """The challenge of a teacher's line, whose `scenario` a `Sequence` opens; ValueError for any other line."""
+    row = unpack(KIND, code)
+    if not isinstance(row, dict) or not {"scenario", "find", "most"} <= set(row) <= {
+        "scenario", "find", "most", "allowed"
+    }:  # fmt: skip
+        raise ValueError("this code holds no challenge")
+    names = [row["find"], row.get("allowed", [])]
+    if not all(isinstance(n, list) and all(isinstance(name, str) for name in n) for n in names):
+        raise ValueError("this code holds no challenge")
+    scenario = scenario_of_row(row["scenario"])
+    return Challenge(scenario=scenario, find=tuple(names[0]), most=row["most"], allowed=tuple(names[1]))
+
+
+def answer_challenge(code: str, name: str, answer: Any) -> Line:
+    """The line to hand in: who you are and your presses, a list of faults or the widget in which you pressed them.
+
+    WrongAnswer, with the run, if they do not find what is asked for.
+    """
+    challenge = open_challenge(code)
+    if not isinstance(name, str) or not name.strip() or len(name) > NAME_MAX or not name.isprintable():
+        raise WrongValue(f"give your name as a string of 1 to {NAME_MAX} letters, not {name!r}")
+    faults = presses_of(answer, challenge.scenario)
+    found = replay(challenge, faults)
+    row = {"challenge": challenge.mark, "name": name.strip(), "presses": [fault_to_json(f) for f in faults]}
+    count = f"{len(faults)} press{'es' if len(faults) > 1 else ''}"
+    return Line(f"You found {', '.join(found)} in {count}. Hand in this line:\n    {pack(TOKEN, row)}")
+
+
+def replay(challenge: Challenge, faults: Sequence[Fault]) -> tuple[str, ...]:
+    """The anomalies that these presses find; WrongAnswer, saying why, if they find none or are too many."""
+    if not faults:
+        raise WrongAnswer("There is no press in it.")
+    if len(faults) > challenge.most:
+        raise WrongAnswer(f"It has {len(faults)} presses; at most {challenge.most} count.")
+    for fault in faults:
+        if challenge.allowed and type(fault).__name__ not in challenge.allowed:
+            raise WrongAnswer(f"{fault!r} does not count here; {', '.join(challenge.allowed)} do.")
+    cluster = run_with(challenge.scenario, faults)
+    if cluster.unused_faults:
+        raise WrongAnswer(f"Nothing came of {', '.join(map(repr, cluster.unused_faults))}.", run=cluster)
+    found = anomalies(challenge, cluster)
+    if not found:
+        wanted = " or ".join(challenge.find)
+        raise WrongAnswer(f"This run shows no {wanted}.", run=cluster)
+    return found
+
+
+def anomalies(challenge: Challenge, cluster: Cluster) -> tuple[str, ...]:
+    """Those of the challenge's anomalies that show in the run, its topics being read to their end."""
+    with contextlib.suppress(StuckError, RunawayError):  # who waits for a hanging transaction has seen what he has
+        read_to_the_end(cluster)
+    report = check_all(history_of(cluster))
+    return tuple(name for name in challenge.find if report[name].findings)
+
+
+def unpacked(token: str) -> tuple[str, str, tuple[Fault, ...]]:
+    """The challenge's mark, the name and the presses of a token; ValueError for any other line."""
+    row = unpack(TOKEN, token)
+    if not isinstance(row, dict) or not all(isinstance(row.get(k), str) for k in ("challenge", "name")):
+        raise ValueError("this token names nobody")
+    presses = row.get("presses")
+    if not isinstance(presses, list) or len(presses) > MOST or not row["name"].isprintable():
+        raise ValueError(f"this token has no list of at most {MOST} presses")
+    return row["challenge"], row["name"][:NAME_MAX], tuple(fault_from_json(fault) for fault in presses)

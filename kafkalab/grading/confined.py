@@ -1,0 +1,114 @@
+"""What a student's notebook may do in the process that grades it: read its own folder and the libraries, no more.
+
+Three fences. Limits on memory and processor time; Landlock, where the kernel has it, for this process and all that it
+starts; and a hook in the interpreter, everywhere, which also keeps it from the network and from other processes. They
+are made for mistakes and for idle curiosity: who grades the work of attackers needs a container around the grader.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from kafkalab.grading import landlock
+
+SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/proc", "/sys", "/dev", "/run/systemd/resolve")
+READS = ("os.listdir", "os.scandir", "os.chdir", "os.getxattr", "os.listxattr")
+WRITES = (
+    "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate",
+    "os.utime", "os.setxattr", "os.removexattr", "shutil.rmtree", "shutil.move",
+)  # fmt: skip
+STARTS = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.spawn", "pty.spawn")
+LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "", None)
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def confine(folder: Path, others: Iterable[Path], hidden: Iterable[Path], memory_mb: int, time_s: int) -> None:
+    """From now on this process has so much memory and time, and sees `folder`, where it may also write.
+
+    It can read the libraries and the `others`, but never what is below `hidden`.
+    """
+    limit(memory_mb, time_s)
+    own = folder.resolve()
+    kept_out = [path.resolve() for path in hidden]
+    readable = [*map(Path, dict.fromkeys([*SYSTEM, *_libraries()])), *others]
+    landlock.confine(_without(readable, kept_out), [own, Path("/dev")])
+    sys.addaudithook(_Fence(own, [p.resolve() for p in readable], kept_out))
+
+
+def limit(memory_mb: int, time_s: int) -> None:
+    """The process may have so much memory of its own and compute so long; where the system has such limits."""
+    try:
+        import resource
+    except ImportError:
+        return
+    amount = memory_mb * 1024 * 1024
+    kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+    for name, value in ((kind, amount), (resource.RLIMIT_CPU, 4 * time_s + 10), (resource.RLIMIT_CORE, 0)):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(name, (value, value))
+
+
+def _libraries() -> list[str]:
+    """Where Python, its packages and kafkalab lie."""
+    package = Path(__file__).resolve().parents[1]
+    java = os.environ.get("JAVA_HOME", "")
+    found = [sys.prefix, sys.base_prefix, sys.exec_prefix, str(package), *filter(None, [java])]
+    return [*found, *(p for p in sys.path if p and "site-packages" in p)]
+
+
+def _without(readable: Iterable[Path], hidden: Iterable[Path]) -> list[Path]:
+    """Those readable folders in which nothing hidden lies: Landlock knows no exceptions within a folder."""
+    return [p for p in readable if not any(h.is_relative_to(p.resolve()) for h in hidden)]
+
+
+class _Fence:
+    """The interpreter's hook: PermissionError, with a sentence, for what a notebook may not do."""
+
+    def __init__(self, own: Path, readable: list[Path], hidden: list[Path]) -> None:
+        self.own, self.readable, self.hidden = own, readable, hidden
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, _, flags = arguments
+            self._look(path, isinstance(flags, int) and bool(flags & WRITING))
+        elif event in READS:
+            self._look(arguments[0] if arguments[0] is not None else ".", False)
+        elif event in WRITES:
+            for path in arguments[:2]:
+                self._look(path, True)
+        elif event == "subprocess.Popen":
+            self._start(str(arguments[0]))
+        elif event in STARTS:
+            raise PermissionError("a notebook that is graded starts no other process")
+        elif event == "os.kill" and arguments[0] not in (0, os.getpid()):
+            raise PermissionError("a notebook that is graded ends no other process")
+        elif event == "socket.connect" and _host(arguments[1]) not in LOCAL:
+            raise PermissionError("a notebook that is graded has no network")
+
+    def _look(self, path: Any, writing: bool) -> None:
+        if isinstance(path, int) or path is None:
+            return
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        found = Path(os.path.realpath(os.fsdecode(path)))
+        if found.is_relative_to(self.own):
+            return
+        device = found.is_relative_to("/dev")
+        allowed = device if writing else device or any(found.is_relative_to(p) for p in self.readable)
+        if not allowed or any(found.is_relative_to(p) for p in self.hidden):
+            raise PermissionError(f"a notebook that is graded may not {'write' if writing else 'read'} {found}")
+
+    def _start(self, program: str) -> None:
+        """Only Spark's own programs, and what Python asks of the system while it is imported."""
+        spark = "/pyspark/bin/" in os.path.realpath(program) or os.path.basename(program) == "java"
+        if not spark:
+            raise PermissionError("a notebook that is graded starts no other process")
+
+
+def _host(address: Any) -> Any:
+    return address[0] if isinstance(address, tuple) and address else None

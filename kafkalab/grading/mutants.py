@@ -1,0 +1,151 @@
+"""Exercises that ask for a function: it is run beside the reference and beside mutants of it.
+
+A mutant is a broker or a consumer with one rule missing. Where the learner's function answers as a mutant does, and
+not as the reference, the mutant's name is the misconception, and picks the hint.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.grading.exercise import WrongAnswer, WrongType, described, is_blank
+
+if TYPE_CHECKING:
+    from kafkalab.sim.cluster import Cluster
+    from kafkalab.sim.scenario import Scenario
+
+Case = tuple[Any, ...]
+SHOWN_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """A wrong function, by the misconception that it stands for; `says` ends "... as if " ("a retry were new")."""
+
+    name: str
+    says: str
+    function: Callable[..., Any]
+
+
+def against_mutants(
+    answer: Any,
+    reference: Callable[..., Any],
+    mutants: Sequence[Mutant],
+    cases: Sequence[Case],
+    form: str,
+    run_of: Callable[..., Scenario | Cluster] | None = None,
+) -> str:
+    """ "40 of 40 cases" if the function answers every case as the reference does.
+
+    `cases` are tuples of arguments; `form` says what to give ("a function accept(state, batch)"). WrongAnswer shows
+    the first case that differs, what the function said, and which misconception fits all that it said; its `run` is
+    `run_of(*case)`. WrongType if the answer is no function.
+    """
+    if not callable(answer):
+        raise WrongType(f"Give {form}, not {described(answer)}.")
+    truths = [reference(*copy.deepcopy(case)) for case in cases]
+    given = [called(answer, case) for case in cases]
+    if all(is_blank(value) for value in given) and not all(is_blank(value) for value in truths):
+        raise WrongAnswer(f"The function is still blank: it returns nothing. Give {form}.")
+    wrong = [i for i, truth in enumerate(truths) if not same(given[i], truth)]
+    if not wrong:
+        return f"{len(cases)} of {len(cases)} cases"
+    mutant = _likeliest(mutants, cases, truths, given)
+    first = next((i for i in wrong if mutant and same(given[i], called(mutant.function, cases[i]))), wrong[0])
+    right = len(cases) - len(wrong)
+    raise WrongAnswer(
+        f"{right} of {len(cases)} cases are right. One that is not:\n    {call(answer, cases[first])}\n"
+        f"Your function says {shown(given[first])}."
+        + (f" That is as if {mutant.says}." if mutant else " Walk that case by hand: which rule speaks first?"),
+        run=run_of(*cases[first]) if run_of else None,
+        miss=mutant.name if mutant else "",
+        part=right / len(cases),
+    )
+
+
+def judged(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Case]], form: str) -> str:
+    """ "4 of 4 mutants found" if the learner's test finds every mutant and lets what is fine through.
+
+    The learner's function is a test: it is true of arguments that show something wrong. `fine` are arguments in which
+    nothing is wrong; with each mutant come the arguments that show it. WrongAnswer names the survivor.
+    """
+    if not callable(answer):
+        raise WrongType(f"Give {form}, not {described(answer)}.")
+    good, bad = list(fine), list(mutants)
+    verdicts = [called(answer, case) for case in [*good, *(case for _, case in bad)]]
+    if all(is_blank(value) for value in verdicts):
+        raise WrongAnswer(f"The function is still blank: it returns nothing. Give {form}.")
+    for case, verdict in zip(good, verdicts, strict=False):
+        if verdict:
+            raise WrongAnswer(f"Your test finds fault where nothing is wrong:\n    {call(answer, case)}")
+    survivors = [m for (m, _), verdict in zip(bad, verdicts[len(good) :], strict=True) if not verdict]
+    if survivors:
+        found = len(bad) - len(survivors)
+        raise WrongAnswer(
+            f"{found} of {len(bad)} mutants are found. One that your test lets through behaves as if "
+            f"{survivors[0].says}.",
+            miss=survivors[0].name,
+            part=found / len(bad),
+        )
+    return f"{len(bad)} of {len(bad)} mutants found"
+
+
+def called(function: Callable[..., Any], case: Case) -> Any:
+    """What the function returns for a copy of the arguments; WrongAnswer, with the call, if it raises."""
+    try:
+        return function(*copy.deepcopy(case))
+    except WrongAnswer:
+        raise
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise WrongAnswer(f"Your function stops with {said}\n    {call(function, case)}") from None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two answers say the same: lists and tuples are alike, an enum's member and its name are alike."""
+    try:
+        return bool(_plain(one) == _plain(other))
+    except Exception:
+        return False
+
+
+def call(function: Callable[..., Any], case: Case) -> str:
+    """The call as code: `accept({...}, ...)`."""
+    name = getattr(function, "__name__", "your_function")
+    return shown_text(f"{name}({', '.join(repr(argument) for argument in case)})")
+
+
+def shown(value: Any) -> str:
+    """The value as code, cut where it is long."""
+    return shown_text(repr(value))
+
+
+def shown_text(text: str) -> str:
+    """The text, cut where it is long."""
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {_plain(k): _plain(v) for k, v in value.items()}
+    name = getattr(value, "name", None)
+    return name if isinstance(name, str) and type(value).__mro__[1:2] and hasattr(type(value), "__members__") else value
+
+
+def _likeliest(
+    mutants: Sequence[Mutant], cases: Sequence[Case], truths: Sequence[Any], given: Sequence[Any]
+) -> Mutant | None:
+    """The mutant that says what was given wherever the mutant or the learner leaves the truth; the most alike."""
+    best, most = None, 0.5
+    for mutant in mutants:
+        said = [mutant.function(*copy.deepcopy(case)) for case in cases]
+        apart = [i for i, t in enumerate(truths) if not same(said[i], t) or not same(given[i], t)]
+        alike = sum(same(said[i], given[i]) for i in apart) / len(apart) if apart else 0.0
+        if alike >= most and any(not same(said[i], truths[i]) and same(said[i], given[i]) for i in apart):
+            best, most = mutant, alike + 1e-9
+    return best

@@ -1,0 +1,84 @@
+"""Exercises that ask for values: a word for each row of a table, or a prediction for each of some generated inputs.
+
+The truths are computed, mostly by a run, and never printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, cells, described, is_blank
+from kafkalab.grading.mutants import called, same, shown
+
+if TYPE_CHECKING:
+    from kafkalab.sim.cluster import Cluster
+    from kafkalab.sim.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One row: its name, what it says, what is true of it, where to look, and a run that shows it.
+
+    `misses` names the misconception behind a wrong value.
+    """
+
+    name: Any
+    says: str
+    truth: Any
+    look: str = ""
+    run: Callable[[], Scenario | Cluster] | None = None
+    misses: Mapping[Any, str] | None = None
+
+
+def table(answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, what: str = "row") -> str:
+    """ "10 of 10 rows" if each row has the right word of `words`; WrongAnswer names the first that has not.
+
+    The answer is a dict from the facts' names to words; `form` says so to the learner.
+    """
+    given = cells(answer, tuple(f.name for f in facts), words, form, what)
+    if not any(given.values()):
+        raise WrongAnswer(f"All {what}s are still blank. Give {form}.")
+    return _compared(facts, [given[f.name] for f in facts], what)
+
+
+def predicted(answer: Any, inputs: Sequence[Any], facts: Sequence[Fact], form: str, what: str = "prediction") -> str:
+    """ "8 of 8 predictions" if the answer, a list or a function of one input, is right for each generated input."""
+    if callable(answer):
+        given = [called(answer, (value,)) for value in inputs]
+    elif isinstance(answer, (list, tuple)):
+        given = list(answer)
+    elif is_blank(answer):
+        given = []
+    else:
+        raise WrongType(f"Give {form}, not {described(answer)}.")
+    if all(is_blank(value) for value in given):
+        raise WrongAnswer(f"Every {what} is still blank. Give {form}.")
+    if len(given) != len(facts):
+        raise WrongValue(f"There are {len(given)} {what}s for {len(facts)} inputs. Give {form}.")
+    return _compared(facts, given, what)
+
+
+def _compared(facts: Sequence[Fact], given: Sequence[Any], what: str) -> str:
+    wrong = [i for i, fact in enumerate(facts) if is_blank(given[i]) or not same(given[i], fact.truth)]
+    if not wrong:
+        return f"{len(facts)} of {len(facts)} {what}s"
+    first = wrong[0]
+    fact, value = facts[first], given[first]
+    said = "It is still blank. " if is_blank(value) else f"You say {shown(value).replace(chr(39), chr(34))}. "
+    right = len(facts) - len(wrong)
+    raise WrongAnswer(
+        f"{right} of {len(facts)} {what}s are right. The first that is not is {what} {fact.name}: {fact.says}.\n"
+        f"{said}{fact.look}".rstrip(),
+        run=fact.run() if fact.run else None,
+        miss=_miss(fact, value),
+        part=right / len(facts),
+    )
+
+
+def _miss(fact: Fact, value: Any) -> str:
+    try:
+        return (fact.misses or {}).get(value, "")
+    except TypeError:
+        return ""

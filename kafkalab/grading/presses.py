@@ -1,0 +1,101 @@
+"""Exercises that ask for presses: the shortest list of faults that brings something about, replayed and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.faults import TYPES, Fault
+from kafkalab.sim.scenario import Scenario
+
+FORM = (
+    'the presses as a list of faults, like [Drop("EndTxnReply#1"), Crash("b3", at_step=84)], '
+    "or the widget in which you pressed them"
+)
+FAULT_TYPES = tuple(TYPES.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What the presses are to bring about: `says` after "this run shows no ...", `reached` asks a finished run.
+
+    `misses` are nearby things that are not it: a name, a sentence about the run, and the question whether it is so.
+    """
+
+    says: str
+    reached: Callable[[Cluster], bool]
+    misses: tuple[tuple[str, str, Callable[[Cluster], bool]], ...] = ()
+
+
+def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allowed: Sequence[str] = ()) -> str:
+    """ "3 presses, par 3" if the presses, added to the scenario and run, bring the goal about.
+
+    `allowed` names the faults that may be pressed (all, if empty). WrongAnswer, with the run, if the goal is not
+    reached, if there are more than `most` presses, or if one of them changes nothing.
+    """
+    faults = presses_of(answer, base)
+    if not faults:
+        raise WrongAnswer(f"The list of presses is still blank. Give {FORM}.")
+    for fault in faults:
+        if allowed and type(fault).__name__ not in allowed:
+            raise WrongValue(f"{fault!r} may not be pressed here; there are {', '.join(allowed)}.")
+    cluster = run_with(base, faults)
+    if cluster.unused_faults:
+        listed = ", ".join(map(repr, cluster.unused_faults))
+        raise WrongAnswer(f"In this run nothing came of {listed}: take it out, or press it elsewhere.", run=cluster)
+    if not goal.reached(cluster):
+        for miss, sentence, question in goal.misses:
+            if question(cluster):
+                raise WrongAnswer(f"This run shows no {goal.says} yet. {sentence}", run=cluster, miss=miss)
+        raise WrongAnswer(f"This run shows no {goal.says} yet.", run=cluster)
+    count = f"{len(faults)} press{'es' if len(faults) > 1 else ''}"
+    if len(faults) > most:
+        raise WrongAnswer(
+            f"It works, in {count}; can you do it in {most}? Take one away and look whether it is still so.",
+            run=cluster,
+            miss="too many",
+            part=0.5,
+        )
+    return f"{count}, par {par}"
+
+
+def run_with(base: Scenario, faults: Sequence[Fault]) -> Cluster:
+    """The scenario's run with these faults more; WrongAnswer if it never ends, WrongValue if a fault does not fit."""
+    try:
+        cluster = Cluster(base.with_faults(*faults))
+    except (ValueError, TypeError) as error:
+        raise WrongValue(f"{error}. Give {FORM}.") from None
+    try:
+        cluster.run()
+    except (StuckError, RunawayError) as error:
+        first = str(error).partition("\n")[0].partition(";")[0]
+        raise WrongAnswer(f"With these presses the run does not end: {first}.", miss="does not end") from None
+    return cluster
+
+
+def presses_of(answer: Any, base: Scenario) -> tuple[Fault, ...]:
+    """The faults in an answer: a list of them, or what a widget, a cluster or a scenario has more than `base`."""
+    if is_blank(answer):
+        return ()
+    answer = getattr(answer, "cluster", answer)
+    found = getattr(answer, "scenario", answer)
+    if isinstance(found, Scenario):
+        return _added(found, base)
+    if isinstance(found, FAULT_TYPES):
+        found = [found]
+    if not isinstance(found, (list, tuple)):
+        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+    for item in found:
+        if not isinstance(item, FAULT_TYPES):
+            raise WrongType(f"In the list stands {described(item)}, which is no fault. Give {FORM}.")
+    return tuple(found)
+
+
+def _added(found: Scenario, base: Scenario) -> tuple[Fault, ...]:
+    if replace(found, faults=()) != replace(base, faults=()) or found.faults[: len(base.faults)] != base.faults:
+        raise WrongValue(f"This is a run of another scenario than that of the exercise, {base.title!r}.")
+    return found.faults[len(base.faults) :]

@@ -1,0 +1,189 @@
+"""What a learner has solved, in `progress.json` beside the notebooks: plain, small, and never in the way of a check.
+
+The file is written as a whole or not at all, under a lock, since several notebooks may be open. A damaged one is set
+aside, and what can still be read of it goes into the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+FORMAT, VERSION = "kafkalab-progress", 1
+FILE = "progress.json"
+VARIABLE = "KAFKALAB_PROGRESS"
+"""Names another file, or is "off": then nothing is kept, as when notebooks are tested or graded."""
+NAME = re.compile(r"L\d+\.E\d+")
+BYTES_MAX = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """One exercise: whether it was ever solved, how many answers were checked until then, and when (UTC)."""
+
+    solved: bool = False
+    tries: int = 0
+    solved_at: str = ""
+
+
+Record = dict[str, Done]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """What a file holds; `message` says what was wrong with it, "" if nothing."""
+
+    record: Record
+    message: str = ""
+
+
+def place() -> Path | None:
+    """Where progress is kept; None if it is not: outside of a notebook's kernel, or where it is switched off."""
+    named = os.environ.get(VARIABLE, "")
+    if named:
+        return None if named == "off" else Path(named)
+    return Path(FILE) if _in_a_kernel() else None
+
+
+def note(exercise_id: str, solved: bool) -> None:
+    """The record has one try more of the exercise. Where no file can be written nothing happens: a check goes on."""
+    path = place()
+    if path is None:
+        return
+    with contextlib.suppress(OSError):
+        keep(path, exercise_id, solved)
+
+
+def keep(path: Path, exercise_id: str, solved: bool) -> None:
+    """The file has one try more of the exercise; what was solved stays solved. OSError if it cannot be written."""
+    with _locked(path.parent):
+        record = _set_aside(path).record
+        before = record.get(exercise_id, Done())
+        if before.solved:
+            return
+        now = datetime.now(UTC).isoformat(timespec="seconds") if solved else ""
+        record[exercise_id] = replace(before, solved=solved, tries=before.tries + 1, solved_at=now)
+        _write(path, record)
+
+
+def load(path: Path) -> Read:
+    """What the file holds. A damaged one is renamed, and what can be read of it is written anew.
+
+    OSError if it is there and cannot be opened.
+    """
+    with _locked(path.parent):
+        return _set_aside(path)
+
+
+def merge(path: Path, other: Path) -> Read:
+    """The file also holds what `other` does, such as one downloaded from a machine that is gone."""
+    text = other.read_bytes()
+    found = parsed(text)
+    with _locked(path.parent):
+        record = _set_aside(path).record
+        for name, done in found.record.items():
+            if not record.get(name, Done()).solved:
+                record[name] = done
+        _write(path, record)
+    return Read(record=record, message=found.message)
+
+
+def parsed(data: bytes) -> Read:
+    """The record in a file's bytes, as far as it can be read."""
+    try:
+        if len(data) > BYTES_MAX:
+            raise ValueError
+        row = json.loads(data.decode("utf-8"))
+        exercises = row["exercises"]
+        if row["format"] != FORMAT or not isinstance(exercises, dict):
+            raise ValueError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Read(record={}, message="it is no progress of kafkalab")
+    if row.get("version") != VERSION:
+        return Read(record=_readable(exercises), message=f"it is of version {row.get('version')!r}, not {VERSION}")
+    record = _readable(exercises)
+    lost = [str(name) for name in exercises if name not in record]
+    return Read(record=record, message=f"its entries for {', '.join(lost)} are damaged" if lost else "")
+
+
+def as_text(record: Record) -> str:
+    """The file's text."""
+    exercises = {name: asdict(record[name]) for name in sorted(record)}
+    return json.dumps({"format": FORMAT, "version": VERSION, "exercises": exercises}, indent=1) + "\n"
+
+
+def _readable(exercises: dict[str, Any]) -> Record:
+    found = {}
+    for name, row in exercises.items():
+        if not NAME.fullmatch(str(name)) or not isinstance(row, dict):
+            continue
+        solved, tries, at = row.get("solved"), row.get("tries"), row.get("solved_at", "")
+        if isinstance(solved, bool) and type(tries) is int and tries >= 0 and isinstance(at, str):
+            found[str(name)] = Done(solved=solved, tries=tries, solved_at=at)
+    return found
+
+
+def _set_aside(path: Path) -> Read:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return Read(record={})
+    found = parsed(data)
+    if not found.message:
+        return found
+    aside = next(p for n in range(1, 1000) if not (p := path.with_name(f"{path.stem}.damaged-{n}.json")).exists())
+    os.replace(path, aside)
+    _write(path, found.record)
+    many = "1 exercise was" if len(found.record) == 1 else f"{len(found.record)} exercises were"
+    kept = f"{many} taken over from it" if found.record else "nothing of it could be read"
+    return Read(
+        record=found.record, message=f"{path.name} was set aside as {aside.name}, since {found.message}; {kept}."
+    )
+
+
+def _write(path: Path, record: Record) -> None:
+    """The file is the new one or still the old one, whatever happens in between."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(as_text(record))
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Nobody else who asks is in here at the same time; where the system has no such lock, nobody is kept out."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    descriptor = os.open(folder if str(folder) else ".", os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _in_a_kernel() -> bool:
+    """Whether this process serves a notebook; nothing is imported to find out."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    return getattr(shell, "kernel", None) is not None

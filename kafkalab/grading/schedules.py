@@ -1,0 +1,100 @@
+"""Exercises that ask for a program: it is run over many schedules, and each run is audited."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kafkalab.client.exceptions import KafkaError
+from kafkalab.grading.exercise import WrongAnswer, WrongType, described
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.task import ForeignAwaitError
+
+SCHEDULES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """What an audit found: a sentence about the run, and the misconception that it shows."""
+
+    says: str
+    miss: str = ""
+
+
+Audit = Callable[[Cluster], Broken | None]
+
+
+def over_schedules(answer: Any, scenarios: Iterable[Scenario], audits: Sequence[Audit], form: str) -> str:
+    """ "200 of 200 schedules" if no audit finds anything in any run.
+
+    In each scenario the programs that are `...` (the name "learner" stands for them) are the learner's function.
+    WrongAnswer carries the first run that breaks; WrongType if the answer is no `async def` function.
+    """
+    if not inspect.iscoroutinefunction(answer):
+        raise WrongType(f"Give {form}: a function defined with `async def`, not {described(answer)}.")
+    return over_scenarios((with_program(scenario, answer) for scenario in scenarios), audits)
+
+
+def over_scenarios(scenarios: Iterable[Scenario], audits: Sequence[Audit]) -> str:
+    """The same for scenarios that are complete: "200 of 200 schedules", or WrongAnswer with the first that breaks."""
+    first: tuple[Broken, Cluster] | None = None
+    fine = total = 0
+    for scenario in scenarios:
+        total += 1
+        cluster, broken = _audited(scenario, audits)
+        fine += broken is None
+        if broken is not None and first is None:
+            first = broken, cluster
+    if first is None:
+        return f"{total} of {total} schedules"
+    broken, cluster = first
+    faults = ", ".join(map(repr, cluster.scenario.faults)) or "no faults"
+    raise WrongAnswer(
+        f"{fine} of {total} schedules end well. The first that does not: seed {cluster.scenario.seed}, {faults}.\n"
+        f"{broken.says}",
+        run=cluster,
+        miss=broken.miss,
+        part=fine / total,
+    )
+
+
+LEARNER = "learner"
+"""The name of a program that the learner is to write."""
+
+
+def with_program(scenario: Scenario, function: Any) -> Scenario:
+    """The scenario in which the learner's function runs wherever a program is called "learner"."""
+    programs = tuple(replace(p, run=function) if p.run == LEARNER else p for p in scenario.programs)
+    return replace(scenario, programs=programs)
+
+
+def _audited(scenario: Scenario, audits: Sequence[Audit]) -> tuple[Cluster, Broken | None]:
+    cluster = Cluster(scenario)
+    try:
+        cluster.run()
+    except (StuckError, RunawayError) as error:
+        return cluster, Broken(says=f"The run does not end: {_first(error)}.", miss="does not end")
+    except ForeignAwaitError as error:
+        return cluster, Broken(says=f"{_first(error)}.", miss="foreign await")
+    except Exception as error:
+        return cluster, Broken(says=f"Your program stops with {type(error).__name__}: {_first(error)}.", miss="stops")
+    found = next(filter(None, (audit(cluster) for audit in audits)), None)
+    if found is not None:
+        return cluster, found
+    return cluster, None
+
+
+def _first(error: Exception) -> str:
+    return str(error).partition("\n")[0].partition("; the last")[0]
+
+
+def ended_with_error(cluster: Cluster, node: str) -> Broken | None:
+    """An audit's part: the program on this node ended with an error that it did not deal with."""
+    result = cluster.results.get(node)
+    if isinstance(result, KafkaError):
+        return Broken(says=f"The program on {node} ended with {type(result).__name__}: {result}", miss="gives up")
+    return None

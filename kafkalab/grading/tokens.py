@@ -1,0 +1,80 @@
+"""The tokens of a challenge, counted: each is run again, and nobody's word is taken for anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kafkalab.grading.challenge import KIND, Challenge, open_challenge, replay, unpacked
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+
+COLUMNS = ("place", "name", "found", "presses", "which", "remark")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """One line of the file: who, what the presses found in the run made now, and why they do not count, if so."""
+
+    line: int
+    name: str = ""
+    found: tuple[str, ...] = ()
+    presses: tuple[str, ...] = ()
+    remark: str = ""
+
+
+def ranked(path: Path, code: str | None = None) -> tuple[tuple[str, ...], list[list[object]]]:
+    """The table: fewest presses first, then who came first in the file; then what does not count, with the reason.
+
+    The challenge is `code`, a file that holds it, or a line of the file of tokens itself. ValueError without one.
+    """
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    challenge = open_challenge(_code(lines, code))
+    counted = [
+        _counted(number, line.strip(), challenge)
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.strip().startswith(("#", KIND))
+    ]
+    good = _best([c for c in counted if c.found])
+    rows: list[list[object]] = []
+    for entry in good:
+        place = 1 + sum(len(other.presses) < len(entry.presses) for other in good)
+        which = "; ".join(entry.presses)
+        rows.append([place, entry.name, ", ".join(entry.found), len(entry.presses), which, entry.remark])
+    for entry in (c for c in counted if not c.found):
+        rows.append(["-", entry.name or f"line {entry.line}", "", len(entry.presses), "", entry.remark])
+    return COLUMNS, rows
+
+
+def _code(lines: list[str], code: str | None) -> str:
+    if code and not code.startswith(KIND):
+        try:
+            return Path(code).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            raise ValueError(f"--challenge is a code ({KIND}...), or a file that holds one, not {code!r}") from None
+    found = code or next((line for line in lines if line.strip().startswith(KIND)), "")
+    if not found:
+        raise ValueError("whose tokens are these? Give --challenge CODE, or put the code on a line of the file")
+    return found
+
+
+def _counted(number: int, token: str, challenge: Challenge) -> Counted:
+    try:
+        mark, name, faults = unpacked(token)
+    except ValueError as error:
+        return Counted(line=number, remark=str(error))
+    presses = tuple(repr(fault) for fault in faults)
+    if mark != challenge.mark:
+        return Counted(line=number, name=name, presses=presses, remark="it answers another challenge")
+    try:
+        return Counted(line=number, name=name, found=replay(challenge, faults), presses=presses)
+    except (WrongAnswer, WrongType, WrongValue) as error:
+        return Counted(line=number, name=name, presses=presses, remark=str(error).partition("\n")[0])
+
+
+def _best(good: list[Counted]) -> list[Counted]:
+    """Each name once, with its shortest token, in order."""
+    ordered = sorted(good, key=lambda c: (len(c.presses), c.line))
+    first: dict[str, Counted] = {}
+    for entry in ordered:
+        first.setdefault(entry.name.casefold(), entry)
+    return list(first.values())

@@ -1,0 +1,48 @@
+"""A notebook may overwrite anything in its process, kafkalab included; before a check it is put back as it was."""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType, ModuleType
+from typing import Any
+
+Place = tuple[Any, str]
+
+
+class Original:
+    """What kafkalab's modules, classes and functions were when this was made."""
+
+    def __init__(self) -> None:
+        self._values: list[tuple[Place, Any]] = []
+        self._codes: list[tuple[FunctionType, tuple[Any, ...]]] = []
+        seen: set[int] = set()
+        for name, module in sorted(sys.modules.items()):
+            if name.split(".")[0] == "kafkalab" and isinstance(module, ModuleType):
+                self._note(module, seen)
+
+    def _note(self, owner: Any, seen: set[int]) -> None:
+        """Every function, class and constant of a module or a class, classes within included."""
+        if id(owner) in seen:
+            return
+        seen.add(id(owner))
+        for name, value in list(vars(owner).items()):
+            if name.startswith("__") and name not in ("__init__", "__call__", "__eq__"):
+                continue
+            self._values.append(((owner, name), value))
+            if isinstance(value, FunctionType):
+                self._codes.append((value, (value.__code__, value.__defaults__, value.__kwdefaults__)))
+            elif isinstance(value, type) and value.__module__.split(".")[0] == "kafkalab":
+                self._note(value, seen)
+
+    def put_back(self) -> list[str]:
+        """The names of what had been changed; all of it is as it was again."""
+        changed = []
+        for (owner, name), value in self._values:
+            if vars(owner).get(name, ...) is not value:
+                changed.append(f"{owner.__name__}.{name}")
+                setattr(owner, name, value)
+        for function, (code, defaults, keywords) in self._codes:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
+                changed.append(f"{function.__module__}.{function.__qualname__}")
+                function.__code__, function.__defaults__, function.__kwdefaults__ = code, defaults, keywords
+        return changed

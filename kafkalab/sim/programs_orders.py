@@ -1,0 +1,65 @@
+"""The shop that writes orders and the kitchen that reads them: programs and scenarios of labs 00 and 01."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.sim.app import App
+from kafkalab.sim.scenario import Program, Scenario, program
+
+TOPIC, PARTITION = "orders", "orders-0"
+ORDERS = ("soup", "bread", "rice", "tea")
+
+
+@program
+async def shop(
+    app: App, orders: list[str], settings: dict[str, Any] | None = None, together: int = 1, gap_ms: int = 2
+) -> list[int]:
+    """Send the first `together` orders in one batch; once it is acknowledged, the others in batches `gap_ms` apart.
+
+    The result is the orders' offsets, as the producer was told them.
+    """
+    producer = app.producer(**{"linger_ms": 0, **(settings or {})})
+    sent = [await producer.send(TOPIC, order, partition=0) for order in orders[:together]]
+    await producer.flush()
+    for order in orders[together:]:
+        sent.append(await producer.send(TOPIC, order, partition=0))
+        await app.sleep(gap_ms)
+    await producer.flush()
+    return [(await metadata).offset for metadata in sent]
+
+
+@program
+async def kitchen(app: App, wait_ms: int = 100) -> list[str]:
+    """Read once what is there after so long: the values."""
+    consumer = app.consumer(auto_offset_reset="earliest")
+    consumer.assign([PARTITION])
+    await app.sleep(wait_ms)
+    return [record.value for record in await consumer.poll()]
+
+
+def lab00(seed: int = 1) -> Scenario:
+    """One order is written with acks=1, and read a moment later."""
+    return Scenario(
+        title="Meet the machine",
+        seed=seed,
+        topics={TOPIC: 1},
+        programs=(
+            Program("shop", "shop", {"orders": ["soup"], "settings": {"acks": 1}}),
+            Program("kitchen", "kitchen"),
+        ),
+    )
+
+
+def lab01(
+    idempotence: bool = True, orders: tuple[str, ...] = ORDERS, seed: int = 1, profile: str = "4.x/TV2", **settings: Any
+) -> Scenario:
+    """Two orders in one batch, then each in a batch of its own, under way together; `settings` are the producer's."""
+    chosen = {"enable_idempotence": idempotence, **settings}
+    return Scenario(
+        title="The idempotent producer" if idempotence else "A producer without idempotence",
+        profile=profile,
+        seed=seed,
+        topics={TOPIC: 1},
+        programs=(Program("shop", "shop", {"orders": list(orders), "settings": chosen, "together": 2}),),
+    )

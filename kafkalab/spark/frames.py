@@ -1,0 +1,114 @@
+"""Histories of many runs as Spark DataFrames: the same tables as a `History`, each with the number of its run first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from kafkalab.history import History
+from kafkalab.history_rows import ROWS, Row, columns_of
+from kafkalab.sim.scenario import Scenario
+from kafkalab.spark.runs import DEFAULT_PROFILE, Runs
+from kafkalab.spark.schemas import TABLES, arrow_batch, columns, spark_schema
+from kafkalab.spark.source import register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Histories:
+    """One DataFrame per table, with the columns of `kafkalab.spark.schemas`, in no particular order of rows."""
+
+    operations: DataFrame
+    log: DataFrame
+    reads: DataFrame
+    polls: DataFrame
+    frames: DataFrame
+    transactions: DataFrame
+    watermarks: DataFrame
+    leaders: DataFrame
+    labels: DataFrame
+
+    def table(self, name: str) -> DataFrame:
+        """The rows of a table. ValueError, naming those that there are, for an unknown one."""
+        columns(name)
+        frame: DataFrame = getattr(self, name)
+        return frame
+
+    @classmethod
+    def of(cls, spark: SparkSession, runs: Iterable[tuple[int, History]]) -> Histories:
+        """The tables of pure-Python histories, each with the number of its run. ValueError if a number comes twice."""
+        given = list(runs)
+        numbers = [run for run, _ in given]
+        twice = sorted({run for run in numbers if numbers.count(run) > 1})
+        if twice:
+            raise ValueError(f"every history needs a number of its own, but {twice[0]} is there twice")
+        made = {name: pa.Table.from_batches([arrow_batch(name, given)]) for name in TABLES}
+        return cls(**{name: spark.createDataFrame(rows, spark_schema(name)) for name, rows in made.items()})
+
+    @classmethod
+    def simulated(
+        cls,
+        spark: SparkSession,
+        seeds: str = "1",
+        *,
+        profile: str = DEFAULT_PROFILE,
+        rules_off: str = "",
+        scenario: str = "",
+        partitions: int = 0,
+    ) -> Histories:
+        """The runs of these seeds ("1-1000"), simulated where the executors are; a table is computed when it is used.
+
+        `rules_off` are names with semicolons between, `scenario` is a .klab file that all seeds run. ValueError for
+        what no simulation can be.
+        """
+        Runs.of(seeds, profile, rules_off, scenario)
+        if scenario:
+            Scenario.load(scenario)
+        register(spark)
+        options = {"seeds": seeds, "profile": profile, "rulesOff": rules_off, "scenario": scenario}
+        options |= {"partitions": str(partitions)} if partitions else {}
+        reader = spark.read.format("kafkalab").options(**options)
+        return cls(**{name: reader.option("table", name).load() for name in TABLES})
+
+    def collect(self) -> dict[int, History]:
+        """The histories as pure Python knows them, by the numbers of their runs; for small ones.
+
+        Rows come in the order of each table's own numbers (offsets, polls, steps), not in the order of the DataFrame.
+        """
+        found: dict[int, dict[str, list[Row]]] = {}
+        for name in TABLES:
+            for run, row in rows_of(self.table(name), name):
+                found.setdefault(run, {table: [] for table in TABLES})[name].append(row)
+        return {
+            run: History(**{name: tuple(rows) for name, rows in tables.items()})  # type: ignore[arg-type]
+            for run, tables in sorted(found.items())
+        }
+
+
+ORDER = {
+    "operations": ("index",),
+    "log": ("step", "key", "offset"),
+    "reads": ("step", "consumer", "poll", "index"),
+    "polls": ("step", "consumer", "poll", "key"),
+    "frames": ("sent_step", "id"),
+    "transactions": ("step", "key", "offset"),
+    "watermarks": ("step", "key", "node"),
+    "leaders": ("step", "key"),
+    "labels": (),
+}
+"""What sorts the rows of a table as a run would have written them."""
+
+
+def rows_of(frame: DataFrame, table: str) -> list[tuple[int, Row]]:
+    """The rows of one table's DataFrame with the numbers of their runs, in the order of `ORDER`."""
+    names = [column.name for column in columns_of(table)]
+    row_class: Any = ROWS[table]
+    made: list[tuple[int, Row]] = []
+    for values in frame.select("run", *names).toArrow().to_pylist():
+        run = values.pop("run")
+        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        made.append((run, row_class(**fields)))
+    return sorted(made, key=lambda item: (item[0], *(getattr(item[1], name) for name in ORDER[table])))

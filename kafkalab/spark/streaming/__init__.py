@@ -1,0 +1,1 @@
+"""Audits of a history while it arrives: open too long, LSO stuck, duplicates, torn transactions; each told once."""

@@ -1,0 +1,102 @@
+"""Arrivals: one stream of all that a streaming audit looks at, made of the tables of a history, in the order of steps.
+
+What comes first in a history also comes first here: a send before its record, a decision before its markers. So files
+of arrivals that are written one after the other are a history that grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kafkalab.history import History
+
+ARRIVALS = "arrivals"
+END_STEP = 1 << 62
+"""The step of the last arrival of a run: by then its clock shows the end of the history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """One row. `kind` says what it is: send, offsets, commit, abort (of a client), record, marker, decision, watermark
+    or clock; `state` is the operation's type, or COMMIT or ABORT of a marker or decision. Of one step, the lower rank
+    comes first. -1 and "" mean "none".
+    """
+
+    run: int
+    step: int
+    rank: int
+    at_ms: int
+    kind: str
+    key: str = ""
+    offset: int = -1
+    record_key: str | None = None
+    value: str | None = None
+    producer_id: int = -1
+    producer_epoch: int = -1
+    sequence: int = -1
+    transactional: bool = False
+    client: str = ""
+    transaction: int = -1
+    state: str = ""
+    partitions: tuple[str, ...] = ()
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+
+
+NAMES = tuple(field.name for field in fields(Arrival))
+ORDER = ("operations", "transactions", "log", "watermarks", "labels")
+"""The tables that arrivals are made of; the place in here is the rank."""
+
+CONDITIONS = {
+    "operations": "function in ('send', 'offsets', 'commit', 'abort')",
+    "transactions": "state in ('PrepareCommit', 'PrepareAbort') and removed != 'truncated'",
+    "log": "removed != 'truncated'",
+    "watermarks": "leads",
+    "labels": "name = 'end_ms'",
+}
+"""Which rows of a table arrive, as SQL; a record that a new leader cut off has not been there for readers."""
+
+RENAMED = {
+    "operations": {"kind": "function", "state": "type"},
+    "transactions": {"kind": "'decision'", "state": "if(state = 'PrepareCommit', 'COMMIT', 'ABORT')"},
+    "log": {"kind": "if(control = '', 'record', 'marker')", "state": "control"},
+    "watermarks": {"kind": "'watermark'"},
+    "labels": {"kind": "'clock'", "step": str(END_STEP), "at_ms": "bigint(value)", "value": "string(null)"},
+}
+"""Columns that are no column of the table by that name, as SQL; what a table has not is left at its default."""
+
+_PLAIN: dict[str, Callable[[Any], dict[str, Any] | None]] = {
+    "operations": lambda r: (
+        {"kind": r.function, "state": r.type} if r.function in ("send", "offsets", "commit", "abort") else None
+    ),
+    "transactions": lambda r: (
+        {"kind": "decision", "state": "COMMIT" if r.state == "PrepareCommit" else "ABORT"}
+        if r.state in ("PrepareCommit", "PrepareAbort") and r.removed != "truncated"
+        else None
+    ),
+    "log": lambda r: (
+        {"kind": "marker" if r.control else "record", "state": r.control} if r.removed != "truncated" else None
+    ),
+    "watermarks": lambda r: {"kind": "watermark"} if r.leads else None,
+    "labels": lambda r: (
+        {"kind": "clock", "step": END_STEP, "at_ms": int(r.value), "value": None} if r.name == "end_ms" else None
+    ),
+}
+"""The same in Python, for histories that are objects."""
+
+
+def arrivals_of(runs: Iterable[tuple[int, History]]) -> Iterator[Arrival]:
+    """The arrivals of each history, in the order of its steps."""
+    for run, history in runs:
+        found = [a for table in ORDER for a in (_plain(run, table, row) for row in history.table(table)) if a]
+        yield from sorted(found, key=lambda a: (a.step, a.rank))
+
+
+def _plain(run: int, table: str, row: Any) -> Arrival | None:
+    other = _PLAIN[table](row)
+    if other is None:
+        return None
+    same = {name: getattr(row, name) for name in NAMES if name not in other and name != "run" and hasattr(row, name)}
+    return Arrival(run=run, rank=ORDER.index(table), **{**same, **other})

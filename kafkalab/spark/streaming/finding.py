@@ -1,0 +1,37 @@
+"""What a streaming audit says, and the parts that all of them share: what they take, keep, and how they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kafkalab.checks.check import Finding
+
+LONGEST_MS = 70_000
+"""transaction.timeout.ms is 60 s, and the coordinator looks every 10 s: what is open for longer asks for a look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """From when on waiting is too long, in milliseconds of the history's own time."""
+
+    open_ms: int = LONGEST_MS
+    stuck_ms: int = LONGEST_MS
+
+    def __post_init__(self) -> None:
+        for name, value in (("open_ms", self.open_ms), ("stuck_ms", self.stuck_ms)):
+            if value < 0:
+                raise ValueError(f"{name} is a number of milliseconds, not {value}")
+
+
+class Watch(Protocol):
+    """One audit of one group of arrivals: what it has seen so far, as far as it still matters."""
+
+    def take(self, row: Any) -> Iterator[Finding]:
+        """What this row (an `Arrival`, or a Spark row of one) makes certain. Each finding comes once."""
+        ...
+
+    def kept(self) -> Any:
+        """What to remember until the next row, as JSON knows it: `restored(kept())` goes on as this one would."""
+        ...

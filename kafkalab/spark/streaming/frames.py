@@ -1,0 +1,73 @@
+"""Arrivals as a DataFrame: made of the tables of histories, read as they are simulated, or from a folder that grows."""
+
+from __future__ import annotations
+
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType
+
+from kafkalab.spark.schemas import columns
+from kafkalab.spark.source import register
+from kafkalab.spark.streaming.arrivals import ARRIVALS, CONDITIONS, NAMES, ORDER, RENAMED, Arrival
+from kafkalab.spark.streaming.schema import SCHEMA, arrow_arrivals, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kafkalab.spark.frames import Histories
+
+_DEFAULTS = {"partitions": "array()", "transactional": "false", "record_key": "null", "value": "null"}
+
+
+def arrivals(histories: Histories) -> DataFrame:
+    """The arrivals of these histories, batch or stream, in no particular order of rows."""
+    return reduce(DataFrame.unionByName, [_of_table(histories.table(name), name) for name in ORDER])
+
+
+def _of_table(frame: DataFrame, table: str) -> DataFrame:
+    own = {column.name for column in columns(table)}
+    made = []
+    for name in NAMES:
+        default = _DEFAULTS.get(name, "-1" if type_of(name) in (LongType(), IntegerType()) else "''")
+        same = f"`{name}`" if name in own else default
+        source = str(ORDER.index(table)) if name == "rank" else RENAMED[table].get(name, same)
+        made.append(F.expr(source).cast(type_of(name)).alias(name))
+    return frame.where(CONDITIONS[table]).select(*made)
+
+
+def read_arrivals(spark: SparkSession, path: str | Path, files_at_once: int = 1) -> DataFrame:
+    """A stream of the Parquet files of this folder, those that come later too; `files_at_once` in each micro-batch.
+
+    FileNotFoundError where there is no such folder.
+    """
+    if not Path(path).is_dir():
+        raise FileNotFoundError(f"there is no folder {path} to read arrivals from")
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files_at_once)
+    return reader.parquet(str(path))
+
+
+def write_arrivals(rows: Iterable[Arrival], path: str | Path, name: str) -> Path:
+    """One more Parquet file in the folder, whole at once: readers see all of it or nothing."""
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = folder / f"{name}.parquet"
+    part = folder / f".{name}.part"
+    pq.write_table(pa.Table.from_batches([arrow_arrivals(rows)]), part)
+    part.rename(whole)
+    return whole
+
+
+def stream_of_simulations(
+    spark: SparkSession, seeds: str = "1-1000", seeds_at_once: int = 10, rules_off: str = "", profile: str = ""
+) -> DataFrame:
+    """The arrivals of these seeds' simulations, `seeds_at_once` whole runs in each micro-batch."""
+    register(spark)
+    reader = spark.readStream.format("kafkalab").option("table", ARRIVALS).option("seeds", seeds)
+    reader = reader.option("seedsPerBatch", str(seeds_at_once)).option("rulesOff", rules_off)
+    return (reader.option("profile", profile) if profile else reader).load()

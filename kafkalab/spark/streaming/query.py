@@ -1,0 +1,89 @@
+"""The streaming query: arrivals in, findings out, each once; it goes on from its checkpoint where it was killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import StringType, StructField, StructType
+
+from kafkalab.core.partitions import INTERNAL_TOPICS
+from kafkalab.spark.streaming.finding import Limits
+from kafkalab.spark.streaming.group import RUN, VALUE, Group
+from kafkalab.spark.streaming.sink import FindingsFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+FINDINGS = (
+    "run long, anomaly string, policy string, keys array<string>, offsets array<long>, steps array<long>, text string"
+)
+STATE = StructType([StructField("text", StringType())])
+STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+"""The only state store that keeps what such a query remembers."""
+USUAL = Limits()
+
+
+def findings(arrivals: DataFrame, limits: Limits = USUAL) -> DataFrame:
+    """What the streaming audits find in the arrivals, a batch of them or a stream: the columns of a finding, and `run`.
+
+    Rows of one run come in the order of their steps, micro-batch after micro-batch; inside one, in any order.
+    """
+    arrivals.sparkSession.conf.set("spark.sql.streaming.stateStore.providerClass", STORE)
+    topic = F.regexp_replace("key", "-[0-9]+$", "")
+    has_value = F.col("kind").isin("send", "record") & F.col("value").isNotNull() & ~topic.isin(*INTERNAL_TOPICS)
+    parts = F.when(has_value, F.array(F.lit(""), F.concat_ws(" ", "key", "value"))).otherwise(F.array(F.lit("")))
+    grouped = arrivals.withColumn("part", F.explode(parts)).groupBy("run", "part")
+    return grouped.transformWithState(
+        statefulProcessor=_Audits(limits), outputStructType=FINDINGS, outputMode="Append", timeMode="None"
+    )
+
+
+class _Audits(StatefulProcessor):
+    """One group's audits; what they keep is one text."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.kept = handle.getValueState("kept", STATE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        run, part = key
+        before = self.kept.get()
+        group = Group(VALUE if part else RUN, self.limits, before[0] if before else "")
+        for found in group.take(rows):
+            yield Row(
+                run=run,
+                anomaly=found.anomaly,
+                policy=found.policy,
+                keys=list(found.keys),
+                offsets=list(found.offsets),
+                steps=list(found.steps),
+                text=found.text,
+            )
+        self.kept.update((group.text(),))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def watch(
+    arrivals: DataFrame,
+    into: str | Path,
+    limits: Limits = USUAL,
+    whole: bool = False,
+) -> StreamingQuery:
+    """A running query that puts findings into the folder `into`; started again, it goes on where it stopped.
+
+    `into` holds the checkpoint, too: a folder belongs to one stream. With `whole` the query ends when it has seen what
+    is there now; else it waits for more until `.stop()`. Read what was found with `FindingsFolder(into)`.
+    """
+    folder = FindingsFolder(into)
+    writer = findings(arrivals, limits).writeStream.foreachBatch(folder.put)
+    writer = writer.option("checkpointLocation", str(folder.checkpoint)).queryName(f"kafkalab {folder.path.name}")
+    return (writer.trigger(availableNow=True) if whole else writer).start()

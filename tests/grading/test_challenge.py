@@ -1,0 +1,176 @@
+"""A challenge is one line, an answer is one line, and what counts is what the presses do when they are run again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kafkalab.cli_grade import grade
+from kafkalab.grading.challenge import KIND, TOKEN, Challenge, answer_challenge, open_challenge, unpacked
+from kafkalab.grading.exercise import WrongAnswer, WrongValue
+from kafkalab.grading.tokens import ranked
+from kafkalab.sim.code import pack
+from kafkalab.sim.faults import Crash, Delay, Drop, fault_to_json
+from kafkalab.sim.programs import kafka_17754, lab03
+from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.widgets.sequence import Sequence
+
+TORN = Challenge(scenario=replace(kafka_17754(), faults=()), find=("torn transaction",), most=2)
+LATE = Delay("EndTxn#1", 31_500)
+NO_DEDUP = Scenario(
+    title="A retry",
+    rules_off=("duplicates are recognised by producer id and sequence",),
+    topics={"out": 1},
+    programs=(Program("p", "operations", {"steps": [["send", "out", "a", None, 0], ["flush"]]}),),
+)
+TWICE = Challenge(scenario=NO_DEDUP, find=("duplicate", "G1a"), most=3, allowed=("Drop", "Delay"))
+
+
+def token(line: str) -> str:
+    return line.splitlines()[-1].strip()
+
+
+def forged(challenge: Challenge, name: str, *faults: object) -> str:
+    presses = [fault_to_json(f) for f in faults]  # type: ignore[arg-type]
+    return pack(TOKEN, {"challenge": challenge.mark, "name": name, "presses": presses})
+
+
+@pytest.mark.parametrize("challenge", [TORN, TWICE])
+def test_a_challenge_comes_out_of_its_code_as_it_went_in(challenge: Challenge) -> None:
+    assert open_challenge(challenge.code) == challenge
+    assert open_challenge(challenge.code).mark == challenge.mark
+    assert challenge.code.split() == [challenge.code]
+    assert len(challenge.code) < 500
+
+
+def test_it_says_what_is_to_be_found_and_how() -> None:
+    text = str(TWICE)
+    assert "Find duplicate or G1a in at most 3 presses. Faults that count: Drop, Delay." in text
+    assert "without: duplicates are recognised" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"find": ("nonsense",)}, "no anomaly is called 'nonsense'; there are inconsistent-offsets"),
+        ({"find": ()}, "names what is to be found"),
+        ({"allowed": ("Explode",)}, "no fault is called 'Explode'; there are Drop"),
+        ({"most": 0}, "most is a number of presses from 1 to 20"),
+        ({"most": True}, "most is a number"),
+    ],
+)
+def test_a_challenge_that_nobody_could_meet_is_refused(change: dict[str, object], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        replace(TWICE, **change)  # type: ignore[arg-type]
+
+
+def test_a_challenge_that_is_met_without_a_press_has_no_code() -> None:
+    met = replace(TWICE, scenario=NO_DEDUP.with_faults(Drop("ProduceReply#1")))
+    with pytest.raises(ValueError, match="shows duplicate without any press; there is nothing to find"):
+        _ = met.code
+
+
+@pytest.mark.parametrize("row", [7, {}, {"scenario": {}, "find": "duplicate", "most": 1}, {"x": 1}])
+def test_a_line_that_holds_no_challenge_is_refused(row: object) -> None:
+    with pytest.raises(ValueError, match="holds no challenge"):
+        open_challenge(pack(KIND, row))
+
+
+def test_who_finds_it_gets_a_line_to_hand_in() -> None:
+    line = answer_challenge(TORN.code, " Zoë ", [LATE])
+    assert line.startswith("You found torn transaction in 1 press. Hand in this line:")
+    assert unpacked(token(line)) == (TORN.mark, "Zoë", (LATE,))
+    assert repr(line).splitlines()[-1].strip() == token(line)
+
+
+def test_the_widget_in_which_one_pressed_is_an_answer() -> None:
+    widget = Sequence(open_challenge(TWICE.code).scenario)
+    widget.press("drop", "ProduceReply#1")
+    assert unpacked(token(answer_challenge(TWICE.code, "Bo", widget)))[2] == (Drop("ProduceReply#1"),)
+
+
+@pytest.mark.parametrize(
+    ("faults", "why"),
+    [
+        ([], "no press in it"),
+        ([Drop("MetadataReply#1")], "shows no duplicate or G1a"),
+        ([Drop("EndTxn#1")], "Nothing came of Drop"),
+        ([Crash("p", at_step=3)], "does not count here; Drop, Delay do"),
+        ([Drop("ProduceReply#1")] * 4, "4 presses; at most 3 count"),
+    ],
+)
+def test_who_does_not_find_it_is_told_why(faults: list[Drop], why: str) -> None:
+    with pytest.raises(WrongAnswer, match=why):
+        answer_challenge(TWICE.code, "Bo", faults)
+
+
+@pytest.mark.parametrize("name", ["", "  ", 7, "x" * 61, "a\nb"])
+def test_a_name_is_a_short_line(name: object) -> None:
+    with pytest.raises(WrongValue, match="give your name"):
+        answer_challenge(TWICE.code, name, [Drop("ProduceReply#1")])  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Path:
+    drop = Drop("ProduceReply#1")
+    lines = [
+        "# Tuesday's class",
+        forged(TWICE, "Anna", drop, Drop("MetadataReply#1")),
+        forged(TWICE, "Bo", drop),
+        "",
+        forged(TWICE, "anna", drop),
+        forged(TWICE, "Chen", Delay("Produce#1", 31_000)),
+        forged(TWICE, "Liar", Drop("MetadataReply#1")),
+        forged(TWICE, "Unallowed", Crash("p", at_step=3)),
+        forged(TORN, "Other", drop),
+        token(answer_challenge(TWICE.code, "Dee", [drop]))[:-1] + "x",
+        "hello",
+    ]
+    path = tmp_path / "tokens.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_tokens_are_replayed_and_ranked(tokens: Path) -> None:
+    columns, rows = ranked(tokens, TWICE.code)
+    assert columns == ("place", "name", "found", "presses", "which", "remark")
+    assert [row[:4] for row in rows[:3]] == [[1, name, "duplicate", 1] for name in ("Bo", "anna", "Chen")]
+    refused = {row[1]: row[5] for row in rows if row[0] == "-"}
+    assert refused["Liar"] == "This run shows no duplicate or G1a."
+    assert refused["Other"] == "it answers another challenge"
+    assert refused["Unallowed"].startswith("Crash('p', at_step=3) does not count here")
+    assert refused["line 10"].startswith("this code was damaged on its way")
+    assert "no code of that kind" in refused["line 11"]
+
+
+def test_the_challenge_may_stand_in_the_file_or_in_another(tokens: Path, tmp_path: Path) -> None:
+    rows = ranked(tokens, TWICE.code)
+    (tmp_path / "code.txt").write_text(TWICE.code + "\n")
+    assert ranked(tokens, str(tmp_path / "code.txt")) == rows
+    with pytest.raises(ValueError, match="whose tokens are these"):
+        ranked(tokens)
+    with pytest.raises(ValueError, match=r"--challenge is a code \(klabC1...\), or a file"):
+        ranked(tokens, "nowhere")
+    tokens.write_text(f"{TWICE.code}\n{tokens.read_text()}")
+    assert [row[1] for row in ranked(tokens)[1]][:2] == ["Bo", "anna"]
+
+
+def test_the_command_prints_the_table(tokens: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert grade(["--tokens", str(tokens), "--challenge", TWICE.code], tmp_path) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["place", "name", "found", "presses", "which", "remark"]
+    assert lines[1].split()[:4] == ["1", "Bo", "duplicate", "1"]
+    assert grade(["--tokens", str(tokens), "--challenge", TWICE.code, "--json"], tmp_path) == 0
+    assert json.loads(capsys.readouterr().out)[0]["name"] == "Bo"
+    assert grade(["--tokens", str(tmp_path / "none"), "--challenge", TWICE.code], tmp_path) == 2
+    assert "none: no such file" in capsys.readouterr().err
+    assert grade(["--tokens", str(tokens)], tmp_path) == 2
+    assert capsys.readouterr().err.startswith("kafkalab grade: whose tokens are these")
+
+
+def test_a_challenge_may_ask_for_one_of_several_anomalies() -> None:
+    challenge = Challenge(scenario=lab03(), find=("partial visibility", "hanging transaction"), most=3)
+    assert open_challenge(challenge.code) == challenge

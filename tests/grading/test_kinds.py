@@ -1,0 +1,321 @@
+"""The kinds of exercises: functions beside mutants, presses replayed, programs over schedules, values predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kafkalab.checks.all import check_all
+from kafkalab.grading import check as checks
+from kafkalab.grading import seeds
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.mutants import Mutant, against_mutants, judged
+from kafkalab.grading.predictions import Fact, predicted, table
+from kafkalab.grading.presses import Goal, presses_of, replayed
+from kafkalab.grading.schedules import Broken, ended_with_error, over_schedules
+from kafkalab.history import history_of
+from kafkalab.sim.app import App
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Drop, Duplicate
+from kafkalab.sim.programs import lab03, read_to_the_end
+from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.widgets.sequence import Sequence
+
+# accept(last, sequence): the answer of a leader that remembers one last sequence
+
+
+def leader(last: int, sequence: int) -> str:
+    if sequence <= last:
+        return "DUPLICATE"
+    return "NONE" if sequence == last + 1 else "OUT_OF_ORDER"
+
+
+MUTANTS = (
+    Mutant(
+        name="no gap check", says="a gap were fine", function=lambda last, s: "DUPLICATE" if s <= last else "NONE"
+    ),
+    Mutant(
+        name="no duplicates",
+        says="a retry were new",
+        function=lambda last, s: "OUT_OF_ORDER" if s > last + 1 else "NONE",
+    ),
+)
+CASES = [(last, sequence) for last in (0, 3) for sequence in range(7)]
+FORM = "a function accept(last, sequence)"
+
+
+def told(act: Callable[[], Any]) -> WrongAnswer:
+    with pytest.raises(WrongAnswer) as caught:
+        act()
+    return caught.value
+
+
+def test_the_reference_itself_is_right_and_every_mutant_is_named() -> None:
+    assert against_mutants(leader, leader, MUTANTS, CASES, FORM) == "14 of 14 cases"
+    for mutant in MUTANTS:
+        error = told(lambda function=mutant.function: against_mutants(function, leader, MUTANTS, CASES, FORM))
+        assert (error.miss, mutant.says in str(error)) == (mutant.name, True)
+        assert 0 < error.part < 1
+
+
+def test_a_function_like_no_mutant_gets_no_misconception() -> None:
+    error = told(lambda: against_mutants(lambda last, s: "MAYBE", leader, MUTANTS, CASES, FORM))
+    assert error.miss == ""
+    assert "0 of 14 cases" in str(error)
+    assert "Walk that case by hand" in str(error)
+
+
+def test_the_case_shown_is_one_that_shows_the_misconception() -> None:
+    def both(last: int, s: int) -> str:
+        return "?" if (last, s) == (0, 0) else MUTANTS[0].function(last, s)
+
+    error = told(lambda: against_mutants(both, leader, MUTANTS, CASES, FORM))
+    assert error.miss == "no gap check"
+    assert "both(0, 2)" in str(error)
+
+
+def test_a_function_that_raises_is_shown_with_its_call_and_one_that_returns_nothing_is_blank() -> None:
+    error = told(lambda: against_mutants(lambda last, s: {}[s], leader, MUTANTS, CASES, FORM))
+    assert "stops with KeyError: 0" in str(error)
+    assert "still blank" in str(told(lambda: against_mutants(lambda last, s: ..., leader, MUTANTS, CASES, FORM)))
+    with pytest.raises(WrongType, match=r"Give a function accept\(last, sequence\), not str 'NONE'"):
+        against_mutants("NONE", leader, MUTANTS, CASES, FORM)
+
+
+def test_the_learners_function_cannot_change_the_cases() -> None:
+    def greedy(batches: list[int]) -> int:
+        n = len(batches)
+        batches.clear()
+        return n
+
+    assert against_mutants(greedy, len, (), [([1, 2],), ([3],)], "f") == "2 of 2 cases"
+
+
+def test_a_test_must_find_every_mutant_and_nothing_else() -> None:
+    cases = [(MUTANTS[0], (0, 5, "NONE")), (MUTANTS[1], (3, 3, "NONE"))]
+    fine = [(0, 1, "NONE"), (0, 5, "OUT_OF_ORDER")]
+
+    def wrong(last: int, sequence: int, said: str) -> bool:
+        return leader(last, sequence) != said
+
+    assert judged(wrong, fine, cases, "f") == "2 of 2 mutants found"
+    error = told(lambda: judged(lambda last, s, said: s > last + 1 and said == "NONE", fine, cases, "f"))
+    assert (error.miss, error.part) == ("no duplicates", 0.5)
+    assert "finds fault where nothing is wrong" in str(told(lambda: judged(lambda *a: True, fine, cases, "f")))
+    assert "still blank" in str(told(lambda: judged(lambda *a: None, fine, cases, "f")))
+
+
+# presses
+
+
+def twice(cluster: Cluster) -> bool:
+    return any(len(set(values)) < len(values) for values in cluster.outcome().committed.values())
+
+
+NO_DEDUP = Scenario(
+    title="no deduplication",
+    rules_off=("duplicates are recognised by producer id and sequence",),
+    topics={"out": 1},
+    programs=(Program("p", "operations", {"steps": [["send", "out", "a", None, 0], ["flush"]]}),),
+)
+GOAL = Goal(
+    says="record twice in the log",
+    reached=twice,
+    misses=(("late", "Nothing was sent again.", lambda c: "Produce#2" not in c.trace.frames),),
+)
+
+
+def test_presses_are_replayed_and_counted() -> None:
+    assert replayed([Drop("ProduceReply#1")], NO_DEDUP, GOAL, most=2, par=1) == "1 press, par 1"
+    error = told(lambda: replayed([Drop("MetadataReply#1")], NO_DEDUP, GOAL, most=2, par=1))
+    assert "shows no record twice in the log yet" in str(error)
+    assert (error.miss, error.run.outcome().committed) == ("late", {"out-0": ("a",)})
+    many = [Drop("ProduceReply#1"), Drop("MetadataReply#1")]
+    assert "can you do it in 1?" in str(told(lambda: replayed(many, NO_DEDUP, GOAL, most=1, par=1)))
+
+
+def test_a_press_without_effect_or_of_another_form_is_named() -> None:
+    useless = [Drop("ProduceReply#1"), Drop("EndTxn#1")]
+    assert "nothing came of Drop(frame='EndTxn#1')" in str(told(lambda: replayed(useless, NO_DEDUP, GOAL, 2, 1)))
+    assert "still blank" in str(told(lambda: replayed([], NO_DEDUP, GOAL, most=2, par=1)))
+    with pytest.raises(WrongType, match="In the list stands str 'drop', which is no fault"):
+        replayed(["drop"], NO_DEDUP, GOAL, most=2, par=1)
+    with pytest.raises(WrongType, match="Give the presses as a list of faults"):
+        replayed(7, NO_DEDUP, GOAL, most=2, par=1)
+    with pytest.raises(WrongValue, match="'b9' is no node|b9"):
+        replayed([Crash("b9", at_step=3)], NO_DEDUP, GOAL, most=2, par=1)
+    with pytest.raises(WrongValue, match="may not be pressed here; there are Duplicate"):
+        replayed([Drop("ProduceReply#1")], NO_DEDUP, GOAL, most=2, par=1, allowed=("Duplicate",))
+
+
+def test_the_widget_in_which_was_pressed_is_an_answer_and_that_of_another_scenario_is_not() -> None:
+    widget = Sequence(lab03())
+    widget.press("drop", "EndTxnReply#1")
+    assert presses_of(widget, lab03()) == presses_of(widget.cluster, lab03()) == (Drop("EndTxnReply#1"),)
+    with pytest.raises(WrongValue, match="another scenario than that of the exercise, 'no deduplication'"):
+        presses_of(widget, NO_DEDUP)
+
+
+# programs over schedules
+
+
+async def careless(app: App) -> None:
+    producer = app.producer(enable_idempotence=False, retries=0, acks=1)
+    await producer.send("out", "a", partition=0)
+
+
+async def careful(app: App) -> None:
+    producer = app.producer(transactional_id="t")
+    await producer.init_transactions()
+    producer.begin_transaction()
+    await producer.send("out", "a", partition=0)
+    await producer.commit_transaction()
+
+
+def written(cluster: Cluster) -> Broken | None:
+    found = cluster.outcome().committed["out-0"]
+    return None if found == ("a",) else Broken(says=f"The log has {found}.", miss="sent once")
+
+
+def schedules() -> list[Scenario]:
+    base = Scenario(topics={"out": 1}, programs=(Program("p", "learner"),))
+    return [base.with_seed(s).with_faults(*faults) for s in range(3) for faults in ((), (Drop("Produce#1"),))]
+
+
+def test_a_program_must_end_well_under_every_schedule() -> None:
+    assert over_schedules(careful, schedules(), (written,), "a program") == "6 of 6 schedules"
+    error = told(lambda: over_schedules(careless, schedules(), (written,), "a program"))
+    assert "3 of 6 schedules end well" in str(error)
+    assert "seed 0, Drop(frame='Produce#1')" in str(error)
+    assert (error.miss, error.part, error.run.scenario.seed) == ("sent once", 0.5, 0)
+    Sequence(error.run)
+
+
+def test_a_program_that_stops_waits_for_ever_or_is_none_is_told_so() -> None:
+    async def stops(app: App) -> None:
+        raise KeyError("x")
+
+    async def waits(app: App) -> None:
+        await app.sleep("long")  # type: ignore[arg-type]
+
+    async def gives_up(app: App) -> None:
+        await app.producer(transactional_id="t").commit_transaction()
+
+    assert "stops with KeyError: 'x'" in str(told(lambda: over_schedules(stops, schedules(), (), "f")))
+    assert "stops with TypeError" in str(told(lambda: over_schedules(waits, schedules(), (), "f")))
+    audits = (lambda c: ended_with_error(c, "p"),)
+    assert "ended with IllegalStateError" in str(told(lambda: over_schedules(gives_up, schedules(), audits, "f")))
+    with pytest.raises(WrongType, match="with `async def`, not function"):
+        over_schedules(lambda app: None, schedules(), (), "f")
+
+
+# values
+
+
+FACTS = (
+    Fact(name=1, says="nothing happens", truth="committed", look="Look.", run=lambda: lab03(), misses={"torn": "x"}),
+    Fact(name=2, says="b1 crashes", truth="aborted"),
+)
+
+
+def test_a_table_names_the_first_wrong_row_with_its_run_and_its_misconception() -> None:
+    words = ("committed", "aborted", "torn")
+    assert table({1: "committed", 2: "aborted"}, FACTS, words, "f") == "2 of 2 rows"
+    error = told(lambda: table({1: "torn", 2: "aborted"}, FACTS, words, "f"))
+    assert 'row 1: nothing happens.\nYou say "torn". Look.' in str(error)
+    assert (error.miss, error.part, error.run) == ("x", 0.5, lab03())
+    assert "It is still blank." in str(told(lambda: table({1: "committed", 2: ""}, FACTS, words, "f")))
+    assert "All rows are still blank" in str(told(lambda: table({1: "", 2: ""}, FACTS, words, "f")))
+
+
+def test_predictions_may_be_a_list_or_a_function() -> None:
+    facts = [Fact(name=n, says=f"{n} squared", truth=n * n) for n in range(4)]
+    assert predicted([0, 1, 4, 9], range(4), facts, "f") == "4 of 4 predictions"
+    assert predicted(lambda n: n * n, range(4), facts, "f") == "4 of 4 predictions"
+    assert "3 of 4 predictions are right" in str(told(lambda: predicted([0, 1, 4, 8], range(4), facts, "f")))
+    assert "still blank" in str(told(lambda: predicted(..., range(4), facts, "f")))
+    assert "still blank" in str(told(lambda: predicted(lambda n: None, range(4), facts, "f")))
+    with pytest.raises(WrongValue, match="There are 3 predictions for 4 inputs"):
+        predicted([0, 1, 4], range(4), facts, "f")
+
+
+# seeds, hints and counterexamples
+
+
+def test_a_grader_asks_with_another_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(seeds.VARIABLE, raising=False)
+    assert seeds.seed() == seeds.LEARNER_SEED
+    mine = seeds.chance("L1.E1").random()
+    monkeypatch.setenv(seeds.VARIABLE, "77")
+    assert seeds.seed() == 77
+    assert seeds.chance("L1.E1").random() != mine
+    assert seeds.chance("L1.E1", seeds.LEARNER_SEED).random() == mine
+    monkeypatch.setenv(seeds.VARIABLE, "many")
+    with pytest.raises(WrongValue, match="KAFKALAB_GRADER_SEED is a whole number, not 'many'"):
+        seeds.seed()
+
+
+@pytest.fixture
+def squares(monkeypatch: pytest.MonkeyPatch) -> Exercise:
+    """An exercise of its own: squares of generated numbers, with a hint for those who double."""
+
+    def inputs(seed: int) -> list[int]:
+        return [seeds.chance("L99.E1", seed).randrange(3, 99) for _ in range(2)]
+
+    def compare(answer: Any) -> str:
+        numbers = inputs(seeds.seed())
+        facts = [
+            Fact(name=n, says="a square", truth=n * n, misses={2 * n: "doubled", n: "same"}, run=lab03)
+            for n in numbers
+        ]
+        return predicted(answer, numbers, facts, "a list")
+
+    misses = {"doubled": 1, "same": "Once is not enough."}
+    exercise = Exercise("L99.E1", compare, ("one", "two", "three"), misses=misses, question=inputs)
+    monkeypatch.setattr(checks, "_session", checks._Session())
+    monkeypatch.setattr(checks, "find", lambda name: exercise)
+    return exercise
+
+
+def test_typed_in_results_fail_under_the_graders_seed(squares: Exercise, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = [n * n for n in checks.question("L99.E1")]
+    assert checks.check("L99.E1", typed) == "L99.E1 ✓ 2 of 2 predictions"
+    monkeypatch.setenv(seeds.VARIABLE, "2026")
+    with pytest.raises(WrongAnswer):
+        checks.check("L99.E1", typed)
+    checks.check("L99.E1", [n * n for n in checks.question("L99.E1")])
+
+
+def test_the_hint_fits_the_last_miss_and_then_they_grow(squares: Exercise) -> None:
+    def wrong(answer: Any) -> None:
+        with pytest.raises(WrongAnswer):
+            checks.check("L99.E1", answer)
+
+    wrong(lambda n: 2 * n)
+    assert checks.hint("L99.E1") == "Hint 2 of 3: two"
+    wrong(lambda n: n)
+    assert checks.hint("L99.E1") == "Hint for this answer: Once is not enough."
+    assert checks.hint("L99.E1") == checks.hint("L99.E1") == "Hint 3 of 3: three"
+
+
+def test_a_wrong_answer_leaves_its_counterexample(squares: Exercise) -> None:
+    with pytest.raises(WrongValue, match="there is no counterexample"):
+        checks.counterexample()
+    with pytest.raises(WrongAnswer, match=r"Sequence\(counterexample\(\)\)") as caught:
+        checks.check("L99.E1", lambda n: 0)
+    assert caught.value.run == checks.counterexample() == lab03()
+
+
+def test_an_exercise_cannot_point_to_a_hint_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match="the miss 'x' has no hint 3; there are 3"):
+        Exercise("L1.E1", str, ("a", "b", "c"), misses={"x": 3})
+
+
+def test_the_checks_of_histories_can_be_goals() -> None:
+    cluster = Cluster(NO_DEDUP.with_faults(Drop("ProduceReply#1")))
+    cluster.run()
+    read_to_the_end(cluster)
+    assert "duplicate" in check_all(history_of(cluster)).violated
+    assert Duplicate("Produce#1") != Drop("Produce#1")

@@ -1,0 +1,70 @@
+"""Histories as DataFrames: the rows of pure Python, there and back, and those that the data source simulates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafkalab.history import History
+from kafkalab.spark.frames import ORDER, Histories
+from kafkalab.spark.runs import Runs, history_of_seed
+from kafkalab.spark.schemas import TABLES, spark_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def in_order(history: History) -> History:
+    """The same rows in the order in which `Histories.collect` gives them."""
+    return History(
+        **{
+            name: tuple(sorted(history.table(name), key=lambda row: tuple(getattr(row, n) for n in ORDER[name])))
+            for name in TABLES
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[tuple[int, History]]:
+    return [(seed, history_of_seed(Runs(), seed)) for seed in (1, 2, 3)]
+
+
+def test_histories_of_pure_python_come_back_as_they_were(spark: SparkSession, runs: list[tuple[int, History]]) -> None:
+    found = Histories.of(spark, runs).collect()
+    assert found == {run: in_order(history) for run, history in runs}
+
+
+def test_every_table_has_its_schema(spark: SparkSession, runs: list[tuple[int, History]]) -> None:
+    histories = Histories.of(spark, runs)
+    assert [histories.table(name).schema for name in TABLES] == [spark_schema(name) for name in TABLES]
+
+
+def test_an_unknown_table_is_refused_with_those_that_there_are(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match="no table 'logs'; there are operations, log, reads"):
+        Histories.of(spark, []).table("logs")
+
+
+def test_a_run_that_is_there_twice_is_refused(spark: SparkSession, runs: list[tuple[int, History]]) -> None:
+    with pytest.raises(ValueError, match="a number of its own, but 1 is there twice"):
+        Histories.of(spark, [runs[0], runs[0]])
+
+
+def test_no_histories_are_tables_without_rows(spark: SparkSession) -> None:
+    assert Histories.of(spark, []).collect() == {}
+
+
+def test_simulated_histories_are_those_of_the_simulator(spark: SparkSession, runs: list[tuple[int, History]]) -> None:
+    found = Histories.simulated(spark, "1-3").collect()
+    assert found == {run: in_order(history) for run, history in runs}
+
+
+def test_what_cannot_be_simulated_is_refused_at_once(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match='seeds are like "7" or "1-1000", not \'x\''):
+        Histories.simulated(spark, "x")
+    with pytest.raises(ValueError, match="no profile '9.9'"):
+        Histories.simulated(spark, profile="9.9")
+    with pytest.raises(FileNotFoundError, match="nowhere.klab"):
+        Histories.simulated(spark, scenario="nowhere.klab")

@@ -1,0 +1,87 @@
+"""The pure-Python checks find in a synthetic history what was planted there, all of it, and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from kafkalab.checks.all import BY_NAME, check_all
+from kafkalab.spark.planted import PLANTS, windows_of
+from kafkalab.spark.synthetic_shape import Shape
+from tests.spark.whole import expected, found, history_of
+
+PROFILES = ("4.x/TV1", "4.x/TV2")
+
+
+def small(profile: str = "4.x/TV2", plant: tuple[tuple[str, float], ...] = (), seed: int = 1) -> Shape:
+    return Shape(records=1000, block=250, partitions=8, producers=12, profile=profile, plant=plant, seed=seed)
+
+
+def test_every_check_has_an_anomaly_to_plant() -> None:
+    assert list(PLANTS) == list(BY_NAME)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("anomaly", PLANTS)
+def test_what_is_planted_is_what_the_checks_find(anomaly: str, profile: str) -> None:
+    shape = small(profile, ((anomaly, 6e-3),))
+    truth = expected(shape)
+    assert sum(row[0] == anomaly for row in truth.elements()) == 6
+    assert found(check_all(history_of(shape)), truth) == truth
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_all_anomalies_together_are_found_each_where_it_was_planted(profile: str) -> None:
+    shape = Shape(records=3000, block=1500, profile=profile, plant=tuple((name, 1e-3) for name in PLANTS), seed=5)
+    truth = expected(shape)
+    assert {row[0] for row in truth} == set(PLANTS)
+    assert found(check_all(history_of(shape)), truth) == truth
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_clean_history_has_no_finding_and_every_check_has_something_to_examine(profile: str, seed: int) -> None:
+    report = check_all(history_of(small(profile, seed=seed)))
+    assert report.findings == ()
+    assert {result.verdict for result in report.results} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"partitions": 1},
+        {"producers": 1, "partitions": 12},
+        {"transform": 0.0, "idempotent": 0.0, "abort_rate": 0.5},
+        {"transform": 1.0},
+        {"idempotent": 1.0},
+        {"txn_size": 1},
+        {"txn_size": 40},
+        {"producers": 300},
+        {"records": 100},
+    ],
+    ids=str,
+)
+def test_other_shapes_are_clean_too(given: dict[str, float]) -> None:
+    shape = Shape(**({"records": 1000, "block": 250, "producers": 12} | given))  # type: ignore[arg-type]
+    assert check_all(history_of(shape)).findings == ()
+
+
+def test_a_window_says_more_than_one_finding_only_where_its_story_leads_to_more() -> None:
+    more = {
+        name: sorted({truth.anomaly for window in windows_of(name, 1) for truth in window.truths} - {name})
+        for name in PLANTS
+    }
+    assert {name: others for name, others in more.items() if others} == {
+        "duplicate": ["sequence gap"],
+        "offset/output split": ["exactly-once", "torn transaction"],
+    }
+
+
+def test_stories_of_an_anomaly_take_turns() -> None:
+    truth = expected(small(plant=(("duplicate", 6e-3),)))
+    assert Counter((row[0], row[1]) for row in truth.elements()) == {
+        ("duplicate", "forbidden"): 4,
+        ("duplicate", "allowed"): 2,
+        ("sequence gap", "forbidden"): 2,
+    }

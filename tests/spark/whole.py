@@ -1,0 +1,51 @@
+"""A synthetic history as pure Python knows it, made without Spark, and what its checks find against the truth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from kafkalab.checks.all import Report
+from kafkalab.history import History
+from kafkalab.history_rows import ROWS, Label
+from kafkalab.spark.synthetic import MADE, labels_of
+from kafkalab.spark.synthetic_shape import Shape
+from kafkalab.spark.synthetic_tables import batch_of, truth_of
+
+Found = tuple[str, str, tuple[str, ...], tuple[int, ...], tuple[int, ...] | None]
+
+
+def history_of(shape: Shape) -> History:
+    """All tables of all cells."""
+    tables: dict[str, list[Any]] = {}
+    for name in MADE:
+        made: Any = ROWS[name]
+        rows = [row for cell in range(shape.cells) for row in batch_of(shape, cell, name).to_pylist()]
+        for row in rows:
+            del row["run"]
+        tables[name] = [made(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}) for row in rows]
+    tables["log"].sort(key=lambda record: (record.key, record.step, record.offset))
+    labels = tuple(Label(name=str(row["name"]), value=str(row["value"])) for row in labels_of(shape))
+    return History(**{name: tuple(rows) for name, rows in tables.items()}, labels=labels)
+
+
+def expected(shape: Shape) -> Counter[Found]:
+    """The truth, as findings; steps are None where the truth does not know them."""
+    rows = [row for cell in range(shape.cells) for row in truth_of(shape, cell).to_pylist()]
+    return Counter(
+        (
+            row["anomaly"],
+            row["policy"],
+            tuple(row["keys"]),
+            tuple(row["offsets"]),
+            None if row["steps"] is None else tuple(row["steps"]),
+        )
+        for row in rows
+    )
+
+
+def found(report: Report, truth: Counter[Found]) -> Counter[Found]:
+    """What checks found, without steps where the truth has none."""
+    without = {row[:4] for row in truth if row[4] is None}
+    rows = [(f.anomaly, f.policy, f.keys, f.offsets, f.steps) for f in report.findings]
+    return Counter((*row[:4], None) if row[:4] in without else row for row in rows)
