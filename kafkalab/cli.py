@@ -58,9 +58,23 @@ def _grade(extra: Sequence[str], root: Path) -> int:
     return grade(extra, root)
 
 
+def _audit(extra: Sequence[str], root: Path) -> int:
+    from kafkalab.cli_audit import audit
+
+    return audit(extra, root)
+
+
+def _workload(extra: Sequence[str], root: Path) -> int:
+    from kafkalab.cli_workload import workload
+
+    return workload(extra, root)
+
+
 COMMANDS = {
     "lab": lab,
     "run": _run,
+    "workload": _workload,
+    "audit": _audit,
     "transactions": _transactions,
     "build-labs": build_labs,
     "grade": _grade,
@@ -71,6 +85,8 @@ COMMANDS = {
 }
 USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
        kafkalab run FILE.klab [--json]         run a saved scenario, say what became of it
+       kafkalab workload KIND --out PATH       make histories with known faults: simulated or synthetic (Spark)
+       kafkalab audit PATH [--html FILE]       say which guarantees held in such histories (Spark)
        kafkalab transactions COMMAND FILE.klab list, describe, describe-producers, find-hanging or abort transactions
        kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
                            [--clean DIR]       and the same without explanations, for a retake

@@ -31,7 +31,7 @@ def test_only_the_transaction_topic_has_the_replication_factor_of_its_own(
     broker.metadata = ClusterMetadata(1, ("b1",), {})
     header = Header(sender="app", version=6)
     effects = handle(broker, FindCoordinator(key="a", key_type=key_type), 0, header)
-    (create,) = [e.body for e in effects if isinstance(e, Send)]
+    (create,) = [e.request for e in effects if isinstance(e, Send)]
     assert isinstance(create, CreateTopics)
     assert [(t.name, t.replication_factor) for t in create.topics] == [(topic, asked)]
 
