@@ -80,7 +80,8 @@ def names_of_members(block: Block, what: str) -> Ints:
         "client": (names.PRODUCER_CLIENT, names.APP_CLIENT),
         "id": (names.PRODUCER_ID, names.APP_ID),
     }[what]
-    return np.r_[normal + block.member[:-1], processor + block.lane]
+    found: Ints = np.r_[normal + block.member[:-1], processor + block.lane]
+    return found
 
 
 def frame_number(steps: Ints) -> Ints:

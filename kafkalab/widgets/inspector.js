@@ -28,7 +28,8 @@ function inspectorMarkup(run, f, step, own) {
 	const go = (id, word) => (run.frames[id] ? `<button type="button" class="link" data-go="${run.frames[id].sent}">${word} ${esc(id)}</button>` : "");
 	const caused = arrived ? run.caused(f, step).filter((e) => e.kind !== "append") : [], appended = arrived ? run.appended(f, step) : [];
 	let before = "";
-	const fields = f.fields.map((field) => {
+	const header = ([name]) => /^(version|correlation_id)$/.test(name);
+	const fields = [...f.fields.filter((field) => !header(field)), ...f.fields.filter(header)].map((field) => {
 		const markup = fieldMarkup(run, f, field, before);
 		before = field[0].slice(0, field[0].lastIndexOf(".") + 1);
 		return markup;

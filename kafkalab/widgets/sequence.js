@@ -10,6 +10,7 @@ const BUTTONS = {
 	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
 	undo: ["↶ Undo", "Undo the last fault", "z"], redo: ["↷ Redo", "Redo the undone fault", "y"],
 	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
+	inspect: ["fields", "Give the frame's fields the room of the states, or give it back", "i"],
 	filter: ["filter", "Choose nodes, APIs and transactions", "f"], help: ["?", "Help", "?"],
 };
 const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action]));
@@ -107,7 +108,7 @@ const buttons = (...actions) => `<div>${actions.map((action) => button(action)).
 const SKELETON = `
 <div class="bar">${buttons("home", "left", "play", "right", "end")}<span class="where"></span>${buttons("drop", "duplicate")}${buttons("undo", "redo", "help")}</div>
 <div class="bar"><input class="seek" type="range" min="1" aria-label="Step" tabindex="-1"><div class="groups" role="group" aria-label="Frames shown">
-	${["transaction", "verification", "replication", "metadata"].map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("")}</div>${button("filter")}</div>
+	${["transaction", "verification", "replication", "metadata"].map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("")}</div>${buttons("inspect", "filter")}</div>
 <div class="filter" role="group" aria-label="Nodes, APIs and transactions shown" hidden></div>
 <div class="chips"></div>
 <p class="now" role="status" aria-live="polite"></p>
@@ -172,6 +173,10 @@ async function open(model, el) {
 		pause();
 		const moves = { right: stops[at + 1], left: stops[stops[at] === step ? at - 1 : at], home: stops[0], end: stops.at(-1) };
 		if (action in moves) return go(moves[action]);
+		if (action === "inspect") {
+			const large = root.classList.toggle("inspecting");
+			return root.querySelector("[data-action=inspect]").setAttribute("aria-pressed", large);
+		}
 		if (action === "filter") return void (filter.hidden = !filter.hidden);
 		if (action !== "help") return ask(action, target);
 		help.hidden = !help.hidden;
@@ -181,7 +186,7 @@ async function open(model, el) {
 	// Why a press would change nothing; "" if it would.
 	function why(action, target) {
 		const { stops } = view, { kind, frame } = run.events[step] ?? {};
-		if (/play|help|filter/.test(action)) return "";
+		if (/play|help|filter|inspect/.test(action)) return "";
 		if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
 		if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
 		if (journey.klab.busy) return "The kernel is making the new run.";
@@ -311,7 +316,8 @@ async function open(model, el) {
 		const lives = run.life[id].filter(([from]) => from <= step);
 		const from = ([at]) => Math.max(top, view.row(at) < 0 ? 0 : view.rows[view.row(at)].y + u);
 		const line = (life, i) => svg`<path class="life ${life[1]}" d="M${x[id]},${from(life)}V${lives[i + 1] ? from(lives[i + 1]) : end}"/>`;
-		return `<g>${lives.map(line).join("")}</g>`;
+		const shade = (life, i) => (life[1] === "down" ? svg`<rect class="shade" x="${x[id] - lane / 2}" y="${from(life)}" width="${lane}" height="${Math.max(0, (lives[i + 1] ? from(lives[i + 1]) : end) - from(life))}"/>` : "");
+		return `<g>${lives.map((life, i) => shade(life, i) + line(life, i)).join("")}</g>`;
 	}
 
 	function chipMarkup({ event, y, height }, i) {

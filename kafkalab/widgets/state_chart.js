@@ -85,7 +85,7 @@ function draw(stage) {
 	const cell = cells.find(([, ask]) => ask === asked);
 	if (cell?.[3]) arrowOf(stage, cell[0], cell[3])?.classList.add("asked");
 	tell(stage, cell ? wordsOf(cell) : "");
-	const rows = cells.map(([, ask, kind, to, answer, because], i) => `<tr class="${kind}" data-choose="${i}" tabindex="0" data-ask="${esc(ask)}"${because ? ` title="${esc(because)}"` : ""}><td>${SIGN[kind]}</td><th scope="row">${esc(ask)}</th><td class="answer">${esc(answer || "–")}</td><td class="to">${to || "stays"}</td></tr>`);
+	const rows = cells.map(([, ask, kind, to, answer, because], i) => `<tr class="${kind}" data-choose="${i}" tabindex="0" data-ask="${esc(ask)}"${because ? ` title="${esc(because)}"` : ""}><td>${SIGN[kind]}</td><th scope="row">${esc(ask)}</th><td class="answer">${breakable(answer || "–")}</td><td class="to">${breakable(to || "stays")}</td></tr>`);
 	$("what-if").hidden = !model.get("what_if");
 	sync($("cells"), model.get("what_if") ? [["", `<table>${rows.join("")}</table>`]] : []);
 	for (const row of $("cells").querySelectorAll("tr")) row.setAttribute("aria-selected", row.dataset.ask === asked);

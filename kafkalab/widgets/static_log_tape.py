@@ -119,6 +119,8 @@ class _Tape:
         if marker and not why:
             point = f"H{x + wide - 10:g}L{x + wide:g},{y + HIGH / 2:g}L{x + wide - 10:g},{y + HIGH:g}H{x:g}Z"
             ink.path(f"M{x:g},{y:g}{point}", colour, 1, f' fill="{colour}"')
+        elif outcome == "aborted":
+            ink.path(torn(x, y, wide), colour, 2, ' fill="#ffffff"')
         else:
             dashes = ' stroke-dasharray="2 3"' if why else ' stroke-dasharray="6 3"' if outcome == "open" else ""
             ink.box(x, y, wide, HIGH, colour, f' fill="#ffffff" rx="3" stroke-width="{2 if outcome else 1.3}"{dashes}')
@@ -126,8 +128,7 @@ class _Tape:
             fill = (
                 "#ffffff" if marker and not why else colour if i == 0 and (outcome or why) else INK if i == 1 else DIM
             )
-            strike = ' text-decoration="line-through"' if (outcome == "aborted" or why) and i == 1 else ""
-            ink.text(x + 7, y + 14 + 13 * i, fit(line, wide - 12, 11), fill, more=' font-size="11"' + strike)
+            ink.text(x + 7, y + 14 + 13 * i, fit(line, wide - 12, 11), fill, more=' font-size="11"')
 
     def _readings(self, level: str) -> None:
         ink = self.ink
@@ -143,6 +144,13 @@ class _Tape:
         if not self.bases:
             ink.text(MARGIN + LABEL + 70, ink.y + 13, reading(self.leader, level), DIM, more=' font-size="11"')
         ink.y += 20
+
+
+def torn(x: float, y: float, wide: float) -> str:
+    """The outline of an aborted batch: its ends are torn off."""
+    teeth = "".join(f"l{dx:g},{HIGH / 6:g}" for dx in (-6, 6, -6, 6, -6, 6))
+    back = "".join(f"l{dx:g},{-HIGH / 6:g}" for dx in (6, -6, 6, -6, 6, -6))
+    return f"M{x:g},{y:g}h{wide:g}{teeth}h{-wide:g}{back}z"
 
 
 def _lines(batch: dict[str, Any], outcome: str, why: str) -> list[str]:

@@ -55,6 +55,7 @@ class _Story:
     def payload(self) -> dict[str, Any]:
         scenario = self.cluster.scenario
         events = [self._event(e) for e in self.trace.events]
+        frames = {i: self._frame(f) for i, f in self.trace.frames.items()}
         return {
             "version": VERSION,
             "title": scenario.title,
@@ -67,17 +68,12 @@ class _Story:
             "internal": [p for p in self.partitions if p.startswith("__")],
             "homes": homes_of(self.cluster),
             "charts": {"states": [s.label for s in list(TxnState)[:6]]},
-            "frames": {i: self._frame(f) for i, f in self.trace.frames.items()},
+            "frames": frames,
             "events": events,
             "initial": [],
             "transactions": sorted({*self.event_txns} - {""}),
-            "meanings": self._meanings(),
+            "meanings": _meanings(frames),
         }
-
-    def _meanings(self) -> dict[str, str]:
-        """What the fields are for, of the frames that flew."""
-        flown = {(f.name, path_of(name)) for f in self.trace.frames.values() for name, _ in fields_of(f)}
-        return {key: MEANINGS[key] for key in sorted({key_of(*field) for field in flown})}
 
     def _node(self, name: str) -> dict[str, str]:
         if name in self.cluster.brokers:
@@ -285,3 +281,9 @@ class _Story:
         ended = {"ok": "returns", "fail": f"fails with {data['error']}", "info": "times out: the outcome is unknown"}
         text = f"{event.name}() of {node} {ended[data['outcome']]}."
         return "transaction", True, text, [self._call(event, f"{event.name}() {ended[data['outcome']]}")]
+
+
+def _meanings(frames: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """What the fields are for, of the frames that flew."""
+    flown = {(frame["name"], path_of(name)) for frame in frames.values() for name, _ in frame["fields"]}
+    return {key: MEANINGS[key] for key in sorted({key_of(*field) for field in flown})}

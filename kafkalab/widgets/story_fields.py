@@ -50,7 +50,7 @@ def fields_of(frame: Frame) -> list[list[str]]:
 
 def path_of(name: str) -> str:
     """The name of a field without keys and numbers: "batches.base_sequence"."""
-    return re.sub(r"\[[^]]*]", "", name)
+    return re.sub(r"\[[^]]*]", "", name) if "[" in name else name
 
 
 def _rows(part: Any, prefix: str) -> Iterator[list[str]]:

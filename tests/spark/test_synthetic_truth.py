@@ -14,10 +14,8 @@ from tests.spark.whole import expected, found, history_of
 PROFILES = ("4.x/TV1", "4.x/TV2")
 
 
-def small(
-    profile: str = "4.x/TV2", plant: tuple[tuple[str, float], ...] = (), seed: int = 1, records: int = 1000
-) -> Shape:
-    return Shape(records=records, block=250, partitions=8, producers=12, profile=profile, plant=plant, seed=seed)
+def small(profile: str = "4.x/TV2", plant: tuple[tuple[str, float], ...] = (), seed: int = 1) -> Shape:
+    return Shape(records=1000, block=250, partitions=8, producers=12, profile=profile, plant=plant, seed=seed)
 
 
 def test_every_check_has_an_anomaly_to_plant() -> None:
@@ -35,7 +33,7 @@ def test_what_is_planted_is_what_the_checks_find(anomaly: str, profile: str) -> 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_all_anomalies_together_are_found_each_where_it_was_planted(profile: str) -> None:
-    shape = small(profile, tuple((name, 1e-3) for name in PLANTS), seed=5, records=3000)
+    shape = Shape(records=3000, block=1500, profile=profile, plant=tuple((name, 1e-3) for name in PLANTS), seed=5)
     truth = expected(shape)
     assert {row[0] for row in truth} == set(PLANTS)
     assert found(check_all(history_of(shape)), truth) == truth

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Duplicate
+from kafkalab.sim.programs import lab03
 from kafkalab.widgets.field_meanings import meaning_of
 from kafkalab.widgets.marks import with_marks
 from kafkalab.widgets.packed import packed
+from kafkalab.widgets.story import payload_of
 from kafkalab.widgets.story_text import batch_outcome, fold, stops, text_at
 from tests.widgets.harness import LOOK, SHOWN, look, page_of, show
 from tests.widgets.sample_payload import sample
@@ -310,6 +314,36 @@ def test_a_frame_is_shown_with_all_its_fields_and_what_each_is_for(page: Page, l
         row = page.locator(".fields > div").filter(has=page.locator(f'[data-field="{name}"]'))
         expect(row.locator("span")).to_have_text(value)
         expect(row.locator("p")).to_have_text(meaning_of("EndTxn", name))
+
+
+def test_the_fields_get_the_room_of_the_states_and_give_it_back(page: Page, lab_run: dict[str, Any]):
+    show(page, lab_run, lab_run["frames"]["Produce#1"]["sent"])
+    chart, fields = page.locator(".chart"), page.locator(".frame")
+    before = fields.evaluate("e => e.clientHeight")
+    page.keyboard.press("i")
+    expect(chart).to_be_hidden()
+    assert fields.evaluate("e => e.clientHeight") > before + 100
+    expect(page.locator('[data-action="inspect"]')).to_have_attribute("aria-pressed", "true")
+    page.locator('[data-action="inspect"]').click()
+    expect(chart).to_be_visible()
+
+
+def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page):
+    retried = with_marks(sample(drop="EndTxn#1"))
+    show(page, retried, retried["frames"]["EndTxn#2"]["sent"])
+    expect(page.locator('[data-frame="EndTxn#2"] .tag')).to_have_text("retry 1")
+    expect(page.locator('[data-frame="EndTxn#1"] .cross')).to_have_count(1)
+    cluster = Cluster(lab03().with_faults(Duplicate("EndTxn#1"), Crash("b1", at_step=215)))
+    cluster.run()
+    doubled = with_marks(payload_of(cluster))
+    (copy,) = (f for f in doubled["frames"].values() if f["copy_of"])
+    show(page, doubled, copy["received"])
+    expect(page.locator(f'[data-frame="{copy["id"]}"] .tag')).to_have_text("copy")
+    page.evaluate("step => journey.set('step', step)", 240)
+    expect(page.locator('[data-node="b1"]')).to_have_attribute("data-life", "down")
+    expect(page.locator(".shade")).to_have_count(1)
+    lost = [f for f in doubled["frames"].values() if f["fate"] == "lost" and f["group"] in SHOWN]
+    expect(page.locator(f'[data-frame="{lost[0]["id"]}"] .cross')).to_have_count(1)
 
 
 def test_what_was_appended_because_of_a_frame_is_a_press_away(page: Page, lab_run: dict[str, Any]):
