@@ -25,6 +25,10 @@ class JavaMissingError(RuntimeError):
     def __init__(self, found: list[str]) -> None:
         super().__init__(HOW_TO_GET_ONE + (f" Found but too old: {', '.join(found)}." if found else ""))
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows."""
+        return [str(self)]
+
 
 def java_home() -> Path:
     """The home of a Java that Spark 4 runs on; JavaMissingError, with one line that helps, where there is none.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkalab.spark.java import java_home
+from kafkalab.spark.silence import silence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,14 +26,20 @@ LEAN_JVM = "-XX:+UseSerialGC -Xss512k -XX:MaxMetaspaceSize=256m -XX:ReservedCode
 
 
 def spark_session(
-    memory: str = "768m", master: str | None = None, ui: bool = False, app_name: str = "kafkalab", **settings: str
+    memory: str = "768m",
+    master: str | None = None,
+    ui: bool = False,
+    app_name: str = "kafkalab",
+    quiet: bool = True,
+    **settings: str,
 ) -> SparkSession:
-    """A Spark session: the one that runs already, else SPARK_REMOTE's, else one on `master`, else two local cores.
+    """A Spark session: the one that runs, else one on `master`, else SPARK_REMOTE's, else two local cores.
 
-    `memory` is the driver's heap ("768m", "2g"); `ui=True` switches Spark's web page on. Further settings are Spark's
-    own names with underscores for dots: spark_sql_shuffle_partitions="8". Errors: ValueError for a wrong memory or
-    name, and for another master than that of a session that runs; JavaMissingError where a JVM is needed and there is
-    none. A running session keeps its own static settings.
+    `master` may be the address of a Spark Connect server (sc://host:port), too. `memory` is the driver's heap ("768m",
+    "2g"); `ui=True` switches Spark's web page on. With `quiet` Java's own words go nowhere; errors come as Python's.
+    Further settings are Spark's own names with underscores for dots: spark_sql_shuffle_partitions="8". Errors:
+    ValueError for a wrong memory or name, and for another master than that of a session that runs; JavaMissingError
+    where a JVM is needed and there is none. A running session keeps its own static settings.
     """
     given = {_name(key): value for key, value in settings.items()}
     if not MEMORY.fullmatch(memory) or megabytes(memory) < LEAST_MEMORY_MB:
@@ -46,8 +53,8 @@ def spark_session(
         _same_place(running, master)
         return running
     builder = SparkSession.builder.appName(app_name)
-    remote = os.environ.get("SPARK_REMOTE")
-    if remote and master is None:
+    remote = master if master and master.startswith("sc://") else os.environ.get("SPARK_REMOTE")
+    if remote and master in (None, remote):
         builder = builder.remote(remote)
         for key, value in given.items():
             builder = builder.config(key, value)
@@ -56,7 +63,8 @@ def spark_session(
     where = master or LOCAL
     for key, value in {**_settings(where, memory, ui), **given}.items():
         builder = builder.config(key, value)
-    session = builder.master(where).getOrCreate()
+    with silence(quiet):
+        session = builder.master(where).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
 

@@ -1,0 +1,73 @@
+"""Cycles among transactions of many runs: the parts of a run that cycles can lie in are found first, in Spark.
+
+All transactions of a run stand in one order. An edge that goes back in it spans an interval; intervals that overlap
+make a block. A cycle must go back somewhere, so it lies in one block, and what is in no block is never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from kafkalab.checks.graph import Graph, add_edge
+from kafkalab.spark.audits.asof import last_before
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Found = Iterator[tuple[list[str], list[int], str, str]]
+"""The members of a cycle, the steps that prove it, a policy, and how the text begins."""
+
+CYCLE = "run bigint, members array<string>, steps array<bigint>, policy string, text string"
+
+
+def blocks(edges: DataFrame) -> DataFrame:
+    """The edges between transactions of one block, with `block`."""
+    ends = edges.select("run", F.col("start").alias("txn"), F.col("first").alias("step"))
+    ends = ends.unionByName(edges.select("run", F.col("end").alias("txn"), F.col("second").alias("step")))
+    place = Window.partitionBy("run").orderBy("step", "txn")
+    nodes = ends.groupBy("run", "txn").agg(F.min("step").alias("step")).withColumn("place", F.row_number().over(place))
+    nodes = nodes.drop("step")
+    placed = edges.join(nodes.withColumnsRenamed({"txn": "start", "place": "_from"}), ["run", "start"])
+    placed = placed.join(nodes.withColumnsRenamed({"txn": "end", "place": "_to"}), ["run", "end"])
+    back = placed.where("_to < _from").select("run", F.col("_to").alias("low"), F.col("_from").alias("high"))
+    order = Window.partitionBy("run").orderBy("low", "high")
+    reach = F.max("high").over(order.rowsBetween(Window.unboundedPreceding, -1))
+    begins = back.withColumn("_reach", reach).withColumn(
+        "_new", F.col("_reach").isNull() | (F.col("low") > F.col("_reach"))
+    )
+    numbered = begins.withColumn(
+        "block", F.sum(F.col("_new").cast("int")).over(order.rowsBetween(Window.unboundedPreceding, 0))
+    )
+    spans = numbered.groupBy("run", "block").agg(F.min("low").alias("low"), F.max("high").alias("high"))
+    return _inside(placed, spans)
+
+
+def _inside(placed: DataFrame, spans: DataFrame) -> DataFrame:
+    """The edges of which both ends lie in one span."""
+    by = ("run",)
+    found = last_before(placed, spans, by, F.col("_from"), F.col("low"), "span", inclusive=True)
+    inside = F.col("_from").between(F.col("span.low"), F.col("span.high"))
+    inside = inside & F.col("_to").between(F.col("span.low"), F.col("span.high"))
+    return found.where(inside).withColumn("block", F.col("span.block")).drop("span", "_from", "_to")
+
+
+def cycles_of(edges: DataFrame, search: Callable[[dict[str, Graph]], Found]) -> DataFrame:
+    """What `search` finds in each block, given the block's graph of each kind of edge; rows of CYCLE."""
+
+    def in_block(block: pd.DataFrame) -> pd.DataFrame:
+        import pandas as pd
+
+        graphs: dict[str, Graph] = {}
+        rows = block.sort_values(["kind", "start", "end"])
+        columns = [rows[name].tolist() for name in ("kind", "start", "end", "first", "second")]
+        for kind, start, end, first, second in zip(*columns, strict=True):
+            add_edge(graphs.setdefault(kind, {}), start, end, (first, second))
+        run = int(block["run"].iloc[0])
+        found = [(run, members, sorted(set(steps)), policy, text) for members, steps, policy, text in search(graphs)]
+        return pd.DataFrame(found, columns=["run", "members", "steps", "policy", "text"])
+
+    return blocks(edges).groupBy("run", "block").applyInPandas(in_block, CYCLE)

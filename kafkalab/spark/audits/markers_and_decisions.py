@@ -1,0 +1,61 @@
+"""marker without decision, decision without marker: markers and the transaction log say the same, both ways."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from kafkalab.checks.markers_and_decisions import DECISIONS as DECISIONS_CHECK
+from kafkalab.checks.markers_and_decisions import GRACE_MS
+from kafkalab.checks.markers_and_decisions import MARKERS as MARKERS_CHECK
+from kafkalab.checks.view import PREPARED
+from kafkalab.history_operations import SERVER
+from kafkalab.spark.audits.check import Audit, audit_of, counted
+from kafkalab.spark.audits.view import View
+
+
+def _markers(view: View) -> DataFrame:
+    """The markers of runs that have a transaction log."""
+    return view.decided.join(F.broadcast(view.entries.select("run").distinct()), "run", "left_semi")
+
+
+def find_markers(audit: Audit, view: View) -> DataFrame:
+    """Allowed: an ABORT that an administrator asked for (its frame came from a client) to end what hangs."""
+    alone = _markers(view).where(F.col("decision").isNull())
+    frames = view.histories.frames.select("run", F.col("id").alias("frame"), "sender")
+    alone = alone.join(frames, ["run", "frame"], "left")
+    by_server = F.coalesce("sender", F.lit("b0")).rlike(f"^({SERVER.pattern})$")
+    alone = alone.where(by_server | (F.col("control") != "ABORT"))
+    text = F.concat(
+        "key", F.lit(" has "), "control", F.lit(" of producer "), "producer_id", F.lit(", epoch "), "producer_epoch",
+        F.lit(", at offset "), "offset", F.lit(", which no PREPARE decided"),
+    )  # fmt: skip
+    return audit.found(alone, text, [F.col("step")], [F.col("key")], [F.col("offset")])
+
+
+def find_decisions(audit: Audit, view: View) -> DataFrame:
+    """The last entry of an id is a PREPARE although all its partitions have leaders, and it is not new."""
+    one = F.struct("n", "key", "offset", "state", "partitions", "step", "at_ms")
+    newest = view.entries.groupBy("run", "transactional_id").agg(F.max(one).alias("entry"))
+    newest = newest.where(F.col("entry.state").isin(*PREPARED))
+    leaders = view.histories.leaders.groupBy("run", "key").agg(F.max_by("leader", "step").alias("leader"))
+    down = leaders.where(F.col("leader") == "").groupBy("run").agg(F.collect_set("key").alias("down"))
+    newest = newest.join(F.broadcast(view.end_ms), "run").join(F.broadcast(down), "run", "left")
+    needed = F.concat(F.array("entry.key"), "entry.partitions")
+    up = ~F.arrays_overlap(needed, F.coalesce("down", F.array().cast("array<string>")))
+    age = F.col("end_ms") - F.col("entry.at_ms")
+    stuck = newest.where(up & (age > GRACE_MS))
+    text = F.concat(
+        "transactional_id", F.lit(" has been in "), "entry.state", F.lit(" for "), age,
+        F.lit(" ms; all its partitions are up"),
+    )  # fmt: skip
+    return audit.found(stuck, text, [F.col("entry.step")], F.col("entry.partitions"), [F.col("entry.offset")])
+
+
+def count_decisions(view: View) -> DataFrame:
+    """The decisions in the transaction log."""
+    return counted(view.entries.where(F.col("state").isin(*PREPARED)))
+
+
+MARKERS = audit_of(MARKERS_CHECK, find_markers, lambda view: counted(_markers(view)))
+DECISIONS = audit_of(DECISIONS_CHECK, find_decisions, count_decisions)

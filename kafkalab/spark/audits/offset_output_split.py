@@ -1,0 +1,113 @@
+"""offset/output split: consume-transform-produce, where committed input offsets and committed output disagree."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from kafkalab.checks.check import ALLOWED, FORBIDDEN
+from kafkalab.checks.offset_output_split import CHECK
+from kafkalab.checks.view import OPEN
+from kafkalab.core.partitions import OFFSETS_TOPIC
+from kafkalab.spark.audits.check import Audit, audit_of
+from kafkalab.spark.audits.dependencies import readers
+from kafkalab.spark.audits.exactly_once import committed_offsets
+from kafkalab.spark.audits.view import View, has_text
+
+INPUT = ("run", "record_key")
+
+
+def _inputs(view: View) -> DataFrame:
+    """Each group's input: group, of (its key), the offset committed last and when, and whether any commit was plain."""
+    return (
+        committed_offsets(view)
+        .groupBy(*INPUT)
+        .agg(
+            F.first("group").alias("group"),
+            F.first("of").alias("of"),
+            F.max_by(F.struct("committed", "step"), "place").alias("newest"),
+            F.max(F.col("txn").isNull()).alias("plain"),
+        )
+    )
+
+
+def _read_by(view: View) -> DataFrame:
+    """Which committed transactions that commit offsets of an input read which of its offsets: reader and last step."""
+    owners = committed_offsets(view).where(F.col("txn").isNotNull())
+    owners = owners.select(*INPUT, F.col("txn").alias("reader"), F.col("of").alias("key")).distinct()
+    found = readers(view).join(owners, ["run", "reader", "key"])
+    return found.groupBy(*INPUT, "key", "offset", "reader").agg(
+        F.max_by("step", F.struct("step", "index")).alias("step"), F.min(F.struct("step", "index")).alias("order")
+    )
+
+
+def _doubled(audit: Audit, view: View) -> DataFrame:
+    read = (
+        _read_by(view)
+        .groupBy(*INPUT, "key", "offset")
+        .agg(F.array_sort(F.collect_list(F.struct("order", "reader", "step"))).alias("all"))
+    )
+    found = read.where(F.size("all") > 1).join(_inputs(view), list(INPUT))
+    text = F.concat(
+        F.lit("offset "), "offset", F.lit(" of "), "key", F.lit(" took effect in "), F.size("all").cast("string"),
+        F.lit(" transactions: "), F.array_join(F.col("all.reader"), ", "),
+    )  # fmt: skip
+    policy = F.when(F.col("plain"), ALLOWED).otherwise(FORBIDDEN)
+    return audit.found(found, text, F.col("all.step"), [F.col("key")], [F.col("offset")], policy)
+
+
+def _lost(audit: Audit, view: View) -> DataFrame:
+    read = _read_by(view)
+    first = read.groupBy(*INPUT).agg(F.min("offset").alias("first"))
+    inputs = _inputs(view).join(first, list(INPUT)).withColumn("key", F.col("of"))
+    known = view.known.select("run", "key", "offset", F.col("step").alias("at"))
+    below = inputs.join(known, ["run", "key"])
+    below = below.where((F.col("offset") >= F.col("first")) & (F.col("offset") < F.col("newest.committed")))
+    rest = below.join(read.select(*INPUT, "offset").distinct(), [*INPUT, "offset"], "left_anti")
+    found = rest.groupBy(*INPUT, "key", "group", "newest", "plain").agg(
+        F.array_sort(F.collect_list("offset")).alias("offsets"), F.min_by("at", "offset").alias("at")
+    )
+    offsets = F.array_join(F.col("offsets").cast("array<string>"), ", ")
+    text = F.concat(
+        F.lit("group "), "group", F.lit(" committed "), "newest.committed", F.lit(" of "), "key",
+        F.lit(", but no committed transaction read ["), offsets, F.lit("]"),
+    )  # fmt: skip
+    policy = F.when(F.col("plain"), ALLOWED).otherwise(FORBIDDEN)
+    return audit.found(found, text, [F.col("newest.step"), F.col("at")], [F.col("key")], F.col("offsets"), policy)
+
+
+def _disagreeing(audit: Audit, view: View) -> DataFrame:
+    """Transactions whose offsets ended in one way and whose output in another."""
+    ended = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
+    is_offset = has_text("record_key") & (F.col("topic") == OFFSETS_TOPIC)
+    each = ended.groupBy("run", "txn", is_offset.alias("is_offset"), "outcome").agg(
+        F.min("ordinal").alias("order"), F.max_by(F.struct("key", "step"), "ordinal").alias("last")
+    )
+    one = F.struct("order", "outcome", "last")
+    both = each.groupBy("run", "txn").agg(
+        F.array_sort(F.collect_list(F.when(F.col("is_offset"), one))).alias("offsets"),
+        F.array_sort(F.collect_list(F.when(~F.col("is_offset"), one))).alias("output"),
+    )
+    split = both.where((F.size("offsets") > 0) & (F.size("output") > 0))
+    split = split.where(F.col("offsets.outcome") != F.col("output.outcome"))
+    text = F.concat(
+        "txn", F.lit(": its offsets "), F.array_join(F.col("offsets.outcome"), " and "), F.lit(", its output "),
+        F.array_join(F.col("output.outcome"), " and "),
+    )  # fmt: skip
+    steps = F.concat("offsets.last.step", "output.last.step")
+    return audit.found(split, text, steps, F.concat("offsets.last.key", "output.last.key"))
+
+
+def find(audit: Audit, view: View) -> DataFrame:
+    """Which committed transactions read an input offset below the committed one: none is a loss, two a double."""
+    return _disagreeing(audit, view).unionByName(_doubled(audit, view)).unionByName(_lost(audit, view))
+
+
+def count(view: View) -> DataFrame:
+    """The transactions that committed offsets of an input, and those whose parts disagree."""
+    owners = committed_offsets(view).where(F.col("txn").isNotNull()).select(*INPUT, "txn").distinct()
+    split = _disagreeing(AUDIT, view).select("run")
+    return owners.select("run").unionByName(split).groupBy("run").agg(F.count(F.lit(1)).alias("examined"))
+
+
+AUDIT = audit_of(CHECK, find, count)

@@ -1,0 +1,48 @@
+"""partial visibility: between two markers of one committed transaction a reader sees one part and not yet the other.
+
+Allowed: Kafka promises an atomic outcome, not a snapshot.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from kafkalab.checks.partial_visibility import CHECK
+from kafkalab.checks.view import COMMITTED
+from kafkalab.spark.audits.check import Audit, audit_of, counted
+from kafkalab.spark.audits.view import View
+
+
+def _reads(view: View) -> DataFrame:
+    """What read_committed readers were given of committed transactions."""
+    committed = (F.col("isolation_level") == "read_committed") & (F.col("record.outcome") == COMMITTED)
+    return view.seen.where(committed & F.col("record.txn").isNotNull()).withColumn("txn", F.col("record.txn"))
+
+
+def find(audit: Audit, view: View) -> DataFrame:
+    """One finding for each consumer and transaction: the consumer reads both keys, one of them too early."""
+    records = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED))
+    parts = records.groupBy("run", "txn", F.col("key").alias("other")).agg(
+        F.min("ordinal").alias("place"), F.max_by("marker.step", "ordinal").alias("late")
+    )
+    last = parts.groupBy("run", "txn").agg(F.max("late").alias("_last"))
+    early = _reads(view).join(last, ["run", "txn"]).where(F.col("step") < F.col("_last"))
+    subscribed = view.stretches.select("run", "consumer", F.col("key").alias("other")).distinct()
+    pairs = early.join(parts, ["run", "txn"]).join(subscribed, ["run", "consumer", "other"], "left_semi")
+    pairs = pairs.where((F.col("other") != F.col("key")) & (F.col("late") > F.col("step")))
+    order = Window.partitionBy("run", "consumer", "txn").orderBy("step", "index", "place")
+    first = pairs.withColumn("_n", F.row_number().over(order)).where("_n = 1")
+    text = F.concat(
+        "consumer", F.lit(" saw "), "key", F.lit(" of "), "txn", F.lit(" before "), "other", F.lit(" had its marker")
+    )
+    steps = [F.col("record.marker.step"), F.col("step"), F.col("late")]
+    return audit.found(first, text, steps, [F.col("key"), F.col("other")])
+
+
+def count(view: View) -> DataFrame:
+    """The reads of committed transactions under read_committed."""
+    return counted(_reads(view))
+
+
+AUDIT = audit_of(CHECK, find, count)

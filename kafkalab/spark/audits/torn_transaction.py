@@ -1,0 +1,68 @@
+"""torn transaction: of one transaction some records took effect and others did not, or joined another transaction."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from kafkalab.checks.torn_transaction import CHECK
+from kafkalab.checks.view import OPEN
+from kafkalab.spark.audits.check import Audit, audit_of, counted
+from kafkalab.spark.audits.view import View
+
+
+def _decided(view: View) -> DataFrame:
+    """The records of transactions that a marker ended, with the decision that the marker carries out."""
+    records = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
+    marks = view.decided.select("run", "key", F.col("offset").alias("_marker"), "decision")
+    kept = records.select(
+        "run", "key", "offset", "step", "txn", "client", "ordinal", "marker", F.col("marker.offset").alias("_marker")
+    )
+    return kept.join(marks, ["run", "key", "_marker"], "left")
+
+
+def find(audit: Audit, view: View) -> DataFrame:
+    """Records that are still undecided do not count: a marker that is late is no tear."""
+    decided = _decided(view)
+    ending = F.struct("marker.control", F.coalesce(F.col("decision.step"), F.lit(-1)).alias("decision"))
+    each = decided.groupBy("run", "txn").agg(F.min(ending).alias("first"), F.max(ending).alias("last"))
+    torn = each.where(F.col("first") != F.col("last")).select("run", "txn")
+    records = decided.join(torn, ["run", "txn"])
+    one = F.struct("ordinal", "key", "offset", "step", "marker")
+    found = records.groupBy("run", "txn").agg(F.array_sort(F.collect_list(one)).alias("all"))
+    parts = F.transform(
+        "all",
+        lambda r: F.concat(
+            r["key"], F.lit(" "), r["marker"]["control"], F.lit(" at offset "), r["marker"]["offset"].cast("string")
+        ),
+    )
+    text = F.concat("txn", F.lit(" ended in more than one way: "), F.array_join(F.array_distinct(parts), ", "))
+    steps = F.concat("all.step", "all.marker.step")
+    return audit.found(found, text, steps, F.col("all.key"), F.col("all.offset")).unionByName(_joined(audit, view))
+
+
+def _joined(audit: Audit, view: View) -> DataFrame:
+    """Two transactions of clients with one COMMIT between them: the one took effect because the other did."""
+    decided = _decided(view).where(
+        (F.col("client") != "") & (F.col("marker.control") == "COMMIT") & F.col("decision").isNotNull()
+    )
+    one = decided.groupBy("run", "decision", "txn").agg(
+        F.min(F.struct("ordinal", "key", "offset", "step")).alias("record")
+    )
+    firsts = view.transactions.select("run", "txn", "first")
+    many = one.groupBy("run", "decision").agg(F.count(F.lit(1)).alias("n")).where("n > 1").drop("n")
+    one = one.join(many, ["run", "decision"]).join(firsts, ["run", "txn"])
+    all_of = F.array_sort(F.collect_list(F.struct("first", "txn", "record")))
+    found = one.groupBy("run", "decision").agg(all_of.alias("all"))
+    text = F.concat(F.array_join(F.col("all.txn"), " and "), F.lit(" were committed by one decision"))
+    steps = F.concat(F.array("decision.step"), "all.record.step")
+    return audit.found(found, text, steps, F.col("all.record.key"), F.col("all.record.offset"))
+
+
+def count(view: View) -> DataFrame:
+    """The transactions of which any record was decided."""
+    ended = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
+    return counted(ended.select("run", "txn").distinct())
+
+
+AUDIT = audit_of(CHECK, find, count)

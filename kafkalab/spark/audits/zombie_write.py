@@ -1,0 +1,67 @@
+"""zombie write: a record of a fenced producer id and epoch is appended after the fencing was complete."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from kafkalab.checks.zombie_write import AT_REST, CHECK, ROTATED
+from kafkalab.spark.audits.asof import last_before
+from kafkalab.spark.audits.check import Audit, audit_of, counted
+from kafkalab.spark.audits.view import View
+
+
+def fences(view: View) -> DataFrame:
+    """For each producer id the steps from which on epochs below `epoch` are fenced: run, producer_id, step, fence.
+
+    An entry after which the coordinator goes on with an older epoch fenced nobody: its append had timed out.
+    """
+    to_come = Window.partitionBy("run", "transactional_id", "producer_id").orderBy(F.desc("n"))
+    to_come = to_come.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    entries = view.entries.withColumn("oldest", F.min("producer_epoch").over(to_come))
+    counts = F.col("state").isin(*AT_REST) & (F.col("oldest") == F.col("producer_epoch"))
+    order = Window.partitionBy("run", "transactional_id").orderBy("n")
+    counted_ = entries.where(counts).withColumn("before", F.lag("producer_id").over(order))
+    own = counted_.select("run", "producer_id", "step", F.col("producer_epoch").cast("long").alias("epoch"))
+    rotated = counted_.where(F.col("before") != F.col("producer_id")).select(
+        "run", F.col("before").alias("producer_id"), "step", F.lit(ROTATED).cast("long").alias("epoch")
+    )
+    so_far = Window.partitionBy("run", "producer_id").orderBy("step", "epoch")
+    so_far = so_far.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    highest = F.max(F.struct("epoch", (-F.col("step")).alias("rank"))).over(so_far)
+    found = own.unionByName(rotated).withColumn("highest", highest)
+    return found.select(
+        "run", "producer_id", "step", F.struct("highest.epoch", (-F.col("highest.rank")).alias("step")).alias("fence")
+    )
+
+
+def _numbered(view: View) -> DataFrame:
+    return view.records.where(F.col("producer_id") >= 0)
+
+
+def find(audit: Audit, view: View) -> DataFrame:
+    """Fenced by the transaction log (a later epoch or producer id is at rest there), or by a later epoch on the key."""
+    earlier = Window.partitionBy("run", "key", "producer_id").orderBy("offset")
+    earlier = earlier.rowsBetween(Window.unboundedPreceding, -1)
+    one = F.struct(F.col("producer_epoch").cast("long").alias("epoch"), (-F.col("offset")).alias("rank"), "step")
+    kept = ("run", "key", "producer_id", "producer_epoch", "offset", "step", "control")
+    records = _numbered(view).select(*kept).withColumn("known", F.max(one).over(earlier)).where(F.col("control") == "")
+    records = last_before(records, fences(view), ("run", "producer_id"), F.col("step"), F.col("step"), "fenced")
+    known = F.struct("known.epoch", "known.step")
+    reached = F.greatest(F.when(F.col("known").isNotNull(), known), F.col("fenced.fence"))
+    zombies = records.withColumn("reached", reached).where(F.col("producer_epoch") < F.col("reached.epoch"))
+    rotated = F.col("reached.epoch") == ROTATED
+    what = F.when(rotated, "another producer id").otherwise(F.concat(F.lit("epoch "), "reached.epoch"))
+    text = F.concat(
+        F.lit("offset "), "offset", F.lit(" of "), "key", F.lit(" is of producer "), "producer_id", F.lit(", epoch "),
+        "producer_epoch", F.lit("; "), what, F.lit(" came before"),
+    )  # fmt: skip
+    return audit.found(zombies, text, [F.col("reached.step"), F.col("step")], [F.col("key")], [F.col("offset")])
+
+
+def count(view: View) -> DataFrame:
+    """The records that have a producer id."""
+    return counted(_numbered(view).where(F.col("control") == ""))
+
+
+AUDIT = audit_of(CHECK, find, count)

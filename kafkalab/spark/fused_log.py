@@ -1,0 +1,198 @@
+"""What one bucket's log, reads and watermarks tell by themselves: copies, sequences, aborted reads, stable offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkalab.checks.check import FORBIDDEN, REPORTED
+from kafkalab.core.partitions import INTERNAL_TOPICS, OFFSETS_TOPIC, topic_of
+from kafkalab.spark.fused_arrays import Flags, Log, Longs, Names, groups, last_where, longs, starts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A finding, or with another `kind` something that another table has to decide."""
+
+    anomaly: str
+    run: int
+    key: str
+    offsets: list[int]
+    steps: list[int]
+    text: str
+    policy: str = FORBIDDEN
+    kind: str = "finding"
+    value: str | None = None
+    producer_id: int = -1
+
+
+class Reads:
+    """A bucket's reads, with `at`: the row of the log that each returned, -1 where the log has not that value."""
+
+    def __init__(self, table: pa.Table, log: Log, names: Names) -> None:
+        self.table = table
+        self.run, self.key = longs(table, "run"), names.codes(table.column("key"))
+        self.offset, self.step = longs(table, "offset"), longs(table, "step")
+        self.group = log.groups_of(self.run, self.key)
+        self.at = log.find(self.group, self.offset)
+        there = np.flatnonzero(self.at >= 0)
+        mine = table.column("value").take(pa.array(there))
+        other = log.values.take(pa.array(self.at[there]))
+        same = pc.or_kleene(pc.equal(mine, other), pc.and_(pc.is_null(mine), pc.is_null(other)))
+        differ = there[~same.fill_null(False).to_numpy().astype(np.bool_)]
+        self.at[differ] = -1
+        committed = names.codes(table.column("isolation_level")) == names.number("read_committed")
+        self.committed: Flags = committed
+
+
+def _data(log: Log) -> Flags:
+    """Records of topics that are not internal, and no markers."""
+    internal = [n for n, text in enumerate(log.names.texts) if topic_of(text) in INTERNAL_TOPICS]
+    found: Flags = ~log.marker & ~np.isin(log.key, internal)
+    return found
+
+
+def duplicates(log: Log) -> Iterator[Found]:
+    """All copies of values that lie more than once on a key; who sent how many is in another table."""
+    chosen = np.flatnonzero(_data(log))
+    values = log.values.take(pa.array(chosen)) if len(chosen) < len(log.offset) else log.values
+    code = values.combine_chunks().dictionary_encode()
+    if isinstance(code, pa.ChunkedArray):
+        code = code.combine_chunks()
+    if len(code.dictionary) + code.null_count == len(chosen):
+        return
+    known = code.is_valid().to_numpy(zero_copy_only=False)
+    number = code.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    copies = np.flatnonzero(known & (np.bincount(number[known], minlength=len(code.dictionary))[number] > 1))
+    same = groups(log.group[chosen[copies]], number[copies])
+    copies = copies[np.bincount(same)[same] > 1] if len(same) else copies
+    for place in copies.tolist():
+        at = chosen[place]
+        yield Found(anomaly="duplicate", run=int(log.run[at]), key=log.names.texts[log.key[at]],
+                    offsets=[int(log.offset[at])], steps=[int(log.step[at])], text="", kind="copy",
+                    value=values[place].as_py(), producer_id=int(log.pid[at]))  # fmt: skip
+
+
+def sequence_gaps(log: Log, expiration_ms: dict[int, int], default_ms: int) -> Iterator[Found]:
+    """As checks/sequence_gap.py; kind "first" is one that is wrong if it was sent under transaction version 2."""
+    offsets_topic = [n for n, text in enumerate(log.names.texts) if topic_of(text) == OFFSETS_TOPIC]
+    row = np.arange(len(log.offset))
+    first_row = np.maximum.accumulate(np.where(starts(log.group), row, 0)) if len(row) else row
+    holes = log.offset - log.offset[first_row] - (row - first_row)
+    chosen = np.flatnonzero((log.pid >= 0) & ~np.isin(log.key, offsets_topic))
+    together = groups(log.group[chosen], log.pid[chosen])
+    chosen = chosen[np.lexsort((chosen, together))]
+    together = np.sort(together)
+    epoch, marker = log.epoch[chosen], log.marker[chosen]
+    changed = starts(together)
+    changed[1:] |= epoch[1:] != epoch[:-1]
+    before = last_where(~marker | changed, together)
+    had = before >= 0
+    b, r = chosen[np.where(had, before, 0)], chosen
+    limit = _limits(log.run[r], expiration_ms, default_ms)
+    forgotten = had & (log.at_ms[r] - log.at_ms[b] >= limit) & (log.marker[b] | ~log.transactional[b])
+    had &= ~forgotten
+    unknown = holes[r] - holes[b]
+    same = ~log.marker[b] & (log.epoch[b] == log.epoch[r])
+    stateless = log.marker[b] & (log.sequence[b] == -1) & (unknown != 0)
+    begins = (log.sequence[r] == 0) | stateless | (unknown != 0)
+    follows = np.where(log.sequence[b] == -1, -1, (log.sequence[b] + 1) & 0x7FFFFFFF)
+    jump = (log.sequence[r] - follows) & 0x7FFFFFFF
+    counts = had & (log.removed[b] != log.names.number("deleted"))
+    wrong = ~marker & counts & np.where(same, jump > unknown, ~begins)
+    for at in np.flatnonzero(wrong).tolist():
+        what = (
+            f"sequence {log.sequence[r[at]]} follows {log.sequence[b[at]]}"
+            if same[at]
+            else f"epoch {log.epoch[r[at]]} begins at sequence {log.sequence[r[at]]}"
+        )
+        yield _gap(log, [int(b[at]), int(r[at])], what, "finding")
+    first = ~marker & ~had & (holes[r] == 0) & (log.offset[first_row[r]] == 0) & (log.sequence[r] > 0)
+    for at in np.flatnonzero(first).tolist():
+        yield _gap(log, [int(r[at])], f"a transaction of version 2 begins at sequence {log.sequence[r[at]]}", "first")
+
+
+def _limits(run: Longs, given: dict[int, int], default: int) -> Longs | int:
+    if not given:
+        return default
+    runs, back = np.unique(run, return_inverse=True)
+    return np.array([given.get(int(one), default) for one in runs], np.int64)[back]
+
+
+def _gap(log: Log, rows: list[int], what: str, kind: str) -> Found:
+    at, key = rows[-1], log.names.texts[log.key[rows[-1]]]
+    return Found(
+        anomaly="sequence gap",
+        run=int(log.run[at]),
+        key=key,
+        offsets=log.offset[rows].tolist(),
+        steps=sorted({int(step) for step in log.step[rows] if step >= 0}),
+        text=f"offset {log.offset[at]} of {key}, producer {log.pid[at]}: {what}",
+        kind=kind,
+    )
+
+
+def aborted_reads(log: Log, reads: Reads) -> Iterator[Found]:
+    """Reads under read_committed of what an ABORT marker ended."""
+    there = reads.at >= 0
+    wrong = there & reads.committed
+    wrong[there] &= log.aborted[reads.at[there]]
+    places = np.flatnonzero(wrong)
+    shown = reads.table.select(["consumer", "value"]).take(pa.array(places)).to_pylist()
+    for place, row in zip(places.tolist(), shown, strict=True):
+        at = int(reads.at[place])
+        key, offset = log.names.texts[log.key[at]], int(log.offset[at])
+        steps = sorted({int(log.step[at]), int(reads.step[place]), int(log.step[log.ended_by[at]])})
+        what = f"{row['consumer']} was given {_shown(row['value'])} of {key} at offset {offset}"
+        text = f"{what}, which an ABORT marker ended"
+        yield Found(anomaly="G1a", run=int(log.run[at]), key=key, offsets=[offset], steps=steps, text=text)
+
+
+def unseen(log: Log, reads: Reads) -> Iterator[Found]:
+    """Known values of keys that were polled, and that nobody was given."""
+    given = np.zeros(len(log.offset), np.bool_)
+    given[reads.at[reads.at >= 0]] = True
+    polled = np.unique(reads.group[reads.group >= 0])
+    missing = log.known & ~given & np.isin(log.group, polled)
+    places = np.flatnonzero(missing)
+    for part in np.split(places, np.flatnonzero(np.diff(log.group[places])) + 1) if len(places) else ():
+        at, key = int(part[0]), log.names.texts[log.key[part[0]]]
+        text = f"{key}: {len(part)} committed value(s) were not polled, the first at offset {log.offset[at]}"
+        yield Found(anomaly="unseen", run=int(log.run[at]), key=key, offsets=log.offset[part].tolist(),
+                    steps=[s for s in [int(log.step[at])] if s >= 0], text=text, policy=REPORTED)  # fmt: skip
+
+
+def lso_regressions(marks: pa.Table, names: Names) -> Iterator[Found]:
+    """A leader's last stable offset that goes back within one leader epoch."""
+    marks = marks.filter(marks.column("leads"))
+    run, key, node = longs(marks, "run"), names.codes(marks.column("key")), names.codes(marks.column("node"))
+    together, step = groups(run, key, node, longs(marks, "leader_epoch")), longs(marks, "step")
+    order = np.lexsort((step, together))
+    stable = longs(marks, "last_stable_offset")[order]
+    back = ~starts(together[order])
+    back[1:] &= stable[1:] < stable[:-1]
+    for place in np.flatnonzero(back).tolist():
+        at, before = order[place], order[place - 1]
+        name = names.texts[key[at]]
+        text = f"{name} on {names.texts[node[at]]}: from {stable[place - 1]} back to {stable[place]}"
+        yield Found(anomaly="LSO regression", run=int(run[at]), key=name, offsets=[int(stable[place])],
+                    steps=sorted({int(step[before]), int(step[at])}), text=text)  # fmt: skip
+
+
+def examined(log: Log, reads: Reads, marks: pa.Table) -> Iterator[tuple[str, Longs]]:
+    """Of each of these audits the runs of what it looked at, one for each thing."""
+    offsets_topic = [n for n, text in enumerate(log.names.texts) if topic_of(text) == OFFSETS_TOPIC]
+    yield "duplicate", log.run[_data(log)]
+    yield "sequence gap", log.run[~log.marker & (log.pid >= 0) & ~np.isin(log.key, offsets_topic)]
+    yield "G1a", reads.run[reads.committed]
+    yield "unseen", log.run[log.known & np.isin(log.group, np.unique(reads.group))]
+    yield "LSO regression", longs(marks.filter(marks.column("leads")), "run")
+
+
+def _shown(value: Any) -> str:
+    return "None" if value is None else f"'{value}'"

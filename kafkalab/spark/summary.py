@@ -1,0 +1,142 @@
+"""What the audits say of histories: a table, verdicts, findings as a DataFrame, and a picture with its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, OK, REPORTED, UNKNOWN, VIOLATED
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame
+
+INK, DIM, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
+LOOK = {OK: ("#1a7f37", "✓"), VIOLATED: ("#cf222e", "✗"), UNKNOWN: ("#6e7781", "?")}
+BAR = {FORBIDDEN: "#cf222e", ALLOWED: "#9a6700", REPORTED: "#0969da"}
+LINE, LEFT, WIDTH, TOP = 22, 16, 760, 44
+COLUMNS = (LEFT, 238, 330, 470, 560)
+FAMILY = "system-ui, -apple-system, Segoe UI, sans-serif"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What one audit found: the number of its findings by policy."""
+
+    anomaly: str
+    policy: str
+    verdict: str
+    examined: int
+    findings: tuple[tuple[str, int], ...]
+
+    @property
+    def found(self) -> int:
+        """All findings, the allowed ones too."""
+        return sum(number for _, number in self.findings)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Summary:
+    """The audits' answer. `findings` is a Spark DataFrame (see `audits.check.FIELDS`), there as long as this is."""
+
+    rows: list[Row]
+    findings: DataFrame
+    seconds: float
+    store: Any = None
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """ok, violated or unknown, by the anomaly's name."""
+        return {row.anomaly: row.verdict for row in self.rows}
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """The anomalies that are there and forbidden."""
+        return tuple(row.anomaly for row in self.rows if row.verdict == VIOLATED)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row for each audit: anomaly, policy, verdict, examined, findings, forbidden (how many of them are)."""
+        import pandas as pd
+
+        names = ["anomaly", "policy", "verdict", "examined", "findings", "forbidden"]
+        cells = [
+            (r.anomaly, r.policy, r.verdict, r.examined, r.found, dict(r.findings).get(FORBIDDEN, 0)) for r in self.rows
+        ]
+        return pd.DataFrame(cells, columns=names)
+
+    @property
+    def words(self) -> str:
+        """The picture in a sentence or two."""
+        counts = [f"{sum(r.verdict == name for r in self.rows)} {name}" for name in LOOK]
+        said = f"{len(self.rows)} audits: {', '.join(counts)}."
+        wrong = [f"{r.anomaly} ({dict(r.findings)[FORBIDDEN]})" for r in self.rows if r.verdict == VIOLATED]
+        return f"{said} Forbidden findings: {', '.join(wrong)}." if wrong else f"{said} No forbidden finding."
+
+    def __str__(self) -> str:
+        cells = [("anomaly", "policy", "verdict", "examined", "findings")]
+        cells += [(r.anomaly, r.policy, r.verdict, f"{r.examined:,}", _by_policy(r)) for r in self.rows]
+        widths = [max(len(row[i]) for row in cells) for i in range(5)]
+        lines = ["  ".join(_pad(cell, w, i == 3) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+                 for row in cells]  # fmt: skip
+        return "\n".join([*lines, "", f"{self.words} {self.seconds:.1f} s"])
+
+    def svg(self) -> str:
+        """The table as a picture on white with literal colours; the bars' lengths are logarithms of the numbers."""
+        height = TOP + LINE * len(self.rows) + 34
+        most = max((row.found for row in self.rows), default=1)
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+            f'font-family="{FAMILY}" font-size="13">',
+            f"<title>Audit summary</title><desc>{escape(self.words)}</desc>",
+            f'<rect width="{WIDTH}" height="{height}" rx="8" fill="{PAPER}" stroke="{RULE}"/>',
+            *(_text(x, 26, head, DIM) for x, head in zip(COLUMNS, ("anomaly", "verdict"), strict=False)),
+            _text(430, 26, "examined", DIM, anchor="end"),
+            _text(450, 26, "findings:", DIM),
+            *(_text(520 + 78 * i, 26, policy, colour) for i, (policy, colour) in enumerate(BAR.items())),
+        ]
+        for place, row in enumerate(self.rows):
+            parts += _line(row, TOP + LINE * place, most)
+        parts += [
+            _text(LEFT, height - 14, self.words if len(self.words) < 110 else self.words[:107] + "…", DIM),
+            "</svg>",
+        ]
+        return "\n".join(parts)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"image/svg+xml": self.svg(), "text/plain": str(self)}
+
+
+def _line(row: Row, y: int, most: int) -> list[str]:
+    colour, sign = LOOK[row.verdict]
+    parts = [
+        f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y - 8}" y2="{y - 8}" stroke="{RULE}" stroke-width="0.6"/>',
+        _text(LEFT, y + 8, row.anomaly, INK),
+        _text(COLUMNS[1], y + 8, f"{sign} {row.verdict}", colour, bold=row.verdict == VIOLATED),
+        _text(430, y + 8, f"{row.examined:,}", DIM, anchor="end"),
+    ]
+    x = 450.0
+    for policy, number in row.findings:
+        width = 3 + 90 * _share(number, most)
+        parts.append(f'<rect x="{x:g}" y="{y - 3}" width="{width:.1f}" height="13" rx="2" fill="{BAR[policy]}"/>')
+        parts.append(_text(x + width + 4, y + 8, f"{number:,}", INK))
+        x += width + 14 + 8 * len(f"{number:,}")
+    return parts
+
+
+def _share(number: int, most: int) -> float:
+    return number.bit_length() / max(most.bit_length(), 1)
+
+
+def _text(x: float, y: float, text: str, colour: str, bold: bool = False, anchor: str = "start") -> str:
+    weight = ' font-weight="600"' if bold else ""
+    return f'<text x="{x:g}" y="{y:g}" fill="{colour}" text-anchor="{anchor}"{weight}>{escape(text)}</text>'
+
+
+def _pad(cell: str, width: int, right: bool) -> str:
+    return cell.rjust(width) if right else cell.ljust(width)
+
+
+def _by_policy(row: Row) -> str:
+    return ", ".join(f"{number:,} {policy}" for policy, number in row.findings) or "0"

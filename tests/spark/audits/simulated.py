@@ -1,0 +1,48 @@
+"""Histories that the simulator makes for the tests of the audits: every stored scenario, and seeds by chance."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from kafkalab.checks.rule_matrix import EXPECTED, scenario_of
+from kafkalab.history import History, history_of
+from kafkalab.profiles import PROFILES
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.scenario import Scenario
+from kafkalab.spark.runs import Runs, history_of_seed
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDERS = ("", "bugs", "errors", "rules")
+RULES_OFF = tuple(rule.name for rule in EXPECTED)
+
+
+def stored() -> list[History]:
+    """A run of every .klab file, and of every scenario of a rule once more with the rule off."""
+    found = [run(Scenario.load(path)) for folder in FOLDERS for path in sorted((ROOT / "data" / folder).glob("*.klab"))]
+    for rule in EXPECTED:
+        scenario = scenario_of(rule, ROOT)
+        found.append(run(replace(scenario, rules_off=(*scenario.rules_off, rule.name))))
+    return found
+
+
+def run(scenario: Scenario) -> History:
+    """What happened, also where the run could not go on."""
+    cluster = Cluster(scenario)
+    with suppress(RunawayError, StuckError):
+        cluster.run()
+    return history_of(cluster)
+
+
+def by_chance(count: int, first: int = 0) -> list[History]:
+    """Seeds with every profile in turn; of each three two with a rule or two off."""
+    profiles, found = list(PROFILES), []
+    for seed in range(first, first + count):
+        rules = [RULES_OFF[seed % len(RULES_OFF)], RULES_OFF[seed * 7 % len(RULES_OFF)]][: seed % 3]
+        profile = PROFILES[profiles[seed % len(profiles)]]
+        off = tuple(dict.fromkeys(rule for rule in rules if rule not in [r.name for r in profile.lacks]))
+        runs = Runs(first=seed, last=seed, profile=profiles[seed % len(profiles)], rules_off=off)
+        found.append(history_of_seed(runs, seed))
+    return found
