@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from kafkalab.cli_scenarios import CommandLineError, Parser, one_line_errors, print_table
+from kafkalab.cli_scenarios import CommandLineError, Parser, one_line_errors, table_text
 
 
 def grade(extra: Sequence[str], root: Path) -> int:
@@ -77,5 +77,5 @@ def _tokens(options: argparse.Namespace) -> int:
     from kafkalab.grading.tokens import ranked
 
     columns, rows = ranked(options.tokens, options.challenge)
-    print_table(columns, rows, options.json)
+    print(table_text(columns, rows, options.json))
     return 0

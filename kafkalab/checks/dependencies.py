@@ -52,8 +52,8 @@ class _Readers:
                 self.by_process.setdefault(transaction.process, []).append(transaction)
         self.ends: dict[str, list[int]] = {}
         for process, transactions in self.by_process.items():
-            transactions.sort(key=_end)
-            self.ends[process] = [_end(t) for t in transactions]
+            transactions.sort(key=end_of)
+            self.ends[process] = [end_of(t) for t in transactions]
 
     def of(self, read: Read) -> ClientTxn | None:
         """None for a process whose later transactions did not commit."""
@@ -62,10 +62,6 @@ class _Readers:
         return here[place] if place < len(here) else None
 
 
-def _end(transaction: ClientTxn) -> int:
+def end_of(transaction: ClientTxn) -> int:
+    """The step at which its client heard of its end; later than any other where it never did."""
     return transaction.end_step if transaction.end_step >= 0 else 1 << 62
-
-
-def readers_of(view: View) -> _Readers:
-    """Which committed transaction each read belongs to."""
-    return _Readers(view)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, Finding
-from kafkalab.checks.dependencies import readers_of
+from kafkalab.checks.dependencies import end_of
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import COMMITTED, OPEN, PLAIN, View
 from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
-from kafkalab.history_rows import LogRecord
+from kafkalab.history_rows import LogRecord, Read
 
 
 @dataclass(slots=True)
@@ -23,7 +24,7 @@ class _Input:
     first: int = -1
     plain: bool = False
     step: int = -1
-    readers: list[ClientTxn] = field(default_factory=list)
+    readers: dict[str, tuple[ClientTxn, int]] = field(default_factory=dict)  # each with the offset that it committed
     read_by: dict[int, dict[str, int]] = field(default_factory=dict)  # offset -> transaction -> step
 
 
@@ -50,24 +51,33 @@ def _inputs(view: View) -> dict[str, _Input]:
             owner = view.transaction_of.get((log, record.offset))
             if owner is None:
                 one.plain = True
-            elif owner not in one.readers:
-                one.readers.append(owner)
+            else:
+                one.readers[owner.id] = owner, one.committed
     return inputs
 
 
 def _attribute(view: View, inputs: dict[str, _Input]) -> None:
-    """Give each input offset to the committed transactions that read it and committed an offset behind it."""
-    by_reader: dict[tuple[str, str], list[_Input]] = {}
-    for one in inputs.values():
-        for transaction in one.readers:
-            by_reader.setdefault((transaction.id, one.key), []).append(one)
-    readers = readers_of(view)
+    """Give each read of an input to the transaction in which it took effect, if it did in any.
+
+    That is, of those of its process that committed and ended after the read, the first that committed an offset
+    behind it: what one poll returns may be worked off in several transactions.
+    """
+    reads_of: dict[str, list[Read]] = {}
     for read in view.history.reads:
-        reader = readers.of(read)
-        for one in by_reader.get((reader.id, read.key), ()) if reader else ():
-            assert reader is not None
-            one.read_by.setdefault(read.offset, {})[reader.id] = read.step
-            one.first = read.offset if one.first < 0 else min(one.first, read.offset)
+        reads_of.setdefault(read.key, []).append(read)
+    for one in inputs.values():
+        takers: dict[str, list[tuple[int, str, int]]] = {}
+        for transaction, committed in one.readers.values():
+            takers.setdefault(transaction.process, []).append((end_of(transaction), transaction.id, committed))
+        for of_process in takers.values():
+            of_process.sort()
+        for read in reads_of.get(one.key, ()):
+            here = takers.get(read.process, [])
+            later = here[bisect_left(here, (read.step,)) :]
+            taker = next((name for _, name, committed in later if committed > read.offset), None)
+            if taker is not None:
+                one.read_by.setdefault(read.offset, {})[taker] = read.step
+                one.first = read.offset if one.first < 0 else min(one.first, read.offset)
 
 
 def _findings(check: Check, view: View, one: _Input) -> Iterator[Finding]:

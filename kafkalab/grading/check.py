@@ -27,6 +27,16 @@ EXERCISES = {
     "L2.E3": "kafkalab.grading.lab02_e3",
     "L3.E1": "kafkalab.grading.lab03_e1",
     "L3.E2": "kafkalab.grading.lab03_e2",
+    "L5.E1": "kafkalab.grading.lab05_e1",
+    "L5.E2": "kafkalab.grading.lab05_e2",
+    "L5.E3": "kafkalab.grading.lab05_e3",
+    "L6.E1": "kafkalab.grading.lab06_e1",
+    "L6.E2": "kafkalab.grading.lab06_e2",
+    "L6.E3": "kafkalab.grading.lab06_e3",
+    "L12.E1": "kafkalab.grading.lab12_e1",
+    "L12.E2": "kafkalab.grading.lab12_e2",
+    "L12.E3": "kafkalab.grading.lab12_e3",
+    "L12.E4": "kafkalab.grading.lab12_e4",
 }
 OPEN_IT = "Open the run that shows it:\n    Sequence(counterexample())"
 

@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafkalab.history import History
 from kafkalab.history_rows import ROWS, Row, columns_of
-from kafkalab.spark.runs import DEFAULT_PROFILE
+from kafkalab.sim.scenario import Scenario
+from kafkalab.spark.runs import DEFAULT_PROFILE, Runs
 from kafkalab.spark.schemas import TABLES, arrow_batch, columns, spark_schema
 from kafkalab.spark.source import register
 
@@ -63,6 +64,9 @@ class Histories:
         `rules_off` are names with semicolons between, `scenario` is a .klab file that all seeds run. ValueError for
         what no simulation can be.
         """
+        Runs.of(seeds, profile, rules_off, scenario)
+        if scenario:
+            Scenario.load(scenario)
         register(spark)
         options = {"seeds": seeds, "profile": profile, "rulesOff": rules_off, "scenario": scenario}
         options |= {"partitions": str(partitions)} if partitions else {}

@@ -14,7 +14,8 @@ from pathlib import Path
 LEAST = 17
 HOW_TO_GET_ONE = (
     f"PySpark needs Java {LEAST} or newer. conda: `conda install openjdk={LEAST}`; Debian or Ubuntu: "
-    f"`apt install openjdk-{LEAST}-jre-headless`; macOS: `brew install openjdk@{LEAST}`; then set JAVA_HOME or PATH."
+    f"`apt install openjdk-{LEAST}-jre-headless`; macOS: `brew install openjdk@{LEAST}`; anywhere: `pip install cjdk`, "
+    "which downloads one. If it is not found then, set JAVA_HOME."
 )
 
 
@@ -23,6 +24,10 @@ class JavaMissingError(RuntimeError):
 
     def __init__(self, found: list[str]) -> None:
         super().__init__(HOW_TO_GET_ONE + (f" Found but too old: {', '.join(found)}." if found else ""))
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows."""
+        return [str(self)]
 
 
 def java_home() -> Path:
@@ -69,7 +74,13 @@ def _candidates() -> Iterator[Path]:
 def _fetched() -> Path | None:
     """One that `cjdk` has, or gets; None without it or without a network."""
     try:
-        home = import_module("cjdk").java_home(vendor="temurin-jre", version=str(LEAST))
-    except (ImportError, OSError, RuntimeError, ValueError):
+        cjdk = import_module("cjdk")
+    except ImportError:
         return None
-    return Path(home)
+    print(f"Looking for Java {LEAST} with cjdk; the first time it is downloaded (about 190 MB).", file=sys.stderr)
+    try:
+        home = Path(cjdk.java_home(vendor="temurin", version=str(LEAST)))
+    except (OSError, RuntimeError, ValueError, LookupError) as error:  # what cjdk's own errors are
+        print(f"cjdk could not get it: {str(error).partition(chr(10))[0]}", file=sys.stderr)
+        return None
+    return home if version_of(home) >= LEAST else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkalab.spark.java import java_home
+from kafkalab.spark.silence import silence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,17 +20,26 @@ LEAST_MEMORY_MB = 470
 LOCAL = "local[2,2]"
 """Two cores; a task that fails is tried a second time, as a cluster would."""
 LOGGING = Path(__file__).with_name("log4j2.properties")
+CONTEXT_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""PySpark writes each error of an analysis there too, with its whole Java stack."""
 LEAN_JVM = "-XX:+UseSerialGC -Xss512k -XX:MaxMetaspaceSize=256m -XX:ReservedCodeCacheSize=96m"
 
 
 def spark_session(
-    memory: str = "768m", master: str | None = None, ui: bool = False, app_name: str = "kafkalab", **settings: str
+    memory: str = "768m",
+    master: str | None = None,
+    ui: bool = False,
+    app_name: str = "kafkalab",
+    quiet: bool = True,
+    **settings: str,
 ) -> SparkSession:
-    """A Spark session: the one that runs already, else SPARK_REMOTE's, else one on `master`, else two local cores.
+    """A Spark session: the one that runs, else one on `master`, else SPARK_REMOTE's, else two local cores.
 
-    `memory` is the driver's heap ("768m", "2g"); `ui=True` switches Spark's web page on. Further settings are Spark's
-    own names with underscores for dots: spark_sql_shuffle_partitions="8". Errors: ValueError for a wrong memory or
-    name, JavaMissingError where a JVM is needed and there is none. A running session keeps its own static settings.
+    `master` may be the address of a Spark Connect server (sc://host:port), too. `memory` is the driver's heap ("768m",
+    "2g"); `ui=True` switches Spark's web page on. With `quiet` Java's own words go nowhere; errors come as Python's.
+    Further settings are Spark's own names with underscores for dots: spark_sql_shuffle_partitions="8". Errors:
+    ValueError for a wrong memory or name, and for another master than that of a session that runs; JavaMissingError
+    where a JVM is needed and there is none. A running session keeps its own static settings.
     """
     given = {_name(key): value for key, value in settings.items()}
     if not MEMORY.fullmatch(memory) or megabytes(memory) < LEAST_MEMORY_MB:
@@ -36,12 +47,14 @@ def spark_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
+    _without_java()
     running = SparkSession.getActiveSession()
     if running is not None:
+        _same_place(running, master)
         return running
     builder = SparkSession.builder.appName(app_name)
-    remote = os.environ.get("SPARK_REMOTE")
-    if remote and master is None:
+    remote = master if master and master.startswith("sc://") else os.environ.get("SPARK_REMOTE")
+    if remote and master in (None, remote):
         builder = builder.remote(remote)
         for key, value in given.items():
             builder = builder.config(key, value)
@@ -50,9 +63,27 @@ def spark_session(
     where = master or LOCAL
     for key, value in {**_settings(where, memory, ui), **given}.items():
         builder = builder.config(key, value)
-    session = builder.master(where).getOrCreate()
+    with silence(quiet):
+        session = builder.master(where).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _without_java() -> None:
+    """Errors come as exceptions of Python, and only so."""
+    from pyspark.logger import PySparkLogger
+
+    for name in CONTEXT_LOGGERS:
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _same_place(running: SparkSession, master: str | None) -> None:
+    """ValueError if the session that runs is not on the master that was asked for."""
+    there = running.conf.get("spark.master", "") or ""
+    if master is None or master.startswith("sc://") or there.startswith("local") and master.startswith("local"):
+        return
+    if there != master:
+        raise ValueError(f"a session runs on {there} already: stop it (spark.stop()) before asking for one on {master}")
 
 
 def megabytes(memory: str) -> int:

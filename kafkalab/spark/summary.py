@@ -86,13 +86,15 @@ class Summary:
         """The table as a picture on white with literal colours; the bars' lengths are logarithms of the numbers."""
         height = TOP + LINE * len(self.rows) + 34
         most = max((row.found for row in self.rows), default=1)
-        heads = ("anomaly", "verdict", "examined", "", "findings (red: forbidden, brown: allowed, blue: reported)")
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
             f'font-family="{FAMILY}" font-size="13">',
             f"<title>Audit summary</title><desc>{escape(self.words)}</desc>",
             f'<rect width="{WIDTH}" height="{height}" rx="8" fill="{PAPER}" stroke="{RULE}"/>',
-            *(_text(x, 26, head, DIM) for x, head in zip((*COLUMNS[:2], 430, 0, 450), heads, strict=True) if head),
+            *(_text(x, 26, head, DIM) for x, head in zip(COLUMNS, ("anomaly", "verdict"), strict=False)),
+            _text(430, 26, "examined", DIM, anchor="end"),
+            _text(450, 26, "findings:", DIM),
+            *(_text(520 + 78 * i, 26, policy, colour) for i, (policy, colour) in enumerate(BAR.items())),
         ]
         for place, row in enumerate(self.rows):
             parts += _line(row, TOP + LINE * place, most)

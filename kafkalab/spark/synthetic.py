@@ -46,14 +46,15 @@ def synthetic(
     plant: Mapping[str, float] | None = None,
     seed: int = 1,
     profile: str = "4.x/TV2",
-    block: int = 10_000,
+    block: int = 0,
     tasks: int = 0,
 ) -> Synthetic:
     """One run, numbered by its seed, with about so many records and markers in its topics; a table is made when used.
 
     `txn_size` is the mean of records in a transaction, `idempotent` the share of records outside transactions,
     `transform` the share of transactions that consume, transform and produce, `plant` the windows of each anomaly per
-    record ({"duplicate": 1e-4}; names are those of kafkalab.checks). ValueError for what cannot be.
+    record ({"duplicate": 1e-4}; names are those of kafkalab.checks). `block` and `tasks` are how it is cut for making;
+    another block gives other rows, another number of tasks does not. ValueError for what cannot be.
     """
     shape = Shape(
         records=records,

@@ -74,14 +74,16 @@ def few_texts(names: Ints) -> pa.Array:
 
 def many_texts(names: Ints) -> pa.Array:
     """The texts of a column in which most are different; their patterns have the number at the end, or none."""
-    spaces = pa.array(names >> SHIFT).dictionary_encode()
-    patterns = [None if space < 0 else _PATTERNS[space] for space in spaces.dictionary.to_pylist()]
-    if len(patterns) == 1 and (patterns[0] is None or not patterns[0].endswith("{}")):
-        return pa.array(patterns, pa.string()).take(spaces.indices)
-    prefixes = pa.array([p and p.removesuffix("{}") for p in patterns], pa.string()).take(spaces.indices)
+    spaces = names >> SHIFT
+    first = int(spaces[0]) if len(spaces) else 0
     numbers = pa.array(names & NUMBER).cast(pa.string())
+    if first > 0 and (spaces == first).all() and _PATTERNS[first].endswith("{}"):
+        return pc.binary_join_element_wise(_PATTERNS[first].removesuffix("{}"), numbers, "")
+    coded = pa.array(spaces).dictionary_encode()
+    patterns = [None if space < 0 else _PATTERNS[space] for space in coded.dictionary.to_pylist()]
+    prefixes = pa.array([p and p.removesuffix("{}") for p in patterns], pa.string()).take(coded.indices)
     if not all(p is None or p.endswith("{}") for p in patterns):
-        numbered = pa.array([p is None or p.endswith("{}") for p in patterns]).take(spaces.indices)
+        numbered = pa.array([p is None or p.endswith("{}") for p in patterns]).take(coded.indices)
         numbers = pc.if_else(numbered, numbers, pa.scalar("", pa.string()))
     return pc.binary_join_element_wise(prefixes, numbers, "")
 

@@ -17,6 +17,7 @@ from kafkalab.spark.planted_window import MOST_ROLES, MOST_VALUES
 KEYS_OF_A_LANE = 4
 BLOCKS_OF_A_LEADER = 16
 """After so many blocks a lane's partitions have other leaders."""
+BLOCK, LARGE_BLOCK = 10_000, 40_000
 EPOCHS = 32_000
 """A producer id has so many epochs, then the coordinator gives another one."""
 COMMITS_KEY = offsets_partition("app")
@@ -36,7 +37,8 @@ class Shape:
     plant: tuple[tuple[str, float], ...] = ()
     seed: int = 1
     profile: str = "4.x/TV2"
-    block: int = 10_000
+    block: int = 0
+    """Records of a block; 0 for BLOCK, or LARGE_BLOCK from a million records on."""
 
     def __post_init__(self) -> None:
         for name in ("records", "producers", "partitions", "txn_size"):
@@ -45,7 +47,7 @@ class Shape:
         for name in ("abort_rate", "idempotent", "transform"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is between 0 and 1, not {getattr(self, name)}")
-        if not 100 <= self.block <= 50_000:
+        if not (100 <= self.block <= 50_000 or self.block == 0):
             raise ValueError(f"a block has 100 to 50000 records, not {self.block}")
         if self.seed < 0:
             raise ValueError(f"a seed is 0 or more, not {self.seed}")
@@ -81,7 +83,8 @@ class Shape:
     @property
     def blocks(self) -> int:
         """Of each lane."""
-        return ceil(self.records / self.block / self.lanes)
+        size = self.block or (BLOCK if self.records < 1_000_000 else LARGE_BLOCK)
+        return ceil(self.records / size / self.lanes)
 
     @property
     def cells(self) -> int:

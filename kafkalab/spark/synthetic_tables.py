@@ -45,30 +45,37 @@ TRUTH = pa.schema(
 
 def batch_of(shape: Shape, cell: int, table: str) -> pa.RecordBatch:
     """The rows of one table that a cell has."""
-    columns, partitions = merged(Block(shape, cell), table)
+    columns, rows, partitions = merged(Block(shape, cell), table)
     step = columns["sent_step" if table == "frames" else "step"]
-    derived = {"at_ms": step >> 3, "sent_ms": step >> 3, "run": np.full(len(step), shape.seed)}
+    derived: Columns = {"at_ms": step >> 3, "sent_ms": step >> 3, "run": shape.seed}
     if table == "frames":
         derived["received_ms"] = columns["received_step"] >> 3
     if table == "transactions":
         derived["start_ms"] = np.where(columns["started"] < 0, -1, columns["started"] >> 3)
-    columns = columns | derived
+    columns |= derived
+    schema = arrow_schema(table)
     arrays = []
-    for field in arrow_schema(table):
+    for field in schema:
         if pa.types.is_list(field.type):
             assert partitions is not None
             arrays.append(lists_of_texts(*partitions))
-        elif pa.types.is_string(field.type):
-            arrays.append((many_texts if field.name in MANY else few_texts)(columns[field.name]))
-        elif pa.types.is_boolean(field.type):
-            arrays.append(pa.array(columns[field.name].astype(bool)))
         else:
-            arrays.append(pa.array(columns[field.name].astype(field.type.to_pandas_dtype())))
-    return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(table))
+            arrays.append(_array(field, columns[field.name], rows))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def merged(block: Block, table: str) -> tuple[dict[str, Ints], tuple[Ints, Ints] | None]:
-    """The columns of a table in raw form, by step; for the transaction log the partitions, flat and counted."""
+def _array(field: pa.Field, column: Ints | int, rows: int) -> pa.Array:
+    if not np.ndim(column):
+        value: object = names.text_of(int(column)) if pa.types.is_string(field.type) else int(column)
+        return pa.repeat(pa.scalar(bool(column) if pa.types.is_boolean(field.type) else value, field.type), rows)
+    assert isinstance(column, np.ndarray)
+    if pa.types.is_string(field.type):
+        return (many_texts if field.name in MANY else few_texts)(column)
+    return pa.array(column.astype(field.type.to_pandas_dtype(), copy=False))
+
+
+def merged(block: Block, table: str) -> tuple[Columns, int, tuple[Ints, Ints] | None]:
+    """The columns of a table in raw form, by step; how many rows; for the transaction log their partitions."""
     parts, lists = _ordinary(block, table)
     places = _places(block) if block.windows else None
     for window, mine in _by_window(block):
@@ -80,14 +87,15 @@ def merged(block: Block, table: str) -> tuple[dict[str, Ints], tuple[Ints, Ints]
             if table == "transactions":
                 counts, numbers = window.partitions
                 lists.append((numbers.at(places[mine]), np.tile(counts, len(mine))))
-    columns = _together(parts, "sent_step" if table == "frames" else "step")
-    order = np.argsort(columns["sent_step" if table == "frames" else "step"], kind="stable")
-    sorted_columns = {name: column[order] for name, column in columns.items()}
+    columns, rows = _together(parts, "sent_step" if table == "frames" else "step")
+    step = columns["sent_step" if table == "frames" else "step"]
+    order = np.argsort(np.broadcast_to(step, rows), kind="stable")
+    sorted_columns = {n: c[order] if isinstance(c, np.ndarray) and np.ndim(c) else c for n, c in columns.items()}
     if table == "operations":
         _number_operations(block, sorted_columns, order)
     if table != "transactions":
-        return sorted_columns, None
-    return sorted_columns, _sorted_lists(lists, order)
+        return sorted_columns, rows, None
+    return sorted_columns, rows, _sorted_lists(lists, order)
 
 
 def _ordinary(block: Block, table: str) -> tuple[list[Columns], list[tuple[Ints, Ints]]]:
@@ -104,14 +112,19 @@ def _length(part: Columns, step: str) -> int:
     return max([np.size(column) for name, column in part.items() if np.ndim(column)], default=np.size(part[step]))
 
 
-def _together(parts: list[Columns], step: str) -> dict[str, Ints]:
+def _together(parts: list[Columns], step: str) -> tuple[Columns, int]:
+    """All parts below each other; what is one number in all of them stays one."""
     sizes = [_length(part, step) for part in parts]
-    return {
-        name: np.concatenate(
-            [np.broadcast_to(np.asarray(part[name], np.int64), n) for part, n in zip(parts, sizes, strict=True)]
-        )
-        for name in parts[0]
-    }
+    columns: Columns = {}
+    for name, first in parts[0].items():
+        given = [part[name] for part in parts]
+        if all(not np.ndim(one) and one == first for one in given):
+            columns[name] = first
+        else:
+            columns[name] = np.concatenate(
+                [one if np.ndim(one) else np.full(n, one) for one, n in zip(given, sizes, strict=True)]
+            )
+    return columns, sum(sizes)
 
 
 def _point_at_invokes(parts: list[Columns], count: int) -> None:
@@ -123,12 +136,13 @@ def _point_at_invokes(parts: list[Columns], count: int) -> None:
     parts[-1]["invocation"] = np.where(invocation >= 0, invocation + starts, -1)
 
 
-def _number_operations(block: Block, columns: dict[str, Ints], order: Ints) -> None:
+def _number_operations(block: Block, columns: Columns, order: Ints) -> None:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     first = block.cell * block.shape.steps
     columns["index"] = first + np.arange(len(order))
     invocation = columns["invocation"]
+    assert isinstance(invocation, np.ndarray)
     columns["invocation"] = np.where(invocation >= 0, first + rank[invocation], -1)
 
 

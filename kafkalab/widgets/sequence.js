@@ -2,7 +2,7 @@
 //
 // What is shown is a fold over the events' patches (openRun), laid out for the visible groups (plan).
 
-const CHECKPOINT = 64, ROWS = 90, CELLS = 16, PLAY_MS = 900, SAVE_MS = 150, PATIENCE_MS = 20000, LONG_MS = 25;
+const ROWS = 90, CELLS = 16, PLAY_MS = 900, LONG_MS = 25;
 const BUTTONS = {
 	home: ["|◂", "First step", "Home"], left: ["◂", "Back", "ArrowLeft"], play: ["play", "Play or pause", " "],
 	right: ["▸", "Forward", "ArrowRight"], end: ["▸|", "Last step", "End"],
@@ -10,92 +10,20 @@ const BUTTONS = {
 	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
 	undo: ["↶ Undo", "Undo the last fault", "z"], redo: ["↷ Redo", "Redo the undone fault", "y"],
 	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
-	help: ["?", "Help", "?"],
+	inspect: ["fields", "Give the frame's fields the room of the states, or give it back", "i"],
+	filter: ["filter", "Choose nodes, APIs and transactions", "f"], help: ["?", "Help", "?"],
 };
 const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action]));
 let instances = 0;
 
-const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-const time = (ms) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).toFixed(3)} s`);
-const breakable = (text) => esc(text).replaceAll("_", "_<wbr>");
-const rounded = (value) => (typeof value === "number" ? Math.round(value * 10) / 10 : value);
-const svg = (texts, ...values) => texts.reduce((all, text, i) => all + rounded(values[i - 1]) + text);
-
-// The last index below `count` for which `holds`, where it holds for a first part only; -1 for none.
-function upTo(count, holds) {
-	for (let low = 0; ; ) {
-		if (low >= count) return low - 1;
-		const middle = (low + count) >> 1;
-		if (holds(middle)) low = middle + 1;
-		else count = middle;
-	}
-}
-
-// ---- the run ----
-
-const logOf = (state, node, partition) => state.logs[`${node} ${partition}`] ?? { batches: [], hw: 0, lso: 0 };
-
-function apply(state, [op, a, b, c]) {
-	const put = (map, key, value) => ({ ...state, [map]: { ...state[map], [key]: value } });
-	const log = (change) => put("logs", `${a} ${b}`, { ...logOf(state, a, b), ...change });
-	const old = state.txns[a];
-	switch (op) {
-		case "node": case "roles": case "leader": return put(op, a, b);
-		case "client": return put(op, a, { ...state.client[a], ...b });
-		case "batch": return log({ batches: [...logOf(state, a, b).batches, c] });
-		case "truncate": return log({ batches: logOf(state, a, b).batches.filter((batch) => batch.base < c) });
-		case "hw": case "lso": return log({ [op]: c });
-		case "txn": return put("txns", a, { ...b, via: b.pending ? old?.via : old?.node === b.node && [old.state, b.state] });
-	}
-	return state;
-}
-
-function openRun(payload) {
-	const { events, frames, initial, nodes, ends } = payload;
-	const checkpoints = [], life = {};
-	let state = initial.reduce(apply, { node: {}, roles: {}, leader: {}, client: {}, logs: {}, txns: {} });
-	for (const { id } of nodes) life[id] = [[-1, state.node[id] ?? "up"]];
-	for (const event of events) {
-		if (event.step % CHECKPOINT === 0) checkpoints.push(state);
-		for (const [op, id, now] of event.patch) if (op === "node") life[id]?.push([event.step, now]);
-		state = event.patch.reduce(apply, state);
-	}
-	let memo = [-1, checkpoints[0] ?? state];
-	const run = { ...payload, life, last: events.length - 1, flown: Object.values(frames) };
-	run.label = (id) => nodes.find((n) => n.id === id)?.label ?? id;
-	run.end = (f) => f.received ?? ends[f.id] ?? Infinity;
-	run.fate = (f, step) => (step < run.end(f) ? "in flight" : f.fate);
-	run.at = (step) => {
-		const k = Math.min(Math.floor((step + 1) / CHECKPOINT), checkpoints.length - 1);
-		let [from, state] = memo;
-		if (from > step || from < k * CHECKPOINT - 1) [from, state] = [k * CHECKPOINT - 1, checkpoints[k]];
-		while (from < step) state = events[++from].patch.reduce(apply, state);
-		memo = [step, state];
-		return state;
-	};
-	// The step's own frame, or that of the nearest cause that has one.
-	run.frameAt = (step) => {
-		let event = events[step];
-		while (event && !frames[event.frame]) event = events[event.cause];
-		return event && frames[event.frame];
-	};
-	// What the arrival of a frame led to until `step`, not beyond the next arrival.
-	run.caused = (f, step) => {
-		const seen = new Set([f.received]), leads = (e) => seen.has(e.cause) && e.kind !== "receive" && e.group !== "replication";
-		return events.slice(f.received + 1, step + 1).filter((e) => leads(e) && (e.kind === "send" || seen.add(e.step)));
-	};
-	return run;
-}
-
 // Which events have a row when these groups are visible, and where; at which of them the cursor stops.
-function plan(run, groups, u) {
-	const stops = [], rows = [], flights = [], rowOf = {};
+function plan(run, groups, hidden, u) {
+	const stops = stopsOf(run, groups, hidden), stopping = new Set(stops), rows = [], flights = [], rowOf = {};
 	let y = u / 2, clock = 0;
 	for (const event of run.events) {
 		const { step, kind, at } = event, frame = run.frames[event.frame];
-		const stop = event.stop && (groups.has(event.group) || /fault|crash|recover/.test(kind));
-		if (stop) stops.push(step);
-		if (!stop && !(frame && groups.has(frame.group) && /send|receive/.test(kind))) continue;
+		const stop = stopping.has(step);
+		if (!stop && !(frame && groups.has(frame.group) && /send|receive/.test(kind) && isShown(run, event, hidden))) continue;
 		const wait = rows.length && at - clock >= LONG_MS ? at - clock : 0;
 		if (wait) y += u * 1.7;
 		const height = u * (stop ? 2.15 : frame.copy_of ? 1.9 : 1.1);
@@ -105,36 +33,17 @@ function plan(run, groups, u) {
 		clock = at;
 	}
 	const row = (step) => upTo(rows.length, (i) => rows[i].event.step <= step);
-	const lanes = run.nodes.filter((n) => n.kind !== "controller" || groups.has("metadata")), ids = lanes.map((n) => n.id);
+	const known = run.nodes.filter((n) => n.kind !== "controller" || groups.has("metadata")), some = known.filter((n) => !hidden.has(n.id));
+	const lanes = some.length ? some : known.slice(0, 1), ids = lanes.map((n) => n.id);
 	for (const f of run.flown) {
-		if (groups.has(f.group) && f.sent in rowOf && ids.includes(f.from) && ids.includes(f.to)) flights.push({ f, from: rowOf[f.sent], to: row(run.end(f)) });
+		if (groups.has(f.group) && f.sent in rowOf && isShown(run, run.events[f.sent], hidden) && ids.includes(f.from) && ids.includes(f.to)) flights.push({ f, from: rowOf[f.sent], to: row(run.end(f)) });
 	}
-	return { groups, stops, rows, row, lanes, flights: flights.sort((a, b) => a.from - b.from) };
-}
-
-// ---- markup ----
-
-function parse(parent, markup) {
-	const holder = document.createElementNS(parent.namespaceURI, parent instanceof SVGElement ? "g" : "div");
-	holder.innerHTML = markup;
-	return holder.firstElementChild;
-}
-
-// Brings the children of an element to a list of [key, markup], replacing only those that differ.
-function sync(parent, items) {
-	const old = parent.kept ?? new Map(), kept = (parent.kept = new Map()), keys = new Map(items);
-	let place = null;
-	for (const [key, node] of old) {
-		if (node.markup === keys.get(key)) continue;
-		node.remove();
-		old.delete(key);
-	}
-	for (const [key, markup] of items) {
-		const node = old.get(key) ?? Object.assign(parse(parent, markup), { markup });
-		const next = place ? place.nextSibling : parent.firstChild;
-		if (next !== node) parent.insertBefore(node, next);
-		kept.set(key, (place = node));
-	}
+	flights.sort((a, b) => a.from - b.from);
+	const pages = rows.length ? Array.from({ length: Math.ceil(rows.length / ROWS) }, () => []) : [];
+	for (const flight of flights) for (let p = Math.floor(flight.from / ROWS); p * ROWS <= flight.to && p < pages.length; p++) pages[p].push(flight);
+	// The flights that touch these rows: they are on two pages at most.
+	const flying = (first, last) => [...new Set(pages.slice(Math.max(0, Math.floor(first / ROWS)), Math.floor(last / ROWS) + 1).flat())].filter((f) => f.from <= last && f.to >= first);
+	return { groups, stops, rows, row, lanes, flying };
 }
 
 // A point on the way of a frame, 0 at the sender, 1 at the receiver; and the way up to there.
@@ -157,9 +66,9 @@ function head({ x1, y1, x2, y2, loop }, r, close) {
 const envelope = (r) => svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
 
 // The cells of a log, with the bars of its high watermark and last stable offset between them.
-function cells({ batches, hw, lso }, partition, isNew) {
-	const from = Math.max(0, batches.length - CELLS), ended = {}, items = [], shown = [];
-	for (const b of batches.slice(from).reverse()) {
+function cells(log, partition, isNew) {
+	const { hw, lso } = log, from = Math.max(0, log.count - CELLS), ended = {}, items = [], shown = [];
+	for (const b of log.last(CELLS).reverse()) {
 		if (b.kind !== "data") ended[b.pid] = b.kind === "COMMIT" ? "committed" : "aborted";
 		shown.unshift([b, b.kind === "data" && b.txn ? ended[b.pid] ?? "open" : ""]);
 	}
@@ -194,13 +103,13 @@ function captions(roles = [], client) {
 	return [...roles.filter((role) => !/^leader of /.test(role)), led && `leads ${led}`];
 }
 
-const keyName = (key) => ({ " ": "space", ArrowLeft: "←", ArrowRight: "→" })[key] ?? key;
 const button = (action, text = BUTTONS[action][0]) => `<button type="button" data-action="${action}">${text}</button>`;
 const buttons = (...actions) => `<div>${actions.map((action) => button(action)).join("")}</div>`;
 const SKELETON = `
 <div class="bar">${buttons("home", "left", "play", "right", "end")}<span class="where"></span>${buttons("drop", "duplicate")}${buttons("undo", "redo", "help")}</div>
 <div class="bar"><input class="seek" type="range" min="1" aria-label="Step" tabindex="-1"><div class="groups" role="group" aria-label="Frames shown">
-	${["transaction", "verification", "replication", "metadata"].map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("")}</div></div>
+	${["transaction", "verification", "replication", "metadata"].map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("")}</div>${buttons("inspect", "filter")}</div>
+<div class="filter" role="group" aria-label="Nodes, APIs and transactions shown" hidden></div>
 <div class="chips"></div>
 <p class="now" role="status" aria-live="polite"></p>
 <div class="main">
@@ -220,13 +129,15 @@ const SKELETON = `
 
 // ---- the widget ----
 
-function open(model, el) {
-	const prefix = `klab${++instances}-`, root = parse(el, `<div class="klab" tabindex="0" role="application">${SKELETON}</div>`);
+async function open(model, el) {
+	const journey = await journeyOf(model);
+	const prefix = `klab${++instances}-`, root = parse(el, `<div class="klab sequence" tabindex="0" role="application">${SKELETON}</div>`);
 	el.append(root);
 	const $ = (name) => root.querySelector(`.${name}`);
-	const [where, seek, boxes, now, lanes, scroll, sheet, tapes, help] = "where seek groups now lanes scroll sheet tapes help".split(" ").map($);
+	const [where, seek, boxes, now, lanes, scroll, sheet, tapes, help, filter] = "where seek groups now lanes scroll sheet tapes help filter".split(" ").map($);
 	const picture = sheet.firstChild, pen = document.createElement("canvas").getContext("2d");
-	let run, view, state, chosen, txnId, u, width, lane, x, row, bottom, playing, saving, waiting, busy;
+	let run, view, state, chosen, txnId, u, width, height, lane, x, row, bottom, flights, shift, playing;
+	const fitted = new Map();
 	let step = 0, drawn = 0;
 
 	const place = () => upTo(view.stops.length, (i) => view.stops[i] <= step);
@@ -234,11 +145,7 @@ function open(model, el) {
 	function go(to, tell = true) {
 		if (to === undefined || to === step) return;
 		step = Math.max(0, Math.min(to, run.last));
-		if (tell) {
-			model.set("step", step);
-			clearTimeout(saving);
-			saving = setTimeout(() => model.send({ kind: "step", step }), SAVE_MS); // a save is echoed, late
-		}
+		if (tell) moveTo(journey, step);
 		draw();
 	}
 
@@ -266,7 +173,12 @@ function open(model, el) {
 		pause();
 		const moves = { right: stops[at + 1], left: stops[stops[at] === step ? at - 1 : at], home: stops[0], end: stops.at(-1) };
 		if (action in moves) return go(moves[action]);
-		if (action !== "help") return press(action, target);
+		if (action === "inspect") {
+			const large = root.classList.toggle("inspecting");
+			return root.querySelector("[data-action=inspect]").setAttribute("aria-pressed", large);
+		}
+		if (action === "filter") return void (filter.hidden = !filter.hidden);
+		if (action !== "help") return ask(action, target);
 		help.hidden = !help.hidden;
 		(help.hidden ? root : help.querySelector("button")).focus({ preventScroll: true });
 	}
@@ -274,42 +186,36 @@ function open(model, el) {
 	// Why a press would change nothing; "" if it would.
 	function why(action, target) {
 		const { stops } = view, { kind, frame } = run.events[step] ?? {};
-		if (/play|help/.test(action)) return "";
+		if (/play|help|filter|inspect/.test(action)) return "";
 		if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
 		if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
-		if (busy) return "The kernel is making the new run.";
-		if (action === "undo") return model.get("can_undo") ? "" : "There is no fault to undo.";
-		if (action === "redo") return model.get("can_redo") ? "" : "Nothing has been undone.";
+		if (journey.klab.busy) return "The kernel is making the new run.";
+		if (action === "undo") return journey.get("can_undo") ? "" : "There is no fault to undo.";
+		if (action === "redo") return journey.get("can_redo") ? "" : "Nothing has been undone.";
 		if (action === "crash") return state.node[target] === "down" ? `${run.label(target)} is down already.` : "";
 		if (kind !== "send") return "No frame is sent at this step.";
 		if (run.frames[frame].fate === "dropped") return `${frame} is dropped already.`;
-		return action === "duplicate" && run.flown.some((f) => f.copy_of === frame) ? `${frame} arrives twice already.` : "";
+		return action === "duplicate" && run.copied.has(frame) ? `${frame} arrives twice already.` : "";
 	}
 
-	function press(action, target = "") {
+	function ask(action, target = "") {
 		const no = why(action, target);
 		if (no) return say(no);
-		if (/drop|dup/.test(action)) target = run.events[step].frame;
-		clearTimeout(saving);
-		model.send({ kind: "press", action, target, step });
-		busy = true;
-		waiting = setTimeout(told, PATIENCE_MS, { kind: "error", text: "The kernel does not answer. Run the cell again." });
-		drawTools();
+		press(journey, action, /drop|dup/.test(action) ? run.events[step].frame : target);
 	}
 
 	function told({ kind, text }) {
-		busy = false;
-		clearTimeout(waiting);
 		drawTools();
 		if (kind === "error") say(text, "said wrong");
 	}
 
 	function load() {
-		run = openRun(model.get("payload"));
-		step = drawn = Math.max(0, Math.min(model.get("step"), run.last));
-		$("states").innerHTML = (model.get("chart") ?? "").replaceAll('id="', `id="${prefix}`);
+		run = runOf(journey);
+		step = drawn = Math.max(0, Math.min(journey.get("step"), run.last));
+		$("states").innerHTML = (journey.get("chart") ?? "").replaceAll('id="', `id="${prefix}`);
 		sync($("chips"), run.faults.map((fault, i) => [i, `<code>${esc(fault)}</code>`]));
 		sync(tapes, run.partitions.map((p) => [p, `<section class="strip${run.internal.includes(p) ? " internal" : ""}" data-partition="${esc(p)}"><header></header><div class="tape"></div></section>`]));
+		Object.assign(root.dataset, { events: run.events.length, place: journey.get("place") });
 		root.setAttribute("aria-label", `${run.title}. Arrow keys step, question mark for help.`);
 		relay();
 	}
@@ -317,20 +223,22 @@ function open(model, el) {
 	function relay() {
 		root.dataset.size = model.get("size");
 		u = parseFloat(getComputedStyle(root).fontSize) || 13;
-		view = plan(run, new Set(model.get("groups")), u);
+		view = plan(run, new Set(journey.get("groups")), new Set(journey.get("hidden")), u);
 		for (const box of boxes.querySelectorAll("input")) box.checked = view.groups.has(box.value);
+		drawFilter();
 		width = 0;
 		resized();
 	}
 
 	function resized() {
-		if (!scroll.clientWidth || scroll.clientWidth === width) return;
-		width = scroll.clientWidth;
+		if (!scroll.clientWidth || (scroll.clientWidth === width && scroll.clientHeight === height)) return;
+		[width, height] = [scroll.clientWidth, scroll.clientHeight];
 		lane = (width - u * 4.8) / view.lanes.length;
 		x = Object.fromEntries(view.lanes.map((n, i) => [n.id, u * 4.8 + lane * (i + 0.5)]));
 		lanes.style.gridTemplateColumns = `${u * 4.8}px repeat(${view.lanes.length}, ${lane}px)`;
 		const { fontFamily, fontSize } = getComputedStyle($("txn"));
 		pen.font = `600 ${fontSize} ${fontFamily}`;
+		fitted.clear();
 		draw();
 	}
 
@@ -348,7 +256,10 @@ function open(model, el) {
 		drawDiagram();
 		drawChart();
 		drawFrame();
-		drawTapes();
+		const moved = drawTapes();
+		scroll.scrollTop = shift; // all is written before anything is measured: one layout
+		for (const tape of moved) tape.scrollLeft = 1e6;
+		fly();
 		if (focused && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
 		drawn = step;
 	}
@@ -373,12 +284,12 @@ function open(model, el) {
 
 	// Only the last rows up to the cursor are in the page; the newest stand at the bottom.
 	function drawDiagram() {
-		const { rows, flights } = view;
+		const { rows } = view;
 		row = view.row(step);
 		const first = Math.max(0, row - ROWS), top = first ? rows[first].y : 0;
 		bottom = (row < 0 ? 0 : rows[row].y + rows[row].height) + u * 2.6;
-		const hidden = bottom - scroll.clientHeight, start = hidden > top ? rows[upTo(row, (i) => rows[i].y < hidden) + 1].y : top;
-		const end = Math.max(bottom, start + scroll.clientHeight);
+		const hidden = bottom - height, start = hidden > top ? rows[upTo(row, (i) => rows[i].y < hidden) + 1].y : top;
+		const end = Math.max(bottom, start + height);
 		picture.setAttribute("viewBox", svg`0 ${top} ${width} ${end - top}`);
 		sheet.style.height = `${end - top}px`;
 		const bands = [], chips = [], arrows = [];
@@ -386,11 +297,11 @@ function open(model, el) {
 			bands.push([i, rowMarkup(rows[i], i)]);
 			if (run.marks[rows[i].event.step] && rows[i].stop) chips.push([i, chipMarkup(rows[i], i)]);
 		}
-		for (const flight of flights) if (flight.from <= row && flight.to >= first) arrows.push([flight.f.id, arrowMarkup(flight)]);
+		flights = view.flying(first, row);
+		for (const flight of flights) arrows.push([flight.f.id, arrowMarkup(flight)]);
 		const layers = [bands, view.lanes.map(({ id }) => [id, lifeMarkup(id, top, end)]), arrows, chips];
 		layers.forEach((items, i) => sync(picture.children[i], items));
-		scroll.scrollTop = start - top;
-		fly();
+		shift = start - top;
 	}
 
 	function rowMarkup({ event, stop, y, height, wait, clock }, i) {
@@ -405,20 +316,26 @@ function open(model, el) {
 		const lives = run.life[id].filter(([from]) => from <= step);
 		const from = ([at]) => Math.max(top, view.row(at) < 0 ? 0 : view.rows[view.row(at)].y + u);
 		const line = (life, i) => svg`<path class="life ${life[1]}" d="M${x[id]},${from(life)}V${lives[i + 1] ? from(lives[i + 1]) : end}"/>`;
-		return `<g>${lives.map(line).join("")}</g>`;
+		const shade = (life, i) => (life[1] === "down" ? svg`<rect class="shade" x="${x[id] - lane / 2}" y="${from(life)}" width="${lane}" height="${Math.max(0, (lives[i + 1] ? from(lives[i + 1]) : end) - from(life))}"/>` : "");
+		return `<g>${lives.map((life, i) => shade(life, i) + line(life, i)).join("")}</g>`;
 	}
 
 	function chipMarkup({ event, y, height }, i) {
 		const { step: at, kind, node } = event, centre = x[node], room = (centre ? lane * 2.5 : width - u * 5) - u;
-		const text = fit(centre ? run.marks[at] : event.text, room), w = pen.measureText(text).width + u;
+		const [text, wide] = fit(centre ? run.marks[at] : event.text, room), w = wide + u;
 		const left = Math.max(u * 4.8, Math.min(width - w - 2, (centre ?? width / 2) - w / 2));
 		return svg`<g class="mark ${kind}${i === row ? " current" : ""}" data-event="${at}" data-go="${at}"><title>${esc(event.text)}</title><rect x="${left}" y="${y + height * 0.14}" width="${w}" height="${
 			height * 0.72}" rx="${kind === "append" ? 2 : u * 0.7}"/><text x="${left + w / 2}" y="${y + height * 0.5 + u * 0.33}">${esc(text)}</text></g>`;
 	}
 
+	// The text, cut to the room, and its width; measured once.
 	function fit(text, room) {
-		const fits = (t) => pen.measureText(t).width <= room;
-		return fits(text) ? text : `${text.slice(0, upTo(text.length, (i) => fits(`${text.slice(0, i)}…`)))}…`;
+		const key = `${room} ${text}`, wide = (t) => pen.measureText(t).width;
+		if (!fitted.has(key)) {
+			const cut = wide(text) <= room ? text : `${text.slice(0, upTo(text.length, (i) => wide(`${text.slice(0, i)}…`) <= room))}…`;
+			fitted.set(key, [cut, wide(cut)]);
+		}
+		return fitted.get(key);
 	}
 
 	// From the sender's row to the arrival's; a little below the cursor while the frame is in flight.
@@ -451,7 +368,7 @@ function open(model, el) {
 	// A frame just sent flies to where it waits; one that has just arrived flies the rest of its way.
 	function fly() {
 		if (step <= drawn || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-		for (const flight of view.flights) {
+		for (const flight of flights) {
 			const { f } = flight, group = picture.children[2].kept.get(f.id), sent = f.sent > drawn;
 			const landed = run.end(f) > drawn && run.fate(f, step) === "delivered";
 			if (!group || !(sent || landed)) continue;
@@ -481,18 +398,21 @@ function open(model, el) {
 	function drawFrame() {
 		const f = chosen;
 		if (!f) return sync($("frame"), [["", "<p>No frame led to this step.</p>"]]);
-		const fate = run.fate(f, step);
-		const facts = [`${run.label(f.from)} → ${run.label(f.to)}`, `sent at ${f.at} ms`, fate === "delivered" ? `received at ${f.received_at} ms` : fate,
-			f.of && `answers ${f.of}`, f.copy_of && `second delivery of ${f.copy_of}`];
-		const fields = f.fields.map(([name, value]) => `<div${value.length + name.length > 34 ? ' class="long"' : ""}><small>${esc(name)}</small> <span data-field="${esc(name)}">${esc(value)}</span></div>`);
-		const caused = run.caused(f, step).map((e) => `<li><button type="button" data-go="${e.step}" aria-current="${e.step === step}">${esc(e.text)}</button></li>`);
-		sync($("frame"), [[f.id, `<div class="${f.group}"><h3>${run.events[step].frame === f.id ? "" : "<small>because of</small> "}<span>${esc(f.id)}</span>
-			<small class="fate ${fate.replace(" ", "-")}">${fate}</small></h3><p>${esc(f.about)}</p><p><small>${esc(facts.filter(Boolean).join(" · "))}</small></p>
-			<div class="fields">${fields.join("")}</div>${caused.length ? `<h4>Caused so far</h4><ul>${caused.join("")}</ul>` : ""}</div>`]]);
+		sync($("frame"), [[f.id, inspectorMarkup(run, f, step, run.events[step].frame === f.id)]]);
+	}
+
+	// A box for each node, API and transactional id; those that are hidden are not ticked.
+	function drawFilter() {
+		const hidden = new Set(journey.get("hidden")), apis = [...new Set(run.flown.filter((f) => view.groups.has(f.group)).map(apiOf))].sort();
+		const kinds = { nodes: run.nodes.map((n) => n.id), APIs: [...apis, ...[...hidden].filter((name) => run.apis.has(name) && !apis.includes(name))], transactions: run.transactions };
+		const box = (name) => `<label><input type="checkbox" value="${esc(name)}"><span>${esc(name)}</span></label>`;
+		sync(filter, Object.entries(kinds).map(([kind, names]) => [kind, `<fieldset><legend>${kind}</legend>${names.map(box).join("")}</fieldset>`]));
+		for (const one of filter.querySelectorAll("input")) one.checked = !hidden.has(one.value);
+		root.querySelector("[data-action=filter]").textContent = hidden.size ? `filter (${hidden.size} hidden)` : "filter";
 	}
 
 	function drawTapes() {
-		const fresh = new Set(), at = place(), { stops } = view;
+		const moved = [], fresh = new Set(), at = place(), { stops } = view;
 		for (let i = (stops[stops[at] === step ? at - 1 : at] ?? -1) + 1; i <= step; i++) {
 			for (const [op, a, b, c] of run.events[i].patch) fresh.add(`${a} ${b} ${op === "batch" ? c.base : op}`);
 		}
@@ -501,9 +421,10 @@ function open(model, el) {
 			sync(header, [["", `<div><b>${breakable(partition)}</b><small>${leader ? `on ${esc(run.label(leader))}` : "no leader"}</small></div>`]]);
 			const items = cells(logOf(state, leader, partition), partition, (what) => fresh.has(`${leader} ${partition} ${what}`)), end = items.map(([key]) => key).join();
 			sync(tape, items);
-			if (tape.end !== end) tape.scrollLeft = tape.scrollWidth;
+			if (tape.end !== end) moved.push(tape);
 			tape.end = end;
 		}
+		return moved;
 	}
 
 	// Plain keys stay here; those with Ctrl, and Shift+Enter, are the notebook's.
@@ -528,24 +449,25 @@ function open(model, el) {
 		else act(found.dataset.action, found.dataset.target);
 	});
 	seek.addEventListener("input", () => go(view.stops[seek.value - 1]));
-	boxes.addEventListener("change", () => {
-		model.set("groups", [...boxes.querySelectorAll(":checked")].map((box) => box.value));
-		model.save_changes();
+	filter.addEventListener("change", () => {
+		journey.set("hidden", [...filter.querySelectorAll("input:not(:checked)")].map((box) => box.value));
+		journey.save_changes();
 	});
-	const heard = { payload: load, groups: relay, size: relay, step: () => go(model.get("step"), false), can_undo: drawTools, can_redo: drawTools };
-	for (const name in heard) model.on(`change:${name}`, heard[name]);
-	model.on("msg:custom", told);
+	boxes.addEventListener("change", () => {
+		journey.set("groups", [...boxes.querySelectorAll(":checked")].map((box) => box.value));
+		journey.save_changes();
+	});
+	const deaf = listen(journey, { payload: load, groups: relay, hidden: relay, step: () => go(journey.get("step"), false), can_undo: drawTools, can_redo: drawTools }, told);
+	model.on("change:size", relay);
 	const watch = new ResizeObserver(resized);
 	watch.observe(scroll);
 	state = { node: {} };
 	load();
 	return () => {
-		for (const name in heard) model.off(`change:${name}`, heard[name]);
-		model.off("msg:custom", told);
+		deaf();
+		model.off("change:size", relay);
 		watch.disconnect();
 		clearInterval(playing);
-		clearTimeout(saving);
-		clearTimeout(waiting);
 		root.remove();
 	};
 }

@@ -23,23 +23,28 @@ def inputs(m: Made, *values: str) -> None:
 def process(
     m: Made, name: str, reads: tuple[int, ...], upto: int, pid: int, ending: str = "COMMIT",
     offsets_ending: str = "", transactional: bool = True, known: bool = True,
+    polled: tuple[int, ...] | None = None, number: int = 1,
 ) -> None:  # fmt: skip
-    """One round: read these offsets, write "+value" for each, commit the offset; all in one transaction, or not."""
+    """One round: read these offsets, write "+value" for each, commit the offset; all in one transaction, or not.
+
+    `polled` is what the poll returned, if that is not what the round works off; () for no poll.
+    """
     values = {r.offset: str(r.value) for r in m.rows["log"] if r.key == IN}
-    m.poll(f"{name}/c", IN, *((o, values[o]) for o in reads), process=name, known=known)
-    n = 1 if transactional else -1
+    if polled != ():
+        m.poll(f"{name}/c", IN, *((o, values[o]) for o in polled or reads), process=name, known=known)
+    n = number if transactional else -1
     for seq, offset in enumerate(reads):
         m.send(name, OUT, f"+{values[offset]}", pid=pid if transactional else -1, seq=seq, n=n)
     if transactional:
         m.operation(
-            "offsets", client=name, process=name, producer_id=pid, producer_epoch=0, transaction=1, key=IN,
+            "offsets", client=name, process=name, producer_id=pid, producer_epoch=0, transaction=number, key=IN,
             value="g", offset=upto,
         )  # fmt: skip
         m.rows["operations"][-2] = type(m.rows["operations"][-2])(
             **{k: getattr(m.rows["operations"][-2], k) for k in m.rows["operations"][-2].__slots__} | {"offset": upto}
         )
         m.log(OFFSETS, str(upto), record_key=f"g/{IN}", pid=pid, epoch=0, seq=0, txn=True)
-        m.end(name, "commit", 1)
+        m.end(name, "commit", number)
         if ending:
             m.marker(OUT, ending, pid=pid)
             m.marker(OFFSETS, offsets_ending or ending, pid=pid)
@@ -67,6 +72,23 @@ def one_after_the_other(m: Made) -> None:
     inputs(m, "10", "25")
     process(m, "a", (0,), 1, pid=1)
     process(m, "b", (1,), 2, pid=2)
+
+
+def one_poll_two_transactions(m: Made) -> None:
+    inputs(m, "10", "25")
+    process(m, "a", (0,), 1, pid=1, polled=(0, 1))
+    process(m, "a", (1,), 2, pid=1, polled=(), number=2)
+
+
+def the_rest_of_a_poll_done_by_another(m: Made) -> None:
+    inputs(m, "10", "25")
+    process(m, "a", (0,), 1, pid=1, polled=(0, 1))
+    process(m, "b", (1,), 2, pid=2)
+
+
+def the_rest_of_a_poll_done_by_both(m: Made) -> None:
+    the_rest_of_a_poll_done_by_another(m)
+    process(m, "a", (1,), 2, pid=1, polled=(), number=2)
 
 
 def an_input_left_out(m: Made) -> None:
@@ -125,6 +147,9 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("offset/output split", both_instances, TWICE),
     ("offset/output split", first_aborted, OK),
     ("offset/output split", one_after_the_other, OK),
+    ("offset/output split", one_poll_two_transactions, OK),
+    ("offset/output split", the_rest_of_a_poll_done_by_another, OK),
+    ("offset/output split", the_rest_of_a_poll_done_by_both, VIOLATED),
     ("offset/output split", an_input_left_out, VIOLATED),
     ("offset/output split", offsets_without_output, VIOLATED),
     ("offset/output split", undecided, UNKNOWN),

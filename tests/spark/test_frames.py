@@ -59,3 +59,12 @@ def test_no_histories_are_tables_without_rows(spark: SparkSession) -> None:
 def test_simulated_histories_are_those_of_the_simulator(spark: SparkSession, runs: list[tuple[int, History]]) -> None:
     found = Histories.simulated(spark, "1-3").collect()
     assert found == {run: in_order(history) for run, history in runs}
+
+
+def test_what_cannot_be_simulated_is_refused_at_once(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match='seeds are like "7" or "1-1000", not \'x\''):
+        Histories.simulated(spark, "x")
+    with pytest.raises(ValueError, match="no profile '9.9'"):
+        Histories.simulated(spark, profile="9.9")
+    with pytest.raises(FileNotFoundError, match="nowhere.klab"):
+        Histories.simulated(spark, scenario="nowhere.klab")

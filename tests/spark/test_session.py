@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from kafkalab.spark.java import HOW_TO_GET_ONE, JavaMissingError, java_home, version_of
@@ -89,6 +93,62 @@ def test_the_session_is_small_quiet_and_shared(spark: SparkSession) -> None:
 
 @pytest.mark.spark
 def test_workers_run_this_python(spark: SparkSession) -> None:
-    import sys
-
     assert spark.sparkContext.pythonExec == os.environ["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_a_downloader_may_bring_a_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    brought, asked = java_that_says(tmp_path / "brought", "17.0.15"), []
+    monkeypatch.setitem(
+        sys.modules, "cjdk", SimpleNamespace(java_home=lambda **options: asked.append(options) or str(brought))
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    assert java_home() == brought
+    assert asked == [{"vendor": "temurin", "version": "17"}]
+
+
+def test_without_a_network_the_downloader_says_why_and_one_line_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def java_home_of_cjdk(**options: str) -> str:
+        raise RuntimeError("no route to host\nand more")
+
+    monkeypatch.setitem(sys.modules, "cjdk", SimpleNamespace(java_home=java_home_of_cjdk))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    with pytest.raises(JavaMissingError, match="PySpark needs Java 17 or newer"):
+        java_home()
+    assert capsys.readouterr().err.splitlines()[-1] == "cjdk could not get it: no route to host"
+
+
+@pytest.mark.spark
+def test_a_session_that_runs_elsewhere_is_not_taken_for_the_one_asked_for(spark: SparkSession) -> None:
+    assert spark_session(master="local[2]") is spark
+    with pytest.raises(ValueError, match=r"a session runs on local\[2\] already: stop it"):
+        spark_session(master="spark://localhost:7077")
+
+
+@pytest.mark.spark
+def test_a_mistake_shows_no_line_of_java(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
+    from pyspark.errors import PySparkException
+
+    for mistake in (
+        lambda: spark.range(3).select("x"),
+        lambda: spark.sql("select 1/0").collect(),
+        lambda: spark.read.parquet("/nowhere").count(),
+        lambda: spark.range(3).mapInArrow(no_rows, "id long").count(),
+    ):
+        with pytest.raises(PySparkException) as caught:
+            mistake()
+        assert "\tat " not in str(caught.value)
+        assert "JVM stacktrace" not in str(caught.value)
+    shown = capfd.readouterr()
+    assert "\\tat " not in shown.err + shown.out
+    assert "\tat " not in shown.err + shown.out
+
+
+def no_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    raise ValueError("nothing comes of nothing")
+    yield from batches

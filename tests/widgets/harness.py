@@ -1,17 +1,19 @@
-"""A page that holds the widget with a model of its own instead of a kernel's: what is set and sent can be looked at."""
+"""A page that holds a view and its journey with models of their own instead of a kernel's: what is sent is seen."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page
 
 from kafkalab.widgets import statechart
 from kafkalab.widgets.marks import with_marks
+from kafkalab.widgets.packed import packed
+from kafkalab.widgets.sequence import Sequence
+from kafkalab.widgets.view import View
 
-WIDGETS = Path(statechart.__file__).parent
+ROOT = {"id": 0, "parent": -1, "name": "", "label": "", "at": 0, "landed": 0, "outcome": "committed"}
 SHOWN = ("transaction", "verification")
 MODEL = """
 class Model {
@@ -55,28 +57,43 @@ LOOK = """() => {
 }"""
 
 
-def page_of(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN, **values: Any) -> str:
-    """The page as HTML. `values` are further values of the model; `ready` is true in it once the widget stands."""
+def page_of(
+    payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN, view: type[View] = Sequence, **values: Any
+) -> str:
+    """The page as HTML, with `journey` and one view of it, `model`. `values` are further values of either's model;
+    `ready` is true in it once the view stands."""
     payload = payload if "marks" in payload else with_marks(payload)
     chart = statechart.committed(payload["profile"].split("/")[-1])
-    model = {"payload": payload, "step": step, "groups": list(groups), "size": "laptop", "chart": chart}
-    model |= {"can_undo": False, "can_redo": False, **values}
-    module = (WIDGETS / "sequence.js").read_text().replace("export default", "const widget =")
-    data = json.dumps(model).replace("</", "<\\/")
+    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "chart": chart, "place": 0}
+    journey |= {"tree": [ROOT], "hidden": [], "can_undo": False, "can_redo": False}
+    journey |= {name: values.pop(name) for name in list(values) if name in journey}
+    model = {"journey": "IPY_MODEL_the-journey", "size": "laptop", **values}
+    module = str(view._esm).replace("export default", "const widget =")
+    data = json.dumps([journey, model]).replace("</", "<\\/")
     return f"""<!doctype html><meta charset="utf-8"><title>kafkalab</title>
-    <style>{(WIDGETS / "sequence.css").read_text()}</style><div id="here" style="max-width: 1800px"></div>
+    <style>{view._css}</style><div id="here" style="max-width: 1800px"></div>
     <script type="module">{module}{MODEL}
-    window.model = new Model({data});
-    window.widget = widget;
-    window.close_ = widget.render({{ model, el: document.querySelector("#here") }});
+    const [journeyValues, modelValues] = {data};
+    window.journey = new Model(journeyValues);
+    window.widget_manager = {{ get_model: async (id) => ({{ "the-journey": window.journey }})[id] }};
+    window.model = Object.assign(new Model(modelValues), {{ widget_manager }});
+    Object.assign(window, {{ widget, openRun, unpacked }});
+    window.close_ = await widget.render({{ model, el: document.querySelector("#here") }});
     window.outside = [];
     document.addEventListener("keydown", (event) => window.outside.push(event.key));
     window.ready = true;</script>"""
 
 
-def show(page: Page, payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN, **values: Any) -> None:
-    """The page shows the widget, which has the keyboard."""
-    page.set_content(page_of(payload, step, groups, **values))
+def show(
+    page: Page,
+    payload: dict[str, Any],
+    step: int,
+    groups: tuple[str, ...] = SHOWN,
+    view: type[View] = Sequence,
+    **values: Any,
+) -> None:
+    """The page shows the view, which has the keyboard."""
+    page.set_content(page_of(payload, step, groups, view, **values))
     page.wait_for_function("window.ready === true")
     page.locator(".klab").focus()
 

@@ -31,8 +31,9 @@ def sent(widget: Sequence, frame: str) -> int:
 def answers(widget: Sequence, monkeypatch: pytest.MonkeyPatch, content: Any) -> list[Any]:
     """What the browser is told when it sends this message."""
     told: list[Any] = []
-    monkeypatch.setattr(widget, "send", lambda content, buffers=None: told.append(content))
-    widget._on_message(widget, content, [])
+    journey = widget.journey
+    monkeypatch.setattr(journey, "send", lambda content, buffers=None: told.append(content))
+    journey._on_message(journey, content, [])
     return told
 
 
@@ -100,7 +101,7 @@ def test_a_crash_strikes_right_after_the_step_and_a_new_fault_forgets_what_was_u
     ("action", "target", "message"),
     [
         ("dropp", "", "did you mean 'drop'"),
-        ("jump", "", "there are left, right, home, end, drop, duplicate, crash, undo, redo"),
+        ("jump", "", "there are left, right, home, end, drop, duplicate, crash, undo, redo, goto, name"),
         ("drop", "", "no frame is sent at step 13; go to one that is"),
         ("drop", "EndTx#1", "did you mean 'EndTxn#1'"),
         ("duplicate", "EndTxn#9", "no frame 'EndTxn#9' flies in this run"),
@@ -133,7 +134,7 @@ def test_the_same_fault_twice_is_refused(widget: Sequence):
 
 def test_bad_input_is_refused_with_a_clear_error(widget: Sequence):
     with pytest.raises(
-        TypeError, match=r"Sequence shows a Scenario or a Cluster, such as Sequence\(lab03\(\)\), not int"
+        TypeError, match=r"a picture shows a Scenario or a Cluster, such as Sequence\(lab03\(\)\), not int"
     ):
         Sequence(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="size is 'laptop' or 'projector', not 'wall'"):
@@ -180,7 +181,8 @@ def test_groups_are_kept_in_order_and_decide_where_the_cursor_stops(widget: Sequ
 
 
 def test_what_is_sent_to_the_browser_is_small_and_plain(widget: Sequence):
-    code = sum((FOLDER / name).stat().st_size for name in ("sequence.js", "sequence.css"))
+    code = sum((FOLDER / name).stat().st_size for name in ("sequence.js", "inspector.js", "sequence.css"))
     assert code < 40_000
+    assert len(Sequence._esm) + len(Sequence._css) < 60_000
     assert len(json.dumps(widget.payload)) < 300_000
     assert json.loads(json.dumps(widget.payload)) == widget.payload

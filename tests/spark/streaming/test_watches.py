@@ -97,6 +97,7 @@ def mark(at_ms: int, last_stable_offset: int, high_watermark: int = 9, key: str 
         ([mark(0, 3), mark(60, 3, 12), mark(120, 3, 13), mark(400, 3, 14)], [3]),
         ([mark(0, 3), mark(150, 4), mark(300, 9)], [3, 4]),
         ([mark(0, 3), mark(150, 1, key="other-0")], [3]),
+        ([mark(0, 3), mark(10, 4, key="other-0"), mark(110, 9)], [3]),
         ([mark(0, 3)], []),
     ],
 )
@@ -158,6 +159,15 @@ def test_a_copy_of_a_value_is_told_when_it_comes() -> None:
     assert (first.policy, first.offsets, first.keys) == ("allowed", (1, 4), ("k-0",))
     (second,) = Group(VALUE, Limits(), group.text()).take([record(6, 8)])
     assert (second.policy, second.offsets) == ("forbidden", (1, 6))
+    sends = [
+        Arrival(run=1, step=s, rank=0, at_ms=0, kind="send", key="k-0", value="v", producer_id=8, state="invoke")
+        for s in (0, 2)
+    ]
+    (of_two,) = Group(VALUE, Limits()).take([*sends, record(4, 8), record(6, 8)])
+    assert (of_two.policy, of_two.text) == (
+        "allowed",
+        "'v' of k-0 lies at offset 4 and again at 6: sent again, or without idempotence",
+    )
 
 
 def test_a_negative_limit_is_refused() -> None:

@@ -1,0 +1,90 @@
+"""`kafkalab workload` and `kafkalab audit`, as they are typed: a history is made and judged; mistakes cost one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalab.cli import main
+from kafkalab.spark.errors import one_line
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def typed(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A command line, typed in an empty folder; its exit status, what it printed, and what it complained of."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+
+    def type_in(*words: str) -> tuple[int, str, str]:
+        status = main(list(words))
+        printed = capfd.readouterr()
+        return status, printed.out, printed.err
+
+    return type_in
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("audit", "the following arguments are required: path"),
+        ("audit nowhere", "there is no file or folder nowhere; `kafkalab workload` makes one"),
+        ("audit . --only duplicate,dirt", "there is no audit dirt; there are inconsistent-offsets, G1a"),
+        ("audit . --only ,", "there is no audit named; there are"),
+        ("audit . --html no/where.html", "cannot write no/where.html: there is no folder"),
+        ("audit . --memory lots", 'memory is like "768m" or "2g"'),
+        ("workload", "the following arguments are required: simulated|synthetic"),
+        ("workload made --out x", "argument simulated|synthetic: invalid choice: 'made'"),
+        ("workload synthetic", "the following arguments are required: --out"),
+        ("workload synthetic --out .", ". is there already; give --out a new folder, or remove it"),
+        ("workload synthetic --out x --records many", "argument --records: a whole number from 0 on, not 'many'"),
+        ("workload synthetic --out x --abort-rate 2", "argument --abort-rate: a share from 0 to 1, not '2'"),
+        ("workload synthetic --out x --plant duplicate", "--plant is like duplicate=0.0001, not duplicate; anomalies:"),
+        ("workload synthetic --out x --plant dupes=0.1", "--plant is like duplicate=0.0001, not dupes=0.1; anomalies:"),
+        ("workload synthetic --out x --plant duplicate=9", "--plant duplicate=9: a share from 0 to 1, not '9'"),
+        ("workload synthetic --out x --profile 5", "argument --profile: invalid choice: '5'"),
+        ("workload simulated --out x --scenario y.klab", "cannot read y.klab: no such file"),
+    ],
+)
+def test_a_mistake_costs_one_line_and_no_java(typed: Any, words: str, said: str) -> None:
+    Path("kept.txt").touch()
+    status, out, err = typed(*words.split())
+    command = words.split()[0]
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"kafkalab {command}: ")
+    assert said in err
+
+
+def test_without_java_one_line_says_how_to_get_it(typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PATH", "JAVA_HOME"):
+        monkeypatch.setenv(name, str(Path.cwd()))
+    monkeypatch.setattr("sys.prefix", str(Path.cwd()))
+    monkeypatch.setattr("kafkalab.spark.java._fetched", lambda: None)
+    status, out, err = typed("audit", ".")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "PySpark needs Java 17 or newer" in err
+
+
+def test_without_pyspark_one_line_says_how_to_get_it() -> None:
+    code = "import sys; sys.modules['pyspark'] = None; from kafkalab.cli import main; sys.exit(main(['audit', '.']))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (2, "", 1)
+    assert "kafkalab audit: this needs PySpark: pip install 'kafkalab-course[spark]'" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[TABLE_OR_VIEW_NOT_FOUND] There is no log. SQLSTATE: 42P01;\n'Project", "There is no log. SQLSTATE: 42P01;"),
+        ("An exception\nTraceback (most recent call last):\n  File x\nValueError: seeds\n\n\tat org.x", "seeds"),
+        ("", "RuntimeError"),
+        ("x" * 400, "x" * 300 + " …"),
+    ],
+)  # fmt: skip
+def test_of_an_error_the_line_that_helps_is_kept(text: str, line: str) -> None:
+    assert one_line(RuntimeError(text)) == line

@@ -1,0 +1,188 @@
+"""Lab 12: right answers pass on data made anew, each known mistake gets the hint that fits, blanks say so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafkalab.grading import check as checks
+from kafkalab.grading import lab12_e1, lab12_e3, lab12_e4, seeds
+from kafkalab.grading.builder import SOLUTIONS, read
+from kafkalab.grading.check import check, hint
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.seeds import chance
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / SOLUTIONS / "12_auditing_with_spark.ipynb"
+CELLS = {c["id"]: "".join(c["source"]) for c in read(NOTEBOOK)["cells"]}
+E4 = dict.fromkeys((1, 2, 3, 5, 6, 7), "allowed") | dict.fromkeys((4, 8, 9), "forbidden") | {10: "reported"}
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(checks, "_session", checks._Session())
+    yield
+    lab12_e1.history.cache_clear()
+
+
+@pytest.fixture(params=[None, "2026"], ids=["learner", "grader"])
+def whoever(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The seed of a learner, then that of a grader."""
+    if request.param:
+        monkeypatch.setenv(seeds.VARIABLE, request.param)
+
+
+def solution(cell: str) -> dict[str, Any]:
+    """The names that the solution's cell defines."""
+    names: dict[str, Any] = {}
+    exec(compile(ast.parse(CELLS[cell]), cell, "exec"), names)
+    return names
+
+
+def told(exercise_id: str, answer: Any) -> str:
+    with pytest.raises(WrongAnswer) as caught:
+        check(exercise_id, answer)
+    return str(caught.value)
+
+
+def blank(*_: Any) -> Any:
+    return ...
+
+
+def test_the_policies_are_those_of_the_checks() -> None:
+    assert check("L12.E4", E4) == "L12.E4 ✓ 10 of 10 rows"
+    assert solution("e4-answer")["e4"] == E4
+
+
+@pytest.mark.parametrize("row", E4)
+def test_each_wrong_policy_is_caught_and_not_corrected(row: int) -> None:
+    for wrong in set(lab12_e4.WORDS) - {E4[row]}:
+        message = told("L12.E4", {**E4, row: wrong})
+        assert f"9 of 10 rows are right. The first that is not is row {row}" in message
+        assert f'You say "{wrong}"' in message
+        assert E4[row] not in message.replace(wrong, "")
+    assert "still blank" in told("L12.E4", dict.fromkeys(E4, ""))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [("forbidden", "Kafka promises: no duplicates"), ("allowed", "Kafka promises: no"), ("reported", "What an appl")],
+)
+def test_a_wrong_policy_gets_the_hint_that_fits(wrong: str, said: str) -> None:
+    row = next(n for n, word in E4.items() if word != wrong)
+    told("L12.E4", {**E4, row: wrong})
+    assert said in hint("L12.E4")
+
+
+def test_the_rows_in_the_notebook_are_those_of_the_exercise() -> None:
+    listed = [line.split("# ")[1] for line in CELLS["e4-answer"].splitlines() if line.startswith("    ")]
+    assert [row.partition(":")[0] for row in listed] == [row[0] for row in lab12_e4.ROWS]
+
+
+@pytest.mark.parametrize("mutant", lab12_e3.MUTANTS, ids=lambda m: m.name)
+def test_every_misunderstanding_of_a_retried_task_is_named(mutant: Any) -> None:
+    message = told("L12.E3", {"sent": mutant.function, "once": blank})
+    assert f"That is as if {mutant.says}" in message
+    checks._session.misses["L12.E3"] = mutant.name
+    assert hint("L12.E3").startswith("Hint ")
+    assert any(mutant.function(*case) != lab12_e3.sent(*case) for case in lab12_e3.cases(chance("L12.E3")))
+
+
+@pytest.mark.parametrize(
+    ("exercise_id", "answer", "error", "said"),
+    [
+        ("L12.E1", [], WrongType, "Give a dict with an SQL query for each of"),
+        ("L12.E1", {"G1b": ""}, WrongValue, "there is no 'G1b'"),
+        ("L12.E1", {"G1a": "", "duplicate": ""}, WrongValue, "lost-write, poll-skip is missing"),
+        ("L12.E1", {**dict.fromkeys(lab12_e1.NAMES, ""), "G1a": 3}, WrongType, "The query for G1a is SQL in a string"),
+        ("L12.E1", dict.fromkeys(lab12_e1.NAMES, ""), WrongAnswer, "All queries are still blank"),
+        ("L12.E2", 3, WrongType, "Give a function torn\\(log\\)"),
+        ("L12.E3", 3, WrongType, 'Give a dict {"sent"'),
+        ("L12.E3", {"sent": blank}, WrongValue, "yours has the names sent"),
+        ("L12.E3", {"sent": blank, "once": blank}, WrongAnswer, "still blank"),
+        ("L12.E3", {"sent": lab12_e3.sent, "once": 3}, WrongType, "Give a function once\\(topic\\)"),
+    ],
+)
+def test_what_has_another_form_is_told_what_to_give(
+    exercise_id: str, answer: Any, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        check(exercise_id, answer)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("whoever")
+def test_the_solutions_queries_are_right_in_histories_made_anew(spark: SparkSession) -> None:
+    assert check("L12.E1", solution("e1-answer")["e1"]) == "L12.E1 ✓ 4 of 4 queries, on 2 histories"
+
+
+@pytest.mark.spark
+def test_every_plausible_wrong_query_gets_the_hint_that_fits(spark: SparkSession) -> None:
+    right = solution("e1-answer")["e1"]
+    for name, mistakes in lab12_e1.MISTAKES.items():
+        for miss, query in mistakes.items():
+            message = told("L12.E1", {**right, name: query})
+            assert message.startswith(f"L12.E1: {name}: "), message
+            assert hint("L12.E1") == f"Hint for this answer: {lab12_e1.EXERCISE.misses[f'{name}: {miss}']}"
+    with pytest.raises(WrongValue, match="The query for G1a does not run: .*\\bnowhere\\b") as caught:
+        check("L12.E1", {**right, "G1a": "SELECT * FROM nowhere"})
+    assert "\n" not in str(caught.value)
+    assert "The query for G1a is still blank" in told("L12.E1", {**right, "G1a": ""})
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("whoever")
+def test_the_torn_transaction_is_found_on_other_nights(spark: SparkSession) -> None:
+    torn = solution("e2-answer")["torn"]
+    assert check("L12.E2", torn) == "L12.E2 ✓ 1 transaction in each of 2 histories"
+
+
+@pytest.mark.spark
+def test_a_wrong_search_for_the_torn_transaction_gets_the_hint_that_fits(spark: SparkSession) -> None:
+    def any_epoch(log: DataFrame) -> DataFrame:
+        found = log.where("control <> ''").groupBy("producer_id").agg({"control": "max", "producer_epoch": "max"})
+        return found.withColumnRenamed("max(producer_epoch)", "producer_epoch")
+
+    def nothing(log: DataFrame) -> DataFrame:
+        return log.where("false")
+
+    told("L12.E2", any_epoch)
+    assert "What names one transaction, besides the producer id?" in hint("L12.E2")
+    assert "missing: producer_id" in told("L12.E2", nothing)
+    assert "Only the markers matter" in hint("L12.E2")
+    assert "the column producer_epoch is missing" in told("L12.E2", lambda log: log.select("producer_id"))
+    assert "still blank" in told("L12.E2", blank)
+    with pytest.raises(WrongValue, match="torn\\(log\\) fails: .*colour"):
+        check("L12.E2", lambda log: log.select("colour"))
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("whoever")
+def test_every_row_is_there_once(spark: SparkSession) -> None:
+    names = solution("e3-answer")
+    assert check("L12.E3", names["e3"]) == "L12.E3 ✓ 30 of 30 cases, and every row is there once"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("once", "said"),
+    [
+        (lambda topic: topic.dropDuplicates(["value"]), "Two rows may have the same value by right"),
+        (lambda topic: topic, "A task fails only if it comes to the row"),
+        (lambda topic: topic.where("attempt = 0"), "were sent by the second alone"),
+        (lambda topic: topic.where("attempt = 1"), "A task that never failed has no second attempt"),
+    ],
+    ids=["by value", "all", "first", "second"],
+)
+def test_a_wrong_way_to_once_gets_the_hint_that_fits(
+    spark: SparkSession, once: Callable[[DataFrame], DataFrame], said: str
+) -> None:
+    message = told("L12.E3", {"sent": lab12_e3.sent, "once": once})
+    assert message.startswith("L12.E3: sent is right. once is not yet, on a topic made anew:")
+    assert said in hint("L12.E3")
