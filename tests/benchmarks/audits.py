@@ -30,6 +30,7 @@ from kafkalab.spark.synthetic import synthetic
 from kafkalab.spark.tables import write_histories
 made = synthetic(spark_session(memory="2g"), records=int(sys.argv[1]), plant=dict.fromkeys(PLANTS, float(sys.argv[3])))
 write_histories(made, sys.argv[2], buckets=max(8, int(sys.argv[1]) // 250_000))
+made.truth.write.parquet(sys.argv[2] + "-truth")
 """
 
 

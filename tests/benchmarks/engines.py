@@ -91,12 +91,15 @@ def spark_fused(path: Path) -> Timed:
 
 
 def spark_all(path: Path) -> Timed:
-    """audit() with everything."""
+    """audit() with everything; then what it missed of the labels, and what it found that has none."""
+    from pyspark.sql import functions as F
+
     from kafkalab.spark.audit import audit
     from kafkalab.spark.session import spark_session
     from kafkalab.spark.tables import read_histories
 
-    histories = read_histories(spark_session(memory="2g"), path)
+    spark = spark_session(memory="2g")
+    histories = read_histories(spark, path)
     summaries: list[Any] = []
 
     def all_of_them() -> int:
@@ -104,6 +107,15 @@ def spark_all(path: Path) -> Timed:
         return sum(row.found for row in summaries[0].rows)
 
     yield timed("all 25 audits", all_of_them)
+    place = ["run", "anomaly", "policy", "keys", "offsets"]
+    found = summaries[0].findings.groupBy(*place).agg(F.count("*").alias("found"))
+    truth = spark.read.parquet(f"{path}-truth").groupBy(*place).agg(F.count("*").alias("labels"))
+    both = truth.join(found, place, "full").fillna(0, ["found", "labels"])
+    missed = F.sum(F.greatest(F.col("labels") - F.col("found"), F.lit(0)))
+    extra = F.sum(F.greatest(F.col("found") - F.col("labels"), F.lit(0)))
+    wrong = both.agg(missed, extra).first()
+    yield "labels missed", 0.0, int(wrong[0] or 0)  # type: ignore[index]
+    yield "without a label", 0.0, int(wrong[1] or 0)  # type: ignore[index]
 
 
 def pandas(path: Path) -> Timed:
