@@ -120,6 +120,12 @@ def histories() -> None:
     generators()
 
 
+def audits() -> None:
+    from tests.benchmarks.audits import main as side_by_side
+
+    side_by_side()
+
+
 def clicks() -> None:
     measure = ROOT / "tests" / "browser" / "measure_click_to_paint.py"
     command = [
@@ -149,6 +155,7 @@ def main() -> None:
         ("Random testing", random_schedules),
         ("Click to paint in Chromium, localhost", clicks),
         ("Histories: synthetic and simulated, on two cores", histories),
+        ("Audits, side by side on the same files", audits),
     ):
         print(title)
         part()
