@@ -17,7 +17,7 @@ test: .venv/test.stamp
 
 fast: .venv/test.stamp
 	@$(BIN)/python -m pytest -n 2 -p no:nbval -o addopts="--import-mode=importlib --strict-markers" -q \
-	  -m "not browser and not spark and not campaign and not notebooks and not clients and not kafka" tests $(ARGS)
+	  -m "not browser and not spark and not campaign and not notebooks and not clients and not kafka and not index" tests $(ARGS)
 
 bench: .venv/test.stamp
 	@$(BIN)/python -m tests.benchmarks $(ARGS)

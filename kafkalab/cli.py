@@ -34,23 +34,10 @@ def lab(extra: Sequence[str], root: Path) -> int:
 
 
 def build_labs(extra: Sequence[str], root: Path) -> int:
-    """Every labs/NN.ipynb under `root` is what labs/solutions/NN.ipynb makes; with --run that was run anew before.
+    """Every labs/NN.ipynb under `root` is what labs/solutions/NN.ipynb makes; with --run that was run anew before."""
+    from kafkalab.cli_build import build_labs as build
 
-    Prints the files that changed. Returns 2, with a sentence on stderr, where something is not as it must be.
-    """
-    from kafkalab.grading.builder import build, refresh
-
-    if list(extra) not in ([], ["--run"]):
-        print(f"kafkalab build-labs: knows --run only, not {' '.join(extra)}", file=sys.stderr)
-        return 2
-    try:
-        changed = [*(refresh(root) if extra else []), *build(root)]
-    except (ValueError, ImportError) as error:
-        print(f"kafkalab build-labs: {error}", file=sys.stderr)
-        return 2
-    for path in changed:
-        print(path.relative_to(root))
-    return 0
+    return build(extra, root)
 
 
 def _run(extra: Sequence[str], root: Path) -> int:
@@ -102,6 +89,7 @@ USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
        kafkalab audit PATH [--html FILE]       say which guarantees held in such histories (Spark)
        kafkalab transactions COMMAND FILE.klab list, describe, describe-producers, find-hanging or abort transactions
        kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
+                           [--clean DIR]       and the same without explanations, for a retake
        kafkalab grade FOLDER --out report.csv  grade a folder of notebooks (--help: limits, seed, tokens)
        kafkalab rules                          make docs/rules.md from the scenarios in data/rules/
        kafkalab atlas                          make docs/errors.md from the scenarios in data/errors/

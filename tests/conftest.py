@@ -25,12 +25,13 @@ PROGRAMS = {
 
 
 def pytest_configure() -> None:
-    """Notebooks that the tests run see this environment's kernels and settings, and keep no progress."""
+    """Notebooks that the tests run see this environment's kernels, this folder's kafkalab, and keep no progress."""
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
         folder = Path(sys.prefix) / "jupyter" / "tests" / name.lower()
         folder.mkdir(parents=True, exist_ok=True)
         os.environ[name] = str(folder)
     os.environ["KAFKALAB_PROGRESS"] = "off"
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
 
 
 VISITS = "KAFKALAB_CELLS"

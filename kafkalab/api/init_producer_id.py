@@ -187,5 +187,5 @@ API = Api(
     InitProducerIdReply,
     handle,
     "transaction",
-    "Asks for the producer id and epoch of this transactional id. The epoch rises, so an older instance is fenced.",
+    "Asks for a producer id and an epoch. With a transactional id the epoch rises, so an older instance is fenced.",
 )

@@ -236,6 +236,6 @@ API = Api(
     ProduceReply,
     handle,
     "transaction",
-    "Writes one batch per partition, with producer id, epoch and sequence. The leader answers when all in-sync "
-    "replicas have it.",
+    "Writes one batch per partition; an idempotent producer numbers it (id, epoch, sequence). With acks=-1 the leader "
+    "answers when all in-sync replicas have it, with acks=1 at once.",
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from kafkalab.grading.submissions import Submission
 from kafkalab.grading.worker import outcome
 
 GRADER_SEED = 2026
+TWICE = "there is another notebook of this lab under this name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +62,11 @@ def grade(
     try:
         with ThreadPoolExecutor(max(1, jobs)) as pool:
             stories = pool.map(lambda s: None if s.wrong else run(s, labs[s.lab], folder, root, limits, seed), found)
+            often = Counter((s.student, s.lab) for s in found if s.lab)
             for submission, story in zip(found, stories, strict=True):
                 made = _rows(submission, labs, story, partial)
+                if often[submission.student, submission.lab] > 1:
+                    made = [replace(r, notebook=f"{r.notebook}; {TWICE}") for r in made]
                 points = f"{sum(r.points for r in made):g} of {sum(r.of for r in made):g} points"
                 said(f"{submission.file}: {points}, {made[0].notebook}")
                 rows += made

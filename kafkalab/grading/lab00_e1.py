@@ -55,9 +55,10 @@ EXERCISE = Exercise(
     "L0.E1",
     check,
     (
-        "Two things are needed: soup must stand in the log twice, and the kitchen must read only then. The first takes "
-        "one press.",
-        "The shop sends again what was not answered, 30 seconds later. The kitchen reads after a tenth of a second. Who "
+        "Two things are needed: soup must stand in the log twice, and the kitchen must read only then. The first "
+        "takes one press.",
+        "The shop sends again what was not answered, 30 seconds later. The kitchen reads after a tenth of a "
+        "second. Who "
         "has to wait?",
         "Lose the answer to the first Produce. And stop the kitchen: Pause and Resume take the time at which they "
         "strike, such as at_ms=50.",

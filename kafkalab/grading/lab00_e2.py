@@ -134,7 +134,8 @@ EXERCISE = Exercise(
     ),
     points=3,
     misses={
-        "the numbers of the names": 'The number in "Produce#2" is the picture\'s own: it counts frames of a name as they '
+        "the numbers of the names": 'The number in "Produce#2" is the picture\'s own: it counts frames of a '
+        "name as they "
         "are sent. No node sees it.",
         "the newest of that name": 1,
         "the newest between the two": 1,

@@ -1,4 +1,4 @@
-"""L1.E1: batches by hand at the leader of one partition; what becomes of each? The answers are found by running them."""
+"""L1.E1: batches sent by hand to one leader; what becomes of each? The answers are found by running them."""
 
 from __future__ import annotations
 
@@ -132,7 +132,8 @@ EXERCISE = Exercise(
         "a retry is an error": "A retry is not an error: its sender asks again because it has no answer, and it is to "
         "hear the answer of the first time.",
         "sequences count batches": 1,
-        "an unknown producer must begin at 0": "The leader may have forgotten a producer that was idle for a day. If it "
+        "an unknown producer must begin at 0": "The leader may have forgotten a producer that was idle for a "
+        "day. If it "
         "insisted on 0, that producer could never go on.",
     },
 )  # fmt: skip

@@ -63,9 +63,9 @@ def decide(
     epoch, batches = state["epoch"], state["batches"][-window:] if window else []
     first, count = batch["first"], batch["count"]
     last = sequence_after(first, count - 1) if wraps else first + count - 1
-    if duplicates and (not epochs or batch["epoch"] == epoch):
-        if (first, last) in batches or (not exact and any(f <= first and last <= e for f, e in batches)):
-            return 0, "NONE"
+    known = (first, last) in batches or (not exact and any(f <= first and last <= e for f, e in batches))
+    if duplicates and known and (not epochs or batch["epoch"] == epoch):
+        return 0, "NONE"
     if epochs and batch["epoch"] < epoch:
         return 0, OLD_EPOCH
     if not gaps:

@@ -1,4 +1,4 @@
-"""L1.E3: a shop that sends an order again when it hears nothing, so that idempotence cannot help; it counts how often."""
+"""L1.E3: a shop that sends an order again when it hears nothing, where idempotence cannot help; it counts."""
 
 from __future__ import annotations
 

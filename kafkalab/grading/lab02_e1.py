@@ -1,4 +1,4 @@
-"""L2.E1: which partition of __transaction_state owns an id; the learner's function beside Kafka's, and beside mutants."""
+"""L2.E1: which partition of __transaction_state owns an id; a function beside Kafka's, and beside mutants."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ EXERCISE = Exercise(
         "Three steps: Java's hash of the string, its absolute value, the remainder.",
         "The hash: begin with 0; for each UTF-16 unit multiply by 31 and add the unit; keep 32 bits. As Java's int has "
         "a sign, 2**31 and more stand for a negative number: subtract 2**32.",
-        'The units: `data = text.encode("utf-16-be")`, two bytes each, `data[i] * 256 + data[i + 1]`. The absolute value '
+        'The units: `data = text.encode("utf-16-be")`, two bytes each, `data[i] * 256 + data[i + 1]`. The '
+        "absolute value "
         "of -2**31 counts as 0.",
     ),
     points=7,

@@ -79,7 +79,8 @@ EXERCISE = Exercise(
     "L2.E2",
     check,
     (
-        "Before a service can ask its coordinator for anything it must know who that is; before it can write it needs a "
+        "Before a service can ask its coordinator for anything it must know who that is; before it can write it "
+        "needs a "
         "producer id.",
         "In this version of the protocol it is the leader of the partition that has it added to the transaction, when "
         "the first records come, and before it appends them.",

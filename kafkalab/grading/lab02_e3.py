@@ -161,7 +161,8 @@ EXERCISE = Exercise(
     check,
     (
         "Only the leader of the partition is the coordinator, and only when it has read the log. All others refuse.",
-        "A crash is noticed after nine seconds without a sign of life; until then every broker tells what it has always "
+        "A crash is noticed after nine seconds without a sign of life; until then every broker tells what it "
+        "has always "
         "told. After that the next replica leads, reads the log (here for a second), and answers.",
         "FindCoordinator needs a leader that lives, InitProducerId moreover one that may write: two replicas in sync "
         '(transaction.state.log.min.isr). Where either is not there, the coordinator is "not available".',

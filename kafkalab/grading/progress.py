@@ -143,7 +143,8 @@ def _set_aside(path: Path) -> Read:
     aside = next(p for n in range(1, 1000) if not (p := path.with_name(f"{path.stem}.damaged-{n}.json")).exists())
     os.replace(path, aside)
     _write(path, found.record)
-    kept = f"{len(found.record)} exercises were taken over from it" if found.record else "nothing of it could be read"
+    many = "1 exercise was" if len(found.record) == 1 else f"{len(found.record)} exercises were"
+    kept = f"{many} taken over from it" if found.record else "nothing of it could be read"
     return Read(
         record=found.record, message=f"{path.name} was set aside as {aside.name}, since {found.message}; {kept}."
     )

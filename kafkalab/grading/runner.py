@@ -134,6 +134,7 @@ def _environment(own: Path, seed: int) -> dict[str, str]:
         "TMPDIR": str(own / "tmp"),
         "IPYTHONDIR": str(own / "home" / "ipython"),
         "SPARK_LOCAL_DIRS": str(own / "tmp"),
+        "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={own / 'tmp'} -XX:-UsePerfData",
         "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",

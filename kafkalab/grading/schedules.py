@@ -36,11 +36,16 @@ def over_schedules(answer: Any, scenarios: Iterable[Scenario], audits: Sequence[
     """
     if not inspect.iscoroutinefunction(answer):
         raise WrongType(f"Give {form}: a function defined with `async def`, not {described(answer)}.")
+    return over_scenarios((with_program(scenario, answer) for scenario in scenarios), audits)
+
+
+def over_scenarios(scenarios: Iterable[Scenario], audits: Sequence[Audit]) -> str:
+    """The same for scenarios that are complete: "200 of 200 schedules", or WrongAnswer with the first that breaks."""
     first: tuple[Broken, Cluster] | None = None
     fine = total = 0
     for scenario in scenarios:
         total += 1
-        cluster, broken = _audited(with_program(scenario, answer), audits)
+        cluster, broken = _audited(scenario, audits)
         fine += broken is None
         if broken is not None and first is None:
             first = broken, cluster

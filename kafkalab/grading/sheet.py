@@ -13,6 +13,8 @@ from kafkalab.grading.builder import LABS, SOLUTIONS, is_check, read
 CHECK = re.compile(r'check\("(?P<exercise>L\d+\.E\d+)", (?P<answer>\w+)\)')
 """What a check cell says, and nothing else."""
 TIME_S, MEMORY_MB = 60, 1024
+SPARK_TIME_S, SPARK_MEMORY_MB = 600, 3072
+"""For labs with "spark" in their name: a Java machine starts slowly, and is a process of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +65,9 @@ def lab_of(name: str, notebook: dict[str, Any]) -> Lab:
         points = facts.get("points", 1)
         found.append(Graded(cell=facts.get("grade_id", cell["id"]), source=source, points=points, **match.groupdict()))
     limits = notebook["metadata"].get("kafkalab", {})
-    return Lab(
-        name=name,
-        checks=tuple(found),
-        time_s=limits.get("time_s", TIME_S),
-        memory_mb=limits.get("memory_mb", MEMORY_MB),
-    )
+    usual = (SPARK_TIME_S, SPARK_MEMORY_MB) if "spark" in name else (TIME_S, MEMORY_MB)
+    time_s, memory_mb = limits.get("time_s", usual[0]), limits.get("memory_mb", usual[1])
+    return Lab(name=name, checks=tuple(found), time_s=time_s, memory_mb=memory_mb)
 
 
 def exercises_asked(sources: Iterable[str]) -> set[str]:

@@ -17,8 +17,8 @@ from kafkalab.sim.faults import Fault, check_fault, fault_from_json, fault_to_js
 
 FORMAT, VERSION = "kafkalab-scenario", 1
 MODULES = (
-    "programs", "programs_groups", "programs_orders", "programs_coordinator", "by_hand", "hanging", "processor",
-    "workers",
+    "programs", "programs_groups", "programs_orders", "programs_coordinator", "programs_readers", "by_hand",
+    "hanging", "processor", "workers",
 )  # fmt: skip
 """Where the programs are that come with kafkalab."""
 

@@ -17,7 +17,7 @@ from kafkalab.widgets.marks import with_marks
 from kafkalab.widgets.packed import packed
 from kafkalab.widgets.presses import MOVES, TRAVELS, fault_of, near
 from kafkalab.widgets.story import GROUPS, payload_of
-from kafkalab.widgets.story_text import stops
+from kafkalab.widgets.story_text import hideable, stops
 
 SHOWN = ("transaction", "verification")
 
@@ -26,7 +26,8 @@ class Journey(anywidget.AnyWidget):
     """The runs that presses have made, which of them is shown, and the step at which the cursor stands.
 
     Views are pictures of a journey; all views of one share its cursor: `j = Journey(lab03()); Sequence(j)`. `step` is
-    the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the frames shown.
+    the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the frames shown,
+    but for those of the nodes, APIs and transactional ids in `hidden`.
     `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is its story.
     """
 
@@ -35,6 +36,7 @@ class Journey(anywidget.AnyWidget):
     payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     step = traitlets.Int(0).tag(sync=True)
     groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    hidden = traitlets.List(traitlets.Unicode()).tag(sync=True)
     tree = traitlets.List(traitlets.Dict()).tag(sync=True)
     place = traitlets.Int(0).tag(sync=True)
     can_undo = traitlets.Bool(False).tag(sync=True)
@@ -86,21 +88,39 @@ class Journey(anywidget.AnyWidget):
                 raise ValueError(f"no frames are called {group!r}; there are {', '.join(GROUPS)}{near(group, GROUPS)}")
         return [group for group in GROUPS if group in wanted]
 
+    @traitlets.validate("hidden")
+    def _hideable(self, proposal: dict[str, Any]) -> list[str]:
+        known = hideable(self.payload)
+        for name in proposal["value"]:
+            if name not in known:
+                raise ValueError(f"{name!r} cannot be hidden; there are {', '.join(known)}{near(name, known)}")
+        return [name for name in known if name in proposal["value"]]
+
+    def stops(self) -> list[int]:
+        """The steps at which the cursor stops, with the groups and what is hidden as they are."""
+        return stops(self.payload, tuple(self.groups), self.hidden)
+
     # presses
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does: left, right, home, end, drop, duplicate, crash, undo, redo, goto, name.
+        """What the button of this name does: left, right, home, end, drop, duplicate, crash, undo, redo, goto, name,
+        hide, show.
 
         `target` is a frame such as "EndTxn#1" for drop and duplicate (without one: the frame sent at the cursor), a
-        node such as "b1" for crash, a run's id for goto, the words for name. After a fault the cursor stands where
-        it strikes. ValueError, and nothing changes, for an unknown action or target, and for a press that would
-        change nothing.
+        node such as "b1" for crash, a run's id for goto, the words for name, a node, an API or a transactional id for
+        hide and show (show without one: everything). After a fault the cursor stands where it strikes.
+
+        ValueError, and nothing changes, for an unknown action or target, and for a press that would change nothing.
         """
         with self._lock:
             if action in MOVES:
                 self._move(action)
             elif action in TRAVELS:
                 self._travel(action, target)
+            elif action == "hide":
+                self.hidden = [*self.hidden, target]
+            elif action == "show":
+                self.hidden = [name for name in self.hidden if target and name != target]
             elif action == "name":
                 self._forks.here.name = target.strip()
                 self.tree = [fork.row() for fork in self._forks.runs]
@@ -108,7 +128,7 @@ class Journey(anywidget.AnyWidget):
                 self._strike(*fault_of(self.payload, self.step, action, target, **details))
 
     def _move(self, action: str) -> None:
-        places = stops(self.payload, tuple(self.groups))
+        places = self.stops()
         candidates = {
             "left": [s for s in places if s < self.step][-1:],
             "right": [s for s in places if s > self.step][:1],
@@ -143,6 +163,7 @@ class Journey(anywidget.AnyWidget):
         payload = with_marks(payload_of(here.cluster))
         with self.hold_sync():
             self.payload = payload
+            self.hidden = [name for name in self.hidden if name in hideable(payload)]
             self.step = step
             self.place = here.id
             self.tree = [fork.row() for fork in self._forks.runs]

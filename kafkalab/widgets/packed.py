@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-EVENT = ("node", "kind", "name", "group", "stop", "text")
-FRAME = ("name", "kind", "from", "to", "group", "fate", "copy_of", "attempt", "error", "about")
+EVENT = ("node", "kind", "name", "group", "stop", "txn", "text")
+FRAME = ("name", "kind", "from", "to", "group", "fate", "copy_of", "attempt", "error", "txn", "about")
 HERE = "\x01"
 """Stands for the id of an event's own frame, and of the frame that a reply answers, in texts."""
 

@@ -11,7 +11,7 @@ from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
 MOVES = ("left", "right", "home", "end")
 FRAME_FAULTS: dict[str, type[Drop | Duplicate]] = {"drop": Drop, "duplicate": Duplicate}
 TRAVELS = ("undo", "redo", "goto")
-ACTIONS = (*MOVES, *FRAME_FAULTS, "crash", *TRAVELS, "name")
+ACTIONS = (*MOVES, *FRAME_FAULTS, "crash", *TRAVELS, "name", "hide", "show")
 
 
 def fault_of(payload: dict[str, Any], step: int, action: str, target: str, **details: Any) -> tuple[int, Fault]:

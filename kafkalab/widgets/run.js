@@ -27,7 +27,7 @@ function unpacked(payload) {
 	const here = (text, id) => (id ? text.replaceAll("\x01", id) : text), frames = {};
 	f.id.forEach((id, i) => {
 		const of = shared[f.of[i]], [names, ...values] = f.fields[i], frame = { id, of, sent: f.sent[i], at: f.at[i] };
-		for (const name of ["name", "kind", "from", "to", "group", "fate", "copy_of", "attempt", "error"]) frame[name] = shared[f[name][i]];
+		for (const name of ["name", "kind", "from", "to", "group", "fate", "copy_of", "attempt", "error", "txn"]) frame[name] = shared[f[name][i]];
 		frame.about = here(shared[f.about[i]], of);
 		frame.received = f.received[i] ? f.sent[i] + f.received[i] : null;
 		frame.received_at = f.received[i] ? f.at[i] + f.received_at[i] : null;
@@ -37,7 +37,7 @@ function unpacked(payload) {
 	let clock = 0;
 	const events = e.at.map((wait, step) => {
 		const event = { step, at: (clock += wait), cause: e.cause[step] ? step - e.cause[step] : -1, frame: f.id[e.frame[step] - 1] ?? "" };
-		for (const name of ["node", "kind", "name", "group", "stop", "text"]) event[name] = shared[e[name][step]];
+		for (const name of ["node", "kind", "name", "group", "stop", "txn", "text"]) event[name] = shared[e[name][step]];
 		event.text = here(event.text, event.frame);
 		event.patch = (e.patch[step] || []).map((op) => (op[0] === "batch" ? [...op.slice(0, 3), shared[op[3]]] : op));
 		return event;
@@ -45,10 +45,11 @@ function unpacked(payload) {
 	return { ...payload, events, frames };
 }
 
-// A replica's log: the first `count` of batches that it shares with the logs that it grew out of and into.
+// A replica's log: the first `count` of batches that it shares with the logs that it grew out of and into; the batches
+// that have left it, each with why, until others take their place; where it begins and its marks.
 class Log {
-	constructor(all = [], count = 0, hw = 0, lso = 0) {
-		Object.assign(this, { all, count, hw, lso });
+	constructor(known = { all: [], count: 0, gone: [], hw: 0, lso: 0, start: 0 }, changed = {}) {
+		Object.assign(this, known, changed);
 	}
 	get batches() {
 		return this.last(this.count);
@@ -57,31 +58,52 @@ class Log {
 		return this.all.slice(Math.max(0, this.count - count), this.count);
 	}
 	with(batch) {
-		const { all, count, hw, lso } = this;
+		const { all, count, gone } = this, left = gone.length ? gone.filter((b) => b.last < batch.base) : gone;
 		if (all.length === count) all.push(batch);
-		else if (all[count] !== batch) return new Log([...this.batches, batch], count + 1, hw, lso);
-		return new Log(all, count + 1, hw, lso);
+		else if (all[count] !== batch) return new Log(this, { all: [...this.batches, batch], count: count + 1, gone: left });
+		return new Log(this, { count: count + 1, gone: left });
 	}
 	before(offset) {
-		return new Log(this.all, upTo(this.count, (i) => this.all[i].base < offset) + 1, this.hw, this.lso);
+		const count = upTo(this.count, (i) => this.all[i].base < offset) + 1, { hw, lso } = this;
+		return new Log(this, { count, gone: this.left(this.all.slice(count, this.count), "truncated"), hw: Math.min(hw, offset), lso: Math.min(lso, offset) });
+	}
+	// With only what `keep` makes of each batch; nothing: the batch is gone.
+	kept(why, keep) {
+		const { batches } = this, kept = batches.map(keep), all = kept.filter(Boolean);
+		return new Log(this, { all, count: all.length, gone: this.left(batches.filter((_, i) => !kept[i]), why) });
+	}
+	left(batches, why) {
+		return [...this.gone, ...batches.map((batch) => ({ ...batch, why }))].sort((a, b) => a.base - b.base);
 	}
 	marked(which, offset) {
-		const { all, count, hw, lso } = this;
-		return which === "hw" ? new Log(all, count, offset, lso) : new Log(all, count, hw, offset);
+		return new Log(this, { [which]: offset });
 	}
 }
 
 const logOf = (state, node, partition) => state.logs[`${node} ${partition}`] ?? new Log();
+const offsetsOf = ({ offs, base, records }) => offs ?? records.map((_, i) => base + i);
 
-function apply(state, [op, a, b, c]) {
+// A batch with the records that compaction up to `end` has left; nothing if there are none.
+function cleaned(batch, left, end) {
+	const offs = offsetsOf(batch), kept = offs.flatMap((offset, i) => (offset >= end || left.has(offset) ? [i] : []));
+	if (!kept.length || kept.length === offs.length) return kept.length ? batch : undefined;
+	const pick = (all) => kept.map((i) => all[i]), parts = batch.decoded ? batch.decoded.split("; ") : [], { fields } = batch;
+	return { ...batch, records: pick(batch.records), offs: pick(offs), decoded: parts.length === offs.length ? pick(parts).join("; ") : batch.decoded, ...(fields && { fields: pick(fields) }) };
+}
+
+function apply(state, [op, a, b, c, d]) {
 	const put = (map, key, value) => ({ ...state, [map]: { ...state[map], [key]: value } });
 	const log = (changed) => put("logs", `${a} ${b}`, changed);
 	const old = state.txns[a];
 	switch (op) {
-		case "node": case "roles": case "leader": return put(op, a, b);
-		case "client": return put(op, a, { ...state.client[a], ...b });
+		case "node": case "roles": case "leader": case "held": case "group": return put(op, a, b);
+		case "cut": return put(op, [a, b].sort().join(" "), c);
+		case "isr": return put(op, a, { replicas: b, isr: c });
+		case "client": state = put(op, a, { ...state.client[a], ...b }); return "tid" in b ? put("producers", `${a} ${b.tid}`, { ...b, node: a }) : state;
 		case "batch": return log(logOf(state, a, b).with(c));
 		case "truncate": return log(logOf(state, a, b).before(c));
+		case "cleaned": { const left = new Set(c); return log(logOf(state, a, b).kept("compacted", (batch) => cleaned(batch, left, d))); }
+		case "start": return log(logOf(state, a, b).kept("deleted", (batch) => batch.last >= c && batch).marked(op, c));
 		case "hw": case "lso": return log(logOf(state, a, b).marked(op, c));
 		case "txn": return put("txns", a, { ...b, via: b.pending ? old?.via : old?.node === b.node && [old.state, b.state] });
 	}
@@ -92,7 +114,7 @@ function apply(state, [op, a, b, c]) {
 function openRun(payload) {
 	const story = unpacked(payload), { events, frames, initial, nodes, ends } = story;
 	const checkpoints = [], life = {}, led = new Map(), flown = Object.values(frames), labels = {};
-	let state = initial.reduce(apply, { node: {}, roles: {}, leader: {}, client: {}, logs: {}, txns: {} });
+	let state = initial.reduce(apply, { node: {}, roles: {}, leader: {}, client: {}, logs: {}, txns: {}, producers: {}, group: {}, isr: {}, cut: {}, held: {} });
 	for (const { id, label } of nodes) {
 		life[id] = [[-1, state.node[id] ?? "up"]];
 		labels[id] = label;
@@ -104,7 +126,7 @@ function openRun(payload) {
 		state = event.patch.reduce(apply, state);
 	}
 	let memo = [-1, checkpoints[0] ?? state];
-	const run = { ...story, life, flown, last: events.length - 1, copied: new Set(flown.map((f) => f.copy_of)) };
+	const run = { ...story, life, flown, last: events.length - 1, apis: new Set(flown.map(apiOf)), copied: new Set(flown.map((f) => f.copy_of)) };
 	run.label = (id) => labels[id] ?? id;
 	run.end = (f) => f.received ?? ends[f.id] ?? Infinity;
 	run.fate = (f, step) => (step < run.end(f) ? "in flight" : f.fate);
@@ -132,6 +154,19 @@ function openRun(payload) {
 			}
 		};
 		if (f.received !== null) next(f.received);
+		return found.sort((a, b) => a.step - b.step);
+	};
+	// What leaders appended until `step` because of a frame, also by way of further frames between servers; its replication is on that way.
+	run.appended = (f, step) => {
+		const found = [], seen = new Set([f.received]), open = [...seen], clients = new Set(nodes.filter((n) => n.kind === "client").map((n) => n.id));
+		while (open.length) {
+			for (const e of led.get(open.pop()) ?? []) {
+				if (e.step > step || seen.has(e.step) || (e.kind === "receive" && clients.has(e.node))) continue;
+				seen.add(e.step);
+				open.push(e.step);
+				if (e.kind === "append" && e.group !== "replication") found.push(e);
+			}
+		}
 		return found.sort((a, b) => a.step - b.step);
 	};
 	return run;
@@ -178,8 +213,19 @@ function runOf(journey) {
 	return klab.run;
 }
 
-// The steps at which the cursor stops when these groups are visible.
-const stopsOf = (run, groups) => run.events.filter((e) => e.stop && (groups.has(e.group) || /fault|crash|recover/.test(e.kind))).map((e) => e.step);
+const ALWAYS = new Set(["fault", "crash", "recover"]);
+const apiOf = (frame) => frame.name.replace(/Reply$/, "");
+
+// Whether an event, or its frame, has nothing to do with the nodes, APIs and transactions that are hidden.
+function isShown(run, event, hidden) {
+	if (!hidden.size || ALWAYS.has(event.kind)) return true;
+	if (hidden.has(event.txn)) return false;
+	const f = run.frames[event.frame];
+	return f ? ![apiOf(f), f.from, f.to].some((name) => hidden.has(name)) : !hidden.has(event.node);
+}
+
+// The steps at which the cursor stops when these groups are visible and these things hidden.
+const stopsOf = (run, groups, hidden = new Set()) => run.events.filter((e) => e.stop && (groups.has(e.group) || ALWAYS.has(e.kind)) && isShown(run, e, hidden)).map((e) => e.step);
 
 // Moves the cursor of all views; the kernel is told when it has stood still for a moment.
 function moveTo(journey, step) {

@@ -10,19 +10,20 @@ const BUTTONS = {
 	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
 	undo: ["↶ Undo", "Undo the last fault", "z"], redo: ["↷ Redo", "Redo the undone fault", "y"],
 	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
-	help: ["?", "Help", "?"],
+	inspect: ["fields", "Give the frame's fields the room of the states, or give it back", "i"],
+	filter: ["filter", "Choose nodes, APIs and transactions", "f"], help: ["?", "Help", "?"],
 };
 const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action]));
 let instances = 0;
 
 // Which events have a row when these groups are visible, and where; at which of them the cursor stops.
-function plan(run, groups, u) {
-	const stops = stopsOf(run, groups), stopping = new Set(stops), rows = [], flights = [], rowOf = {};
+function plan(run, groups, hidden, u) {
+	const stops = stopsOf(run, groups, hidden), stopping = new Set(stops), rows = [], flights = [], rowOf = {};
 	let y = u / 2, clock = 0;
 	for (const event of run.events) {
 		const { step, kind, at } = event, frame = run.frames[event.frame];
 		const stop = stopping.has(step);
-		if (!stop && !(frame && groups.has(frame.group) && /send|receive/.test(kind))) continue;
+		if (!stop && !(frame && groups.has(frame.group) && /send|receive/.test(kind) && isShown(run, event, hidden))) continue;
 		const wait = rows.length && at - clock >= LONG_MS ? at - clock : 0;
 		if (wait) y += u * 1.7;
 		const height = u * (stop ? 2.15 : frame.copy_of ? 1.9 : 1.1);
@@ -32,9 +33,10 @@ function plan(run, groups, u) {
 		clock = at;
 	}
 	const row = (step) => upTo(rows.length, (i) => rows[i].event.step <= step);
-	const lanes = run.nodes.filter((n) => n.kind !== "controller" || groups.has("metadata")), ids = lanes.map((n) => n.id);
+	const known = run.nodes.filter((n) => n.kind !== "controller" || groups.has("metadata")), some = known.filter((n) => !hidden.has(n.id));
+	const lanes = some.length ? some : known.slice(0, 1), ids = lanes.map((n) => n.id);
 	for (const f of run.flown) {
-		if (groups.has(f.group) && f.sent in rowOf && ids.includes(f.from) && ids.includes(f.to)) flights.push({ f, from: rowOf[f.sent], to: row(run.end(f)) });
+		if (groups.has(f.group) && f.sent in rowOf && isShown(run, run.events[f.sent], hidden) && ids.includes(f.from) && ids.includes(f.to)) flights.push({ f, from: rowOf[f.sent], to: row(run.end(f)) });
 	}
 	flights.sort((a, b) => a.from - b.from);
 	const pages = rows.length ? Array.from({ length: Math.ceil(rows.length / ROWS) }, () => []) : [];
@@ -106,7 +108,8 @@ const buttons = (...actions) => `<div>${actions.map((action) => button(action)).
 const SKELETON = `
 <div class="bar">${buttons("home", "left", "play", "right", "end")}<span class="where"></span>${buttons("drop", "duplicate")}${buttons("undo", "redo", "help")}</div>
 <div class="bar"><input class="seek" type="range" min="1" aria-label="Step" tabindex="-1"><div class="groups" role="group" aria-label="Frames shown">
-	${["transaction", "verification", "replication", "metadata"].map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("")}</div></div>
+	${["transaction", "verification", "replication", "metadata"].map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("")}</div>${buttons("inspect", "filter")}</div>
+<div class="filter" role="group" aria-label="Nodes, APIs and transactions shown" hidden></div>
 <div class="chips"></div>
 <p class="now" role="status" aria-live="polite"></p>
 <div class="main">
@@ -131,7 +134,7 @@ async function open(model, el) {
 	const prefix = `klab${++instances}-`, root = parse(el, `<div class="klab sequence" tabindex="0" role="application">${SKELETON}</div>`);
 	el.append(root);
 	const $ = (name) => root.querySelector(`.${name}`);
-	const [where, seek, boxes, now, lanes, scroll, sheet, tapes, help] = "where seek groups now lanes scroll sheet tapes help".split(" ").map($);
+	const [where, seek, boxes, now, lanes, scroll, sheet, tapes, help, filter] = "where seek groups now lanes scroll sheet tapes help filter".split(" ").map($);
 	const picture = sheet.firstChild, pen = document.createElement("canvas").getContext("2d");
 	let run, view, state, chosen, txnId, u, width, height, lane, x, row, bottom, flights, shift, playing;
 	const fitted = new Map();
@@ -170,6 +173,11 @@ async function open(model, el) {
 		pause();
 		const moves = { right: stops[at + 1], left: stops[stops[at] === step ? at - 1 : at], home: stops[0], end: stops.at(-1) };
 		if (action in moves) return go(moves[action]);
+		if (action === "inspect") {
+			const large = root.classList.toggle("inspecting");
+			return root.querySelector("[data-action=inspect]").setAttribute("aria-pressed", large);
+		}
+		if (action === "filter") return void (filter.hidden = !filter.hidden);
 		if (action !== "help") return ask(action, target);
 		help.hidden = !help.hidden;
 		(help.hidden ? root : help.querySelector("button")).focus({ preventScroll: true });
@@ -178,7 +186,7 @@ async function open(model, el) {
 	// Why a press would change nothing; "" if it would.
 	function why(action, target) {
 		const { stops } = view, { kind, frame } = run.events[step] ?? {};
-		if (/play|help/.test(action)) return "";
+		if (/play|help|filter|inspect/.test(action)) return "";
 		if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
 		if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
 		if (journey.klab.busy) return "The kernel is making the new run.";
@@ -215,8 +223,9 @@ async function open(model, el) {
 	function relay() {
 		root.dataset.size = model.get("size");
 		u = parseFloat(getComputedStyle(root).fontSize) || 13;
-		view = plan(run, new Set(journey.get("groups")), u);
+		view = plan(run, new Set(journey.get("groups")), new Set(journey.get("hidden")), u);
 		for (const box of boxes.querySelectorAll("input")) box.checked = view.groups.has(box.value);
+		drawFilter();
 		width = 0;
 		resized();
 	}
@@ -307,7 +316,8 @@ async function open(model, el) {
 		const lives = run.life[id].filter(([from]) => from <= step);
 		const from = ([at]) => Math.max(top, view.row(at) < 0 ? 0 : view.rows[view.row(at)].y + u);
 		const line = (life, i) => svg`<path class="life ${life[1]}" d="M${x[id]},${from(life)}V${lives[i + 1] ? from(lives[i + 1]) : end}"/>`;
-		return `<g>${lives.map(line).join("")}</g>`;
+		const shade = (life, i) => (life[1] === "down" ? svg`<rect class="shade" x="${x[id] - lane / 2}" y="${from(life)}" width="${lane}" height="${Math.max(0, (lives[i + 1] ? from(lives[i + 1]) : end) - from(life))}"/>` : "");
+		return `<g>${lives.map((life, i) => shade(life, i) + line(life, i)).join("")}</g>`;
 	}
 
 	function chipMarkup({ event, y, height }, i) {
@@ -388,14 +398,17 @@ async function open(model, el) {
 	function drawFrame() {
 		const f = chosen;
 		if (!f) return sync($("frame"), [["", "<p>No frame led to this step.</p>"]]);
-		const fate = run.fate(f, step);
-		const facts = [`${run.label(f.from)} → ${run.label(f.to)}`, `sent at ${f.at} ms`, fate === "delivered" ? `received at ${f.received_at} ms` : fate,
-			f.of && `answers ${f.of}`, f.copy_of && `second delivery of ${f.copy_of}`];
-		const fields = f.fields.map(([name, value]) => `<div${value.length + name.length > 34 ? ' class="long"' : ""}><small>${esc(name)}</small> <span data-field="${esc(name)}">${esc(value)}</span></div>`);
-		const caused = run.caused(f, step).map((e) => `<li><button type="button" data-go="${e.step}" aria-current="${e.step === step}">${esc(e.text)}</button></li>`);
-		sync($("frame"), [[f.id, `<div class="${f.group}"><h3>${run.events[step].frame === f.id ? "" : "<small>because of</small> "}<span>${esc(f.id)}</span>
-			<small class="fate ${fate.replace(" ", "-")}">${fate}</small></h3><p>${esc(f.about)}</p><p><small>${esc(facts.filter(Boolean).join(" · "))}</small></p>
-			<div class="fields">${fields.join("")}</div>${caused.length ? `<h4>Caused so far</h4><ul>${caused.join("")}</ul>` : ""}</div>`]]);
+		sync($("frame"), [[f.id, inspectorMarkup(run, f, step, run.events[step].frame === f.id)]]);
+	}
+
+	// A box for each node, API and transactional id; those that are hidden are not ticked.
+	function drawFilter() {
+		const hidden = new Set(journey.get("hidden")), apis = [...new Set(run.flown.filter((f) => view.groups.has(f.group)).map(apiOf))].sort();
+		const kinds = { nodes: run.nodes.map((n) => n.id), APIs: [...apis, ...[...hidden].filter((name) => run.apis.has(name) && !apis.includes(name))], transactions: run.transactions };
+		const box = (name) => `<label><input type="checkbox" value="${esc(name)}"><span>${esc(name)}</span></label>`;
+		sync(filter, Object.entries(kinds).map(([kind, names]) => [kind, `<fieldset><legend>${kind}</legend>${names.map(box).join("")}</fieldset>`]));
+		for (const one of filter.querySelectorAll("input")) one.checked = !hidden.has(one.value);
+		root.querySelector("[data-action=filter]").textContent = hidden.size ? `filter (${hidden.size} hidden)` : "filter";
 	}
 
 	function drawTapes() {
@@ -436,11 +449,15 @@ async function open(model, el) {
 		else act(found.dataset.action, found.dataset.target);
 	});
 	seek.addEventListener("input", () => go(view.stops[seek.value - 1]));
+	filter.addEventListener("change", () => {
+		journey.set("hidden", [...filter.querySelectorAll("input:not(:checked)")].map((box) => box.value));
+		journey.save_changes();
+	});
 	boxes.addEventListener("change", () => {
 		journey.set("groups", [...boxes.querySelectorAll(":checked")].map((box) => box.value));
 		journey.save_changes();
 	});
-	const deaf = listen(journey, { payload: load, groups: relay, step: () => go(journey.get("step"), false), can_undo: drawTools, can_redo: drawTools }, told);
+	const deaf = listen(journey, { payload: load, groups: relay, hidden: relay, step: () => go(journey.get("step"), false), can_undo: drawTools, can_redo: drawTools }, told);
 	model.on("change:size", relay);
 	const watch = new ResizeObserver(resized);
 	watch.observe(scroll);

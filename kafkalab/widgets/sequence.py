@@ -17,10 +17,11 @@ class Sequence(View):
     """A run as a sequence diagram with logs and states: `Sequence(lab03())`, `Sequence(cluster, size="projector")`.
 
     `step` is the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the
-    frames shown. `press("drop")` does what the button does; `print(widget)` is the text twin of the picture.
+    frames shown, but for those of nodes, APIs and transactional ids in `hidden`. `press("drop")` does what the button
+    does; `print(widget)` is the text twin of the picture.
     """
 
-    _esm = code("sequence.js")
+    _esm = code("inspector.js", "sequence.js")
     _css = style("sequence.css")
 
     def __init__(
@@ -45,8 +46,8 @@ class Sequence(View):
 
     def text(self) -> str:
         """The text twin: what the picture shows at the cursor."""
-        return text_at(self.payload, self.step, tuple(self.groups))
+        return text_at(self.payload, self.step, tuple(self.groups), self.hidden)
 
     def svg(self) -> str:
         """The picture at the cursor as a standalone SVG."""
-        return static_svg.draw(self.payload, self.step, tuple(self.groups))
+        return static_svg.draw(self.payload, self.step, tuple(self.groups), self.hidden)

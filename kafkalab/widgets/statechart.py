@@ -47,7 +47,7 @@ def source(edges: Iterable[Edge]) -> str:
     Questions that lead from and to the same states share an arrow. An arrow to the left is laid out as one to the
     right with its head at the tail, class "back": dot draws those without loops around the picture.
     """
-    merged = _merged(edges)
+    merged = merged_edges(edges)
     names = list(ORDER) + [s for pair in merged for s in pair if s not in ORDER]
     lines = [f'"{s}" [id="s_{s}" label="{_two_lines(s)}"];' for s in dict.fromkeys(names)]
     for a, b in sorted(merged, key=_layout_order):
@@ -66,7 +66,7 @@ def draw(edges: Iterable[Edge]) -> str:
         laid_out = graphviz.Source(source(edges)).pipe(format="svg", encoding="utf-8")
     except graphviz.ExecutableNotFound:
         return _committed_with(edges)
-    return _tidy(laid_out, _merged(edges))
+    return tidy(laid_out, merged_edges(edges))
 
 
 def committed(version: str) -> str:
@@ -86,7 +86,7 @@ def _path(version: str) -> Path:
     return Path(__file__).with_name(f"statechart_{version.lower()}.svg")
 
 
-def _merged(edges: Iterable[Edge]) -> dict[tuple[str, str], list[str]]:
+def merged_edges(edges: Iterable[Edge]) -> dict[tuple[str, str], list[str]]:
     merged: dict[tuple[str, str], list[str]] = {}
     for a, question, b in edges:
         merged.setdefault((a, b), []).append(question)
@@ -120,7 +120,7 @@ def _label(questions: Sequence[str]) -> str:
     return " · ".join(short[:2]) + "".join(f"\\n{s}" for s in short[2:])
 
 
-def _tidy(svg: str, merged: dict[tuple[str, str], list[str]]) -> str:
+def tidy(svg: str, merged: dict[tuple[str, str], list[str]], label: str = "States of a transaction") -> str:
     """dot's SVG without comments, background and sizes; each state and arrow with a title that says what it is."""
     ET.register_namespace("", SVG)
     root = ET.fromstring(svg)
@@ -136,7 +136,7 @@ def _tidy(svg: str, merged: dict[tuple[str, str], list[str]]) -> str:
             if group.get("class") == "graph" and child.tag in (f"{{{SVG}}}polygon", f"{{{SVG}}}title"):
                 group.remove(child)
     root.set("role", "img")
-    root.set("aria-label", "States of a transaction")
+    root.set("aria-label", label)
     return ET.tostring(root, encoding="unicode").replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "") + "\n"
 
 
@@ -144,7 +144,7 @@ def _committed_with(edges: Sequence[Edge]) -> str:
     """The committed picture of TV2 without the arrows that are not in `edges`; those it lacks, named below it."""
     ET.register_namespace("", SVG)
     root = ET.fromstring(committed("TV2"))
-    wanted = {f"e_{a}__{b}": f"{a} → {b}" for a, b in _merged(edges)}
+    wanted = {f"e_{a}__{b}": f"{a} → {b}" for a, b in merged_edges(edges)}
     for parent in list(root.iter()):
         for child in list(parent):
             if child.get("id", "").startswith("e_") and child.get("id") not in wanted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
@@ -33,7 +34,7 @@ from kafkalab.widgets.ink import (
 )
 from kafkalab.widgets.marks import FRAMES, with_marks
 from kafkalab.widgets.static_tapes import Tapes
-from kafkalab.widgets.story_text import Payload, fold, stops
+from kafkalab.widgets.story_text import Payload, fold, is_shown, stops
 
 GUTTER, ROW, ARRIVAL = 62.0, 25.0, 12.0
 ROWS, LONG_MS = 130, 25
@@ -41,9 +42,9 @@ GROUP = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "meta
 MARK = {"append": GREEN, "state": AMBER, "fault": RED, "crash": RED}
 
 
-def draw(payload: Payload, step: int, groups: tuple[str, ...]) -> str:
+def draw(payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str] = ()) -> str:
     """An SVG of the run up to `step`: the newest rows of the sequence, the transaction's state, the logs."""
-    picture = _Picture(payload if "marks" in payload else with_marks(payload), step, groups)
+    picture = _Picture(payload if "marks" in payload else with_marks(payload), step, groups, hidden)
     picture.head()
     picture.sequence()
     picture.states()
@@ -60,9 +61,9 @@ class _Row:
 
 
 class _Picture(Tapes):
-    def __init__(self, payload: Payload, step: int, groups: tuple[str, ...]) -> None:
+    def __init__(self, payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str]) -> None:
         super().__init__(payload, fold(payload, step), MARGIN)
-        self.step, self.groups = step, groups
+        self.step, self.groups, self.hidden = step, groups, hidden
         self.lanes: dict[str, float] = {}
         self.rows: list[_Row] = []
         self.row_at: dict[int, _Row] = {}
@@ -82,7 +83,7 @@ class _Picture(Tapes):
     def head(self) -> None:
         """Title, position, the event's sentence, the faults."""
         payload, event = self.payload, self.payload["events"][self.step]
-        places = stops(payload, self.groups)
+        places = stops(payload, self.groups, self.hidden)
         place = sum(1 for s in places if s <= self.step)
         self.text(MARGIN, self.y + 12, f"{payload['title']} · {payload['profile']} · seed {payload['seed']}", more=BOLD)
         where = f"step {place} of {len(places)} · t = {event['at']} ms"
@@ -97,7 +98,8 @@ class _Picture(Tapes):
 
     def sequence(self) -> None:
         """Lanes, and on them the newest rows up to the step."""
-        visible = [n for n in self.payload["nodes"] if n["kind"] != "controller" or "metadata" in self.groups]
+        known = [n for n in self.payload["nodes"] if n["kind"] != "controller" or "metadata" in self.groups]
+        visible = [n for n in known if n["id"] not in self.hidden] or known[:1]
         lane = (WIDTH - 2 * MARGIN - GUTTER) / len(visible)
         self.lanes = {n["id"]: MARGIN + GUTTER + lane * (i + 0.5) for i, n in enumerate(visible)}
         self.box(MARGIN, self.y, WIDTH - 2 * MARGIN, 46, RULE, f' fill="{PALE}"')
@@ -114,7 +116,7 @@ class _Picture(Tapes):
         for row in self.rows:
             self._time(row)
         for frame in self.payload["frames"].values():
-            if frame["group"] in self.groups and frame["sent"] <= self.step:
+            if frame["group"] in self.groups and frame["sent"] <= self.step and self._is_shown(frame["sent"]):
                 self._arrow(frame)
         for row in self.rows:
             if row.stop and row.event["kind"] not in FRAMES:
@@ -137,12 +139,12 @@ class _Picture(Tapes):
     def _place_rows(self) -> int:
         """The rows in view, from `self.y` down; how many there were before them."""
         events, frames = self.payload["events"][: self.step + 1], self.payload["frames"]
-        at_stop = set(stops(self.payload, self.groups))
+        at_stop = set(stops(self.payload, self.groups, self.hidden))
         found = []
         for event in events:
             frame = frames.get(event["frame"])
             flies = frame and frame["group"] in self.groups and event["kind"] in FRAMES
-            if event["step"] in at_stop or flies:
+            if event["step"] in at_stop or (flies and self._is_shown(event["step"])):
                 found.append(event)
         y = self.y + (18 if len(found) > ROWS else 6)
         for before, event in zip([None, *found[-ROWS:]], found[-ROWS:], strict=False):
@@ -153,6 +155,9 @@ class _Picture(Tapes):
             self.row_at[event["step"]] = self.rows[-1]
             y += self.rows[-1].height
         return max(0, len(found) - ROWS)
+
+    def _is_shown(self, step: int) -> bool:
+        return is_shown(self.payload, self.payload["events"][step], self.hidden)
 
     def _life(self, node_id: str, x: float, top: float) -> None:
         turns = [(top, "up")]

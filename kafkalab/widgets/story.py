@@ -10,7 +10,17 @@ from kafkalab.core.records import Batch
 from kafkalab.core.transaction import TxnState
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame
-from kafkalab.widgets.story_fields import about_frame, decoded, fields_of
+from kafkalab.widgets.field_meanings import MEANINGS, key_of
+from kafkalab.widgets.story_changes import (
+    InSync,
+    batch_shown,
+    fault_changes,
+    group_changes,
+    homes_of,
+    storage_changes,
+)
+from kafkalab.widgets.story_fields import about_frame, decoded, fields_of, path_of
+from kafkalab.widgets.story_transactions import transactions_of
 from kafkalab.widgets.story_world import fault_text, storage_text
 
 VERSION = 1
@@ -28,7 +38,9 @@ class _Story:
         self.cluster = cluster
         self.trace = cluster.trace
         self.leaders: dict[str, str] = {}
+        self.frame_txns, self.event_txns = transactions_of(self.trace)
         self.partitions = self._shown()
+        self.in_sync = InSync(cluster)
 
     def _shown(self) -> list[str]:
         """Data partitions first, then the internal ones that hold anything."""
@@ -43,6 +55,7 @@ class _Story:
     def payload(self) -> dict[str, Any]:
         scenario = self.cluster.scenario
         events = [self._event(e) for e in self.trace.events]
+        frames = {i: self._frame(f) for i, f in self.trace.frames.items()}
         return {
             "version": VERSION,
             "title": scenario.title,
@@ -53,10 +66,13 @@ class _Story:
             "groups": list(GROUPS),
             "partitions": self.partitions,
             "internal": [p for p in self.partitions if p.startswith("__")],
+            "homes": homes_of(self.cluster),
             "charts": {"states": [s.label for s in list(TxnState)[:6]]},
-            "frames": {i: self._frame(f) for i, f in self.trace.frames.items()},
+            "frames": frames,
             "events": events,
             "initial": [],
+            "transactions": sorted({*self.event_txns} - {""}),
+            "meanings": _meanings(frames),
         }
 
     def _node(self, name: str) -> dict[str, str]:
@@ -81,6 +97,7 @@ class _Story:
             "copy_of": frame.copy_of,
             "attempt": frame.attempt,
             "error": frame.error,
+            "txn": self.frame_txns[frame.id],
             "fields": fields_of(frame),
             "about": about_frame(frame),
         }
@@ -97,6 +114,7 @@ class _Story:
             "group": group,
             "stop": stop,
             "frame": event.frame,
+            "txn": self.event_txns[event.step],
             "text": text,
             "patch": patch,
         }
@@ -153,17 +171,7 @@ class _Story:
         span = f"{batch.base_offset}" if len(batch.records) == 1 else f"{batch.base_offset} to {batch.last_offset}"
         verb = "appends" if leads else "replicates"
         text = f"{self._label(event.node)} {verb} {what} to {event.name} at offset {span}."
-        shown = {
-            "base": batch.base_offset,
-            "last": batch.last_offset,
-            "kind": batch.control.name if batch.control else "data",
-            "pid": batch.producer_id,
-            "epoch": batch.producer_epoch,
-            "seq": batch.base_sequence,
-            "txn": batch.transactional,
-            "records": [[r.key or "", str(r.value) if isinstance(r.value, str) else ""] for r in batch.records],
-            "decoded": decoded(event.name, batch) if event.name.startswith("__") and not batch.control else "",
-        }
+        shown = batch_shown(event.name, batch)
         prepared = event.cause == -1
         group = "transaction" if leads and not prepared else "replication"
         return group, leads and not prepared, text, [["batch", event.node, event.name, shown]]
@@ -201,7 +209,7 @@ class _Story:
             case "group":
                 who = ", ".join(data["members"]) or "nobody"
                 text = f"{node} holds group {data['group']} in {data['state']}, generation {data['generation']}: {who}."
-                return "transaction", True, text, []
+                return "transaction", True, text, group_changes(event)
             case "member":
                 where = ", ".join(data["partitions"]) or "nothing"
                 text = f"{node} reads {where} as member {data['member_id']}, generation {data['generation']}."
@@ -213,7 +221,7 @@ class _Story:
                 return "transaction", True, f"{node} has read {data['partition']} back and coordinates from now on.", []
             case _:
                 text = storage_text(event, self._label) or f"{node} leads {data['partition']} now."
-                return "transaction", True, text, []
+                return "transaction", True, text, storage_changes(event)
 
     def _watermark(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         data = event.data
@@ -230,6 +238,7 @@ class _Story:
     def _metadata(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         self.leaders.update(event.data["leaders"])
         patch: list[Op] = [["leader", p, self.leaders.get(p, "")] for p in self.partitions]
+        patch += self.in_sync.changes(event.data["version"], self.partitions)
         patch += [["roles", b, self._roles(b)] for b in self.cluster.broker_names]
         alive = ", ".join(self._label(b) for b in event.data["alive"])
         first = event.step == 0
@@ -248,7 +257,7 @@ class _Story:
         if event.name in words:
             return "transaction", True, f"{event.frame} {words[event.name]}.", []
         if told := fault_text(event, self._label):
-            return "transaction", True, told, []
+            return "transaction", True, told, fault_changes(event)
         paused = event.name == "Pause"
         text = f"{node} stops for a while; what arrives waits." if paused else f"{node} goes on."
         return "transaction", True, text, [["node", event.node, "paused" if paused else "up"]]
@@ -259,6 +268,7 @@ class _Story:
     def _client(self, event: Event) -> Op:
         data = event.data
         known = {"state": data["state"], "producer_id": data["producer_id"], "epoch": data["producer_epoch"]}
+        known["tid"] = data["transactional_id"] or ""
         return ["client", event.node, known]
 
     def _completed(self, event: Event) -> tuple[str, bool, str, list[Op]]:
@@ -271,3 +281,9 @@ class _Story:
         ended = {"ok": "returns", "fail": f"fails with {data['error']}", "info": "times out: the outcome is unknown"}
         text = f"{event.name}() of {node} {ended[data['outcome']]}."
         return "transaction", True, text, [self._call(event, f"{event.name}() {ended[data['outcome']]}")]
+
+
+def _meanings(frames: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """What the fields are for, of the frames that flew."""
+    flown = {(frame["name"], path_of(name)) for frame in frames.values() for name, _ in frame["fields"]}
+    return {key: MEANINGS[key] for key in sorted({key_of(*field) for field in flown})}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from kafkalab.api.registry import BY_NAME
 from kafkalab.core.cluster_metadata import ClusterMetadata
 from kafkalab.core.group_offsets import OffsetCommit
-from kafkalab.core.records import Batch
+from kafkalab.core.records import Batch, Record
 from kafkalab.core.transaction import Txn
 from kafkalab.core.transaction_index import AbortedTxn
 from kafkalab.trace import Frame, plain
@@ -41,16 +43,40 @@ def about_frame(frame: Frame) -> str:
 
 
 def fields_of(frame: Frame) -> list[list[str]]:
-    """Every field of the frame, in the order of its schema, as text."""
-    body = frame.body
-    rows = [[name, text_of(getattr(body, name))] for name in body.__dataclass_fields__]
-    return [["version", str(frame.version)], ["correlation_id", str(frame.correlation_id)], *rows]
+    """Every field of the frame, in the order of its schema, as text; of parts too: "batches[out-0].base_sequence"."""
+    rows = [["version", str(frame.version)], ["correlation_id", str(frame.correlation_id)]]
+    return rows + list(_rows(frame.body, ""))
+
+
+def path_of(name: str) -> str:
+    """The name of a field without keys and numbers: "batches.base_sequence"."""
+    return re.sub(r"\[[^]]*]", "", name) if "[" in name else name
+
+
+def _rows(part: Any, prefix: str) -> Iterator[list[str]]:
+    for name in part.__dataclass_fields__:
+        value = getattr(part, name)
+        if isinstance(value, dict):
+            inner = list(value.items())
+        else:
+            inner = list(enumerate(value)) if isinstance(value, tuple) else []
+        if inner and all(_has_parts(v) for _, v in inner):
+            for key, one in inner:
+                yield from _rows(one, f"{prefix}{name}[{key}].")
+        else:
+            yield [prefix + name, text_of(value)]
+
+
+def _has_parts(value: Any) -> bool:
+    return hasattr(value, "__dataclass_fields__") and not isinstance(value, (Record, Txn))
 
 
 def text_of(value: Any) -> str:
     """A field's value in a few words."""
     if isinstance(value, Batch):
         return batch_text(value)
+    if isinstance(value, Record):
+        return _value(value.value) if value.key is None else f"{value.key}={_value(value.value)}"
     if isinstance(value, Txn):
         return txn_text(value)
     if isinstance(value, ClusterMetadata):

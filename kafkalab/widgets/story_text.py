@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 Payload = dict[str, Any]
+ALWAYS = ("fault", "crash", "recover")
 
 
 @dataclass(slots=True)
@@ -19,6 +21,13 @@ class Shown:
     marks: dict[tuple[str, str, str], int] = field(default_factory=dict)
     transactions: dict[str, dict[str, Any]] = field(default_factory=dict)
     clients: dict[str, dict[str, Any]] = field(default_factory=dict)
+    producers: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    groups: dict[str, dict[str, Any]] = field(default_factory=dict)
+    replicas: dict[str, list[str]] = field(default_factory=dict)
+    in_sync: dict[str, list[str]] = field(default_factory=dict)
+    cuts: dict[tuple[str, str], bool] = field(default_factory=dict)
+    held: dict[str, bool] = field(default_factory=dict)
+    gone: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
 
     def apply(self, op: list[Any]) -> None:
         """One change; AssertionError for one that nobody knows."""
@@ -29,19 +38,49 @@ class Shown:
                 self.roles[node] = roles
             case ["leader", partition, node]:
                 self.leaders[partition] = node
-            case ["batch", node, partition, batch]:
-                self.logs.setdefault((node, partition), []).append(batch)
-            case ["truncate", node, partition, offset]:
-                log = self.logs.get((node, partition), [])
-                log[:] = [b for b in log if b["base"] < offset]
+            case ["batch" | "truncate" | "cleaned" | "start", *_]:
+                self._change_log(op)
             case ["hw" | "lso" as which, node, partition, offset]:
                 self.marks[which, node, partition] = offset
             case ["txn", tid, known]:
                 self.transactions[tid] = known
             case ["client", node, known]:
                 self.clients[node] = {**self.clients.get(node, {}), **known}
+                if "tid" in known:
+                    self.producers[node, known["tid"]] = known
+            case ["group", group, known]:
+                self.groups[group] = known
+            case ["isr", partition, replicas, in_sync]:
+                self.replicas[partition], self.in_sync[partition] = replicas, in_sync
+            case ["cut", a, b, yes]:
+                self.cuts[min(a, b), max(a, b)] = yes
+            case ["held", frame, yes]:
+                self.held[frame] = yes
             case _:
                 raise AssertionError(f"no picture knows the change {op!r}")
+
+    def _change_log(self, op: list[Any]) -> None:
+        """A batch more, or batches fewer; what left the log stays known in `gone`, with why."""
+        place = (op[1], op[2])
+        log, gone = self.logs.setdefault(place, []), self.gone.setdefault(place, [])
+        match op:
+            case ["batch", _, _, batch]:
+                gone[:] = [b for b in gone if b["last"] < batch["base"]]
+                log.append(batch)
+            case ["truncate", _, _, offset]:
+                gone += [{**b, "why": "truncated"} for b in log if b["base"] >= offset]
+                log[:] = [b for b in log if b["base"] < offset]
+                for which in ("hw", "lso"):
+                    self.marks[(which, *place)] = min(self.marks.get((which, *place), 0), offset)
+            case ["cleaned", _, _, left, end]:
+                cleaned = [cleaned_batch(b, left, end) for b in log]
+                gone += [{**old, "why": "compacted"} for old, new in zip(log, cleaned, strict=True) if new is None]
+                log[:] = [b for b in cleaned if b is not None]
+            case ["start", _, _, offset]:
+                self.marks[("start", *place)] = offset
+                gone += [{**b, "why": "deleted"} for b in log if b["last"] < offset]
+                log[:] = [b for b in log if b["last"] >= offset]
+        gone.sort(key=lambda b: int(b["base"]))
 
     def strip(self, partition: str) -> tuple[str, list[dict[str, Any]], int, int]:
         """What the strip of a partition shows: its leader, the leader's batches, high watermark, last stable offset."""
@@ -62,10 +101,50 @@ def fold(payload: Payload, step: int) -> Shown:
     return shown
 
 
-def stops(payload: Payload, groups: tuple[str, ...]) -> list[int]:
-    """The steps at which the cursor stops when these groups are visible."""
-    always = ("fault", "crash", "recover")
-    return [e["step"] for e in payload["events"] if e["stop"] and (e["group"] in groups or e["kind"] in always)]
+def offsets_of(batch: dict[str, Any]) -> list[int]:
+    """The offset of each record of a batch."""
+    return batch["offs"] if "offs" in batch else list(range(batch["base"], batch["base"] + len(batch["records"])))
+
+
+def cleaned_batch(batch: dict[str, Any], left: list[int], end: int) -> dict[str, Any] | None:
+    """The batch with only the records whose offsets are left; None if compaction up to `end` took them all."""
+    kept = [i for i, offset in enumerate(offsets_of(batch)) if offset in left or offset >= end]
+    if not kept:
+        return None
+    if len(kept) == len(batch["records"]):
+        return batch
+    parts = batch["decoded"].split("; ") if batch["decoded"] else []
+    new = {**batch, "records": [batch["records"][i] for i in kept], "offs": [offsets_of(batch)[i] for i in kept]}
+    if len(parts) == len(batch["records"]):
+        new["decoded"] = "; ".join(parts[i] for i in kept)
+    if "fields" in batch:
+        new["fields"] = [batch["fields"][i] for i in kept]
+    return new
+
+
+def stops(payload: Payload, groups: tuple[str, ...], hidden: Iterable[str] = ()) -> list[int]:
+    """The steps at which the cursor stops when these groups are visible, and these nodes, APIs, transactions not."""
+    told = [e for e in payload["events"] if e["stop"] and (e["group"] in groups or e["kind"] in ALWAYS)]
+    hidden = frozenset(hidden)
+    return [e["step"] for e in told if not hidden or is_shown(payload, e, hidden)]
+
+
+def is_shown(payload: Payload, event: dict[str, Any], hidden: Collection[str]) -> bool:
+    """Whether an event, or its frame, has nothing to do with what is hidden. Faults are always shown."""
+    if event["kind"] in ALWAYS:
+        return True
+    if event["txn"] in hidden:
+        return False
+    frame = payload["frames"].get(event["frame"])
+    if frame is None:
+        return event["node"] not in hidden
+    return not {frame["name"].removesuffix("Reply"), frame["from"], frame["to"]} & set(hidden)
+
+
+def hideable(payload: Payload) -> list[str]:
+    """What can be hidden in this run: nodes, APIs, transactional ids."""
+    apis = sorted({f["name"].removesuffix("Reply") for f in payload["frames"].values()})
+    return [*(n["id"] for n in payload["nodes"]), *apis, *payload["transactions"]]
 
 
 def batch_outcome(batches: list[dict[str, Any]], at: int) -> str:
@@ -79,14 +158,16 @@ def batch_outcome(batches: list[dict[str, Any]], at: int) -> str:
     return "open"
 
 
-def text_at(payload: Payload, step: int, groups: tuple[str, ...]) -> str:
+def text_at(payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str] = ()) -> str:
     """The text twin at a step: position, event, frame, nodes, transactions, logs."""
     event, shown = payload["events"][step], fold(payload, step)
-    places = stops(payload, groups)
+    places = stops(payload, groups, hidden)
     place = sum(1 for s in places if s <= step)
     lines = [f"{payload['title']} · {payload['profile']} · seed {payload['seed']}"]
     if payload["faults"]:
         lines.append("faults: " + ", ".join(payload["faults"]))
+    if hidden:
+        lines.append("hidden: " + ", ".join(hidden))
     lines += [f"stop {place} of {len(places)} · step {step} · t = {event['at']} ms", event["text"]]
     if event["frame"]:
         lines += _frame_lines(payload["frames"][event["frame"]])

@@ -67,6 +67,15 @@ class View(anywidget.AnyWidget):
         self.journey.groups = list(groups)
 
     @property
+    def hidden(self) -> list[str]:
+        """The nodes, APIs and transactional ids that are not shown."""
+        return list(self.journey.hidden)
+
+    @hidden.setter
+    def hidden(self, hidden: Iterable[str]) -> None:
+        self.journey.hidden = list(hidden)
+
+    @property
     def can_undo(self) -> bool:
         """Whether the run shown was made of another."""
         return bool(self.journey.can_undo)

@@ -79,7 +79,7 @@ def jupyter(program: Callable[[str], str], root: Path, tmp_path_factory: pytest.
     folder = tmp_path_factory.mktemp("jupyter")
     shutil.copytree(root / "labs", folder / "labs", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
     token, log = secrets.token_hex(16), folder / "server.log"
-    environment = dict(os.environ)
+    environment = {name: value for name, value in os.environ.items() if name != "KAFKALAB_PROGRESS"}
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         environment[name] = str(folder / name.lower())
     command = [sys.executable, "-m", "kafkalab.cli", "lab", "--no-browser", "--ServerApp.ip=127.0.0.1"]

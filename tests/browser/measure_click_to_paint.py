@@ -58,7 +58,9 @@ def notebook(folder: Path, transactions: int) -> str:
         f"args = {{'transactional_id': 't0', 'count': {transactions}}}\n"
         "Sequence(Scenario(topics={'out': 2}, programs=(Program('p0', 'transactions', args),)))"
     )
-    book = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": {"name": "python3", "display_name": "Python"}})
+    book = nbformat.v4.new_notebook(
+        cells=[cell], metadata={"kernelspec": {"name": "python3", "display_name": "Python"}}
+    )
     nbformat.write(book, folder / "labs" / f"{name}.ipynb")
     return name
 

@@ -120,7 +120,7 @@ def test_build_labs_writes_what_is_missing_or_old_and_nothing_else(
 ) -> None:
     made = labs / "labs" / "01_x.ipynb"
     assert build_labs([], labs) == 0
-    assert capsys.readouterr().out == "labs/01_x.ipynb\n"
+    assert capsys.readouterr().out == "labs/01_x.ipynb\nlabs/README.md\n"
     assert "".join(json.loads(made.read_text())["cells"][0]["source"]) == "x = 0"
     assert build_labs([], labs) == 0
     assert capsys.readouterr().out == ""
@@ -132,7 +132,7 @@ def test_build_labs_writes_what_is_missing_or_old_and_nothing_else(
 @pytest.mark.notebooks
 def test_build_labs_runs_the_solutions_first_when_asked(labs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert build_labs(["--run"], labs) == 0
-    assert capsys.readouterr().out == "labs/solutions/01_x.ipynb\nlabs/01_x.ipynb\n"
+    assert capsys.readouterr().out == "labs/solutions/01_x.ipynb\nlabs/01_x.ipynb\nlabs/README.md\n"
     assert [c["execution_count"] for c in json.loads((labs / "labs/solutions/01_x.ipynb").read_text())["cells"]] == [
         1,
         2,
@@ -156,7 +156,7 @@ def test_a_solution_that_does_not_run_is_named_and_nothing_is_written(
 
 def test_build_labs_says_what_is_wrong(labs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert build_labs(["--all"], labs) == 2
-    assert "knows --run only, not --all" in capsys.readouterr().err
+    assert "kafkalab build-labs: unrecognized arguments: --all" in capsys.readouterr().err
     assert build_labs([], tmp_path / "labs") == 2
     assert "no labs/solutions/NN.ipynb here" in capsys.readouterr().err
     for wrong in ("{", "[]", "{}"):

@@ -212,6 +212,32 @@ def test_an_unknown_exercise_is_refused_with_those_that_there_are(ask: Any) -> N
         ask(3)
 
 
+@pytest.mark.parametrize(
+    ("exercise_id", "change", "number", "words"),
+    [
+        ("L3.E1", {7: "aborted"}, 2, "a dead broker alone changes when"),
+        ("L3.E1", {5: "committed"}, 3, "Look for PrepareCommit"),
+        ("L3.E2", {"Empty": "PrepareCommit"}, 1, "One state moves on"),
+        ("L3.E2", {"PrepareCommit": "INVALID_TXN_STATE"}, 2, "There are two ways to refuse"),
+    ],
+)
+def test_a_plausible_wrong_answer_gets_the_hint_that_fits(
+    exercise_id: str, change: dict[Any, str], number: int, words: str
+) -> None:
+    error = told(exercise_id, {**RIGHT[exercise_id], **change})
+    assert error
+    given = hint(exercise_id)
+    assert given.startswith(f"Hint {number} of 3: ")
+    assert words in given
+
+
+def test_the_counterexample_of_a_wrong_row_ends_as_the_row_does() -> None:
+    told("L3.E1", {**E1, 8: "committed"})
+    cluster = Cluster(checks.counterexample())
+    cluster.run()
+    assert cluster.outcome().verdict == "aborted"
+
+
 @pytest.mark.parametrize("exercise_id", RIGHT)
 def test_hints_grow_stronger_and_then_stay(exercise_id: str) -> None:
     given = [hint(exercise_id) for _ in range(5)]

@@ -81,7 +81,7 @@ def test_nothing_is_kept_outside_of_a_notebook(tmp_path: Path, monkeypatch: pyte
         (
             '{"format": "kafkalab-progress", "version": 9, "exercises": {"L3.E1": {"solved": true, "tries": 2}}}',
             {"L3.E1": Done(solved=True, tries=2)},
-            "it is of version 9, not 1; 1 exercises were taken over",
+            "it is of version 9, not 1; 1 exercise was taken over",
         ),
         (
             '{"format": "kafkalab-progress", "version": 1, "exercises": '

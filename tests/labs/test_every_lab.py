@@ -1,10 +1,12 @@
 """Every lab: its learner's copy is fresh and fails at exactly its checks, cells are short, links lead somewhere.
 
-That a solution runs, and says what its saved outputs say, is tested by nbval on labs/solutions.
+That a solution runs, and says what its saved outputs say, is tested by nbval on labs/solutions; here, that all of it,
+figures too, comes out again, without a warning and without the network.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,24 @@ from kafkalab.grading.exercise import LINE_LENGTH
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb"))
+GRADED = [n for n in NAMES if any(is_check(c) for c in read(ROOT / SOLUTIONS / n)["cells"])]
 WITH_CODE = [n for n in NAMES if any(c["cell_type"] == "code" for c in read(ROOT / SOLUTIONS / n)["cells"])]
+NEEDS_SPARK = ("12_auditing_with_spark.ipynb",)
 CODE_LINES, TEXT_CHARACTERS = 12, 2000
 CHECK = re.compile(r'check\("(L\d+\.E\d+)", \w+\)')
+NO_NETWORK = """import sys
+
+def refuse(event, arguments):
+    if event == "socket.connect" and isinstance(arguments[1], tuple) and arguments[1][0] not in ("127.0.0.1", "::1"):
+        raise RuntimeError(f"a lab asks the network for {arguments[1]}")
+
+sys.addaudithook(refuse)
+"""
+
+
+def to_run(names: list[str]) -> list[Any]:
+    """The notebooks as parameters of a test that runs them."""
+    return [pytest.param(n, marks=[pytest.mark.spark] if n in NEEDS_SPARK else []) for n in names]
 
 
 def cells(path: Path, kind: str = "code") -> list[dict[str, Any]]:
@@ -30,6 +47,11 @@ def source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
+def outputs(cell: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a cell put out, without the numbers that count executions."""
+    return [{k: v for k, v in o.items() if k != "execution_count"} for o in cell.get("outputs", [])]
+
+
 def failing(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The errors of a run, by the id of the cell in which they were raised."""
     ran = (c for c in notebook["cells"] if c["cell_type"] == "code")
@@ -38,7 +60,7 @@ def failing(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def test_every_lab_has_a_solution_and_every_solution_a_lab() -> None:
     assert sorted(p.name for p in (ROOT / LABS).glob("[0-9]*.ipynb")) == NAMES
-    assert "03_a_full_commit.ipynb" in WITH_CODE
+    assert "03_a_full_commit.ipynb" in GRADED
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,7 +69,7 @@ def test_the_learners_copy_is_what_the_builder_makes(name: str) -> None:
     assert (ROOT / LABS / name).read_text(encoding="utf-8") == made, "run `kafkalab build-labs`"
 
 
-@pytest.mark.parametrize("name", WITH_CODE)
+@pytest.mark.parametrize("name", to_run(GRADED))
 @pytest.mark.notebooks
 def test_the_blank_form_fails_at_exactly_its_checks_and_says_only_why(name: str) -> None:
     blank = read(ROOT / LABS / name)
@@ -62,7 +84,30 @@ def test_the_blank_form_fails_at_exactly_its_checks_and_says_only_why(name: str)
         assert "still blank" in error["evalue"]
 
 
+@pytest.mark.parametrize("name", to_run(WITH_CODE))
+@pytest.mark.notebooks
+def test_a_run_from_a_clean_kernel_gives_every_output_again_and_once_more_and_without_the_network(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(NO_NETWORK)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
+    saved, twice = read(ROOT / SOLUTIONS / name), read(ROOT / SOLUTIONS / name)
+    twice["cells"] += [{**cell, "id": f"{cell['id']}-2"} for cell in read(ROOT / SOLUTIONS / name)["cells"]]
+    ran = execute(twice, ROOT / SOLUTIONS)["cells"]
+    half = len(ran) // 2
+    for cells_of_a_run, which in ((ran[:half], "the first run"), (ran[half:], "the second run, in the same kernel")):
+        for cell, before in zip(cells_of_a_run, saved["cells"], strict=True):
+            assert outputs(cell) == outputs(before), f"{before['id']} in {which}: `kafkalab build-labs --run`?"
+
+
 @pytest.mark.parametrize("name", WITH_CODE)
+def test_no_saved_output_is_a_warning_or_an_error(name: str) -> None:
+    for cell in cells(ROOT / SOLUTIONS / name):
+        kinds = {(o["output_type"], o.get("name", "")) for o in cell["outputs"]}
+        assert kinds <= {("stream", "stdout"), ("execute_result", ""), ("display_data", "")}, cell["id"]
+
+
+@pytest.mark.parametrize("name", GRADED)
 def test_no_answer_and_no_result_is_left_in_the_learners_copy(name: str) -> None:
     answers = {c["id"]: source(c) for c in cells(ROOT / SOLUTIONS / name) if "### BEGIN" in source(c)}
     assert answers
@@ -74,7 +119,7 @@ def test_no_answer_and_no_result_is_left_in_the_learners_copy(name: str) -> None
             assert cell["outputs"] == []
 
 
-@pytest.mark.parametrize("name", WITH_CODE)
+@pytest.mark.parametrize("name", GRADED)
 def test_every_figure_reads_without_a_kernel(name: str) -> None:
     for folder in (SOLUTIONS, LABS):
         figures = [c for c in cells(ROOT / folder / name) if "nbval-ignore-output" in c["metadata"].get("tags", [])]
@@ -85,7 +130,7 @@ def test_every_figure_reads_without_a_kernel(name: str) -> None:
         assert WIDGET not in (ROOT / folder / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", WITH_CODE)
+@pytest.mark.parametrize("name", GRADED)
 def test_every_exercise_has_one_check_in_a_locked_cell_of_its_own(name: str) -> None:
     found = {c["id"]: CHECK.fullmatch(source(c)) for c in cells(ROOT / SOLUTIONS / name) if is_check(c)}
     assert [i for i, match in found.items() if match is None] == []
@@ -94,7 +139,7 @@ def test_every_exercise_has_one_check_in_a_locked_cell_of_its_own(name: str) -> 
     assert [match[1] for match in found.values() if match] == exercises
 
 
-@pytest.mark.parametrize("name", WITH_CODE)
+@pytest.mark.parametrize("name", GRADED)
 def test_nbgrader_can_read_what_is_graded(name: str) -> None:
     marked = [c for c in cells(ROOT / SOLUTIONS / name) if "nbgrader" in c["metadata"]]
     ids = [c["metadata"]["nbgrader"]["grade_id"] for c in marked]

@@ -64,8 +64,8 @@ def page_of(
     `ready` is true in it once the view stands."""
     payload = payload if "marks" in payload else with_marks(payload)
     chart = statechart.committed(payload["profile"].split("/")[-1])
-    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "chart": chart, "place": 0, "tree": [ROOT]}
-    journey |= {"can_undo": False, "can_redo": False}
+    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "chart": chart, "place": 0}
+    journey |= {"tree": [ROOT], "hidden": [], "can_undo": False, "can_redo": False}
     journey |= {name: values.pop(name) for name in list(values) if name in journey}
     model = {"journey": "IPY_MODEL_the-journey", "size": "laptop", **values}
     module = str(view._esm).replace("export default", "const widget =")
@@ -77,7 +77,7 @@ def page_of(
     window.journey = new Model(journeyValues);
     window.widget_manager = {{ get_model: async (id) => ({{ "the-journey": window.journey }})[id] }};
     window.model = Object.assign(new Model(modelValues), {{ widget_manager }});
-    window.widget = widget;
+    Object.assign(window, {{ widget, openRun, unpacked }});
     window.close_ = await widget.render({{ model, el: document.querySelector("#here") }});
     window.outside = [];
     document.addEventListener("keydown", (event) => window.outside.push(event.key));

@@ -49,7 +49,16 @@ class Story:
 
     def event(self, node: str, kind: str, name: str, text: str, **more: Any) -> int:
         step = len(self.events)
-        base = {"step": step, "at": self.at, "node": node, "kind": kind, "name": name, "cause": -1, "patch": []}
+        base = {
+            "step": step,
+            "at": self.at,
+            "node": node,
+            "kind": kind,
+            "name": name,
+            "cause": -1,
+            "patch": [],
+            "txn": ID,
+        }
         self.events.append({**base, "group": "transaction", "stop": False, "frame": "", "text": text, **more})
         return step
 
@@ -78,6 +87,7 @@ class Story:
             "copy_of": "",
             "attempt": 1,
             "error": "NONE" if reply else "",
+            "txn": ID,
             "fields": [[k, repr(v)] for k, v in fields.items()],
             "about": ("Answers " + api + ". " if reply else "") + ABOUT[api],
             **more,
@@ -352,4 +362,6 @@ def sample(
         "frames": s.frames,
         "events": s.events,
         "initial": initial,
+        "transactions": [ID],
+        "meanings": {"version": "The version of this API."},
     }

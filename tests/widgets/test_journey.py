@@ -9,6 +9,7 @@ import pytest
 
 from kafkalab.sim.faults import Crash, Drop, Duplicate
 from kafkalab.sim.programs import lab03
+from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.code import code, style
 from kafkalab.widgets.journey import Journey
 from kafkalab.widgets.sequence import Sequence
@@ -121,6 +122,37 @@ def test_going_to_a_run_that_is_not_there_says_which_there_are(journey: Journey,
     with pytest.raises(ValueError, match="goto needs the number of a run, from 0 to 1, not"):
         journey.press("goto", place)
     assert journey.place == 1
+
+
+def test_what_is_hidden_is_left_out_of_the_walk_and_said_in_the_text(journey: Journey):
+    view = Sequence(journey)
+    whole = journey.stops()
+    for name in ("Produce", "b2"):
+        journey.press("hide", name)
+    assert journey.hidden == ["b2", "Produce"]
+    assert set(journey.stops()) < set(whole)
+    frames = journey.payload["frames"]
+    for step in journey.stops():
+        frame = frames.get(journey.payload["events"][step]["frame"])
+        assert not frame or "b2" not in (frame["from"], frame["to"])
+    assert "hidden: b2, Produce" in view.text()
+    assert ">broker 2<" not in view.svg()
+    journey.press("show", "b2")
+    assert journey.hidden == ["Produce"]
+    journey.press("show")
+    assert journey.stops() == whole
+    with pytest.raises(ValueError, match="'Producer' cannot be hidden; there are app, b1, .*; did you mean 'Produce'"):
+        journey.press("hide", "Producer")
+
+
+def test_hiding_another_transaction_leaves_the_one_that_is_followed():
+    programs = tuple(Program(f"p{i}", "transactions", {"transactional_id": f"t{i}", "count": 2}) for i in (1, 2))
+    view = Sequence(Scenario(topics={"out": 1}, programs=programs))
+    assert view.payload["transactions"] == ["t1", "t2"]
+    view.hidden = ["t2"]
+    shown = [view.payload["events"][step] for step in view.journey.stops()]
+    assert {"t1"} <= {event["txn"] for event in shown} <= {"t1", ""}
+    assert [event["text"] for event in shown if "COMMIT marker" in event["text"]]
 
 
 def test_its_repr_is_short(journey: Journey):

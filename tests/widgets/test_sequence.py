@@ -181,7 +181,7 @@ def test_groups_are_kept_in_order_and_decide_where_the_cursor_stops(widget: Sequ
 
 
 def test_what_is_sent_to_the_browser_is_small_and_plain(widget: Sequence):
-    code = sum((FOLDER / name).stat().st_size for name in ("sequence.js", "sequence.css"))
+    code = sum((FOLDER / name).stat().st_size for name in ("sequence.js", "inspector.js", "sequence.css"))
     assert code < 40_000
     assert len(Sequence._esm) + len(Sequence._css) < 60_000
     assert len(json.dumps(widget.payload)) < 300_000

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Duplicate
+from kafkalab.sim.programs import lab03
+from kafkalab.widgets.field_meanings import meaning_of
 from kafkalab.widgets.marks import with_marks
+from kafkalab.widgets.packed import packed
+from kafkalab.widgets.story import payload_of
 from kafkalab.widgets.story_text import batch_outcome, fold, stops, text_at
 from tests.widgets.harness import LOOK, SHOWN, look, page_of, show
 from tests.widgets.sample_payload import sample
@@ -278,6 +284,96 @@ def test_choosing_groups_keeps_the_cursor(page: Page):
     compare(payload, look(page), step, ("replication",))
 
 
+def test_what_is_hidden_has_neither_lane_nor_arrow_nor_stop(page: Page, lab_run: dict[str, Any]):
+    hidden = ["b2", "Produce"]
+    places = stops(lab_run, SHOWN, hidden)
+    show(page, lab_run, places[-5])
+    page.keyboard.press("f")
+    for name in hidden:
+        page.get_by_role("checkbox", name=name, exact=True).uncheck()
+    assert page.evaluate("journey.get('hidden')") == hidden
+    seen = look(page)
+    assert seen["stopCount"] == str(len(places))
+    assert f"stop {seen['stopIndex']} of {len(places)} " in text_at(lab_run, places[-5], SHOWN, hidden)
+    flown = [lab_run["frames"][i] for i in seen["frames"]]
+    assert flown
+    assert not [f for f in flown if "b2" in (f["from"], f["to"]) or f["name"].startswith("Produce")]
+    expect(page.locator('[data-node="b2"]')).to_have_count(0)
+    expect(page.locator('[data-action="filter"]')).to_have_text("filter (2 hidden)")
+    page.locator('[data-action="filter"]').click()
+    expect(page.get_by_role("checkbox", name="b2", exact=True)).to_be_hidden()
+    page.locator(".klab").focus()
+    page.keyboard.press("ArrowLeft")
+    assert look(page)["step"] == str(places[-6])
+
+
+def test_a_frame_is_shown_with_all_its_fields_and_what_each_is_for(page: Page, lab_run: dict[str, Any]):
+    step = lab_run["frames"]["EndTxn#1"]["received"]
+    show(page, lab_run, step)
+    for name, value in lab_run["frames"]["EndTxn#1"]["fields"]:
+        row = page.locator(".fields > div").filter(has=page.locator(f'[data-field="{name}"]'))
+        expect(row.locator("span")).to_have_text(value)
+        expect(row.locator("p")).to_have_text(meaning_of("EndTxn", name))
+
+
+def test_the_fields_get_the_room_of_the_states_and_give_it_back(page: Page, lab_run: dict[str, Any]):
+    show(page, lab_run, lab_run["frames"]["Produce#1"]["sent"])
+    chart, fields = page.locator(".chart"), page.locator(".frame")
+    before = fields.evaluate("e => e.clientHeight")
+    page.keyboard.press("i")
+    expect(chart).to_be_hidden()
+    assert fields.evaluate("e => e.clientHeight") > before + 100
+    expect(page.locator('[data-action="inspect"]')).to_have_attribute("aria-pressed", "true")
+    page.locator('[data-action="inspect"]').click()
+    expect(chart).to_be_visible()
+
+
+def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page):
+    retried = with_marks(sample(drop="EndTxn#1"))
+    show(page, retried, retried["frames"]["EndTxn#2"]["sent"])
+    expect(page.locator('[data-frame="EndTxn#2"] .tag')).to_have_text("retry 1")
+    expect(page.locator('[data-frame="EndTxn#1"] .cross')).to_have_count(1)
+    cluster = Cluster(lab03().with_faults(Duplicate("EndTxn#1"), Crash("b1", at_step=215)))
+    cluster.run()
+    doubled = with_marks(payload_of(cluster))
+    (copy,) = (f for f in doubled["frames"].values() if f["copy_of"])
+    show(page, doubled, copy["received"])
+    expect(page.locator(f'[data-frame="{copy["id"]}"] .tag')).to_have_text("copy")
+    page.evaluate("step => journey.set('step', step)", 240)
+    expect(page.locator('[data-node="b1"]')).to_have_attribute("data-life", "down")
+    expect(page.locator(".shade")).to_have_count(1)
+    lost = [f for f in doubled["frames"].values() if f["fate"] == "lost" and f["group"] in SHOWN]
+    expect(page.locator(f'[data-frame="{lost[0]["id"]}"] .cross')).to_have_count(1)
+
+
+def test_what_was_appended_because_of_a_frame_is_a_press_away(page: Page, lab_run: dict[str, Any]):
+    show(page, lab_run, lab_run["frames"]["EndTxn#1"]["received"])
+    appended = page.locator("h4:text('Appended because of it') + ul button")
+    expect(appended).to_have_count(0)
+    page.keyboard.press("End")
+    page.evaluate("step => journey.set('step', step)", lab_run["frames"]["EndTxn#1"]["sent"])
+    expect(appended).to_have_count(0)
+    told = page.evaluate(
+        "run => openRun(run).appended(openRun(run).frames['EndTxn#1'], 1e9).map((e) => e.text)", lab_run
+    )
+    states = [text for text in told if "__transaction_state" in text]
+    assert len(states) == 2
+    assert len([text for text in told if "COMMIT marker" in text]) == 3
+    append = next(e for e in lab_run["events"] if e["text"] == states[0])
+    page.evaluate("step => journey.set('step', step)", append["step"])
+    expect(page.locator(".frame h3")).to_contain_text("EndTxn#1")
+    expect(appended.first).to_have_text(states[0])
+    appended.first.click()
+    assert look(page)["step"] == str(append["step"])
+
+
+def test_the_story_arrives_in_the_browser_as_it_was_sent(page: Page, lab_run: dict[str, Any]):
+    show(page, lab_run, 3)
+    for payload in (lab_run, with_marks(sample(drop="EndTxn#1"))):
+        there = page.evaluate("story => { const { shared, ...rest } = unpacked(story); return rest; }", packed(payload))
+        assert there == payload
+
+
 def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page):
     payload = with_marks(sample())
     places = stops(payload, SHOWN)
@@ -319,7 +415,8 @@ def test_two_widgets_share_a_page_and_closing_one_leaves_no_trace(page: Page):
     page.evaluate("close_()")
     expect(page.locator(".klab")).to_have_count(1)
     assert page.evaluate("Object.values(model.handlers).flat().length") == 0
-    assert page.evaluate("Object.values(journey.handlers).flat().length") == 6
+    page.evaluate("async () => (await second)()")
+    assert page.evaluate("Object.values(journey.handlers).flat().length") == 0
 
 
 def test_texts_of_a_run_are_shown_as_text(page: Page, console_errors: list[str]):

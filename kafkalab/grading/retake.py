@@ -1,0 +1,63 @@
+"""The clean variant of a lab, for a retake: its code, its exercises and its headings, and none of its explanations."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from kafkalab.grading.builder import Cell, Notebook, as_text, is_check, read, sources, student
+
+HEADINGS = re.compile(r"^#{1,4} .*$", re.M)
+LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)[^)]*\)")
+
+
+def clean(solution: Notebook) -> Notebook:
+    """The learner's copy without outputs, and of its texts only the headings and what the exercises ask.
+
+    What is asked stands in the texts between an exercise's heading and its answer.
+    """
+    copy = student(solution)
+    asked = _asked(copy["cells"])
+    kept = []
+    for place, cell in enumerate(copy["cells"]):
+        if cell["cell_type"] == "code":
+            cell["outputs"] = []
+            kept.append(cell)
+            continue
+        text = "".join(cell["source"])
+        left = LINK.sub(r"\1", text) if place in asked else "\n\n".join(HEADINGS.findall(text))
+        if left.strip():
+            cell["source"] = left.splitlines(keepends=True)
+            kept.append(cell)
+    copy["cells"] = kept
+    return copy
+
+
+def _asked(cells: list[Cell]) -> set[int]:
+    """The places of the texts that set an exercise: back from each answer to the last heading before it."""
+    found: set[int] = set()
+    for place, cell in enumerate(cells):
+        facts = cell["metadata"].get("nbgrader", {})
+        if not facts.get("solution") or is_check(cell):
+            continue
+        for before in range(place - 1, -1, -1):
+            if cells[before]["cell_type"] == "markdown":
+                found.add(before)
+                if HEADINGS.search("".join(cells[before]["source"])):
+                    break
+    return found
+
+
+def build_clean(root: Path, folder: Path) -> list[Path]:
+    """The clean variant of every lab with exercises is in `folder`; the paths that changed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    changed = []
+    for path in sources(root):
+        solution = read(path)
+        if not any(is_check(cell) for cell in solution["cells"]):
+            continue
+        target, text = folder / path.name, as_text(clean(solution))
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")
+            changed.append(target)
+    return changed

@@ -1,0 +1,128 @@
+"""The billing service that charges orders, and its replacement: programs and scenarios of lab 06."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.sim.app import App
+from kafkalab.sim.faults import Fault, Pause, Resume
+from kafkalab.sim.scenario import Program, Scenario, program
+
+ORDERS, CHARGES, BILLING = "orders", "charges", "billing"
+VALUES = ("10", "25", "40")
+STARTED_MS, PAUSED_MS, REPLACED_MS, AWAKE_MS = 0, 120, 5_000, 20_000
+
+
+@program
+async def billing(
+    app: App,
+    transactional_id: str | None = None,
+    slot: int = 0,
+    group: str = BILLING,
+    start_after_ms: int = 0,
+    work_ms: int = 50,
+    linger_ms: int = 0,
+    transaction_timeout_ms: int = 60_000,
+) -> list[str]:
+    """Charge every order of `orders-{slot}`, one after the other; the orders charged, when there are no more.
+
+    With a transactional id each charge and the offset behind its order are one transaction; without one the charge is
+    written first, and then the offset is committed.
+    """
+    await app.sleep(start_after_ms)
+    orders, charged = f"{ORDERS}-{slot}", []
+    consumer = app.consumer(group_id=group, auto_offset_reset="earliest", enable_auto_commit=False)
+    consumer.assign([orders])
+    names = {"transactional_id": transactional_id, "transaction_timeout_ms": transaction_timeout_ms}
+    producer = app.producer(linger_ms=linger_ms, **(names if transactional_id else {}))
+    if transactional_id:
+        await producer.init_transactions()
+    while records := await consumer.poll() or await consumer.poll():
+        for order in records:
+            if transactional_id:
+                producer.begin_transaction()
+            charge = await producer.send(CHARGES, order.value, partition=0)
+            await app.sleep(work_ms)
+            if transactional_id:
+                await producer.send_offsets_to_transaction({orders: order.offset + 1}, consumer.group_metadata())
+                await producer.commit_transaction()
+            else:
+                await charge
+                await consumer.commit_sync({orders: order.offset + 1})
+            charged.append(order.value)
+    return charged
+
+
+def lab06(
+    first: str | None = "billing-0",
+    second: str | None = "billing-0",
+    paused_ms: int = PAUSED_MS,
+    seed: int = 1,
+    profile: str = "4.x/TV2",
+    **more: Any,
+) -> Scenario:
+    """Three orders wait. The first instance stops in the middle, a second one replaces it, the first wakes up.
+
+    `first` and `second` are their transactional ids, None for a producer without. `more` are further arguments of both.
+    """
+    return Scenario(
+        title="A zombie wakes up" if first else "Two instances without a name",
+        profile=profile,
+        seed=seed,
+        topics={ORDERS: 1, CHARGES: 1},
+        records={f"{ORDERS}-0": VALUES},
+        programs=(
+            Program("first", "billing", {"transactional_id": first, **more}),
+            Program("second", "billing", {"transactional_id": second, "start_after_ms": REPLACED_MS, **more}),
+        ),
+        faults=(Pause("first", at_ms=paused_ms), Resume("first", at_ms=AWAKE_MS)),
+    )
+
+
+@program
+async def one_charge(
+    app: App,
+    transactional_id: str,
+    value: str,
+    start_ms: int = 0,
+    init: bool = True,
+    send_ms: int = 500,
+    commit_ms: int = 2_000,
+    transaction_timeout_ms: int = 60_000,
+) -> str:
+    """One charge in one transaction: the producer begins at `start_ms`, sends at `send_ms`, commits at `commit_ms`.
+
+    Without `init` the producer is made, and never calls init_transactions().
+    """
+    await app.sleep(start_ms - app.now)
+    producer = app.producer(
+        transactional_id=transactional_id, linger_ms=0, transaction_timeout_ms=transaction_timeout_ms
+    )
+    if not init:
+        return "made"
+    await producer.init_transactions()
+    await app.sleep(send_ms - app.now)
+    producer.begin_transaction()
+    await producer.send(CHARGES, value, partition=0)
+    await producer.flush()
+    await app.sleep(commit_ms - app.now)
+    await producer.commit_transaction()
+    return "committed"
+
+
+def two_charges(
+    first: dict[str, Any], second: dict[str, Any] | None, *faults: Fault, seed: int = 1, title: str = "Two charges"
+) -> Scenario:
+    """Two instances of one service, named alike unless told otherwise, with one charge each."""
+    both: tuple[tuple[str, dict[str, Any] | None], ...] = (("first", first), ("second", second))
+    return Scenario(
+        title=title,
+        seed=seed,
+        topics={CHARGES: 1},
+        programs=tuple(
+            Program(node, "one_charge", {"transactional_id": "billing-0", "value": node, **args})
+            for node, args in both
+            if args is not None
+        ),
+        faults=faults,
+    )

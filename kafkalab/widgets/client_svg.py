@@ -1,0 +1,34 @@
+"""The client's-eye view as a picture that needs no program: a card with the lines of its text."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape
+
+from kafkalab.widgets.ink import BLUE, BOLD, DIM, FAMILY, INK, MARGIN, RULE, SIZE, WIDTH, Ink, fit
+
+LINE, LINES = 21.0, 60
+
+
+def draw(lines: list[str], title: str) -> str:
+    """An SVG of these lines: the heading bold, what the client cannot know dim and in brackets, the last line blue."""
+    ink = Ink(y=MARGIN + 14)
+    heading, *rest = lines
+    ink.text(MARGIN, ink.y, heading, more=f' font-size="14"{BOLD}')
+    if len(rest) > LINES:
+        ink.y += LINE
+        ink.text(MARGIN, ink.y, f"… {len(rest) - LINES} earlier lines", DIM)
+    for line in rest[-LINES:]:
+        ink.y += LINE
+        known = not line.startswith("        ")
+        x = MARGIN + (12 if known else 110)
+        colour = (BLUE if line is rest[-1] else INK) if known else DIM
+        ink.text(x, ink.y, fit(line.strip(), WIDTH - x - MARGIN), colour)
+    height = ink.y + MARGIN
+    label = escape(f"{title}: {heading}", {'"': "&quot;"})
+    ground = f'<rect width="{WIDTH:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" role="img" '
+        f'aria-label="{label}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{INK}">{ground}'
+        + "\n".join(ink.parts)
+        + "</svg>"
+    )

@@ -1,0 +1,68 @@
+"""The memory of a session that does several labs in one kernel: `python -m tests.benchmarks.session_memory 03 12`.
+
+Counted is what the kernel and all its children (Spark's Java, its Python workers) have to themselves, and their share
+of what they share (PSS), twenty times a second. Linux only.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+from kafkalab.grading.builder import SOLUTIONS, execute, read
+
+ROOT = Path(__file__).resolve().parents[2]
+EVERY_S = 0.05
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that this one has started, and those they have."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            found += [child, *descendants(child)]
+    return found
+
+
+def share_mb(pid: int) -> float:
+    """The process's share of memory, in MB; 0 if it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
+
+
+def session(names: list[str]) -> tuple[float, float]:
+    """The peak in MB and the seconds of one kernel that runs these labs, one after the other."""
+    notebooks = [read(next((ROOT / SOLUTIONS).glob(f"{name}_*.ipynb"))) for name in names]
+    for name, notebook in zip(names, notebooks, strict=True):
+        for cell in notebook["cells"]:
+            cell["id"] = f"{name}-{cell['id']}"
+    whole = {**notebooks[0], "cells": [cell for notebook in notebooks for cell in notebook["cells"]]}
+    peak, done = 0.0, threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(EVERY_S):
+            peak = max(peak, sum(map(share_mb, descendants(os.getpid()))))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    begin = time.monotonic()
+    try:
+        execute(whole, ROOT / SOLUTIONS)
+    finally:
+        done.set()
+        watcher.join()
+    return peak, time.monotonic() - begin
+
+
+if __name__ == "__main__":
+    os.environ["KAFKALAB_PROGRESS"] = "off"
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    most, took = session(sys.argv[1:] or ["03"])
+    print(f"labs {', '.join(sys.argv[1:] or ['03'])} in one kernel: peak {most:.0f} MB, {took:.1f} s")

@@ -1,0 +1,97 @@
+"""Binder takes the project as it is meant: repo2docker's own detection, and postBuild in an environment of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.index
+
+REPO2DOCKER = "jupyter-repo2docker==2026.4.0"
+DETECT = """import json, os, sys
+from repo2docker.app import Repo2Docker
+os.chdir(sys.argv[1])
+found = [p for p in (kind("docker.io/library/buildpack-deps:noble") for kind in Repo2Docker().buildpacks) if p.detect()]
+pack = found[0]
+print(json.dumps({"pack": type(pack).__name__, "python": pack.python_version, "folder": pack.binder_dir,
+    "dependencies": pack.environment_yaml["dependencies"], "after": pack.get_post_build_scripts()}))
+"""
+PARTS = ("binder", "kafkalab", "pyproject.toml", "README.md", "LICENSE", "environment.yml", "labs")
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """A function that makes an empty environment, with pip and these packages in it; skips where no index answers."""
+
+    def make(*packages: str) -> Path:
+        place = tmp_path_factory.mktemp("environment")
+        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True, timeout=120)
+        for wanted in packages or ("setuptools==84.2.1",):
+            command = [str(place / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", wanted]
+            run = subprocess.run(command, capture_output=True, text=True, timeout=600, env=plain())
+            if run.returncode:
+                if "index" in os.environ.get("KAFKALAB_REQUIRE", "").split(","):
+                    pytest.fail(run.stderr)
+                pytest.skip(f"no package index has {wanted}")
+        return place
+
+    return make
+
+
+def plain() -> dict[str, str]:
+    """The environment without what makes this folder's kafkalab importable."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+@pytest.fixture
+def checkout(root: Path, tmp_path: Path) -> Path:
+    """A copy of what Binder would clone."""
+    for name in PARTS:
+        if (root / name).is_dir():
+            shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(root / name, tmp_path)
+    return tmp_path
+
+
+def test_repo2docker_finds_the_conda_environment_and_post_build(
+    environment: Callable[..., Path], checkout: Path
+) -> None:
+    python = environment(REPO2DOCKER) / "bin" / "python"
+    run = subprocess.run(
+        [python, "-c", DETECT, str(checkout)], capture_output=True, text=True, timeout=120, env=plain()
+    )
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert (found["pack"], found["python"], found["folder"]) == ("CondaBuildPack", "3.12", "binder")
+    assert found["after"] == ["binder/postBuild"]
+    assert "jupyterlab=4.6.6" in found["dependencies"]
+
+
+def test_post_build_installs_kafkalab_twice_in_an_environment_that_has_only_pip(
+    environment: Callable[..., Path], checkout: Path
+) -> None:
+    place = environment()
+    there = plain() | {"PATH": f"{place / 'bin'}:{os.environ['PATH']}"}
+    for _ in range(2):
+        run = subprocess.run(
+            [checkout / "binder" / "postBuild"], env=there, capture_output=True, text=True, timeout=600
+        )
+        assert run.returncode == 0, run.stderr
+    settings = place / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
+    assert settings.read_bytes() == (checkout / "binder" / "overrides.json").read_bytes()
+    where = subprocess.run(
+        [place / "bin" / "python", "-c", "import kafkalab; print(kafkalab.__file__)"],
+        cwd=place, capture_output=True, text=True, timeout=60, env=plain(),
+    )  # fmt: skip
+    assert where.stdout.strip() == str(checkout / "kafkalab" / "__init__.py")
+    command = [place / "bin" / "kafkalab", "build-labs"]
+    built = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=120, env=plain())
+    assert (built.returncode, built.stdout, built.stderr) == (0, "", "")

@@ -1,0 +1,123 @@
+"""What lab 01 says in words is what its runs do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kafkalab.grading.builder import SOLUTIONS, read
+from kafkalab.grading.lab01_e1 import arrivals
+from kafkalab.grading.lab01_e2 import LENGTH, STREAMS
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Drop, Fault
+from kafkalab.sim.programs_orders import lab01
+
+PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "01_idempotent_producer.ipynb"
+CELLS = {c["id"]: c for c in read(PATH)["cells"]}
+TEXTS = {i: "".join(c["source"]) for i, c in CELLS.items()}
+TERMS = ("leader", "producer id", "epoch", "sequence", "idempotent", "in flight")
+
+
+def run(*faults: Fault, idempotence: bool = True) -> Cluster:
+    cluster = Cluster(lab01(idempotence).with_faults(*faults))
+    cluster.run()
+    return cluster
+
+
+def written(cluster: Cluster) -> list[str]:
+    return [r.value for b in cluster.log_of("orders-0").batches for r in b.records]
+
+
+def output(cell: str) -> str:
+    """What the cell's saved run printed or returned."""
+    return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in CELLS[cell]["outputs"])
+
+
+def test_no_term_is_used_before_the_table_that_explains_it() -> None:
+    before = [i for i in list(TEXTS)[: list(TEXTS).index("words")] if i not in ("title", "naive-result")]
+    assert {i: t for i in before for t in TERMS if t in TEXTS[i].split()} == {}
+    assert [t for t in TERMS if t not in TEXTS["words"]] == []
+
+
+def test_each_question_has_the_cell_that_answers_it_and_a_row_in_the_recap() -> None:
+    answered = [q for c in CELLS.values() for q in c["metadata"].get("kafkalab", {}).get("questions", [])]
+    assert sorted({*answered}) == [19, 20, 21, 22]
+    assert all(f"| Q{number} |" in TEXTS["recap"] for number in answered)
+
+
+def test_the_comments_of_the_first_exercise_are_its_rows() -> None:
+    lines = [line.strip() for line in TEXTS["e1-answer"].splitlines() if line.startswith("    ")]
+    assert lines == [f'{n}: "",  # {row}' for n, row in arrivals(1).items()]
+    assert f"on {STREAMS * LENGTH} batches" in TEXTS["e2"]
+
+
+def test_without_idempotence_an_order_is_there_twice_or_never_or_in_the_wrong_place() -> None:
+    assert output("naive-lost") == "['soup', 'bread', 'rice', 'tea', 'rice']"
+    assert output("naive-no-retry") == "['soup', 'bread', 'tea']"
+    assert output("naive-order") == "['soup', 'bread', 'tea', 'rice']"
+
+
+def test_the_walk_has_the_numbers_that_the_list_names() -> None:
+    frames = run().trace.frames
+    batches = [frames[f"Produce#{n}"].body.batches["orders-0"] for n in (1, 2, 3)]
+    assert [(b.base_sequence, len(b.records)) for b in batches] == [(0, 2), (2, 1), (3, 1)]
+    assert frames["Produce#3"].sent_ms < frames["ProduceReply#2"].received_ms
+    reply = frames["InitProducerIdReply#1"].body
+    assert (reply.producer_id, reply.producer_epoch) == (0, 0)
+
+
+def test_the_retry_is_answered_with_the_first_offset_and_nothing_is_appended() -> None:
+    cluster = run(Drop("ProduceReply#2"))
+    retry, reply = cluster.trace.frames["Produce#4"], cluster.trace.frames["ProduceReply#4"]
+    assert retry.body.batches["orders-0"].base_sequence == 2
+    assert (reply.error, reply.body.partitions["orders-0"].base_offset) == ("NONE", 2)
+    assert written(cluster) == ["soup", "bread", "rice", "tea"]
+
+
+def test_the_gap_is_refused_and_both_batches_come_in_order() -> None:
+    cluster = run(Drop("Produce#2"))
+    assert cluster.trace.frames["ProduceReply#2"].error == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    assert cluster.results["shop"] == [0, 1, 2, 3]
+    assert written(cluster) == ["soup", "bread", "rice", "tea"]
+
+
+def test_only_a_leader_that_remembers_five_knows_the_retry() -> None:
+    five, one = output("five").splitlines()
+    assert five.endswith("[0, 1, 2, 3, 4, 5]")
+    assert one.endswith("120000 ms has passed since batch creation")
+    scenario = lab01(orders=("soup", "bread", "rice", "tea", "cake", "figs"))
+    forgetful = replace(scenario, rules_off=("five batches of a producer are remembered",))
+    cluster = Cluster(forgetful.with_faults(Drop("ProduceReply#2")))
+    cluster.run()
+    frames = cluster.trace.frames.values()
+    retry = next(f for f in frames if f.name == "Produce" and f.attempt == 2)
+    newer = [f for f in frames if f.name == "Produce" and f.attempt == 1 and f.id > "Produce#2"]
+    assert len(newer) == 3
+    assert next(f for f in frames if f.of == retry.id).error == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    assert len(written(cluster)) == 6
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ("{}", "idempotent"),
+        ("{'acks': 1}", "NOT idempotent"),
+        ("{'retries': 0}", "NOT idempotent"),
+        ("{'retries': 3}", "idempotent"),
+        ("{'enable_idempotence': True, 'acks': 1}", "Must set acks to all"),
+        ("{'max_in_flight_requests_per_connection': 6}", "at most 5. Current value is 6."),
+    ],
+)
+def test_the_settings_come_to_what_the_lab_says(settings: str, says: str) -> None:
+    lines = dict(line.split(" → ") for line in output("settings").splitlines())
+    assert lines[settings].startswith(says) or lines[settings].endswith(says)
+
+
+def test_the_restarted_shop_is_a_stranger_and_the_forgotten_one_too() -> None:
+    assert output("restart").endswith("(0, 3, ['tea']), (1, 0, ['tea'])]")
+    assert output("idle") == "['soup', 'bread', 'rice', 'tea', 'rice']"
+    old, new = output("unknown").splitlines()
+    assert "UNKNOWN_PRODUCER_ID" in old
+    assert "NONE" in new

@@ -1,0 +1,81 @@
+"""What lab 02 says in words is what its runs do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kafkalab.grading.builder import SOLUTIONS, read
+from kafkalab.grading.lab02_e3 import ROWS
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash
+from kafkalab.sim.programs_coordinator import lab02
+
+PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "02_coordinator.ipynb"
+CELLS = {c["id"]: c for c in read(PATH)["cells"]}
+TEXTS = {i: "".join(c["source"]) for i, c in CELLS.items()}
+TERMS = ("leader", "replica", "controller", "min.isr", "`__transaction_state`", "coordinator")
+
+
+def output(cell: str) -> str:
+    """What the cell's saved run printed or returned."""
+    return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in CELLS[cell]["outputs"])
+
+
+def test_no_term_is_used_before_the_table_that_explains_it() -> None:
+    before = [i for i in list(TEXTS)[: list(TEXTS).index("words")] if i not in ("title", "names")]
+    assert {i: t for i in before for t in TERMS if t in TEXTS[i].split()} == {}
+    assert [t for t in TERMS if t not in TEXTS["words"]] == []
+
+
+def test_question_18_has_the_cells_that_answer_it_and_a_row_in_the_recap() -> None:
+    answered = {i: c["metadata"]["kafkalab"]["questions"] for i, c in CELLS.items() if "kafkalab" in c["metadata"]}
+    assert answered == {"alone-what": [18], "alone-one-what": [18]}
+    assert "| Q18 |" in TEXTS["recap"]
+
+
+def test_the_comments_of_the_third_exercise_are_its_rows() -> None:
+    lines = [line.strip() for line in TEXTS["e3-answer"].splitlines() if line.startswith("    ")]
+    assert lines == [f'{n}: "",  # {row.says}' for n, row in enumerate(ROWS, 1)]
+
+
+def test_the_nodes_have_the_roles_that_the_words_give_them() -> None:
+    cluster = Cluster(lab02())
+    frames = cluster.run().frames
+    leader = cluster.controller.metadata.leader
+    assert (leader("accounts-0"), leader("__transaction_state-22")) == ("b1", "b3")
+    assert frames["FindCoordinatorReply#1"].body.node_id == "b3"
+    entry = next(e for e in cluster.trace.of("append", "__transaction_state-22") if e.node == "b3")
+    replicas = [e.step for e in cluster.trace.of("append", "__transaction_state-22") if e.node != "b3"][:2]
+    assert entry.step < max(replicas) < frames["InitProducerIdReply#1"].sent_step
+    assert frames["AddPartitionsToTxn#1"].sender == "b1"
+
+
+def test_only_b3_answers_for_the_name() -> None:
+    assert output("naive").count("NOT_COORDINATOR") == 2
+    assert output("naive").endswith("['InitProducerId', 'NONE']]")
+
+
+def test_for_nine_seconds_the_living_name_the_dead_one() -> None:
+    base = Cluster(lab02(records=0))
+    base.run()
+    dead = base.fork(7, Crash("b3"))
+    found = [f for f in dead.trace.frames.values() if f.name == "FindCoordinatorReply"]
+    assert {f.body.node_id for f in found if f.sent_ms < 9_000} == {"b3"}
+    assert {f.sender for f in found} == {"b1", "b2"}
+    assert [f.body.node_id for f in found if f.sent_ms >= 9_000] == ["b1"]
+    assert dead.results["app"] == "initialised"
+    assert output("dead-end").count("says b3") == len(found) - 1
+
+
+def test_who_asks_too_early_is_told_so_and_the_epoch_goes_on_at_the_next_coordinator() -> None:
+    assert "COORDINATOR_LOAD_IN_PROGRESS" in output("load")
+    assert output("load-epoch") == "[('b3', 2000, 0), ('b1', 2000, 1)]"
+
+
+def test_a_single_broker_needs_both_settings() -> None:
+    assert output("alone").startswith("Timeout expired after 60000ms while awaiting InitProducerId")
+    assert "INVALID_REPLICATION_FACTOR" in output("alone")
+    first, second = output("alone-one").split("initialised")
+    assert first.startswith("Timeout expired")
+    assert "('InitProducerIdReply', 'COORDINATOR_NOT_AVAILABLE')" in first
+    assert "InitProducerId" not in second

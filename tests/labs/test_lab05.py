@@ -1,0 +1,103 @@
+"""What lab 05 says in words is what its runs do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kafkalab.grading.builder import SOLUTIONS, read
+from kafkalab.sim.app import App
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.programs_readers import lab05, two_accounts
+from kafkalab.sim.scenario import Program, Scenario
+
+PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "05_read_committed.ipynb"
+CELLS = {c["id"]: c for c in read(PATH)["cells"]}
+TEXTS = {i: "".join(c["source"]) for i, c in CELLS.items()}
+TERMS = ("marker", "open", "watermark", "LSO", "position", "lag")
+
+
+def output(cell: str) -> str:
+    """What the cell's saved run printed or returned."""
+    return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in CELLS[cell]["outputs"])
+
+
+def test_no_term_is_used_before_the_table_that_explains_it() -> None:
+    before = [i for i in list(TEXTS)[: list(TEXTS).index("words")] if i not in ("title", "names")]
+    assert {i: t for i in before for t in TERMS if t in TEXTS[i].split()} == {}
+    assert [t for t in TERMS if t not in TEXTS["words"]] == []
+
+
+def test_each_question_has_the_cell_that_answers_it_and_a_row_in_the_recap() -> None:
+    answered = [q for c in CELLS.values() for q in c["metadata"].get("kafkalab", {}).get("questions", [])]
+    assert sorted(answered) == [1, 2, 3, 6, 7, 8, 9, 10, 11]
+    assert all(f"| Q{number} |" in TEXTS["recap"] for number in answered)
+
+
+def test_the_looks_are_those_of_the_text() -> None:
+    everything = "['slow-1', 'quick-1', 'quick-2', 'sorry', 'slow-2']"
+    assert output("naive").split() == f"[['slow-1', 'quick-1', 'quick-2', 'sorry'], {everything}]".split()
+    assert output("naive-committed") == "[[], ['slow-1', 'quick-1', 'quick-2', 'slow-2']]"
+
+
+def test_the_walk_has_the_offsets_that_the_list_names() -> None:
+    cluster = Cluster(lab05())
+    frames = cluster.run().frames
+    kinds = [
+        (b.base_offset, b.control.name if b.control else b.records[0].value) for b in cluster.log_of("ledger-0").batches
+    ]
+    assert kinds == [
+        (0, "slow-1"), (1, "quick-1"), (2, "quick-2"), (3, "COMMIT"), (4, "sorry"), (5, "ABORT"), (6, "slow-2"),
+        (7, "COMMIT"),
+    ]  # fmt: skip
+    marks = [e.data for e in cluster.trace.of("state", "watermark") if e.data["partition"] == "ledger-0"]
+    assert (marks[-1]["high_watermark"], marks[-1]["last_stable_offset"]) == (8, 8)
+    assert {m["last_stable_offset"] for m in marks[:-1]} == {0}
+    replies = [f for f in frames.values() if f.name == "ListOffsetsReply"]
+    assert replies[0].sent_ms < 1_100
+    assert "LSO 0, HW 6" in output("line-text")
+    assert "read_uncommitted gets 0–2, 4" in output("line-text")
+    assert "read_committed gets nothing" in output("line-text")
+    fetches = [f for f in frames.values() if f.name == "Fetch"]
+    assert [f.sent_ms > 3_000 for f in fetches] == [True]
+
+
+def test_the_dead_writer_holds_readers_up_for_seventy_seconds() -> None:
+    first, late = output("stuck").splitlines()[0], output("stuck").splitlines()[-1]
+    assert first.startswith("[[], []] (70013, 7)")
+    assert late.endswith("[['quick-1', 'quick-2']]")
+
+
+def test_the_broker_sends_the_aborted_record_and_the_list() -> None:
+    lines = output("where").splitlines()
+    assert "offset 4  producer 1000  sorry" in lines
+    assert lines[-1] == "aborted: [(1000, 4)]"
+
+
+async def _lags(app: App) -> list[int]:
+    await app.sleep(200)
+    consumer = app.consumer(
+        group_id="book", isolation_level="read_committed", auto_offset_reset="earliest", enable_auto_commit=False
+    )
+    consumer.assign(["ledger-0"])
+    records, found = await consumer.poll(), []
+    for offsets in ({"ledger-0": records[-1].offset + 1}, None):
+        await consumer.commit_sync(offsets)
+        committed = await consumer.committed(["ledger-0"])
+        found.append(await consumer.end_offset("ledger-0") - committed["ledger-0"])
+    return found
+
+
+def test_the_lag_by_the_last_record_stays_at_one_and_by_the_position_is_nought() -> None:
+    assert output("gaps-run") == "{'records': 1, 'last': 0, 'end': 2, 'position': 2}"
+    steps = [["init_transactions"], ["begin_transaction"], ["send", "ledger", "one", None, 0], ["commit_transaction"]]
+    writer = Program("app", "operations", {"transactional_id": "one-0", "steps": steps})
+    cluster = Cluster(Scenario(topics={"ledger": 1}, programs=(writer, Program("reader", _lags))))
+    cluster.run()
+    assert cluster.results["reader"] == [1, 0]
+
+
+def test_without_presses_the_reader_of_the_third_exercise_sees_both_accounts_at_each_look() -> None:
+    for seed in range(1, 11):
+        cluster = Cluster(two_accounts(seed))
+        cluster.run()
+        assert [sorted(v for _, v in look) for look in cluster.results["reader"]] == [["+10", "-10"]] * 2

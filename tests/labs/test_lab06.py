@@ -1,0 +1,48 @@
+"""What lab 06 says of its runs is so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafkalab.grading.builder import SOLUTIONS, read
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash
+from kafkalab.sim.programs_billing import VALUES, lab06
+
+LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "06_fencing_and_zombies.ipynb")
+
+
+def test_its_questions_are_marked_where_they_are_answered() -> None:
+    marked = [n for c in LAB["cells"] for n in c["metadata"].get("kafkalab", {}).get("questions", [])]
+    assert sorted(marked) == [12, 13, 14, 17]
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_two_idempotent_instances_charge_twice_and_two_with_a_name_once(seed: int) -> None:
+    def charges(**given: str | None) -> tuple[str, ...]:
+        cluster = Cluster(lab06(seed=seed, **given))  # type: ignore[arg-type]
+        cluster.run()
+        return cluster.outcome().committed["charges-0"]
+
+    assert len(charges(first=None, second=None)) > len(VALUES)
+    assert len(charges(first="billing-7f3a", second="billing-c01e")) > len(VALUES)
+    assert charges() == VALUES
+
+
+def test_the_first_transaction_is_open_when_the_first_instance_falls_asleep() -> None:
+    cluster = Cluster(lab06())
+    asked = [f for f in cluster.run().frames.values() if f.name == "InitProducerId" and f.sender == "second"]
+    answers = [f.error for f in cluster.trace.frames.values() if f.of in {a.id for a in asked}]
+    assert answers == ["CONCURRENT_TRANSACTIONS", "NONE"]
+
+
+@pytest.mark.parametrize("at_ms", [60, 80, 100, 118])
+def test_fencing_outlives_the_coordinator(at_ms: int) -> None:
+    base = Cluster(lab06())
+    base.run()
+    step = max(e.step for e in base.trace.events if e.at_ms <= at_ms)
+    crashed = base.fork(step, Crash("b1"))
+    assert crashed.outcome().committed["charges-0"] == VALUES
+    assert type(crashed.results["first"]).__name__ == "ProducerFencedError"

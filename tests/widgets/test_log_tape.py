@@ -1,0 +1,178 @@
+"""The log tape without a browser: what two consumers are given, presses, the text twin, the static picture."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Compact, Crash, DeleteSegment
+from kafkalab.sim.programs import lab03, read_to_the_end
+from kafkalab.widgets.journey import Journey
+from kafkalab.widgets.log_tape import LogTape
+from kafkalab.widgets.sequence import Sequence
+from kafkalab.widgets.story_text import fold, offsets_of
+from kafkalab.widgets.tape import LEVELS, MEANING, batch_fields, given, reading, record_lines, replicas_at
+
+FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets"
+
+
+@pytest.fixture
+def tape() -> LogTape:
+    return LogTape(lab03())
+
+
+@pytest.mark.parametrize("faults", [(), (Crash("app", at_step=150),), (Crash("b3", at_step=150),)], ids=str)
+def test_at_the_end_readers_are_given_what_the_clusters_consumers_read(faults: tuple[Crash, ...]) -> None:
+    cluster = Cluster(lab03().with_faults(*faults))
+    tape = LogTape(cluster)
+    tape.press("end")
+    shown = fold(tape.payload, tape.step)
+    read_to_the_end(cluster)
+    for level in LEVELS:
+        polls = [e.data for e in cluster.trace.of("complete", "poll") if e.node == f"final-{level}"]
+        seen = sorted((r[0], r[1]) for data in polls for r in data["records"])
+        drawn = []
+        for partition in ("transfers-0", "accounts-0", "accounts-1"):
+            log = replicas_at(tape.payload, shown, partition)[0]
+            got = [b for b, outcome, _ in log.cells() if given(log, b, outcome, level) == "gets"]
+            drawn += [(partition, offset) for b in got for offset in offsets_of(b)]
+        assert sorted(drawn) == seen
+
+
+def test_what_is_open_waits_what_is_aborted_is_skipped_and_markers_are_never_given() -> None:
+    tape = LogTape(lab03().with_faults(Crash("app", at_step=150)))
+    tape.press("end")
+    (log, *_) = replicas_at(tape.payload, fold(tape.payload, tape.step), "accounts-0")
+    assert [given(log, b, o, level) for level in LEVELS for b, o, _ in log.cells()] == [
+        "gets", "never", "skips", "never",
+    ]  # fmt: skip
+    assert reading(log, "read_committed") == "gets nothing; skips 0–1"
+    tape.step = 140
+    (log, *_) = replicas_at(tape.payload, fold(tape.payload, tape.step), "accounts-0")
+    assert (reading(log, "read_uncommitted"), reading(log, "read_committed")) == (
+        "gets 0–1",
+        "gets nothing; waits for 0–1",
+    )
+
+
+def test_the_text_tells_each_log_its_marks_and_its_readers(tape: LogTape) -> None:
+    tape.press("end")
+    text = str(tape)
+    assert text == tape.text()
+    for part in (
+        "> transfers-0 on broker 1 (leader): log start 0, LSO 2, HW 2, end 2",
+        "    [0–1 -10, -25 · pid 2000 e0 seq 0 · committed]",
+        "    [2 COMMIT marker · pid 2000 e1]",
+        "    read_committed gets 0–1",
+        "    [5 payments-0: CompleteCommit, producer 2000 epoch 1]",
+        "    [0 payments reads on in transfers-0 at 2 · pid 2000 e0 seq 0 · committed]",
+    ):
+        assert part in text
+    assert "(in sync)" not in text
+    tape.press("replicas")
+    assert "accounts-0 on broker 2 (in sync): log start 0" in str(tape)
+
+
+def test_a_batch_is_looked_into_field_by_field(tape: LogTape) -> None:
+    tape.press("end")
+    tape.press("choose", "accounts-0@1")
+    assert (tape.partition, tape.offset, tape.inspect) == ("accounts-0", 0, True)
+    text = str(tape)
+    assert "    last sequence = 1. The sequence of its last record." in text
+    assert "    outcome = committed. " in text
+    assert "    offset 1, key none: -25" in text
+    tape.press("after")
+    assert "    control = COMMIT. " in str(tape)
+    assert "    coordinator epoch = 0. " in str(tape)
+    with pytest.raises(ValueError, match="there is no batch after this one"):
+        tape.press("after")
+    tape.press("before")
+    assert tape.offset == 0
+    tape.press("inspect")
+    assert "last sequence" not in str(tape)
+
+
+def test_internal_entries_are_decoded_with_key_value_and_tombstone() -> None:
+    tape = LogTape(lab03())
+    tape.press("end")
+    (log, *_) = replicas_at(tape.payload, fold(tape.payload, tape.step), "__transaction_state-22")
+    (line,) = record_lines(log.batches[0])
+    assert line.startswith("offset 0, key payments-0: transactional_id payments-0, producer_id 2000")
+    gone = {"base": 7, "last": 7, "kind": "data", "records": [["k", ""]], "decoded": "k: removed", "fields": [[]]}
+    assert list(record_lines(gone)) == ["offset 7, key k: tombstone: removes the key"]
+
+
+def test_what_left_a_log_is_shown_with_why() -> None:
+    tape = LogTape(
+        lab03().with_faults(Compact("__transaction_state-22", at_step=260), DeleteSegment("transfers-0", at_step=200))
+    )
+    tape.press("end")
+    text = str(tape)
+    assert "payments-0: Empty, producer 2000 epoch 0 · compacted]" in text
+    assert "transfers-0 on broker 1 (leader): log start 2" in text
+    assert "    [0–1 10, 25 · deleted]" in text
+    assert "    read_committed gets nothing\n" in text
+
+
+def test_fields_have_meanings_and_only_those_that_apply_are_told(tape: LogTape) -> None:
+    tape.press("end")
+    for partition in tape.payload["partitions"]:
+        for log in replicas_at(tape.payload, fold(tape.payload, tape.step), partition):
+            for batch, outcome, _ in log.cells():
+                names = [name for name, _ in batch_fields(log, batch, outcome)]
+                assert names == [name for name in MEANING if name in names]
+                assert ("control" in names) == (batch["kind"] != "data")
+
+
+def test_up_and_down_go_through_the_partitions(tape: LogTape) -> None:
+    known = tape.payload["partitions"]
+    with pytest.raises(ValueError, match="this is the first partition"):
+        tape.press("up")
+    for partition in known[1:]:
+        tape.press("down")
+        assert tape.partition == partition
+    with pytest.raises(ValueError, match="this is the last partition"):
+        tape.press("down")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("account-0", "did you mean 'accounts-0'"),
+        ("accounts-0@9", "no batch at offset 9 of accounts-0 at this step; there is nothing"),
+        ("accounts-0@x", "no batch at offset x"),
+    ],
+)
+def test_what_is_not_there_cannot_be_chosen(tape: LogTape, target: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tape.press("choose", target)
+    assert (tape.partition, tape.offset) == ("transfers-0", -1)
+
+
+def test_other_presses_are_the_journeys_and_the_cursor_is_shared() -> None:
+    journey = Journey(lab03())
+    sequence, tape = Sequence(journey), LogTape(journey, partition="accounts-1", replicas=True)
+    sequence.press("drop", "EndTxn#1")
+    assert "faults: Drop(frame='EndTxn#1')" in str(tape)
+    tape.press("end")
+    assert sequence.step == tape.step
+
+
+@pytest.mark.parametrize("replicas", [False, True])
+def test_the_static_picture_is_an_svg_with_literal_colours(replicas: bool) -> None:
+    tape = LogTape(lab03(), replicas=replicas)
+    tape.press("end")
+    picture = tape.svg()
+    assert ET.fromstring(picture).tag.endswith("svg")
+    assert "var(" not in picture
+    assert picture.count("COMMIT") >= (3 if not replicas else 9)
+    data, _ = tape._repr_mimebundle_()
+    assert (data["image/svg+xml"], data["text/plain"]) == (picture, str(tape))
+
+
+def test_its_own_code_is_small() -> None:
+    names = ("log_tape.js", "log_tape.css", "stage.js", "stage.css")
+    assert sum((FOLDER / name).stat().st_size for name in names) < 40_000
