@@ -129,7 +129,8 @@ def test_keys_press_what_they_say_and_the_help_lists_them(page: Page):
     panel = FaultPanel(lab03(), size="laptop")
     panel.step = panel.payload["frames"]["EndTxn#1"]["sent"]
     live = Live(page, panel)
-    for key, label in (("d", "Drop(frame='EndTxn#1')"), ("2", "Crash('b2', at_step="), ("a", "AdvanceClock(10000, at_step=")):
+    pressed = {"d": "Drop(frame='EndTxn#1')", "2": "Crash('b2', at_step=", "a": "AdvanceClock(10000, at_step="}
+    for key, label in pressed.items():
         page.locator(".fault-panel").focus()
         page.keyboard.press(key)
         live.settle()
