@@ -19,10 +19,11 @@ from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
 from kafkalab.sim.hanging import hanging
 from kafkalab.sim.programs import kafka_17754, lab03
 from kafkalab.sim.programs_groups import two_members, zombie_member
+from kafkalab.sim.programs_readers import lab05, two_accounts
 from kafkalab.sim.scenario import PROGRAMS, Scenario
 
 BASES: dict[str, Callable[..., Scenario]] = {
-    f.__name__: f for f in (lab03, kafka_17754, hanging, two_members, zombie_member)
+    f.__name__: f for f in (lab03, lab05, two_accounts, kafka_17754, hanging, two_members, zombie_member)
 }
 SIGNS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 ALIKE = str.maketrans("ILOilo", "110110")
@@ -168,7 +169,7 @@ def python_of(scenario: Scenario) -> str:
         names = f"from {base.__module__} import {row[0]}"
         given = dict(zip(("seed", "rules_off", "faults"), row[2:], strict=False))
         changes = [f"{k}={getattr(scenario, k)!r}" for k, value in given.items() if value != ""]
-        made = f'{row[0]}("{scenario.profile}")'
+        made = f'{row[0]}(profile="{scenario.profile}")'
         if not changes:
             return f"{names}\n\nscenario = {made}"
         made = f"replace({made}, {', '.join(changes)})"
