@@ -43,6 +43,8 @@ _PLACES = {
     "ClientView": "kafkalab.widgets.client_view",
     "Journey": "kafkalab.widgets.journey",
     "LogTape": "kafkalab.widgets.log_tape",
+    "StateChart": "kafkalab.widgets.state_chart",
+    "ClusterMap": "kafkalab.widgets.cluster_map",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",
     "question": "kafkalab.grading.check",
