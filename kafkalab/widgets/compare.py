@@ -92,7 +92,8 @@ class Compare(anywidget.AnyWidget):
         def show(_: Any = None) -> None:
             entry = journey.tree[journey.place]
             parent = entry["parent"] if entry["parent"] >= 0 else entry["id"]
-            names = (f"run {parent}", f"run {entry['id']}: {label_of(entry)}")
+            other = journey.tree[parent]
+            names = (f"run {parent}: {label_of(other)}", f"run {entry['id']}: {label_of(entry)}")
             self._show(journey.story(parent), dict(journey.payload), names)
 
         show()

@@ -8,6 +8,7 @@ function atStep(changes, step, otherwise = []) {
 	return at < 0 ? otherwise : changes[at][1];
 }
 
+const asSentence = (text) => text && text.charAt(0).toUpperCase() + text.slice(1) + (/[.?]$/.test(text) ? "" : ".");
 const split = (names) => names.split(",").map((name) => name.trim()).filter(Boolean);
 
 // The two sides of a cut: "b1|b2,b3", or "b1" alone against all others.

@@ -192,6 +192,7 @@ async function open(model, el) {
 		if (journey.klab.busy) return "The kernel is making the new run.";
 		if (action === "undo") return journey.get("can_undo") ? "" : "There is no fault to undo.";
 		if (action === "redo") return journey.get("can_redo") ? "" : "Nothing has been undone.";
+		if (run.ground && (action === "crash" || kind === "send")) return asSentence(whyPress(run, step, action, action === "crash" ? target : frame));
 		if (action === "crash") return state.node[target] === "down" ? `${run.label(target)} is down already.` : "";
 		if (kind !== "send") return "No frame is sent at this step.";
 		if (run.frames[frame].fate === "dropped") return `${frame} is dropped already.`;

@@ -21,7 +21,7 @@ class Sequence(View):
     does; `print(widget)` is the text twin of the picture.
     """
 
-    _esm = code("inspector.js", "sequence.js")
+    _esm = code("presses.js", "inspector.js", "sequence.js")
     _css = style("sequence.css")
 
     def __init__(

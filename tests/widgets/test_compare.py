@@ -87,7 +87,7 @@ def test_two_forks_of_a_journey_and_the_run_shown_with_its_parent():
     follows = Compare(journey)
     assert follows.apart == -1
     journey.press("drop", "EndTxn#1")
-    assert follows.names == ["run 0", "run 1: Drop('EndTxn#1')"]
+    assert follows.names == ["run 0: the scenario", "run 1: Drop('EndTxn#1')"]
     journey.press("undo")
     journey.press("duplicate", "EndTxn#1")
     assert follows.names[1].startswith("run 2")

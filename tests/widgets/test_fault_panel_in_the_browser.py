@@ -129,7 +129,8 @@ def test_keys_press_what_they_say_and_the_help_lists_them(page: Page):
     panel = FaultPanel(lab03(), size="laptop")
     panel.step = panel.payload["frames"]["EndTxn#1"]["sent"]
     live = Live(page, panel)
-    for key, label in (("d", "Drop('EndTxn#1')"), ("2", "Crash('b2', at_step="), ("a", "AdvanceClock(10000, at_step=")):
+    pressed = {"d": "Drop(frame='EndTxn#1')", "2": "Crash('b2', at_step=", "a": "AdvanceClock(10000, at_step="}
+    for key, label in pressed.items():
         page.locator(".fault-panel").focus()
         page.keyboard.press(key)
         live.settle()
@@ -169,3 +170,13 @@ def test_the_cursor_is_shared_with_another_view_of_the_journey(page: Page):
     page.wait_for_timeout(200)
     live.settle()
     compare(page, panel)
+
+
+def test_the_sequences_own_buttons_know_the_same_reasons(page: Page):
+    sequence = Sequence(lab03())
+    sequence.press("hold", "EndTxn#1")
+    sequence.step = sequence.payload["frames"]["EndTxn#1"]["sent"]
+    Live(page, sequence)
+    drop = page.locator('[data-action="drop"]')
+    expect(drop).to_have_attribute("aria-disabled", "true")
+    expect(drop).to_have_attribute("title", "EndTxn#1 is held already.")
