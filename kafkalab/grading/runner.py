@@ -60,6 +60,7 @@ def run(submission: Submission, lab: Lab, folder: Path, root: Path, limits: Limi
             "hidden": [str(folder.resolve()), str((root / "labs").resolve())],
             "time_s": time_s,
             "memory_mb": memory_mb,
+            "checks_here": lab.uses_spark,
         }
         end = _run(job, own, seed, told.fileno())
         told.seek(0)

@@ -38,6 +38,11 @@ class Lab:
     memory_mb: int = MEMORY_MB
 
     @property
+    def uses_spark(self) -> bool:
+        """Whether its name says that it needs Spark."""
+        return "spark" in self.name
+
+    @property
     def points(self) -> float:
         """What all its exercises are worth."""
         return sum(check.points for check in self.checks)

@@ -57,17 +57,20 @@ def main() -> None:
         changed = original.put_back()
         if changed:
             tell(kind="changed", names=changed[:5])
-        tell(kind="check", exercise=cell["exercise"], **verdict(genuine, cell, shell.user_ns))
+        tell(kind="check", exercise=cell["exercise"], **verdict(genuine, cell, shell.user_ns, job["checks_here"]))
     tell(kind="end")
     os._exit(0)
 
 
-def verdict(check: Any, cell: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
-    """What became of one answer: the data that the grader is to check, or the result of the check made here."""
+def verdict(check: Any, cell: dict[str, Any], names: dict[str, Any], here: bool = False) -> dict[str, Any]:
+    """What became of one answer: the data that the grader is to check, or the result of the check made here.
+
+    With `here` data is checked here, too: a query in SQL is a text, but it is run.
+    """
     if cell["answer"] not in names:
         return {"solved": False, "part": 0.0, "reason": f"there is no variable {cell['answer']}"}
     answer = names[cell["answer"]]
-    text = as_data(answer)
+    text = "" if here else as_data(answer)
     return {"data": text} if text else outcome(check, cell["exercise"], answer)
 
 

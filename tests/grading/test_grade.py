@@ -6,6 +6,7 @@ import csv
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from kafkalab.cli import main
 from kafkalab.cli_grade import grade as command
 from kafkalab.grading import seeds
 from kafkalab.grading.builder import as_text
+from kafkalab.grading.check import check
 from kafkalab.grading.grade import Row, grade
 from kafkalab.grading.report import as_csv, as_html
 from kafkalab.grading.runner import Limits
 from kafkalab.grading.sheet import lab_of, sheet
 from kafkalab.grading.submissions import NoNotebook, code_cells, submissions
+from kafkalab.grading.worker import verdict
 
 LAB = "03_table"
 TIME_S = 12
@@ -317,6 +320,14 @@ def test_a_lab_says_what_it_may_take(root_of_labs: Path, tmp_path: Path) -> None
     assert limits("03_x", memory_mb=2000) == (60, 2000)
 
 
+def test_what_is_to_be_run_is_checked_in_the_notebooks_own_process() -> None:
+    cell, names = {"exercise": "L3.E2", "answer": "e2"}, {"e2": {"Empty": "SELECT 1"}, "f": print}
+    assert verdict(check, cell, names) == {"data": "{'Empty': 'SELECT 1'}"}
+    assert verdict(check, cell, names, here=True)["solved"] is False
+    assert "data" not in verdict(check, {**cell, "answer": "f"}, names)
+    assert [lab_of(name, notebook()).uses_spark for name in ("03_x", "12_with_spark")] == [False, True]
+
+
 def test_a_check_cell_of_another_form_is_refused_with_its_name() -> None:
     with pytest.raises(ValueError, match="03_x: the check cell e2-check is not of the form"):
         lab_of("03_x", notebook(IMPORT, check="check('L3.E2', e2)"))
@@ -356,7 +367,7 @@ def test_a_notebook_that_needs_spark_is_graded_within_its_fences(
 ) -> None:
     program("java")
     put(tmp_path / "bo", f"{LAB}.ipynb", notebook(*SPARK_CELLS))
-    labs = sheet(root_of_labs)
+    labs = {LAB: replace(sheet(root_of_labs)[LAB], name="spark")}
     found = submissions(tmp_path, labs)
     (row,) = grade(found, labs, tmp_path, root_of_labs, Limits(time_s=400, memory_mb=2048))
     assert (row.points, row.notebook) == (6, "it ran to the end")

@@ -16,7 +16,7 @@ LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "06_fencing_and_zom
 
 def test_its_questions_are_marked_where_they_are_answered() -> None:
     marked = [n for c in LAB["cells"] for n in c["metadata"].get("kafkalab", {}).get("questions", [])]
-    assert sorted(marked) == [12, 13, 14, 17]
+    assert sorted(marked) == [12, 13, 14, 15, 16, 17]
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -46,3 +46,14 @@ def test_fencing_outlives_the_coordinator(at_ms: int) -> None:
     crashed = base.fork(step, Crash("b1"))
     assert crashed.outcome().committed["charges-0"] == VALUES
     assert type(crashed.results["first"]).__name__ == "ProducerFencedError"
+
+
+def test_a_producer_alone_is_fenced_by_its_timeout_and_a_longer_one_is_refused() -> None:
+    printed = {c["id"]: "".join("".join(o.get("text", [])) for o in c.get("outputs", [])) for c in LAB["cells"]}
+    old, new = printed["alone-run"].splitlines()
+    assert old == "4.x/TV1: aborted at 20004 ms; the commit fails with ProducerFencedError"
+    assert new == "4.x/TV2: aborted at 20007 ms; the commit fails with InvalidTxnStateError"
+    allowed, refused = printed["limit-run"].splitlines()
+    assert allowed == "900000 committed"
+    assert refused.startswith("3600000 ")
+    assert refused.endswith("INVALID_TRANSACTION_TIMEOUT")
