@@ -19,7 +19,7 @@ fast: .venv/test.stamp
 	@$(BIN)/python -m pytest -n 2 -p no:nbval -o addopts="--import-mode=importlib --strict-markers" -q \
 	  -m "not browser and not spark and not campaign and not notebooks and not clients and not kafka and not index" tests $(ARGS)
 
-bench: .venv/test.stamp
+bench: .venv/bench.stamp
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
 clean:
@@ -40,4 +40,9 @@ clean:
 .venv/test.stamp: .venv/lab.stamp
 	@echo "Installing what the tests need into .venv: a minute, and only this once"
 	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[test,spark]'
+	@touch $@
+
+.venv/bench.stamp: .venv/test.stamp
+	@echo "Installing what histories are compared with: Polars and DuckDB, and only this once"
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[bench]'
 	@touch $@

@@ -6,6 +6,7 @@ A cleaning goes through the log twice: once to learn each key's newest offset, o
 from __future__ import annotations
 
 from bisect import bisect_right
+from copy import copy
 from dataclasses import dataclass, replace
 
 from kafkalab.core.cleaned_transactions import CleanedTransactions
@@ -63,6 +64,19 @@ def clean(
     if end <= log.log_start_offset:
         return Cleaning(first_dirty=dirty, end=end)
     return _Cleaner(log, now, delete_retention_ms, end, dirty).run(segment_bytes)
+
+
+def would_clean(log: PartitionLog, now: int, delete_retention_ms: int = DELETE_RETENTION_MS) -> bool:
+    """Whether a cleaning right after a new segment has begun would change the log, which stays as it is."""
+    if not log.batches:
+        return False
+    tried = copy(log)
+    tried.batches, tried._bases = list(log.batches), list(log._bases)
+    tried.segments = list(dict.fromkeys((*log.segments, log.log_end_offset)))
+    tried.transaction_index = copy(log.transaction_index)
+    tried.producers = copy(log.producers)
+    tried.producers.snapshots = {}
+    return clean(tried, now, delete_retention_ms).changed
 
 
 class _Cleaner:

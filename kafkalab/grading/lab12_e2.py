@@ -10,7 +10,7 @@ from kafkalab.grading.lab12_spark import error_line, spark
 from kafkalab.grading.seeds import seed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 FORM = "a function torn(log) that returns a DataFrame with the columns producer_id and producer_epoch"
 COLUMNS = ("producer_id", "producer_epoch")
@@ -19,11 +19,11 @@ OTHER = 2000
 
 
 @cache
-def history(of_seed: int) -> tuple[DataFrame, list[tuple[int, int]]]:
+def history(session: SparkSession, of_seed: int) -> tuple[DataFrame, list[tuple[int, int]]]:
     """A history's log, and producer id and epoch of the markers of its torn transaction."""
     from kafkalab.spark.lesson import one_torn
 
-    return one_torn(spark(), of_seed, SIZE)
+    return one_torn(session, of_seed, SIZE)
 
 
 def check(answer: Any) -> str:
@@ -34,7 +34,7 @@ def check(answer: Any) -> str:
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
     seeds = (seed(), seed() + OTHER)
     for number, one in enumerate(seeds):
-        log, truth = history(one)
+        log, truth = history(spark(), one)
         try:
             given = answer(log)
             if is_blank(given):

@@ -139,6 +139,8 @@ class Network:
             if isinstance(fault, Reorder) and self._was_sent(fault.after):
                 continue
             self.used.append(fault)
+            if isinstance(fault, Hold | Reorder):
+                self.obstacles.keep(frame, fault)
             cluster.record(
                 frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id
             )
@@ -147,7 +149,6 @@ class Network:
                 self.obstacles.flown(frame)
                 return
             if isinstance(fault, Hold | Reorder):
-                self.obstacles.keep(frame, fault)
                 return
             extra, copies = (fault.delay_ms, copies) if isinstance(fault, Delay) else (extra, 2)
         if self.obstacles.cuts and self.obstacles.is_cut(frame.sender, frame.receiver):

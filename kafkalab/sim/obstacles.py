@@ -46,6 +46,11 @@ class Obstacles:
         """The frame, if it is kept on its way."""
         return self._kept.get(frame_id)
 
+    @property
+    def all_kept(self) -> list[str]:
+        """The ids of the frames that are kept on their way, in the order in which they were sent."""
+        return list(self._kept)
+
     def release(self, frame_id: str) -> bool:
         """Let a frame that is kept fly on; whether there is one."""
         frame = self._kept.pop(frame_id, None)

@@ -31,6 +31,11 @@ class Schedule:
         if not background:
             self.foreground += 1
 
+    @property
+    def last_foreground_ms(self) -> int:
+        """The time of the last entry that keeps a run going, -1 for none."""
+        return max((entry[0] for entry in self._heap if not entry[2]), default=-1)
+
     def advance(self, duration_ms: int) -> None:
         """The clock jumps; what was due in between is due at once, in its order."""
         self.now += duration_ms

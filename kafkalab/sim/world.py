@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from kafkalab.api.delete_records import log_start_note
 from kafkalab.broker import Broker, Context
-from kafkalab.core.cleaner import clean
+from kafkalab.core.cleaner import clean, would_clean
 from kafkalab.core.effects import FeedFollowers
+from kafkalab.core.partition_log import PartitionLog
 from kafkalab.sim.world_faults import (
     AdvanceClock,
     Compact,
@@ -90,8 +91,9 @@ class World:
         frame = self.cluster.network.obstacles.kept(fault.frame)
         if frame is None:
             return False
+        self.cluster.network.obstacles.release(fault.frame)
         self._note(frame.sender, fault, cause, {}, fault.frame)
-        return self.cluster.network.obstacles.release(fault.frame)
+        return True
 
     # leaders
 
@@ -117,6 +119,27 @@ class World:
 
     def _has(self, broker: str, partition: str) -> bool:
         return partition in self.cluster.brokers[broker].state.logs
+
+    def can_compact(self, partition: str) -> bool:
+        """Whether compacting the partition now would change a replica's log."""
+        logs = [(b.state.logs[partition], b.state.config) for b in self._replicas(partition)]
+        return any(would_clean(log, self.cluster.now, config.delete_retention_ms) for log, config in logs)
+
+    def can_roll(self, partition: str) -> bool:
+        """Whether any replica's active segment has records, so that a new one can begin."""
+        return any(log.segments[-1] < log.log_end_offset for log in self._logs(partition))
+
+    def can_delete_segment(self, partition: str) -> bool:
+        """Whether the leader's oldest segment is replicated, and is not empty or has one behind it."""
+        leader = self.cluster.controller.metadata.leader(partition)
+        if not leader or not self._works(leader) or not self._has(leader, partition):
+            return False
+        log = self.cluster.brokers[leader].state.logs[partition]
+        end = log.segments[1] if len(log.segments) > 1 else log.log_end_offset
+        return log.segments[0] < end <= log.high_watermark
+
+    def _logs(self, partition: str) -> list[PartitionLog]:
+        return [broker.state.logs[partition] for broker in self._replicas(partition)]
 
     def _compact(self, fault: Compact, cause: int) -> bool:
         done = []

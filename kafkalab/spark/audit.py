@@ -69,9 +69,11 @@ def audit(
                 parts.append(store.keep(title, _plan(here, view), title=f"audits of {title}"))
         every = reduce(DataFrame.unionByName, parts)
         rows = _rows(chosen, every)
-    store.done(f"{len(chosen)} audits in {time.monotonic() - began:.1f} s")
+    store.done(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {time.monotonic() - began:.1f} s")
     findings = every.where(F.col("examined").isNull()).select(*FIELDS)
-    return Summary(rows=rows, findings=findings, seconds=time.monotonic() - began, store=store)
+    examined = every.where(F.col("examined").isNotNull()).select("run", "anomaly", "examined")
+    seconds = time.monotonic() - began
+    return Summary(rows=rows, findings=findings, examined=examined, seconds=seconds, store=store)
 
 
 def _fused(chosen: Sequence[Audit], view: View, files: str | Path) -> list[DataFrame]:

@@ -38,10 +38,15 @@ class Row:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Summary:
-    """The audits' answer. `findings` is a Spark DataFrame (see `audits.check.FIELDS`), there as long as this is."""
+    """The audits' answer. Two Spark DataFrames are there as long as this is.
+
+    `findings` has the columns of `audits.check.FIELDS`; `examined` says for each run and anomaly how many things were
+    looked at: run, anomaly, examined.
+    """
 
     rows: list[Row]
     findings: DataFrame
+    examined: DataFrame
     seconds: float
     store: Any = None
 

@@ -15,6 +15,7 @@ class Fork:
     id: int
     parent: int
     cluster: Cluster
+    ending: str = ""  # why the run has no end
     label: str = ""
     name: str = ""
     at: int = 0
@@ -34,27 +35,46 @@ class Fork:
 class Forks:
     """All runs of a journey by their number, 0 being the first; `here` is the one that is shown."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self.runs = [Fork(id=0, parent=-1, cluster=cluster)]
+    def __init__(self, cluster: Cluster, ending: str = "") -> None:
+        self.runs = [Fork(id=0, parent=-1, cluster=cluster, ending=ending)]
         self.here = self.runs[0]
 
-    def grow(self, cluster: Cluster, label: str, at: int, landed: int) -> None:
+    def grow(self, cluster: Cluster, ending: str, label: str, at: int, landed: int) -> None:
         """The run is a new child of the one shown, and is shown now. What had been undone stays beside it."""
-        child = Fork(id=len(self.runs), parent=self.here.id, cluster=cluster, label=label, at=at, landed=landed)
+        child = Fork(id=len(self.runs), parent=self.here.id, cluster=cluster, ending=ending, label=label)
+        child.at, child.landed = at, landed
         self.runs.append(child)
         self._enter(child)
 
-    def undo(self, step: int) -> int:
-        """The parent is shown; the step to stand at. ValueError in the first run."""
-        if self.here.parent < 0:
-            raise ValueError("there is no fault to undo")
-        return self.goto(self.here.parent, step)
+    def plant(self, cluster: Cluster, ending: str, label: str) -> None:
+        """The run is the root of another tree, and is shown now."""
+        self.runs.append(Fork(id=len(self.runs), parent=-1, cluster=cluster, ending=ending, label=label))
+        self.here = self.runs[-1]
 
-    def redo(self) -> int:
-        """The child visited last is shown; the step to stand at. ValueError where none has been visited."""
-        if self.here.visited < 0:
-            raise ValueError("nothing has been undone")
-        return self.goto(self.here.visited, 0)
+    def why(self, action: str, target: str) -> str:
+        """Why undo, redo, goto a run, or this name for the run shown would change nothing; "" if it would."""
+        if action == "undo":
+            return "" if self.here.parent >= 0 else "there is no fault to undo"
+        if action == "redo":
+            return "" if self.here.visited >= 0 else "nothing has been undone"
+        if action == "name":
+            return "" if target.strip() != self.here.name else "the run has this name already"
+        last = len(self.runs) - 1
+        if not target.isdecimal() or int(target) > last:
+            return f"goto needs the number of a run, from 0 to {last}, not {target!r}"
+        return "" if int(target) != self.here.id else "this run is shown already"
+
+    def rename(self, name: str) -> None:
+        """The run shown has this name. ValueError if it has it already."""
+        if reason := self.why("name", name):
+            raise ValueError(reason)
+        self.here.name = name.strip()
+
+    def travel(self, action: str, target: str, step: int) -> int:
+        """The run that undo, redo or goto leads to is shown; the step to stand at."""
+        if action == "undo":
+            return self.goto(self.here.parent, step)
+        return self.goto(self.here.visited if action == "redo" else int(target), step)
 
     def goto(self, place: int, step: int) -> int:
         """That run is shown. The step to stand at: from a later run of the same branch where that one left, at most."""

@@ -10,6 +10,7 @@ FAMILY = "Helvetica,Arial,'Liberation Sans',sans-serif"
 INK, DIM, RULE, PALE = "#202124", "#5f6368", "#bdc1c6", "#f1f3f4"
 GREEN, RED, AMBER, BLUE, VIOLET, GREY = "#176b30", "#b3141f", "#9a5b00", "#0b57a4", "#7030a8", "#5f6368"
 BOLD = ' font-weight="bold"'
+QUOTE = '"'
 FLAT = ' fill="none"'
 HALO = ' stroke="#ffffff" stroke-width="3" paint-order="stroke"'
 
@@ -54,3 +55,16 @@ def fit(text: str, room: float, size: float = SIZE) -> str:
     while text and width_of(text + "…", size) > room:
         text = text[:-1]
     return text + "…"
+
+
+def standalone(ink: Ink, label: str) -> str:
+    """What was put down as an SVG on a white, rounded ground, with a label for those who do not see it."""
+    height = ink.y + MARGIN
+    ground = f'<rect width="{WIDTH:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" role="img" '
+        f'aria-label="{escape(label, {QUOTE: "&quot;"})}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{INK}">'
+        + ground
+        + "\n".join(ink.parts)
+        + "</svg>"
+    )

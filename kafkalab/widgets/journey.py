@@ -13,10 +13,19 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets import statechart
 from kafkalab.widgets.forks import Forks
-from kafkalab.widgets.marks import with_marks
+from kafkalab.widgets.futures import (
+    agreement,
+    idle_rule,
+    rule_named,
+    run_of,
+    story_of,
+    struck_at,
+    with_fault,
+    with_rule,
+)
 from kafkalab.widgets.packed import packed
-from kafkalab.widgets.presses import MOVES, TRAVELS, fault_of, near
-from kafkalab.widgets.story import GROUPS, payload_of
+from kafkalab.widgets.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, fault_of, near, why
+from kafkalab.widgets.story import GROUPS
 from kafkalab.widgets.story_text import hideable, stops
 
 SHOWN = ("transaction", "verification")
@@ -49,12 +58,11 @@ class Journey(anywidget.AnyWidget):
         TypeError for anything but a scenario or a cluster; ValueError for an unknown group, and for a cluster that
         kept no events.
         """
-        cluster = _finished(run)
-        payload = with_marks(payload_of(cluster))
+        cluster, ending = finished(run)
+        payload = story_of(cluster, ending)
         self._lock = RLock()
-        self._forks = Forks(cluster)
-        chart = statechart.committed("TV2" if payload["profile"].endswith("TV2") else "TV1")
-        super().__init__(payload=payload, groups=list(groups), chart=chart, tree=[self._forks.here.row()])
+        self._forks = Forks(cluster, ending)
+        super().__init__(payload=payload, groups=list(groups), chart=_chart(payload), tree=[self._forks.here.row()])
         self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
         self.on_msg(self._on_message)
 
@@ -73,6 +81,13 @@ class Journey(anywidget.AnyWidget):
     def scenario(self) -> Scenario:
         """The scenario of the run shown, with the faults that presses have added."""
         return self.cluster.scenario
+
+    def story(self, place: int) -> dict[str, Any]:
+        """The payload of a run of the tree, by its number. ValueError for a number that is none."""
+        if not 0 <= place < len(self._forks.runs):
+            raise ValueError(f"no run {place} in this journey; there are 0 to {len(self._forks.runs) - 1}")
+        fork = self._forks.runs[place]
+        return story_of(fork.cluster, fork.ending)
 
     # what may be set
 
@@ -103,14 +118,14 @@ class Journey(anywidget.AnyWidget):
     # presses
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does: left, right, home, end, drop, duplicate, crash, undo, redo, goto, name,
-        hide, show.
+        """What the button of this name does; `ACTIONS` in presses.py names them all.
 
-        `target` is a frame such as "EndTxn#1" for drop and duplicate (without one: the frame sent at the cursor), a
-        node such as "b1" for crash, a run's id for goto, the words for name, a node, an API or a transactional id for
-        hide and show (show without one: everything). After a fault the cursor stands where it strikes.
-
-        ValueError, and nothing changes, for an unknown action or target, and for a press that would change nothing.
+        `target` is a frame such as "EndTxn#1" for faults on frames (without one: the frame sent at the cursor), a
+        node such as "b1" for crash, a partition for elect, a rule's name for rule_off, a run's id for goto, the
+        words for name, a node, an API or a transactional id for hide and show (show without one: everything); see
+        `fault_of` for `details`. After a fault the cursor stands where it strikes; after a rule's press where it
+        stood, or as far as the runs agree. ValueError, with the reason, and nothing changes, for an
+        unknown action or target, and for a press that would change nothing.
         """
         with self._lock:
             if action in MOVES:
@@ -122,10 +137,41 @@ class Journey(anywidget.AnyWidget):
             elif action == "show":
                 self.hidden = [name for name in self.hidden if target and name != target]
             elif action == "name":
-                self._forks.here.name = target.strip()
+                self._forks.rename(target)
                 self.tree = [fork.row() for fork in self._forks.runs]
+            elif action in RULE_PRESSES:
+                self._switch(target, action == "rule_on")
             else:
                 self._strike(*fault_of(self.payload, self.step, action, target, **details))
+
+    def possible(self, action: str, target: str = "", **details: Any) -> str:
+        """Why this press would change nothing: what its ValueError says. "" if it would change something."""
+        if action in ("hide", "show"):
+            return ""
+        if action in MOVES:
+            places = [*self.stops(), self.step]
+            back = action in ("left", "home")
+            edge = min(places) >= self.step if back else max(places) <= self.step
+            return f"this is the {'first' if back else 'last'} step" if edge else ""
+        try:
+            if action in RULE_PRESSES:
+                return idle_rule(self.cluster, rule_named(target), action == "rule_on")
+            if action in (*TRAVELS, "name"):
+                return self._forks.why(action, target)
+            if action in FRAME_FAULTS and not target:
+                fault_of(self.payload, self.step, action, **details)
+                return ""
+        except ValueError as error:
+            return str(error)
+        return why(self.payload, self.step, action, target, **details)
+
+    def visit(self, scenario: Scenario, label: str = "opened") -> None:
+        """Another scenario is shown, as a tree of its own beside the runs that there are."""
+        with self._lock:
+            opened, ending = run_of(scenario)
+            payload = story_of(opened, ending)
+            self._forks.plant(opened, ending, label)
+            self._show(next(iter(stops(payload, tuple(self.groups))), 0))
 
     def _move(self, action: str) -> None:
         places = self.stops()
@@ -139,34 +185,40 @@ class Journey(anywidget.AnyWidget):
 
     def _strike(self, at: int, fault: Any) -> None:
         """A new run with one more fault, beside those that were made of this one before."""
-        forked = self.cluster.fork(at, fault)
-        event = next(iter(forked.trace.events[at + 1 : at + 2]), None)
-        landed = at + 1 if event is not None and event.kind in ("fault", "crash") else at
-        self._forks.grow(forked, repr(forked.scenario.faults[-1]), at, landed)
+        forked, ending = run_of(with_fault(self.scenario, fault, self.payload["ground"]["start"]))
+        landed = struck_at(forked.trace, fault, at)
+        if landed < 0:
+            raise ValueError(f"{fault!r} would change nothing")
+        self._forks.grow(forked, ending, repr(fault), at, landed)
+        self._show(landed)
+
+    def _switch(self, name: str, on: bool) -> None:
+        """A new run from the start with the rule on or off, with the cursor as far as both runs agree."""
+        rule = rule_named(name)
+        if reason := idle_rule(self.cluster, rule, on):
+            raise ValueError(reason)
+        switched, ending = run_of(with_rule(self.scenario, rule, on))
+        same = max(0, agreement(self.cluster.trace, switched.trace) - 1)
+        landed = min(self.step, same)
+        self._forks.grow(switched, ending, f"{'with' if on else 'without'}: {rule.name}", same, landed)
         self._show(landed)
 
     def _travel(self, action: str, target: str) -> None:
-        if action == "undo":
-            step = self._forks.undo(self.step)
-        elif action == "redo":
-            step = self._forks.redo()
-        else:
-            last = len(self._forks.runs) - 1
-            if not target.isdecimal() or int(target) > last:
-                raise ValueError(f"goto needs the number of a run, from 0 to {last}, not {target!r}")
-            step = self._forks.goto(int(target), self.step)
-        self._show(step)
+        if reason := self._forks.why(action, target):
+            raise ValueError(reason)
+        self._show(self._forks.travel(action, target, self.step))
 
     def _show(self, step: int) -> None:
         """The run at which the tree stands is shown, with the cursor at `step`."""
         here = self._forks.here
-        payload = with_marks(payload_of(here.cluster))
+        payload = story_of(here.cluster, here.ending)
         with self.hold_sync():
             self.payload = payload
             self.hidden = [name for name in self.hidden if name in hideable(payload)]
             self.step = step
-            self.place = here.id
+            self.chart = _chart(payload)
             self.tree = [fork.row() for fork in self._forks.runs]
+            self.place = here.id
             self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
 
     def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
@@ -194,16 +246,20 @@ class Journey(anywidget.AnyWidget):
         return f"<Journey {shown}, run {self.place} of {len(self.tree)}>"
 
 
-def _finished(run: Scenario | Cluster) -> Cluster:
-    """The cluster with its run done; a scenario is run in a new one."""
+def _chart(payload: dict[str, Any]) -> str:
+    return statechart.committed("TV2" if payload["profile"].endswith("TV2") else "TV1")
+
+
+def finished(run: Scenario | Cluster) -> tuple[Cluster, str]:
+    """The cluster with its run done, and why that has no end; a scenario is run in a new one."""
     if isinstance(run, Scenario):
-        run = Cluster(run)
+        return run_of(run)
     if not isinstance(run, Cluster):
         raise TypeError(f"a picture shows a Scenario or a Cluster, such as Sequence(lab03()), not {type(run).__name__}")
     run.run()
     if not run.trace.events:
         raise ValueError("this cluster kept no events; make it without keep=False")
-    return run
+    return run, ""
 
 
 def _sentence(text: str) -> str:

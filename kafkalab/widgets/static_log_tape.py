@@ -125,10 +125,15 @@ class _Tape:
             dashes = ' stroke-dasharray="2 3"' if why else ' stroke-dasharray="6 3"' if outcome == "open" else ""
             ink.box(x, y, wide, HIGH, colour, f' fill="#ffffff" rx="3" stroke-width="{2 if outcome else 1.3}"{dashes}')
         for i, line in enumerate(_lines(batch, outcome, why)):
-            fill = (
-                "#ffffff" if marker and not why else colour if i == 0 and (outcome or why) else INK if i == 1 else DIM
+            decided = bool(outcome or why) and i == 0
+            fill = "#ffffff" if marker and not why else colour if decided else INK if i == 1 else DIM
+            ink.text(
+                x + (10 if outcome == "aborted" else 7),
+                y + 14 + 13 * i,
+                fit(line, wide - 12, 11),
+                fill,
+                more=' font-size="11"',
             )
-            ink.text(x + 7, y + 14 + 13 * i, fit(line, wide - 12, 11), fill, more=' font-size="11"')
 
     def _readings(self, level: str) -> None:
         ink = self.ink

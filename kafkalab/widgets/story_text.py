@@ -173,8 +173,8 @@ def text_at(payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequen
         lines += _frame_lines(payload["frames"][event["frame"]])
     lines += [_node_line(n, shown) for n in payload["nodes"] if n["kind"] == "broker"]
     lines += [_client_line(node, known) for node, known in shown.clients.items()]
-    lines += [_transaction_line(tid, known) for tid, known in shown.transactions.items()]
-    lines += [_strip_line(p, shown) for p in payload["partitions"]]
+    lines += [transaction_line(tid, known) for tid, known in shown.transactions.items()]
+    lines += [strip_line(p, shown) for p in payload["partitions"]]
     return "\n".join(lines)
 
 
@@ -195,13 +195,15 @@ def _client_line(node: str, known: dict[str, Any]) -> str:
     return f"{node}: {known.get('state', 'no producer')}{who}" + (f", {known['last']}" if "last" in known else "")
 
 
-def _transaction_line(tid: str, known: dict[str, Any]) -> str:
+def transaction_line(tid: str, known: dict[str, Any]) -> str:
+    """A transaction in a line: its state, who it belongs to, its partitions."""
     pending = f" -> {known['pending']}" if known["pending"] else ""
     where = f" {{{', '.join(known['partitions'])}}}" if known["partitions"] else ""
     return f"{tid}: {known['state']}{pending}, producer {known['producer_id']} epoch {known['epoch']}{where}"
 
 
-def _strip_line(partition: str, shown: Shown) -> str:
+def strip_line(partition: str, shown: Shown) -> str:
+    """A partition in a line: where it is led, high watermark, last stable offset, its batches."""
     node, batches, mark, stable = shown.strip(partition)
     cells = [_cell(batches, i) for i in range(len(batches))]
     where = f"{partition} on {node}" if node else f"{partition} without a leader"

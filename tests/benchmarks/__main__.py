@@ -114,6 +114,18 @@ def random_schedules() -> None:
     print("  Every cell is visited by some test, or has a reason: tests/test_every_cell.py.")
 
 
+def histories() -> None:
+    from tests.benchmarks.generators import generators
+
+    generators()
+
+
+def audits() -> None:
+    from tests.benchmarks.audits import main as side_by_side
+
+    side_by_side()
+
+
 def clicks() -> None:
     measure = ROOT / "tests" / "browser" / "measure_click_to_paint.py"
     command = [
@@ -142,6 +154,8 @@ def main() -> None:
         ("Memory", memory),
         ("Random testing", random_schedules),
         ("Click to paint in Chromium, localhost", clicks),
+        ("Histories: synthetic and simulated, on two cores", histories),
+        ("Audits, side by side on the same files", audits),
     ):
         print(title)
         part()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +25,8 @@ E4 = dict.fromkeys((1, 2, 3, 5, 6, 7), "allowed") | dict.fromkeys((4, 8, 9), "fo
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "_session", checks._Session())
-    yield
-    lab12_e1.history.cache_clear()
 
 
 @pytest.fixture(params=[None, "2026"], ids=["learner", "grader"])

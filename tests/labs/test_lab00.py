@@ -99,3 +99,12 @@ def test_with_acks_1_an_acknowledged_record_can_be_lost() -> None:
         crashed.run()
         lost.append(crashed.results["shop"] == [0] and copies(crashed) == 0)
     assert any(lost)
+
+
+def test_from_where_the_shop_stands_a_lost_request_and_a_lost_answer_look_the_same() -> None:
+    heard = [
+        [(e.at_ms, e.name) for e in run(Drop(name)).trace.of("receive") if e.node == "shop" and e.at_ms < 30_000]
+        for name in ("Produce#1", "ProduceReply#1")
+    ]
+    assert heard[0] == heard[1]
+    assert output("same").endswith("True")

@@ -1,77 +1,132 @@
-"""audit(): what was planted is found and nothing else, whatever the layout; clean is ok, empty is unknown."""
+"""audit(): equal to the pure-Python checks finding by finding, and to the labels of what was planted; nothing else.
+
+One audit looks at everything at once: each history is a run of its own.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import xml.etree.ElementTree as ET
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafkalab.checks.all import CHECKS
+from kafkalab.checks.all import CHECKS, Report, check_all
+from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED
 from kafkalab.history import History
+from tests.spark.audits.mutants import mutant
+from tests.spark.audits.simulated import by_chance, stored
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kafkalab.spark.frames import Histories
     from kafkalab.spark.summary import Summary
-    from kafkalab.spark.synthetic import Synthetic
 
 pytestmark = pytest.mark.spark
 
-Found = tuple[str, str, tuple[str, ...], tuple[int, ...], tuple[int, ...] | None]
+Finding = tuple[int, str, str, tuple[str, ...], tuple[int, ...], tuple[int, ...], str]
+NAMES = [check.name for check in CHECKS]
+CHANCES, MUTANTS = 70, 100
+PLANTED, CLEAN = 90_001, 90_002
+
+
+@dataclass(frozen=True)
+class Everything:
+    """The histories, what the checks say of those of the simulator, the labels of the synthetic one, one audit."""
+
+    histories: Histories
+    reports: dict[int, Report]
+    truth: list[Any]
+    summary: Summary
+    findings: list[Finding]
+    examined: dict[tuple[int, str], int]
+
+
+def plain(frame: DataFrame) -> list[Finding]:
+    return [tuple(tuple(cell) if isinstance(cell, list) else cell for cell in row) for row in frame.collect()]  # type: ignore[misc]
+
+
+def both(one: Histories, *others: Histories) -> Histories:
+    from kafkalab.spark.frames import Histories
+    from kafkalab.spark.schemas import TABLES
+
+    tables = {name: one.table(name) for name in TABLES}
+    for other in others:
+        tables = {name: tables[name].unionByName(other.table(name)) for name in TABLES}
+    return Histories(**tables)
 
 
 @pytest.fixture(scope="module")
-def planted(spark: SparkSession) -> Synthetic:
+def everything(spark: SparkSession) -> Everything:
+    from kafkalab.spark.audit import audit
+    from kafkalab.spark.frames import Histories
     from kafkalab.spark.planted import PLANTS
     from kafkalab.spark.synthetic import synthetic
 
-    return synthetic(spark, records=10_000, plant=dict.fromkeys(PLANTS, 1e-3), seed=3)
-
-
-@pytest.fixture(scope="module")
-def summary(planted: Synthetic) -> Summary:
-    from kafkalab.spark.audit import audit
-
-    return audit(planted, progress=False)
-
-
-def labels(truth: DataFrame) -> Counter[Found]:
-    return Counter(
-        (r.anomaly, r.policy, tuple(r["keys"]), tuple(r.offsets), None if r.steps is None else tuple(r.steps))
-        for r in truth.collect()
+    real = stored() + by_chance(CHANCES)
+    made = [*real, *(mutant(history, seed) for seed, history in enumerate(real[-MUTANTS:]))]
+    assert len(real) >= 200
+    planted = synthetic(spark, records=10_000, plant=dict.fromkeys(PLANTS, 1e-3), seed=PLANTED)
+    clean = synthetic(spark, records=10_000, seed=CLEAN)
+    histories = both(Histories.of(spark, list(enumerate(made))), planted, clean)
+    summary = audit(histories, progress=False)
+    return Everything(
+        histories,
+        {run: check_all(history) for run, history in enumerate(made)},
+        planted.truth.collect(),
+        summary,
+        plain(summary.findings),
+        {(row.run, row.anomaly): row.examined for row in summary.examined.collect() if row.examined},
     )
 
 
-def found(findings: DataFrame, truth: Counter[Found]) -> Counter[Found]:
-    """Without steps where the truth has none."""
-    without = {row[:4] for row in truth if row[4] is None}
-    rows = [(r.anomaly, r.policy, tuple(r["keys"]), tuple(r.offsets), tuple(r.steps)) for r in findings.collect()]
-    return Counter((*row[:4], None) if row[:4] in without else row for row in rows)
+@pytest.mark.parametrize("name", NAMES)
+def test_an_audit_equals_its_check_on_every_history(everything: Everything, name: str) -> None:
+    wanted = Counter(
+        (run, f.anomaly, f.policy, f.keys, f.offsets, f.steps, f.text)
+        for run, report in everything.reports.items()
+        for f in report[name].findings
+    )
+    found = Counter(row for row in everything.findings if row[1] == name and row[0] < PLANTED)
+    assert found == wanted
+    examined = {run: n for (run, anomaly), n in everything.examined.items() if anomaly == name and run < PLANTED}
+    assert examined == {run: r[name].examined for run, r in everything.reports.items() if r[name].examined}
 
 
-def test_every_planted_anomaly_is_found_and_nothing_else(planted: Synthetic, summary: Summary) -> None:
-    truth = labels(planted.truth)
-    assert {row[0] for row in truth} == {check.name for check in CHECKS}
-    assert found(summary.findings, truth) == truth
+def test_every_planted_anomaly_is_found_and_nothing_else(everything: Everything) -> None:
+    truth = Counter(
+        (r.anomaly, r.policy, tuple(r["keys"]), tuple(r.offsets), None if r.steps is None else tuple(r.steps))
+        for r in everything.truth
+    )
+    without_steps = {row[:4] for row in truth if row[4] is None}
+    rows = [row[1:6] for row in everything.findings if row[0] == PLANTED]
+    found = Counter((*row[:4], None) if row[:4] in without_steps else row for row in rows)
+    assert {row[0] for row in truth} == set(NAMES)
+    assert found == truth
 
 
-def test_the_allowed_is_reported_and_violates_nothing(summary: Summary) -> None:
-    rows = {row.anomaly: row for row in summary.rows}
+def test_a_clean_history_has_no_finding_and_everything_was_looked_at(everything: Everything) -> None:
+    assert [row for row in everything.findings if row[0] == CLEAN] == []
+    assert {name for run, name in everything.examined if run == CLEAN} == set(NAMES)
+
+
+def test_what_is_allowed_is_reported_and_violates_nothing(everything: Everything) -> None:
+    rows = {row.anomaly: row for row in everything.summary.rows}
     for name in ("G0", "int-send-skip", "partial visibility", "unseen"):
-        assert rows[name].verdict == "ok"
-        assert dict(rows[name].findings).keys() <= {"allowed", "reported"}
+        assert rows[name].verdict == OK
         assert rows[name].found
+        assert FORBIDDEN not in dict(rows[name].findings)
     assert dict(rows["poll-skip"].findings)["allowed"]
-    assert len(summary.violated) == len(CHECKS) - 4
+    assert len(everything.summary.violated) == len(CHECKS) - 4
 
 
-def test_the_summary_can_be_read_as_a_table_as_text_and_as_a_picture(summary: Summary) -> None:
-    assert list(summary.table["anomaly"]) == [check.name for check in CHECKS]
-    assert summary.verdicts["duplicate"] == "violated"
+def test_the_summary_can_be_read_as_a_table_as_text_and_as_a_picture(everything: Everything) -> None:
+    summary = everything.summary
+    assert list(summary.table["anomaly"]) == NAMES
+    assert summary.verdicts["duplicate"] == VIOLATED
     assert "duplicate" in str(summary)
     assert "21 violated" in summary.words
     picture = ET.fromstring(summary.svg())
@@ -80,70 +135,79 @@ def test_the_summary_can_be_read_as_a_table_as_text_and_as_a_picture(summary: Su
     assert set(summary._repr_mimebundle_()) == {"image/svg+xml", "text/plain"}
 
 
-def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(planted: Synthetic, summary: Summary) -> None:
+def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(everything: Everything) -> None:
     from pyspark.sql import functions as F
 
     from kafkalab.spark.audit import audit
     from kafkalab.spark.frames import Histories
     from kafkalab.spark.schemas import TABLES
 
-    expected = Counter(map(tuple, map(plain, summary.findings.collect())))
-    for partitions in (1, 8):
-        tables = {name: planted.table(name).orderBy(F.rand(7)).repartition(partitions) for name in TABLES}
-        again = audit(Histories(**tables), progress=False)
-        assert Counter(map(plain, again.findings.collect())) == expected
-        assert again.rows == summary.rows
+    def laid_out(partitions: int) -> Histories:
+        return Histories(
+            **{name: everything.histories.table(name).orderBy(F.rand(7)).repartition(partitions) for name in TABLES}
+        )
+
+    again = audit(laid_out(8), progress=False)
+    assert Counter(plain(again.findings)) == Counter(everything.findings)
+    assert again.rows == everything.summary.rows
+    some = ("poll-skip", "int-nonmonotonic-poll", "sequence gap", "LSO regression")
+    one = audit(laid_out(1), only=some, progress=False)
+    assert Counter(plain(one.findings)) == Counter(row for row in everything.findings if row[1] in some)
 
 
-def plain(row: object) -> tuple[object, ...]:
-    return tuple(tuple(value) if isinstance(value, list) else value for value in row)  # type: ignore[attr-defined]
-
-
-def test_a_clean_history_has_no_finding_and_all_verdicts_are_ok(spark: SparkSession) -> None:
+def test_the_pass_over_files_finds_the_same(everything: Everything, tmp_path: Path) -> None:
     from kafkalab.spark.audit import audit
-    from kafkalab.spark.synthetic import synthetic
+    from kafkalab.spark.fused import FUSED
+    from kafkalab.spark.tables import read_histories, write_histories
 
-    clean = audit(synthetic(spark, records=10_000, seed=2), progress=False)
-    assert clean.findings.count() == 0
-    assert set(clean.verdicts.values()) == {"ok"}
+    write_histories(everything.histories, tmp_path / "h", buckets=3)
+    histories = read_histories(everything.histories.log.sparkSession, tmp_path / "h")
+    fused = audit(histories, only=FUSED, progress=False, files=tmp_path / "h")
+    assert Counter(plain(fused.findings)) == Counter(row for row in everything.findings if row[1] in FUSED)
+    assert fused.rows == [row for row in everything.summary.rows if row.anomaly in FUSED]
 
 
 def test_of_an_empty_history_nothing_is_known(spark: SparkSession) -> None:
     from kafkalab.spark.audit import audit
     from kafkalab.spark.frames import Histories
 
-    empty = audit(Histories.of(spark, [(0, History())]), progress=False)
-    assert set(empty.verdicts.values()) == {"unknown"}
-    assert "25 unknown" in empty.words
+    names = ("G1a", "duplicate", "poll-skip", "LSO regression", "decision without marker")
+    empty = audit(Histories.of(spark, [(0, History())]), only=names, progress=False)
+    assert empty.verdicts == dict.fromkeys(names, UNKNOWN)
+    assert "5 unknown" in empty.words
 
 
-def test_only_some_audits_can_be_asked_for(planted: Histories) -> None:
+def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: Everything) -> None:
     from kafkalab.spark.audit import audit
 
-    one = audit(planted, only="LSO regression", progress=False)
-    assert one.verdicts == {"LSO regression": "violated"}
     with pytest.raises(ValueError, match="no audit 'torn'; there are inconsistent-offsets, G1a"):
-        audit(planted, only=["torn"])
+        audit(everything.histories, only=["torn"])
     with pytest.raises(ValueError, match="no audit was named"):
-        audit(planted, only=[])
+        audit(everything.histories, only=[])
 
 
 def test_progress_is_told_and_the_scratch_goes_with_the_summary(
-    planted: Histories, capsys: pytest.CaptureFixture[str], tmp_path: object
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from pathlib import Path
-
     from kafkalab.spark.audit import audit
+    from kafkalab.spark.frames import Histories
 
-    assert isinstance(tmp_path, Path)
-    one = audit(planted, only="LSO regression", scratch=tmp_path)
-    assert "audits of logs" in capsys.readouterr().err
-    assert one.findings.count() > 0
+    one = audit(Histories.of(spark, [(0, History())]), only="LSO regression", scratch=tmp_path)
+    assert "1 audit in" in capsys.readouterr().err
+    assert one.findings.count() == 0
     assert list(tmp_path.iterdir())
     del one
-    assert not list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_of_a_summary_do_not_change(summary: Summary) -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        summary.rows[0].verdict = "ok"  # type: ignore[misc]
+def test_the_settings_of_the_session_are_put_back(spark: SparkSession, everything: Everything) -> None:
+    assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
+    assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
+
+
+def test_the_audits_are_the_checks_in_their_order_and_one_can_be_asked_alone(everything: Everything) -> None:
+    from kafkalab.spark.audits import AUDITS, BY_NAME
+
+    assert [(a.name, a.policy, a.meaning) for a in AUDITS] == [(c.name, c.policy, c.meaning) for c in CHECKS]
+    alone = BY_NAME["LSO regression"].offenders(everything.histories)
+    assert Counter(plain(alone)) == Counter(row for row in everything.findings if row[1] == "LSO regression")

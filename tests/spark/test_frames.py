@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,3 +69,20 @@ def test_what_cannot_be_simulated_is_refused_at_once(spark: SparkSession) -> Non
         Histories.simulated(spark, profile="9.9")
     with pytest.raises(FileNotFoundError, match="nowhere.klab"):
         Histories.simulated(spark, scenario="nowhere.klab")
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_a_campaign_with_a_rule_off_is_the_same_on_any_number_of_tasks(spark: SparkSession, partitions: int) -> None:
+    rules = "a partition is verified before a transactional append; an abort by timeout raises the epoch"
+    given = {"profile": "4.x/TV1", "rules_off": rules}
+    runs = Runs.of("11-14", **given)
+    found = Histories.simulated(spark, "11-14", **given, partitions=partitions).collect()
+    assert found == {seed: in_order(history_of_seed(runs, seed)) for seed in runs.seeds}
+    assert any(history.label("fault") for history in found.values())
+    assert all(len(history.label("rule off")) == 2 for history in found.values())
+
+
+def test_every_seed_may_run_one_scenario(spark: SparkSession, root: Path) -> None:
+    scenario = str(root / "data" / "hanging_transaction.klab")
+    found = Histories.simulated(spark, "1-2", scenario=scenario).collect()
+    assert found == {seed: in_order(history_of_seed(Runs.of(scenario=scenario), seed)) for seed in (1, 2)}

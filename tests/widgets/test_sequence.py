@@ -101,7 +101,7 @@ def test_a_crash_strikes_right_after_the_step_and_a_new_fault_forgets_what_was_u
     ("action", "target", "message"),
     [
         ("dropp", "", "did you mean 'drop'"),
-        ("jump", "", "there are left, right, home, end, drop, duplicate, crash, undo, redo, goto, name"),
+        ("jump", "", "there are left, right, home, end, drop, duplicate, delay, hold, .*, undo, redo, goto, name"),
         ("drop", "", "no frame is sent at step 13; go to one that is"),
         ("drop", "EndTx#1", "did you mean 'EndTxn#1'"),
         ("duplicate", "EndTxn#9", "no frame 'EndTxn#9' flies in this run"),

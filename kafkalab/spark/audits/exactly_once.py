@@ -57,7 +57,7 @@ def _written(view: View, inputs: DataFrame) -> DataFrame:
     asked = sends.join(F.broadcast(outputs), ["run", "key"], "left_semi").select(
         "run", topic, "value", F.lit(None).cast("string").alias("outcome"), F.lit(None).cast("bigint").alias("step")
     )
-    held = view.records.where((F.col("control") == "") & F.col("value").isNotNull() & (F.col("removed") == ""))
+    held = view.records.where((F.col("control") == "") & F.col("value").isNotNull())
     held = held.join(F.broadcast(outputs), ["run", "key"], "left_semi")
     each = asked.unionByName(held.select("run", "topic", "value", "outcome", "step")).groupBy("run", "topic", "value")
     final = F.col("outcome").isin(*FINAL)

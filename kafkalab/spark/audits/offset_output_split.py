@@ -9,8 +9,9 @@ from kafkalab.checks.check import ALLOWED, FORBIDDEN
 from kafkalab.checks.offset_output_split import CHECK
 from kafkalab.checks.view import OPEN
 from kafkalab.core.partitions import OFFSETS_TOPIC
+from kafkalab.spark.audits.asof import last_before
 from kafkalab.spark.audits.check import Audit, audit_of
-from kafkalab.spark.audits.dependencies import readers
+from kafkalab.spark.audits.dependencies import NEVER
 from kafkalab.spark.audits.exactly_once import committed_offsets
 from kafkalab.spark.audits.view import View, has_text
 
@@ -31,13 +32,40 @@ def _inputs(view: View) -> DataFrame:
     )
 
 
-def _read_by(view: View) -> DataFrame:
-    """Which committed transactions that commit offsets of an input read which of its offsets: reader and last step."""
+def _takers(view: View) -> DataFrame:
+    """Who committed offsets of an input: run, record_key, key (the input), process, reader, end, committed."""
     owners = committed_offsets(view).where(F.col("txn").isNotNull())
-    owners = owners.select(*INPUT, F.col("txn").alias("reader"), F.col("of").alias("key")).distinct()
-    found = readers(view).join(owners, ["run", "reader", "key"])
-    return found.groupBy(*INPUT, "key", "offset", "reader").agg(
-        F.max_by("step", F.struct("step", "index")).alias("step"), F.min(F.struct("step", "index")).alias("order")
+    newest = owners.groupBy(*INPUT, F.col("of").alias("key"), "txn").agg(
+        F.max_by("committed", "place").alias("committed")
+    )
+    end = F.when(F.col("end_step") >= 0, F.col("end_step")).otherwise(F.lit(NEVER))
+    ended = view.transactions.where(F.col("process") != "").select("run", "txn", "process", end.alias("end"))
+    return newest.join(ended, ["run", "txn"]).withColumnRenamed("txn", "reader")
+
+
+def _read_by(view: View) -> DataFrame:
+    """In which transaction each read of an input took effect, if in any: reader and last step.
+
+    Of those of its process that committed and ended after the read, the first that committed an offset behind it. For
+    most reads that is the next one; only the others are compared with all that come later.
+    """
+    takers, by = _takers(view), (*INPUT, "key", "process")
+    reads = view.histories.reads.select("run", "key", "process", "offset", "step", "index")
+    reads = reads.join(takers.select(*by).distinct(), ["run", "key", "process"]).withColumn("_time", -F.col("step"))
+    near = last_before(
+        reads, takers.withColumn("_end", -F.col("end")), by, F.col("_time"), F.col("_end"), "next", inclusive=True
+    )
+    near = near.where(F.col("next").isNotNull()).drop("_time")
+    done = near.where(F.col("next.committed") > F.col("offset")).withColumn("reader", F.col("next.reader")).drop("next")
+    rest = near.where(F.col("next.committed") <= F.col("offset")).drop("next").join(takers, list(by))
+    rest = rest.where((F.col("end") >= F.col("step")) & (F.col("committed") > F.col("offset")))
+    late = rest.groupBy(*by, "offset", "step", "index").agg(
+        F.min_by("reader", F.struct("end", "reader")).alias("reader")
+    )
+    return (
+        done.unionByName(late)
+        .groupBy(*INPUT, "key", "offset", "reader")
+        .agg(F.max_by("step", F.struct("step", "index")).alias("step"), F.min(F.struct("step", "index")).alias("order"))
     )
 
 

@@ -11,6 +11,7 @@ from kafkalab.history import History, history_of
 from kafkalab.profiles import PROFILES
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.programs_billing import lab06
 from kafkalab.sim.scenario import Scenario
 from kafkalab.spark.runs import Runs, history_of_seed
 
@@ -20,8 +21,9 @@ RULES_OFF = tuple(rule.name for rule in EXPECTED)
 
 
 def stored() -> list[History]:
-    """A run of every .klab file, and of every scenario of a rule once more with the rule off."""
+    """A run of every .klab file, zombies that wake up, and of every scenario of a rule once more with the rule off."""
     found = [run(Scenario.load(path)) for folder in FOLDERS for path in sorted((ROOT / "data" / folder).glob("*.klab"))]
+    found += [run(lab06(paused_ms=ms, profile=profile)) for ms in (80, 150, 200) for profile in ("4.x/TV1", "4.x/TV2")]
     for rule in EXPECTED:
         scenario = scenario_of(rule, ROOT)
         found.append(run(replace(scenario, rules_off=(*scenario.rules_off, rule.name))))

@@ -1,0 +1,126 @@
+"""Audits side by side on the same files: seconds, ratios, peak memory, growth with the number of records.
+
+`python -m tests.benchmarks.audits [RECORDS ...]`; without numbers 1 and 10 million. Every engine runs in a process of
+its own; its memory is the proportional set size of that process and all below it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from tests.benchmarks.engines import ENGINES, FIVE
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZES = (1_000_000, 10_000_000)
+RATE = 1e-5
+"""Windows of every anomaly per record."""
+
+Result = dict[str, tuple[float, int]]
+GENERATE = """
+import sys
+from kafkalab.spark.planted import PLANTS
+from kafkalab.spark.session import spark_session
+from kafkalab.spark.synthetic import synthetic
+from kafkalab.spark.tables import write_histories
+made = synthetic(spark_session(memory="2g"), records=int(sys.argv[1]), plant=dict.fromkeys(PLANTS, float(sys.argv[3])))
+write_histories(made, sys.argv[2], buckets=max(8, int(sys.argv[1]) // 250_000))
+made.truth.write.parquet(sys.argv[2] + "-truth")
+"""
+
+
+def main(sizes: tuple[int, ...] = SIZES) -> None:
+    """Print one table for each size, and how the times grow."""
+    seconds: dict[tuple[str, int], float] = {}
+    with tempfile.TemporaryDirectory(prefix="kafkalab-bench-") as folder:
+        for size in sizes:
+            path = Path(folder) / str(size)
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-c", GENERATE, str(size), str(path), str(RATE)], cwd=ROOT, check=True,
+                           capture_output=True)  # fmt: skip
+            print(f"  {size:,} records written in {time.perf_counter() - began:.0f} s")
+            seconds |= {(engine, size): taken for engine, taken in compared(path).items()}
+    growth(seconds, sizes)
+
+
+def compared(path: Path) -> dict[str, float]:
+    """All engines over one history; the seconds of each. What they found is compared."""
+    results: dict[str, Result] = {}
+    print(f"  {'':<16}{''.join(f'{name:>19}' for name in FIVE)}{'sum':>9}{'peak MB':>9}")
+    for engine in ENGINES:
+        results[engine], peak = measured(engine, path)
+        cells = [f"{s:.2f} s ({n})" for s, n in results[engine].values()]
+        total = sum(s for s, _ in results[engine].values())
+        what = "" if len(cells) == len(FIVE) else f"   {', '.join(results[engine])}"
+        print(f"  {engine:<16}{''.join(f'{cell:>19}' for cell in cells)}{total:>9.2f}{peak:>9.0f}{what}", flush=True)
+    numbers = {
+        engine: [n for _, n in result.values()] for engine, result in results.items() if len(result) == len(FIVE)
+    }
+    if len({tuple(n) for n in numbers.values()}) > 1:
+        print(f"  THE ENGINES DISAGREE: {numbers}")
+    totals = {engine: sum(s for s, _ in result.values()) for engine, result in results.items()}
+    for engine in ("Spark SQL", "Spark, fused"):
+        against = ", ".join(
+            f"{totals[engine] / totals[other]:.1f}x {other}" for other in ("pandas", "Polars", "DuckDB")
+        )
+        print(f"  {engine}: {against}   (goal: at most 1x pandas and 3x DuckDB)")
+    return totals
+
+
+def measured(engine: str, path: Path) -> tuple[Result, float]:
+    """What an engine took and found, and the most memory it had, in MB."""
+    command = [sys.executable, "-m", "tests.benchmarks.audits", "--engine", engine, str(path)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    peak = [0.0]
+    watcher = threading.Thread(target=_watch, args=(process, peak), daemon=True)
+    watcher.start()
+    said, _ = process.communicate()
+    watcher.join()
+    if process.returncode:
+        return {"failed": (float("nan"), 0)}, peak[0]
+    return {name: (taken, found) for name, taken, found in json.loads(said.splitlines()[-1])}, peak[0]
+
+
+def _watch(process: subprocess.Popen[str], peak: list[float]) -> None:
+    while process.poll() is None:
+        peak[0] = max(peak[0], sum(map(_pss_mb, _tree(process.pid))))
+        time.sleep(0.3)
+
+
+def _tree(pid: int) -> list[int]:
+    """The process and all below it."""
+    found = [pid]
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = [int(child) for child in task.read_text().split()]
+        except OSError:
+            continue
+        found += [below for child in children for below in _tree(child)]
+    return found
+
+
+def _pss_mb(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+
+
+def growth(seconds: dict[tuple[str, int], float], sizes: tuple[int, ...]) -> None:
+    """By how much each engine's time rose from the first size to the last."""
+    if len(sizes) > 1:
+        rates = [f"{engine} {seconds[engine, sizes[-1]] / seconds[engine, sizes[0]]:.1f}x" for engine in ENGINES]
+        print(f"  {sizes[-1] / sizes[0]:g} times the records: {', '.join(rates)}   (goal: at most linear)")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--engine"]:
+        print(json.dumps(list(ENGINES[sys.argv[2]](Path(sys.argv[3])))))
+    else:
+        main(tuple(int(float(size)) for size in sys.argv[1:]) or SIZES)

@@ -1,0 +1,130 @@
+"""What the generators of histories cost: rows a second, simulations a second, and memory under a small driver.
+
+`python -m tests.benchmarks.generators [records]` runs this part alone.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDS = 1_000_000
+SEEDS = 400
+CELLS_ALONE = 8
+EVERY_S = 0.25
+
+
+def line(what: str, figures: str, goal: str = "") -> None:
+    print(f"  {what:<46}{figures}" + (f"   (goal: {goal})" if goal else ""), flush=True)
+
+
+def seconds(action: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    action()
+    return time.perf_counter() - begin
+
+
+def alone(records: int) -> None:
+    """One core, without Spark: all tables of a few blocks, and simulations."""
+    from kafkalab.spark.planted import PLANTS
+    from kafkalab.spark.runs import Runs, history_of_seed
+    from kafkalab.spark.synthetic import MADE
+    from kafkalab.spark.synthetic_shape import Shape
+    from kafkalab.spark.synthetic_tables import batch_of
+
+    for title, plant in (("clean", ()), ("all anomalies, 1e-4 each", tuple((name, 1e-4) for name in PLANTS))):
+        shape = Shape(records=records, plant=plant)
+        for name in MADE:
+            batch_of(shape, 0, name)
+        rows, begin = 0, time.process_time()
+        cells = range(min(CELLS_ALONE, shape.cells))
+        for name in MADE:
+            rows += sum(batch_of(shape, cell, name).num_rows for cell in cells)
+        pace = rows / (time.process_time() - begin)
+        line(f"synthetic, one core, {title}", f"{pace / 1e6:6.2f} M rows/s", "millions")
+    begin = time.process_time()
+    found = [history_of_seed(Runs(first=1, last=40), seed) for seed in range(1, 41)]
+    taken = time.process_time() - begin
+    rows = sum(len(history.table(name)) for history in found for name in MADE)
+    line("simulated, one core", f"{len(found) / taken:6.1f} simulations/s, {rows / taken / 1e3:6.1f} k rows/s")
+
+
+def on_spark(records: int) -> None:
+    """Both generators through Spark; runs in a process of its own."""
+    from kafkalab.spark.frames import Histories
+    from kafkalab.spark.planted import PLANTS
+    from kafkalab.spark.session import spark_session
+    from kafkalab.spark.synthetic import MADE, synthetic
+    from kafkalab.spark.tables import write_histories
+
+    taken = seconds(lambda: spark_session().range(10).count())
+    line("session to first result", f"{taken:6.1f} s")
+    spark = spark_session()
+    made = synthetic(spark, records=records, plant=dict.fromkeys(PLANTS, 1e-5))
+    seconds(lambda: made.leaders.count())
+    rows = 0
+    taken = 0.0
+    for name in MADE:
+        taken += seconds(lambda name=name: made.table(name).write.format("noop").mode("overwrite").save())
+    with tempfile.TemporaryDirectory() as folder:
+        writing = seconds(lambda: write_histories(made, Path(folder) / "made"))
+        from kafkalab.spark.tables import files_of
+
+        files = files_of(Path(folder) / "made")
+        rows, size = sum(file.rows for file in files), sum(file.bytes for file in files)
+    line(f"synthetic, {records:,} records, made", f"{taken:6.1f} s, {rows / taken / 1e6:6.2f} M rows/s of {rows:,}")
+    line(
+        "the same, made and written as Parquet",
+        f"{writing:6.1f} s, {rows / writing / 1e6:6.2f} M rows/s, {size / 1e6:.0f} MB",
+    )
+    simulated = Histories.simulated(spark, f"1-{SEEDS}")
+    taken = seconds(lambda: simulated.log.write.format("noop").mode("overwrite").save())
+    line(f"{SEEDS} simulations through the data source", f"{taken:6.1f} s, {SEEDS / taken:6.1f} simulations/s")
+    spark.stop()
+
+
+def memory_of(process: psutil.Process) -> dict[str, float]:
+    """Proportional memory of a process and all below it, in MB, by what they are."""
+    found: dict[str, float] = {}
+    for one in [process, *process.children(recursive=True)]:
+        try:
+            kind = "JVM" if "java" in one.name() else "Python"
+            info = one.memory_full_info()
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+        found[kind] = found.get(kind, 0) + getattr(info, "pss", info.rss) / 1e6
+    return found
+
+
+def measured(records: int) -> None:
+    """Run `on_spark` in another process and watch its memory."""
+    command = [sys.executable, "-m", "tests.benchmarks.generators", "--inside", str(records)]
+    running = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    process, peak = psutil.Process(running.pid), {"JVM": 0.0, "Python": 0.0}
+    while running.poll() is None:
+        now = memory_of(process)
+        if sum(now.values()) > sum(peak.values()):
+            peak = now
+        time.sleep(EVERY_S)
+    parts = ", ".join(f"{kind} {size:.0f}" for kind, size in peak.items())
+    line("peak memory with a driver of 768 MB", f"{sum(peak.values()):6.0f} MB ({parts})", "below 1700 MB")
+    if running.returncode:
+        line("generators on Spark", f"ended with {running.returncode}")
+
+
+def generators(records: int = RECORDS) -> None:
+    alone(records)
+    measured(records)
+
+
+if __name__ == "__main__":
+    given = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    (on_spark if "--inside" in sys.argv else generators)(*(given or [RECORDS]))

@@ -1,0 +1,34 @@
+"""Every button of a run: the presses that the fault panel offers, and a few that nobody should try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+Press = tuple[str, str, dict[str, Any]]
+
+
+def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
+    """Each action on some of what it can be done to, by chance; all nodes, all partitions."""
+    frames = list(payload["frames"])
+    chosen = random.sample(frames, min(4, len(frames))) + list(payload["ground"]["struck"])
+    for frame in chosen:
+        for action in ("drop", "duplicate", "hold", "release", "delay"):
+            yield action, frame, {}
+        yield "delay", frame, {"delay_ms": random.choice([1, 40, 2500])}
+        yield "reorder", frame, {"after": random.choice(frames)}
+    nodes = [n["id"] for n in payload["nodes"]]
+    for node in nodes:
+        for action in ("crash", "restart", "pause", "resume", "cut", "heal"):
+            yield action, node, {}
+    for a in nodes:
+        b = random.choice(nodes)
+        yield "cut", f"{a}|{b}", {}
+        yield "heal", f"{b}|{a}", {}
+    yield "advance", "", {"ms": random.choice([1, 500, 70_000])}
+    for partition in payload["ground"]["leads"]:
+        for action in ("compact", "roll", "delete_segment"):
+            yield action, partition, {}
+        for broker in payload["ground"]["replicas"][partition]:
+            yield "elect", partition, {"broker": broker, "unclean": random.random() < 0.5}

@@ -1,0 +1,118 @@
+"""A page that shows real views: what the browser sends reaches the Python half, and what that sets comes back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from playwright.sync_api import Page
+
+from kafkalab.widgets.journey import Journey
+from tests.widgets.harness import MODEL
+
+PLACES = "width: min(100%, 1800px); margin-bottom: 12px"
+
+
+EXPOSED = """return { whyPress: typeof whyPress === "undefined" ? null : whyPress, runOf, ..."""
+
+
+def exposed(module: str) -> str:
+    """The module as the body of a function that gives its view, and what the tests ask it."""
+    return module.replace("export default {", EXPOSED + "{").rstrip().rstrip(";") + " };"
+
+
+class Live:
+    """A kernel's end of one page: `open(page, view)` shows the view, and keeps both halves the same."""
+
+    def __init__(self, page: Page, *widgets: Any) -> None:
+        self.page, self.widgets = page, {f"w{i}": w for i, w in enumerate(widgets)}
+        self.journeys: dict[str, Journey] = {}
+        for widget in widgets:
+            journey = getattr(widget, "journey", None)
+            if isinstance(journey, Journey) and journey not in self.journeys.values():
+                self.journeys[f"j{len(self.journeys)}"] = journey
+        page.expose_function("toKernel", self._heard)
+        self._told: list[Any] = []
+        self._payloads: dict[Any, Any] = {}
+        for widget in self._all().values():
+            widget.send = lambda content, buffers=None, widget=widget: self._told.append([self._id(widget), content])
+        page.set_content(self._html())
+        page.wait_for_function("window.ready === true")
+
+    def _all(self) -> dict[str, Any]:
+        return {**self.journeys, **self.widgets}
+
+    def _id(self, widget: Any) -> str:
+        return next(i for i, w in self._all().items() if w is widget)
+
+    def state(self, widget: Any) -> dict[str, Any]:
+        """The synchronised traits as the browser gets them, the story only if it is another than the last time."""
+        names = [k for k in widget.keys if not k.startswith("_")]
+        if "payload" in names:
+            if self._payloads.get(widget) is widget.payload:
+                names.remove("payload")
+            self._payloads[widget] = widget.payload
+        state = widget.get_state(names)
+        if "journey" in state:
+            state["journey"] = "IPY_MODEL_" + self._id(widget.journey)
+        return json.loads(json.dumps(state))  # type: ignore[no-any-return]
+
+    def _heard(self, which: str, content: Any, values: dict[str, Any]) -> list[Any]:
+        """What a message from the browser led to: the state of every model, and what was sent back."""
+        widget, self._told = self._all()[which], []
+        for name, value in values.items():
+            if name in widget.keys and name != "journey" and getattr(widget, name) != value and name != "payload":
+                setattr(widget, name, value)
+        widget._handle_custom_msg(content, [])
+        return [{i: self.state(w) for i, w in self._all().items()}, self._told]
+
+    def push(self) -> None:
+        """What Python has set since is in the page."""
+        self.page.evaluate("(states) => take(states)", {i: self.state(w) for i, w in self._all().items()})
+
+    def _html(self) -> str:
+        data = json.dumps({i: self.state(w) for i, w in self._all().items()}).replace("</", "<\\/")
+        styles = "\n".join({str(w._css): "" for w in self.widgets.values()})
+        modules = "\n".join(
+            f"window.{i} = (() => {{ {exposed(str(w._esm))} }})();"
+            for i, w in self.widgets.items()
+        )
+        return f"""<!doctype html><meta charset="utf-8"><title>kafkalab</title>
+        <style>body {{ margin: 8px; background: var(--jp-layout-color0, #fff); }} {styles}</style>
+        {"".join(f'<div id="{i}" style="{PLACES}"></div>' for i in self.widgets)}
+        <script type="module">{MODEL}
+        const states = {data};
+        window.models = Object.fromEntries(Object.entries(states).map(([id, values]) => [id, new Model(values)]));
+        const widget_manager = {{ get_model: async (id) => models[id] }};
+        window.take = (states, skip = []) => {{
+          for (const [id, values] of Object.entries(states)) {{
+            const changed = Object.entries(values).filter(([name, value]) =>
+              JSON.stringify(models[id].values[name]) !== JSON.stringify(value));
+            for (const [name, value] of changed) models[id].values[name] = value;
+            for (const [name] of changed) models[id].fire(`change:${{name}}`);
+          }}
+        }};
+        window.pending = 0;
+        for (const [id, model] of Object.entries(models)) {{
+          model.widget_manager = widget_manager;
+          model.send = async (message) => {{
+            model.sent.push(message);
+            pending += 1;
+            const {{ step, groups, size }} = model.values;
+            const own = Object.fromEntries(Object.entries({{ step, groups, size }}).filter(([, v]) => v !== undefined));
+            const [states, told] = await toKernel(id, message, own);
+            take(states);
+            for (const [to, content] of told) models[to].fire("msg:custom", content);
+            pending -= 1;
+          }};
+        }}
+        {modules}
+        for (const id of {json.dumps(list(self.widgets))})
+          await window[id].render({{ model: models[id], el: document.getElementById(id) }});
+        window.outside = [];
+        document.addEventListener("keydown", (event) => window.outside.push(event.key));
+        window.ready = true;</script>"""
+
+    def settle(self) -> None:
+        """The kernel has answered everything."""
+        self.page.wait_for_function("window.pending === 0")

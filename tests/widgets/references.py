@@ -1,0 +1,148 @@
+"""Small reference pictures of the views in four colour modes and two sizes, and a comparison that forgives fonts.
+
+`python -m tests.widgets.references` takes them anew, into tests/browser/references; look at them before committing.
+"""
+
+from __future__ import annotations
+
+import base64
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from kafkalab.sim.faults import Crash, Cut, Pause
+from kafkalab.sim.programs import lab03
+from kafkalab.sim.programs_groups import two_members
+from kafkalab.widgets.cluster_map import ClusterMap
+from kafkalab.widgets.log_tape import LogTape
+from kafkalab.widgets.state_chart import StateChart
+from kafkalab.widgets.view import View
+from tests.browser.conftest import CHROMIUM_ARGS
+from tests.widgets.screens import open_view
+
+FOLDER = Path(__file__).parents[1] / "browser" / "references"
+WIDTH, HEIGHT = 320, 200
+BLOCK, STEP = 4, 26
+THEMES = {
+    "light": "",
+    "dark": "--jp-ui-font-color1:#fff;--jp-ui-font-color2:#ffffffb3;--jp-content-font-color0:#fff;"
+    "--jp-layout-color1:#111;--jp-layout-color2:#212121;--jp-border-color1:#616161;--jp-brand-color1:#2196f3;background:#111",
+    "high-contrast": "--jp-ui-font-color1:#fff;--jp-ui-font-color2:#fff;--jp-content-font-color0:#fff;"
+    "--jp-layout-color1:#000;--jp-layout-color2:#000;--jp-border-color1:#fff;--jp-brand-color1:#5af;background:#000",
+    "forced": "",
+}
+"""JupyterLab's variables in its Dark and Dark High Contrast themes."""
+SHRINK = """async ([picture, width, height, asPixels]) => {
+  const image = new Image(), canvas = Object.assign(document.createElement("canvas"), { width, height });
+  image.src = picture;
+  await image.decode();
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  pen.imageSmoothingQuality = "high";
+  pen.drawImage(image, 0, 0, width, height);
+  return asPixels ? [...pen.getImageData(0, 0, width, height).data] : canvas.toDataURL("image/png");
+}"""
+
+
+def _tape() -> View:
+    view = LogTape(lab03().with_faults(Crash("app", at_step=150)))
+    view.press("end")
+    view.press("choose", "accounts-0@0")
+    return view
+
+
+def _chart(name: str, step: int) -> View:
+    view = StateChart(two_members() if name == "group" else lab03(), name)
+    view.step = step
+    return view
+
+
+def _map() -> View:
+    cut = Cut("b1", ("b2", "controller"), at_step=192)
+    view = ClusterMap(lab03().with_faults(cut, Pause("b3", at_step=215), Crash("b2", at_step=216)))
+    view.press("end")
+    return view
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A view as it shall be seen: its size and colours."""
+
+    make: Callable[[], View]
+    size: str = "laptop"
+    mode: str = "light"
+
+
+MADE: dict[str, Callable[[], View]] = {
+    "log_tape": _tape,
+    "coordinator": lambda: _chart("coordinator", 211),
+    "cluster_map": _map,
+}
+CASES = {f"{name}_{mode}": Case(make=make, mode=mode) for name, make in MADE.items() for mode in THEMES}
+CASES |= {f"{name}_projector": Case(make=make, size="projector") for name, make in MADE.items()}
+CASES |= {
+    "producer_light": Case(make=lambda: _chart("producer", 211)),
+    "group_light": Case(make=lambda: _chart("group", 400)),
+}
+
+
+def taken(browser: Browser, case: Case) -> str:
+    """The case on the screen now, as a PNG in a data URL."""
+    viewport: Any = {"width": 1280, "height": 800} if case.size == "laptop" else {"width": 1920, "height": 1080}
+    context = browser.new_context(
+        viewport=viewport, forced_colors="active" if case.mode == "forced" else "none", reduced_motion="reduce"
+    )
+    page = context.new_page()
+    open_view(page, case.make(), size=case.size)
+    page.evaluate("style => { document.body.style = style; document.activeElement.blur(); }", THEMES[case.mode])
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    picture = base64.b64encode(page.screenshot()).decode()
+    context.close()
+    return f"data:image/png;base64,{picture}"
+
+
+def shrunk(page: Page, picture: str) -> bytes:
+    """A picture at the size of the references, as a PNG."""
+    data: str = page.evaluate(SHRINK, [picture, WIDTH, HEIGHT, False])
+    return base64.b64decode(data.partition(",")[2])
+
+
+def blocks(page: Page, picture: str) -> list[int]:
+    """The mean colours of a picture's blocks: red, green, blue, alpha, one after the other."""
+    pixels: list[int] = page.evaluate(SHRINK, [picture, WIDTH // BLOCK, HEIGHT // BLOCK, True])
+    return pixels
+
+
+def difference(page: Page, one: str, other: str) -> float:
+    """The share of blocks of the two pictures, in percent, whose mean colours clearly differ."""
+    first, second = blocks(page, one), blocks(page, other)
+    far = [
+        max(abs(a - b) for a, b in zip(first[i : i + 3], second[i : i + 3], strict=True)) > STEP
+        for i in range(0, len(first), 4)
+    ]
+    return 100 * sum(far) / len(far)
+
+
+def reference(name: str) -> str:
+    """A committed picture as a data URL."""
+    return "data:image/png;base64," + base64.b64encode((FOLDER / f"{name}.png").read_bytes()).decode()
+
+
+def main() -> None:
+    """The committed pictures are what Chromium shows now."""
+    FOLDER.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
+        page = browser.new_page()
+        for name, case in CASES.items():
+            (FOLDER / f"{name}.png").write_bytes(shrunk(page, taken(browser, case)))
+            print(f"wrote {name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

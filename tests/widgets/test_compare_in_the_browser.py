@@ -1,0 +1,82 @@
+"""Two runs side by side in Chromium: rows and states on the screen are those of the text twin, at each row."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kafkalab.rules import EPOCH_PER_TRANSACTION
+from kafkalab.sim.faults import Drop
+from kafkalab.sim.programs import lab03
+from kafkalab.widgets.compare import Compare
+from tests.widgets.live import Live
+
+pytestmark = pytest.mark.browser
+SEEN = """() => {
+  const words = (e) => (e.classList.contains("gap") ? "" : [...e.childNodes].filter((n) => !n.classList?.contains("at"))
+    .map((n) => (n.tagName === "CODE" ? `[${n.textContent}]` : n.textContent)).join("").replace(/\\s+/g, " ").trim());
+  const pair = (e) => [e.querySelector("i").textContent, ...[...e.querySelectorAll(":scope > span")].map(words)];
+  return {
+    rows: [...document.querySelectorAll(".columns .pair")].map((e) => [Number(e.dataset.row), ...pair(e)]),
+    state: [...document.querySelectorAll(".below .pair")].map(pair),
+    current: Number(document.querySelector('[aria-current="true"]').dataset.row), names: [...document.querySelectorAll(".names b")].map((e) => e.textContent),
+  };
+}"""  # noqa: E501
+
+
+def same(page: Page, compare: Compare) -> None:
+    """Rows, states and cursor on the screen are those of the text twin."""
+    seen = page.evaluate(SEEN)
+    assert (seen["current"], seen["names"]) == (compare.row, compare.names)
+    columns = {i: [i, sign, a.strip(), b.strip()] for i, sign, a, b in compare.columns()}
+    assert seen["rows"]
+    assert all(row == columns[row[0]] for row in seen["rows"])
+    wanted = [["=" if a == b else "≠", a, b] for a, b in compare.state()]
+    assert seen["state"] == wanted
+    first = compare.first_difference()[0]
+    expect(page.locator(".compare .now")).to_have_text(first)
+
+
+@pytest.mark.parametrize("which", ["fault", "rule", "profile", "same"])
+def test_each_row_shows_what_the_text_says(page: Page, which: str, console_errors: list[str]):
+    compare = {
+        "fault": lambda: Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))),
+        "rule": lambda: Compare.rule(lab03(), EPOCH_PER_TRANSACTION),
+        "profile": lambda: Compare.profiles(lab03(), size="projector"),
+        "same": lambda: Compare(lab03(), lab03()),
+    }[which]()
+    Live(page, compare)
+    page.locator(".compare").focus()
+    same(page, compare)
+    page.keyboard.press("Home")
+    compare.press("home")
+    for _ in range(min(len(compare.rows), 30)):
+        same(page, compare)
+        page.keyboard.press("ArrowRight")
+        compare.press("right")
+    same(page, compare)
+    assert console_errors == []
+
+
+def test_buttons_and_clicks_move_the_cursor(page: Page):
+    compare = Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))
+    Live(page, compare)
+    for action in ("end", "left", "home", "right", "difference"):
+        page.locator(f'.compare [data-action="{action}"]').click()
+        compare.press(action)
+        same(page, compare)
+    page.locator('.columns [data-row="2"]').click()
+    compare.press("goto", "2")
+    same(page, compare)
+    assert page.evaluate("models.w0.get('row')") == 2
+    page.keyboard.press("d")
+    compare.press("difference")
+    same(page, compare)
+
+
+def test_equal_runs_have_no_difference_to_go_to(page: Page):
+    Live(page, Compare(lab03(), lab03()))
+    button = page.locator('[data-action="difference"]')
+    expect(button).to_have_attribute("aria-disabled", "true")
+    button.click(force=True)
+    expect(page.locator(".now")).to_have_text("The runs are the same to their end.")

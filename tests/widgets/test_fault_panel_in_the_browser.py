@@ -1,0 +1,171 @@
+"""The fault panel in Chromium: each button is as the kernel says, and pressing it shows what the text twin says."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kafkalab.rules import EPOCH_PER_TRANSACTION
+from kafkalab.sim.programs import lab03
+from kafkalab.sim.programs_groups import two_members
+from kafkalab.widgets.fault_panel import FaultPanel, label_of
+from kafkalab.widgets.fork_tree import entry_text, in_order
+from kafkalab.widgets.presses import why
+from kafkalab.widgets.sequence import Sequence
+from tests.widgets.every_press import presses as presses_of
+from tests.widgets.live import Live
+
+pytestmark = pytest.mark.browser
+SEEN = """() => [...document.querySelectorAll(".fault-panel .rows button, .fault-panel .rows2 button")].map((b) => [
+  b.dataset.action, b.dataset.target ?? "", b.dataset.broker ?? "", b.reason, b.getAttribute("aria-disabled")])"""
+TREE = '() => [...document.querySelectorAll(".tree .run button")].map((b) => b.getAttribute("aria-label"))'
+
+
+def compare(page: Page, panel: FaultPanel) -> None:
+    """Every button on the screen has the state and the reason of the text twin; the tree is the same."""
+    payload, step, text = panel.payload, panel.step, panel.text()
+    seen = {(a, t, b): (reason, off) for a, t, b, reason, off in page.evaluate(SEEN)}
+    for _, row in panel.groups_of_buttons():
+        for action, target, details in row:
+            reason = why(payload, step, action, target, **details)
+            found = seen[action, target, details.get("broker", "")]
+            assert found == (reason, "true" if reason else "false"), (action, target)
+            label = label_of(action, details)
+            assert (f"  - {label}: {reason}" if reason else f"  [{label}]") in text
+    assert page.evaluate(TREE) == ["Run " + entry_text(e) for _, e in in_order(panel.journey.tree)]
+    assert payload["events"][step]["text"] in page.locator(".fault-panel .now").inner_text()
+
+
+def test_the_browser_gives_the_reasons_that_the_kernel_gives(page: Page, console_errors: list[str]):
+    for scenario in (lab03(), lab03("1.0"), two_members()):
+        panel, random = FaultPanel(scenario), Random(3)
+        for action, target in (("hold", "EndTxn#1"), ("crash", "b1"), ("cut", "b2|b3")):
+            panel.step = random.randrange(len(panel.payload["events"]))
+            if not panel.possible(action, target):
+                panel.press(action, target)
+        tried = page.context.new_page()
+        Live(tried, panel)
+        for step in random.sample(range(len(panel.payload["events"])), 25):
+            asked = [[step, *press] for press in presses_of(panel.payload, random) if press[1] != "controller"]
+            told = tried.evaluate("(asked) => asked.map((press) => w0.whyPress(w0.runOf(models.j0), ...press))", asked)
+            expected = [why(panel.payload, s, a, t, **d) for s, a, t, d in asked]
+            assert told == [e.partition("; did you mean")[0] for e in expected], json.dumps(asked)
+        tried.close()
+    assert console_errors == []
+
+
+def press_each(page: Page, live: Live, panel: FaultPanel, step: int) -> list[str]:
+    """Presses each button of the panel at a step, going back after each; the actions that made a run."""
+    done = []
+    panel.step = step
+    for what, row in panel.groups_of_buttons()[:-3]:
+        for action, target, details in row:
+            panel.step = step
+            live.push()
+            compare_one = why(panel.payload, step, action, target, **details)
+            broker = f'[data-broker="{details["broker"]}"]' if "broker" in details else ""
+            of = f'[data-target="{target}"]' if target else ""
+            button = page.locator(f'.fault-panel [data-action="{action}"]{of}{broker}').first
+            before = len(panel.journey.tree)
+            button.click(force=True)
+            live.settle()
+            if compare_one:
+                assert len(panel.journey.tree) == before, (what, action)
+                said = compare_one[0].upper() + compare_one[1:] + "."
+                expect(page.locator(".fault-panel .now")).to_have_text(said)
+                continue
+            assert len(panel.journey.tree) == before + 1, (what, action)
+            compare(page, panel)
+            done.append(action)
+            panel.press("goto", "0")
+    return done
+
+
+def test_each_button_makes_the_run_that_the_text_tells(page: Page, console_errors: list[str]):
+    panel = FaultPanel(lab03())
+    live = Live(page, panel)
+    for summary in page.locator(".partitions summary").all():
+        summary.click()
+    compare(page, panel)
+    done = press_each(page, live, panel, panel.payload["frames"]["EndTxn#1"]["sent"])
+    assert {"drop", "duplicate", "delay", "hold", "crash", "pause", "cut", "advance", "elect", "roll"} <= set(done)
+    assert console_errors == []
+
+
+def test_release_restart_resume_heal_and_the_tree(page: Page, console_errors: list[str]):
+    panel = FaultPanel(lab03(), size="projector")
+    live = Live(page, panel)
+    for first, then, target in (
+        ("hold", "release", "EndTxn#1"), ("crash", "restart", "b1"), ("pause", "resume", "b1"), ("cut", "heal", "b1")
+    ):  # fmt: skip
+        panel.step = panel.payload["frames"]["EndTxn#1"]["sent"]
+        live.push()
+        for action in (first, then):
+            page.locator(f'[data-action="{action}"][data-target="{target}"]').click()
+            live.settle()
+            compare(page, panel)
+        page.locator('[data-action="undo"]').click()
+        live.settle()
+        assert panel.cluster.scenario.faults[-1].__class__.__name__ == first.title()
+        page.keyboard.press("y")
+        live.settle()
+        compare(page, panel)
+        page.locator('[data-action="goto"][data-target="0"]').click()
+        live.settle()
+        assert panel.journey.place == 0
+    page.locator(".naming").fill("as planned")
+    page.locator(".naming").press("Enter")
+    live.settle()
+    assert panel.journey.tree[0]["name"] == "as planned"
+    compare(page, panel)
+    assert console_errors == []
+
+
+def test_keys_press_what_they_say_and_the_help_lists_them(page: Page):
+    panel = FaultPanel(lab03(), size="laptop")
+    panel.step = panel.payload["frames"]["EndTxn#1"]["sent"]
+    live = Live(page, panel)
+    for key, label in (("d", "Drop('EndTxn#1')"), ("2", "Crash('b2', at_step="), ("a", "AdvanceClock(10000, at_step=")):
+        page.locator(".fault-panel").focus()
+        page.keyboard.press(key)
+        live.settle()
+        assert panel.journey.tree[-1]["label"].startswith(label)
+    compare(page, panel)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Crash a broker after this step")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    assert page.evaluate("outside") == []
+
+
+def test_rules_are_tried_when_they_are_asked_for(page: Page):
+    panel = FaultPanel(lab03())
+    live = Live(page, panel)
+    page.locator(".rules summary").click()
+    live.settle()
+    first = page.locator(".rule button").first
+    expect(first).to_have_attribute("data-target", EPOCH_PER_TRANSACTION.name)
+    page.locator(".rule.idle button").first.click(force=True)
+    expect(page.locator(".now")).to_have_text("This run is the same with the rule off.")
+    first.click()
+    live.settle()
+    assert panel.journey.scenario.rules_off == (EPOCH_PER_TRANSACTION.name,)
+    expect(page.locator(f'[data-action="rule_on"][data-target="{EPOCH_PER_TRANSACTION.name}"]')).to_be_visible()
+    compare(page, panel)
+
+
+def test_the_cursor_is_shared_with_another_view_of_the_journey(page: Page):
+    panel = FaultPanel(lab03())
+    live = Live(page, panel, Sequence(panel))
+    page.locator(".fault-panel").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    steps: list[Any] = page.evaluate("[...document.querySelectorAll('.klab')].map((e) => e.dataset.step)")
+    assert steps[0] == steps[1] != "13"
+    page.wait_for_timeout(200)
+    live.settle()
+    compare(page, panel)

@@ -1,0 +1,86 @@
+"""Prediction cards in Chromium: nothing is told before the answer; then the screen says what the text says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kafkalab.widgets.predict import Predict
+from tests.widgets.live import Live
+from tests.widgets.test_predict import BECAUSE, CHOICES
+
+pytestmark = pytest.mark.browser
+SIGNS = """() => [...document.querySelectorAll(".choice")].map((e) =>
+  [e.querySelector("b").textContent, e.querySelector("i").textContent])"""
+
+
+@pytest.fixture(autouse=True)
+def _no_cards() -> Iterator[None]:
+    Predict.cards.clear()
+    yield
+    Predict.cards.clear()
+
+
+def same(page: Page, card: Predict) -> None:
+    """Question, choices with their signs, verdict, reason and score are those of the text twin."""
+    lines = card.text().splitlines()
+    assert page.locator(".asked").inner_text() == card.question
+    signs = page.evaluate(SIGNS)
+    for key, sign in signs:
+        assert f" {sign or ' '} {key}) {card.choices[key]}" in lines
+    if card.verdict:
+        assert page.locator(".now").inner_text() in lines
+        assert page.locator(".because").inner_text() == card.because
+    else:
+        assert BECAUSE not in page.content()
+        expect(page.locator(".after")).to_be_hidden()
+    assert page.locator(".where").inner_text() == lines[-1]
+
+
+@pytest.mark.parametrize("how", ["click", "key"])
+def test_a_choice_is_made_and_told(page: Page, how: str, console_errors: list[str]):
+    card = Predict("What becomes of it?", CHOICES, "a", BECAUSE, size="projector")
+    live = Live(page, card)
+    same(page, card)
+    if how == "click":
+        page.locator('[data-action="choose"][data-target="b"]').click()
+    else:
+        page.locator(".predict").focus()
+        page.keyboard.press("b")
+    live.settle()
+    assert card.verdict == "wrong"
+    same(page, card)
+    other = page.locator('[data-action="choose"][data-target="a"]')
+    expect(other).to_have_attribute("aria-disabled", "true")
+    page.locator('[data-action="again"]').click()
+    live.settle()
+    same(page, card)
+    other.click()
+    live.settle()
+    assert (card.verdict, str(Predict.score())) == ("right", "0 of 1 right")
+    same(page, card)
+    assert console_errors == []
+
+
+def test_a_number_is_typed(page: Page, console_errors: list[str]):
+    card = Predict("Which epoch?", answer=2, because=BECAUSE)
+    live = Live(page, card)
+    same(page, card)
+    page.locator(".typed").fill("two")
+    page.locator(".typed").press("Enter")
+    expect(page.locator(".now")).to_have_text("A number is asked for, not 'two'.")
+    page.locator(".typed").fill("2")
+    page.locator('[data-action="answer"]').click()
+    live.settle()
+    assert card.verdict == "right"
+    same(page, card)
+    assert console_errors == []
+
+
+def test_texts_are_shown_as_text(page: Page):
+    evil = '<img src=x onerror="document.title=1">'
+    Live(page, Predict(evil, {"a": evil}, "a", evil))
+    page.keyboard.press("Tab")
+    assert page.locator("img").count() == 0

@@ -1,0 +1,30 @@
+"""The views look as their reference pictures do, but for fonts; a picture that shows something else is noticed."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.widgets.references import CASES, FOLDER, difference, reference, taken
+
+pytestmark = pytest.mark.browser
+
+LIMIT_PERCENT = 3.0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_view_looks_as_its_reference(browser: Browser, page: Page, name: str):
+    assert difference(page, taken(browser, CASES[name]), reference(name)) < LIMIT_PERCENT
+
+
+def test_another_view_or_other_colours_are_noticed(browser: Browser, page: Page):
+    tape = taken(browser, CASES["log_tape_light"])
+    for other in ("log_tape_dark", "log_tape_projector", "cluster_map_light", "coordinator_light"):
+        assert difference(page, tape, reference(other)) > 2 * LIMIT_PERCENT
+
+
+def test_the_set_is_small_and_has_no_picture_that_no_case_makes():
+    files = sorted(FOLDER.glob("*.png"))
+    mine = [f for f in files if f.stem in CASES]
+    assert sorted(f.stem for f in mine) == sorted(CASES)
+    assert sum(f.stat().st_size for f in mine) < 900_000

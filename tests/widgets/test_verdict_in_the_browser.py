@@ -1,0 +1,77 @@
+"""The verdict in Chromium: the screen says what the text says, and a finding takes all views to its step."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kafkalab.sim.programs import kafka_17754, lab03
+from kafkalab.widgets.journey import Journey
+from kafkalab.widgets.sequence import Sequence
+from kafkalab.widgets.verdict import Verdict, finding_text
+from tests.widgets.live import Live
+from tests.widgets.test_verdict import duplicated
+
+pytestmark = pytest.mark.browser
+SEEN = """() => ({
+  verdict: document.querySelector(".verdicts").dataset.verdict, said: document.querySelector(".verdict .now").textContent,
+  findings: [...document.querySelectorAll('[data-action="finding"]')].map((b) => b.textContent.replace(/\\s+/g, " ")),
+  quiet: [...document.querySelectorAll(".quiet")].map((e) => [e.classList[1], [...e.querySelectorAll("span")].map((s) => s.textContent)]),
+})"""  # noqa: E501
+
+
+def compare(page: Page, verdict: Verdict) -> None:
+    """The screen has the verdict, the sentence, every finding and every quiet check of the text twin, in its order."""
+    page.wait_for_function("document.querySelector('.verdicts').dataset.verdict !== ''")
+    seen, report, text = page.evaluate(SEEN), verdict.report, verdict.text()
+    assert (seen["verdict"], seen["said"]) == (report["verdict"], report["sentence"])
+    wanted = [finding_text(f).replace(f", {f['policy']}:", f" {f['policy']}") for f in verdict.findings()]
+    assert seen["findings"] == wanted
+    for kind, names in seen["quiet"]:
+        assert f" {kind}: {', '.join(names)}" in text
+
+
+def test_the_screen_says_what_the_text_says(page: Page, console_errors: list[str]):
+    for scenario in (lab03(), duplicated(), kafka_17754()):
+        verdict = Verdict(scenario)
+        tried = page.context.new_page()
+        Live(tried, verdict)
+        compare(tried, verdict)
+        tried.close()
+    assert console_errors == []
+
+
+def test_a_finding_takes_the_cursor_of_every_view_to_the_step_that_proves_it(page: Page, console_errors: list[str]):
+    verdict = Verdict(duplicated(), size="projector")
+    live = Live(page, verdict, Sequence(verdict))
+    compare(page, verdict)
+    page.locator('[data-action="finding"]').last.click()
+    step = str(verdict.findings()[-1]["step"])
+    assert page.evaluate("[...document.querySelectorAll('.klab')].map((e) => e.dataset.step)") == [step, step]
+    page.keyboard.press("Home")
+    page.locator(".verdict").focus()
+    page.keyboard.press("n")
+    assert page.evaluate("document.querySelector('.verdict').dataset.step") == step
+    page.keyboard.press("n")
+    expect(page.locator(".verdict .now")).to_have_text("No finding is proved in this direction.")
+    page.wait_for_timeout(250)
+    live.settle()
+    assert verdict.step == int(step)
+    assert console_errors == []
+
+
+def test_another_run_is_looked_at_when_it_is_shown(page: Page):
+    journey = Journey(lab03())
+    verdict = Verdict(journey)
+    live = Live(page, verdict)
+    compare(page, verdict)
+    journey.press("crash", "app")
+    live.push()
+    live.settle()
+    page.wait_for_function("models.w0.get('told').place === 1")
+    compare(page, verdict)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.locator(".verdict").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Next, previous finding")
