@@ -43,6 +43,7 @@ _PLACES = {
     "ClientView": "kafkalab.widgets.client_view",
     "Journey": "kafkalab.widgets.journey",
     "LogTape": "kafkalab.widgets.log_tape",
+    "Predict": "kafkalab.widgets.predict",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",
     "question": "kafkalab.grading.check",
