@@ -43,15 +43,12 @@ _PLACES = {
     "ClientView": "kafkalab.widgets.client_view",
     "Journey": "kafkalab.widgets.journey",
     "LogTape": "kafkalab.widgets.log_tape",
-<<<<<<< HEAD
     "StateChart": "kafkalab.widgets.state_chart",
     "ClusterMap": "kafkalab.widgets.cluster_map",
     "FaultPanel": "kafkalab.widgets.fault_panel",
     "Compare": "kafkalab.widgets.compare",
     "Verdict": "kafkalab.widgets.verdict",
     "Share": "kafkalab.widgets.share",
-=======
->>>>>>> l-first
     "Predict": "kafkalab.widgets.predict",
     "check": "kafkalab.grading.check",
     "hint": "kafkalab.grading.check",
