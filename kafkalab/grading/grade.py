@@ -14,7 +14,7 @@ from typing import Any
 from kafkalab.grading import check as checks
 from kafkalab.grading import progress, seeds
 from kafkalab.grading.runner import Limits, Story, run
-from kafkalab.grading.sheet import Graded, Lab
+from kafkalab.grading.sheet import BEHIND, Graded, Lab
 from kafkalab.grading.submissions import Submission
 from kafkalab.grading.worker import outcome
 
@@ -152,6 +152,6 @@ def _of_checks(submission: Submission, lab: Lab) -> list[str]:
             many = len(cells) > 1
             said.append(f"the check cell{'s' if many else ''} {', '.join(cells)} {'were' if many else 'was'} {what}, "
                         "and the original was used")  # fmt: skip
-    if any("kafkalab.grading" in source for source in given.values()):
+    if any(BEHIND in source and source not in lab.looks_behind for source in given.values()):
         said.append("it reads kafkalab.grading, where the checks are: look at it")
     return said

@@ -12,6 +12,7 @@ from kafkalab.grading.builder import LABS, SOLUTIONS, is_check, read
 
 CHECK = re.compile(r'check\("(?P<exercise>L\d+\.E\d+)", (?P<answer>\w+)\)')
 """What a check cell says, and nothing else."""
+BEHIND = "kafkalab.grading"
 TIME_S, MEMORY_MB = 60, 1024
 SPARK_TIME_S, SPARK_MEMORY_MB = 600, 3072
 """For labs with "spark" in their name: a Java machine starts slowly, and is a process of its own."""
@@ -30,12 +31,16 @@ class Graded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lab:
-    """A notebook as it was given out; `time_s` and `memory_mb` are what a run of it may take."""
+    """A notebook as it was given out; `time_s` and `memory_mb` are what a run of it may take.
+
+    `looks_behind` holds those of its own cells that read kafkalab.grading.
+    """
 
     name: str
     checks: tuple[Graded, ...]
     time_s: int = TIME_S
     memory_mb: int = MEMORY_MB
+    looks_behind: tuple[str, ...] = ()
 
     @property
     def uses_spark(self) -> bool:
@@ -72,7 +77,9 @@ def lab_of(name: str, notebook: dict[str, Any]) -> Lab:
     limits = notebook["metadata"].get("kafkalab", {})
     usual = (SPARK_TIME_S, SPARK_MEMORY_MB) if "spark" in name else (TIME_S, MEMORY_MB)
     time_s, memory_mb = limits.get("time_s", usual[0]), limits.get("memory_mb", usual[1])
-    return Lab(name=name, checks=tuple(found), time_s=time_s, memory_mb=memory_mb)
+    texts = ("".join(c["source"]).strip() for c in notebook["cells"] if c["cell_type"] == "code")
+    behind = tuple(text for text in texts if BEHIND in text)
+    return Lab(name=name, checks=tuple(found), time_s=time_s, memory_mb=memory_mb, looks_behind=behind)
 
 
 def exercises_asked(sources: Iterable[str]) -> set[str]:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafkalab.history import History
 from kafkalab.history_rows import ROWS, Row, columns_of
 from kafkalab.sim.scenario import Scenario
+from kafkalab.spark.bundle import BUNDLE, table_of
 from kafkalab.spark.runs import DEFAULT_PROFILE, Runs
 from kafkalab.spark.schemas import TABLES, arrow_batch, columns, spark_schema
 from kafkalab.spark.source import register
@@ -59,7 +60,7 @@ class Histories:
         scenario: str = "",
         partitions: int = 0,
     ) -> Histories:
-        """The runs of these seeds ("1-1000"), simulated where the executors are; a table is computed when it is used.
+        """The runs of these seeds ("1-1000"), simulated by the executors when the first table is used, then kept.
 
         `rules_off` are names with semicolons between, `scenario` is a .klab file that all seeds run. ValueError for
         what no simulation can be.
@@ -71,7 +72,8 @@ class Histories:
         options = {"seeds": seeds, "profile": profile, "rulesOff": rules_off, "scenario": scenario}
         options |= {"partitions": str(partitions)} if partitions else {}
         reader = spark.read.format("kafkalab").options(**options)
-        return cls(**{name: reader.option("table", name).load() for name in TABLES})
+        bundle = reader.option("table", BUNDLE).load().persist()
+        return cls(**{name: table_of(bundle, name) for name in TABLES})
 
     def collect(self) -> dict[int, History]:
         """The histories as pure Python knows them, by the numbers of their runs; for small ones.

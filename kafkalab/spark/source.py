@@ -1,8 +1,8 @@
 """`spark.read.format("kafkalab")`: seeded simulations as tables, computed where the executors are.
 
-Options: table ("log" if not given; "arrivals" for what streaming audits take), seeds ("1-1000"), profile, rulesOff
-(names separated by semicolons), scenario (a .klab file), partitions (as many as there are seeds, at most 8, if not
-given). As a stream, `seedsPerBatch` new ones each time.
+Options: table ("log" if not given; "arrivals" for what streaming audits take, "bundle" for all tables packed), seeds
+("1-1000"), profile, rulesOff (names separated by semicolons), scenario (a .klab file), partitions (as many as there are
+seeds, at most 8, if not given). As a stream, `seedsPerBatch` new ones each time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
+from kafkalab.spark.bundle import BUNDLE, arrow_bundle
+from kafkalab.spark.bundle import SCHEMA as BUNDLE_SCHEMA
 from kafkalab.spark.runs import DEFAULT_PROFILE, Runs, history_of_seed
 from kafkalab.spark.schemas import arrow_batch, spark_schema
 from kafkalab.spark.streaming.arrivals import ARRIVALS, arrivals_of
@@ -49,7 +51,8 @@ class KafkalabSource(DataSource):
         return "kafkalab"
 
     def schema(self) -> StructType:
-        return ARRIVALS_SCHEMA if self._table() == ARRIVALS else spark_schema(self._table())
+        others = {ARRIVALS: ARRIVALS_SCHEMA, BUNDLE: BUNDLE_SCHEMA}
+        return others.get(self._table()) or spark_schema(self._table())
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return Reader(self._table(), self._runs(), self._number("partitions", 0))
@@ -97,6 +100,8 @@ class _Rows:
             histories = [(seed, history_of_seed(self.runs, seed)) for seed in seeds]
             if self.table == ARRIVALS:
                 yield arrow_arrivals(arrivals_of(histories))
+            elif self.table == BUNDLE:
+                yield arrow_bundle(histories)
             else:
                 yield arrow_batch(self.table, histories)
 

@@ -91,6 +91,7 @@ async function openStage(model, el, spec) {
 		const event = run.events[stage.step] ?? {}, index = at() + 1;
 		Object.assign(root.dataset, { step: stage.step, stopIndex: index, stopCount: stops.length, size: model.get("size") });
 		$("where").innerHTML = `step <b>${index}</b> of ${stops.length} · t = <b>${time(event.at ?? 0)}</b>`;
+		now.setAttribute("aria-live", focused || journey.klab.heard.size < 2 ? "polite" : "off"); // of several views one speaks
 		stage.say(event.text ?? "", event.kind);
 		spec.draw(stage);
 		drawTools();

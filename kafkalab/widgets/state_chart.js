@@ -1,5 +1,6 @@
-// A state machine as dot laid it out: where a transactional id, a producer or a group stands, the arrow that fired, and
-// what every question would get in the present state.
+// A state machine as dot laid it out, and where a transactional id, a producer or a group stands in it.
+//
+// The arrow that fired is drawn bold, and a table says what every question would get in the present state.
 
 const OPS = { coordinator: "txn", producer: "client", group: "group" }, FLY_MS = 520;
 const NOTHING = { coordinator: "no transactional id yet", producer: "no producer yet", group: "no group yet" };

@@ -328,6 +328,16 @@ def test_what_is_to_be_run_is_checked_in_the_notebooks_own_process() -> None:
     assert [lab_of(name, notebook()).uses_spark for name in ("03_x", "12_with_spark")] == [False, True]
 
 
+def test_a_labs_own_look_behind_the_curtain_is_not_held_against_anybody(tmp_path: Path) -> None:
+    look = "from kafkalab.grading.lab03_e2 import STATES"
+    lab = lab_of(LAB, notebook(IMPORT, look))
+    put(tmp_path / "bo", f"{LAB}.ipynb", notebook(IMPORT, look, RIGHT))
+    put(tmp_path / "cy", f"{LAB}.ipynb", notebook(IMPORT, look + "\n", look.replace("STATES", "truth"), RIGHT))
+    rows = grade(submissions(tmp_path, {LAB: lab}), {LAB: lab}, tmp_path, tmp_path, Limits(time_s=60))
+    assert ["it reads kafkalab.grading" in row.notebook for row in rows] == [False, True]
+    assert [row.points for row in rows] == [6, 6]
+
+
 def test_a_check_cell_of_another_form_is_refused_with_its_name() -> None:
     with pytest.raises(ValueError, match="03_x: the check cell e2-check is not of the form"):
         lab_of("03_x", notebook(IMPORT, check="check('L3.E2', e2)"))

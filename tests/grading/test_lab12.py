@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from kafkalab.grading import check as checks
-from kafkalab.grading import lab12_e1, lab12_e3, lab12_e4, seeds
+from kafkalab.grading import lab12_e1, lab12_e3, lab12_e4
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import chance
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / SOLUTIONS / "12_auditing_with_spark.ipynb"
 CELLS = {c["id"]: "".join(c["source"]) for c in read(NOTEBOOK)["cells"]}
@@ -27,13 +23,6 @@ E4 = dict.fromkeys((1, 2, 3, 5, 6, 7), "allowed") | dict.fromkeys((4, 8, 9), "fo
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "_session", checks._Session())
-
-
-@pytest.fixture(params=[None, "2026"], ids=["learner", "grader"])
-def whoever(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The seed of a learner, then that of a grader."""
-    if request.param:
-        monkeypatch.setenv(seeds.VARIABLE, request.param)
 
 
 def solution(cell: str) -> dict[str, Any]:
@@ -112,75 +101,3 @@ def test_what_has_another_form_is_told_what_to_give(
 ) -> None:
     with pytest.raises(error, match=said):
         check(exercise_id, answer)
-
-
-@pytest.mark.spark
-@pytest.mark.usefixtures("whoever")
-def test_the_solutions_queries_are_right_in_histories_made_anew(spark: SparkSession) -> None:
-    assert check("L12.E1", solution("e1-answer")["e1"]) == "L12.E1 ✓ 4 of 4 queries, on 2 histories"
-
-
-@pytest.mark.spark
-def test_every_plausible_wrong_query_gets_the_hint_that_fits(spark: SparkSession) -> None:
-    right = solution("e1-answer")["e1"]
-    for name, mistakes in lab12_e1.MISTAKES.items():
-        for miss, query in mistakes.items():
-            message = told("L12.E1", {**right, name: query})
-            assert message.startswith(f"L12.E1: {name}: "), message
-            assert hint("L12.E1") == f"Hint for this answer: {lab12_e1.EXERCISE.misses[f'{name}: {miss}']}"
-    with pytest.raises(WrongValue, match="The query for G1a does not run: .*\\bnowhere\\b") as caught:
-        check("L12.E1", {**right, "G1a": "SELECT * FROM nowhere"})
-    assert "\n" not in str(caught.value)
-    assert "The query for G1a is still blank" in told("L12.E1", {**right, "G1a": ""})
-
-
-@pytest.mark.spark
-@pytest.mark.usefixtures("whoever")
-def test_the_torn_transaction_is_found_on_other_nights(spark: SparkSession) -> None:
-    torn = solution("e2-answer")["torn"]
-    assert check("L12.E2", torn) == "L12.E2 ✓ 1 transaction in each of 2 histories"
-
-
-@pytest.mark.spark
-def test_a_wrong_search_for_the_torn_transaction_gets_the_hint_that_fits(spark: SparkSession) -> None:
-    def any_epoch(log: DataFrame) -> DataFrame:
-        found = log.where("control <> ''").groupBy("producer_id").agg({"control": "max", "producer_epoch": "max"})
-        return found.withColumnRenamed("max(producer_epoch)", "producer_epoch")
-
-    def nothing(log: DataFrame) -> DataFrame:
-        return log.where("false")
-
-    told("L12.E2", any_epoch)
-    assert "What names one transaction, besides the producer id?" in hint("L12.E2")
-    assert "missing: producer_id" in told("L12.E2", nothing)
-    assert "Only the markers matter" in hint("L12.E2")
-    assert "the column producer_epoch is missing" in told("L12.E2", lambda log: log.select("producer_id"))
-    assert "still blank" in told("L12.E2", blank)
-    with pytest.raises(WrongValue, match="torn\\(log\\) fails: .*colour"):
-        check("L12.E2", lambda log: log.select("colour"))
-
-
-@pytest.mark.spark
-@pytest.mark.usefixtures("whoever")
-def test_every_row_is_there_once(spark: SparkSession) -> None:
-    names = solution("e3-answer")
-    assert check("L12.E3", names["e3"]) == "L12.E3 ✓ 30 of 30 cases, and every row is there once"
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize(
-    ("once", "said"),
-    [
-        (lambda topic: topic.dropDuplicates(["value"]), "Two rows may have the same value by right"),
-        (lambda topic: topic, "A task fails only if it comes to the row"),
-        (lambda topic: topic.where("attempt = 0"), "were sent by the second alone"),
-        (lambda topic: topic.where("attempt = 1"), "A task that never failed has no second attempt"),
-    ],
-    ids=["by value", "all", "first", "second"],
-)
-def test_a_wrong_way_to_once_gets_the_hint_that_fits(
-    spark: SparkSession, once: Callable[[DataFrame], DataFrame], said: str
-) -> None:
-    message = told("L12.E3", {"sent": lab12_e3.sent, "once": once})
-    assert message.startswith("L12.E3: sent is right. once is not yet, on a topic made anew:")
-    assert said in hint("L12.E3")

@@ -17,8 +17,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from kafkalab.sim.faults import Crash, Cut, Pause
 from kafkalab.sim.programs import lab03
 from kafkalab.sim.programs_groups import two_members
+from kafkalab.widgets.client_view import ClientView
 from kafkalab.widgets.cluster_map import ClusterMap
 from kafkalab.widgets.log_tape import LogTape
+from kafkalab.widgets.sequence import Sequence
 from kafkalab.widgets.state_chart import StateChart
 from kafkalab.widgets.view import View
 from tests.browser.conftest import CHROMIUM_ARGS
@@ -76,7 +78,21 @@ class Case:
     mode: str = "light"
 
 
+def _sequence() -> View:
+    view = Sequence(lab03().with_faults(Crash("b2", at_step=195)))
+    view.step = 230
+    return view
+
+
+def _client() -> View:
+    view = ClientView(lab03(), revealed=True)
+    view.step = 195
+    return view
+
+
 MADE: dict[str, Callable[[], View]] = {
+    "sequence": _sequence,
+    "client_view": _client,
     "log_tape": _tape,
     "coordinator": lambda: _chart("coordinator", 211),
     "cluster_map": _map,

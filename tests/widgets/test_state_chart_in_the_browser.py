@@ -199,5 +199,7 @@ def test_two_charts_on_a_page_have_ids_of_their_own_and_closing_leaves_no_trace(
     page.locator(".klab").first.press("ArrowRight")
     steps = page.evaluate("[...document.querySelectorAll('.klab')].map((e) => e.dataset.step)")
     assert len(set(steps)) == 1
+    lives = page.evaluate("[...document.querySelectorAll('.now')].map((e) => e.ariaLive)")
+    assert lives == ["polite", "off"]
     page.evaluate("() => { close_(); shut(); }")
     assert page.evaluate("[journey, model].flatMap((m) => Object.values(m.handlers).flat()).length") == 0
