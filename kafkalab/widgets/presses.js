@@ -23,7 +23,7 @@ function whyPress(run, step, action, target = "", details = {}) {
 	if (FRAME_FAULTS.includes(action)) return whyFrame(run, action, target, details);
 	if (action === "advance") return whole(details.ms ?? ADVANCE_MS) ? "" : `ms is a number of milliseconds from 1 on, not ${details.ms}`;
 	let reason, key = target;
-	if (action === "release") reason = atStep(ground.kept, at).includes(target) ? "" : `${target || "no frame"} is not held at this step`;
+	if (action === "release") reason = atStep(ground.kept, at).includes(target) ? "" : target ? `${target} is not held at this step` : "choose a frame first";
 	else if (/crash|restart|pause|resume/.test(action)) reason = whyNode(run, at, action, target);
 	else if (/cut|heal/.test(action)) {
 		reason = whyNetwork(run, at, action, target);

@@ -81,7 +81,7 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
         return _why_frame(payload, action, target, details)
     if action == "release":
         kept = at_step(payload["ground"]["kept"], at)
-        reason = "" if target in kept else f"{target or 'no frame'} is not held at this step"
+        reason = "" if target in kept else f"{target} is not held at this step" if target else "choose a frame first"
     elif action in NODE_FAULTS:
         reason = _why_node(payload, at, action, target)
     elif action in ("cut", "heal"):
