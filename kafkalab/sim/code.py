@@ -1,7 +1,7 @@
-"""A scenario, or other plain data, as one short line of text: to paste into a chat, a slide or a notebook cell.
+"""Plain data as one line of text, to paste into a chat or a notebook cell: a class's challenges and answers.
 
-`klab1.` + the data as JSON, packed (zlib) and in letters (base64url) + `.` + six characters that catch a slip of the
-hand. A scenario leaves out what it has by default, so that a code of lab 03 has about 200 characters.
+Its kind + `.` + the data as JSON, packed (zlib) and in letters (base64url) + `.` + six characters that catch a slip of
+the hand. A scenario leaves out what it has by default. (A scenario alone, to be typed: share_code.py.)
 """
 
 from __future__ import annotations
@@ -15,21 +15,7 @@ from typing import Any
 
 from kafkalab.sim.scenario import FORMAT, VERSION, Scenario
 
-SCENARIO = "klab1"
 BYTES_MAX = 200_000
-
-
-def scenario_to_code(scenario: Scenario) -> str:
-    """One line that `scenario_from_code` makes the same scenario of.
-
-    ValueError for a program that is a function and not registered: code cannot be saved.
-    """
-    return pack(SCENARIO, scenario_row(scenario))
-
-
-def scenario_from_code(text: str) -> Scenario:
-    """The inverse; ValueError, in one sentence, for a line that is none or was damaged on its way."""
-    return scenario_of_row(unpack(SCENARIO, text))
 
 
 def scenario_row(scenario: Scenario) -> dict[str, Any]:

@@ -9,10 +9,18 @@ from pathlib import Path
 import pytest
 
 from kafkalab.sim.chance import Seeded, scenario_by_chance
-from kafkalab.sim.code import pack, scenario_from_code, scenario_to_code, unpack
+from kafkalab.sim.code import pack, scenario_of_row, scenario_row, unpack
 from kafkalab.sim.faults import Crash, Cut, Drop
 from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
+
+
+def scenario_to_code(scenario: Scenario) -> str:
+    return pack("klab1", scenario_row(scenario))
+
+
+def scenario_from_code(text: str) -> Scenario:
+    return scenario_of_row(unpack("klab1", text))
 
 
 def test_every_saved_scenario_comes_out_as_it_went_in(root: Path) -> None:
