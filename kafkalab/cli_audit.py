@@ -42,7 +42,8 @@ def _audit(extra: Sequence[str]) -> int:
     with spark_for(options) as spark:
         from kafkalab.spark.audit import audit as run_audits
 
-        summary = run_audits(_read(spark, path), only=only, progress=not options.quiet)
+        files = path if path.is_dir() else None
+        summary = run_audits(_read(spark, path), only=only, progress=not options.quiet, files=files)
         first = _first(summary, LISTED if page is None else ON_A_PAGE)
         print(summary)
         for found in [row for row in first if row["policy"] == FORBIDDEN][:LISTED]:

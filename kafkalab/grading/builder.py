@@ -21,6 +21,9 @@ REGION = re.compile(
     r"^(?P<indent>[ \t]*)### BEGIN (?P<what>SOLUTION|HIDDEN TESTS)\n.*?^[ \t]*### END (?P=what)(?:\n|\Z)", re.M | re.S
 )
 MARK = re.compile(r"### (BEGIN|END) (SOLUTION|HIDDEN TESTS)")
+CELL_SECONDS = 300
+"""No cell of a lab takes so long, unless something is wrong."""
+
 FIGURE, WIDGET = "image/svg+xml", "application/vnd.jupyter.widget-view+json"
 STOPS_NOTHING = "raises-exception"
 """The tag of a cell whose error does not keep "Run All" from running the cells after it."""
@@ -113,7 +116,7 @@ def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Not
     node = nbformat.reads(json.dumps(notebook), as_version=4)
     quiet = ["--IPKernelApp.log_level=ERROR"]
     client = client_of(
-        node, timeout=120, kernel_name="python3", allow_errors=allow_errors, record_timing=False,
+        node, timeout=CELL_SECONDS, kernel_name="python3", allow_errors=allow_errors, record_timing=False,
         store_widget_state=False, coalesce_streams=True, extra_arguments=quiet,
         resources={"metadata": {"path": str(folder)}},
     )  # fmt: skip
@@ -142,9 +145,12 @@ def refresh(root: Path) -> list[Path]:
         notebook = read(path)
         if all(c["cell_type"] != "code" for c in notebook["cells"]):
             continue
+        problems = import_module("nbclient.exceptions")
         try:
             text = as_text(execute(notebook, path.parent))
-        except import_module("nbclient.exceptions").CellExecutionError as error:
+        except problems.CellTimeoutError:
+            raise ValueError(f"{path} does not end: a cell takes more than {CELL_SECONDS} s") from None
+        except problems.CellExecutionError as error:
             raise ValueError(f"{path} does not run: {error}") from None
         if path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
