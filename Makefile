@@ -13,7 +13,7 @@ lab: .venv/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
 
 test: .venv/test.stamp
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 fast: .venv/test.stamp
 	@$(BIN)/python -m pytest -n 2 -p no:nbval -o addopts="--import-mode=importlib --strict-markers" -q \

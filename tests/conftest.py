@@ -34,13 +34,9 @@ def pytest_configure() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several workers a file stays with one of them, and so do all tests of Spark, which come first."""
+    """What needs Spark comes first: it takes longest, and the other worker has the rest to do meanwhile."""
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
-    for item in items:
-        group = "spark" if item.get_closest_marker("spark") else item.path.as_posix()
-        item.add_marker(pytest.mark.xdist_group(group))
 
 
 VISITS = "KAFKALAB_CELLS"
