@@ -56,7 +56,7 @@ class Line(str):
 def wrapped(text: str) -> str:
     """The text in lines that a notebook need not break; what is indented is code and stays as it is."""
     lines = text.split("\n")
-    return "\n".join(line if line.startswith(" ") else textwrap.fill(line, LINE_LENGTH) for line in lines)
+    return "\n".join(line if line.startswith(" ") else textwrap.fill(line, LINE_LENGTH, break_on_hyphens=False) for line in lines)
 
 
 @dataclass(frozen=True, slots=True)

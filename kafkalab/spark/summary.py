@@ -85,7 +85,7 @@ class Summary:
         widths = [max(len(row[i]) for row in cells) for i in range(5)]
         lines = ["  ".join(_pad(cell, w, i == 3) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
                  for row in cells]  # fmt: skip
-        return "\n".join([*lines, "", f"{self.words} {self.seconds:.1f} s"])
+        return "\n".join([*lines, "", self.words])
 
     def svg(self) -> str:
         """The table as a picture on white with literal colours; the bars' lengths are logarithms of the numbers."""

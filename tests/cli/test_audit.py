@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,14 +61,16 @@ def test_a_mistake_costs_one_line_and_no_java(typed: Any, words: str, said: str)
     assert said in err
 
 
-def test_without_java_one_line_says_how_to_get_it(typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PATH", "JAVA_HOME"):
-        monkeypatch.setenv(name, str(Path.cwd()))
-    monkeypatch.setattr("sys.prefix", str(Path.cwd()))
-    monkeypatch.setattr("kafkalab.spark.java._fetched", lambda: None)
-    status, out, err = typed("audit", ".")
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "PySpark needs Java 17 or newer" in err
+def test_without_java_one_line_says_how_to_get_it(tmp_path: Path) -> None:
+    code = (
+        "import sys, kafkalab.spark.java as java; java._fetched = lambda: None; sys.prefix = sys.argv[1]; "
+        "from kafkalab.cli import main; sys.exit(main(['audit', '.']))"
+    )
+    env = {**os.environ, "PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    run = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (2, "", 1)
+    assert "PySpark needs Java 17 or newer" in run.stderr
 
 
 def test_without_pyspark_one_line_says_how_to_get_it() -> None:
