@@ -56,7 +56,8 @@ class Line(str):
 def wrapped(text: str) -> str:
     """The text in lines that a notebook need not break; what is indented is code and stays as it is."""
     lines = text.split("\n")
-    return "\n".join(line if line.startswith(" ") else textwrap.fill(line, LINE_LENGTH, break_on_hyphens=False) for line in lines)
+    fill = textwrap.TextWrapper(LINE_LENGTH, break_on_hyphens=False).fill
+    return "\n".join(line if line.startswith(" ") else fill(line) for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
