@@ -90,3 +90,21 @@ def program() -> Callable[[str], str]:
         return path
 
     return find
+
+
+@pytest.fixture
+def typed(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str, str]]:
+    """A command line, typed in an empty folder; its exit status, what it printed, and what it complained of."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+
+    from kafkalab.cli import main
+
+    def type_in(*words: str) -> tuple[int, str, str]:
+        status = main(list(words))
+        printed = capfd.readouterr()
+        return status, printed.out, printed.err
+
+    return type_in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from random import Random
 from typing import Any
@@ -23,7 +22,6 @@ STREAMS, LENGTH = 16, 20
 
 State = dict[str, Any]
 Decision = tuple[int, str]
-Accept = Callable[[State, dict[str, int]], Decision]
 
 
 def reference(state: State, batch: dict[str, int]) -> Decision:

@@ -23,8 +23,6 @@ CRASH_MS = 200
 LOAD_MS = 1_000
 """How long a new coordinator of these runs reads its log."""
 
-NODE = {"coordinator": "b3", "next": "b1", "other": "b2"}
-"""Who leads the partition of payments-0, who will after it, and the third one; a test says so."""
 FIND: Step = {"ask": "FindCoordinator", "to": "b1", "with": {"key": TRANSACTIONAL_ID, "key_type": 1}}
 
 

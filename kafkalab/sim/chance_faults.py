@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Protocol, TypeVar
 
@@ -78,9 +78,6 @@ def outlives_its_retry(fault: Fault) -> bool:
     if isinstance(fault, Hold | Reorder):
         return fault.frame.startswith("EndTxn#")
     return isinstance(fault, Delay) and fault.frame.startswith("EndTxn#") and fault.delay_ms > REQUEST_TIMEOUT_MS
-
-
-Mishap = Callable[[Pick, Sequence[str], Sequence[str]], list[Fault]]
 
 
 def _frame(pick: Pick) -> str:

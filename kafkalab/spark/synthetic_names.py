@@ -5,8 +5,6 @@ A name is `space << 44 | number`: its text is the space's pattern, filled with t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -94,8 +92,3 @@ def lists_of_texts(names: Ints, counts: Ints) -> pa.Array:
     np.cumsum(counts, out=edges[1:])
     kind = pa.list_(pa.field("element", pa.string(), nullable=False))
     return pa.ListArray.from_arrays(pa.array(edges), few_texts(names), type=kind)
-
-
-def names_of(pattern: int, numbers: Iterable[int]) -> Ints:
-    """The names of one space with these numbers."""
-    return pattern + np.fromiter(numbers, np.int64)

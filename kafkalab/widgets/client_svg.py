@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape
-
-from kafkalab.widgets.ink import BLUE, BOLD, DIM, FAMILY, INK, MARGIN, RULE, SIZE, WIDTH, Ink, fit
+from kafkalab.widgets.ink import BLUE, BOLD, DIM, INK, MARGIN, WIDTH, Ink, fit, standalone
 
 LINE, LINES = 21.0, 60
 
@@ -23,12 +21,4 @@ def draw(lines: list[str], title: str) -> str:
         x = MARGIN + (12 if known else 110)
         colour = (BLUE if line is rest[-1] else INK) if known else DIM
         ink.text(x, ink.y, fit(line.strip(), WIDTH - x - MARGIN), colour)
-    height = ink.y + MARGIN
-    label = escape(f"{title}: {heading}", {'"': "&quot;"})
-    ground = f'<rect width="{WIDTH:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" role="img" '
-        f'aria-label="{label}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{INK}">{ground}'
-        + "\n".join(ink.parts)
-        + "</svg>"
-    )
+    return standalone(ink, f"{title}: {heading}")

@@ -12,6 +12,7 @@ from typing import Any
 from kafkalab.client.producer_table import Call, Happening, ProducerState, Verdict, decide, follow
 from kafkalab.core.group_table import GROUP_TABLE, GroupAsk, Move, Wait
 from kafkalab.core.txn_table import TABLES, Ask, Go, Refuse
+from kafkalab.widgets import statechart
 from kafkalab.widgets.story_fields import ERRORS
 
 MACHINES = ("coordinator", "producer", "group")
@@ -50,12 +51,7 @@ STATES: dict[str, dict[str, str]] = {
 }
 CALLS = ("init", "begin", "send", "offsets", "prepare", "commit", "abort", "complete", "close")
 SHORT = {
-    "InitProducerId": "init",
-    "AddPartitionsToTxn": "add",
-    "EndTxn(COMMIT)": "commit",
-    "EndTxn(ABORT)": "abort",
-    "all markers written": "markers",
-    "transaction timeout": "timeout",
+    **statechart.SHORT,
     **dict(zip((c.value for c in Call), CALLS, strict=True)),
     Happening.INITIALIZED.value: "answered",
     Happening.INIT_REFUSED.value: "refused",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
 
-from kafkalab.widgets.ink import BOLD, DIM, FAMILY, INK, MARGIN, RED, RULE, SIZE, WIDTH, Ink, fit
+from kafkalab.widgets.ink import BOLD, DIM, MARGIN, RED, RULE, WIDTH, Ink, fit, standalone
 from kafkalab.widgets.stage_text import where
 from kafkalab.widgets.story_text import Payload
 
@@ -34,11 +33,4 @@ class Stage(Ink):
 
     def svg(self) -> str:
         """The parts on a white, rounded ground."""
-        height, label = self.y + MARGIN, escape(self.label, {'"': "&quot;"})
-        ground = f'<rect width="{WIDTH:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" role="img" '
-            f'aria-label="{label}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{INK}">{ground}'
-            + "\n".join(self.parts)
-            + "</svg>"
-        )
+        return standalone(self, self.label)

@@ -14,7 +14,6 @@ from kafkalab.widgets.statechart import SVG
 from kafkalab.widgets.static_stage import Stage
 from kafkalab.widgets.story_text import Payload
 
-PEN = {"go": GREEN, "refuse": RED, "wait": AMBER, "same": DIM}
 SMALL = ' font-size="11.5"'
 
 

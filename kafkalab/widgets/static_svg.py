@@ -8,7 +8,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from xml.sax.saxutils import escape
 
 from kafkalab.widgets import statechart
 from kafkalab.widgets.ink import (
@@ -16,7 +15,6 @@ from kafkalab.widgets.ink import (
     BLUE,
     BOLD,
     DIM,
-    FAMILY,
     FLAT,
     GREEN,
     GREY,
@@ -26,10 +24,10 @@ from kafkalab.widgets.ink import (
     PALE,
     RED,
     RULE,
-    SIZE,
     VIOLET,
     WIDTH,
     fit,
+    standalone,
     width_of,
 )
 from kafkalab.widgets.marks import FRAMES, with_marks
@@ -70,15 +68,7 @@ class _Picture(Tapes):
 
     def svg(self) -> str:
         """The parts on a white, rounded ground."""
-        height = self.y + MARGIN
-        label = escape(f"{self.payload['title']}, step {self.step}", {'"': "&quot;"})
-        ground = f'<rect width="{WIDTH:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" role="img" '
-            f'aria-label="{label}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{INK}">{ground}'
-            + "\n".join(self.parts)
-            + "</svg>"
-        )
+        return standalone(self, f"{self.payload['title']}, step {self.step}")
 
     def head(self) -> None:
         """Title, position, the event's sentence, the faults."""

@@ -10,24 +10,9 @@ from typing import Any
 
 import pytest
 
-from kafkalab.cli import main
 from kafkalab.spark.errors import one_line
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def typed(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A command line, typed in an empty folder; its exit status, what it printed, and what it complained of."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SPARK_REMOTE", raising=False)
-
-    def type_in(*words: str) -> tuple[int, str, str]:
-        status = main(list(words))
-        printed = capfd.readouterr()
-        return status, printed.out, printed.err
-
-    return type_in
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
-from kafkalab.grading import check as checks
 from kafkalab.grading import lab00_e1, lab00_e2, lab00_e3
 from kafkalab.grading.check import check, counterexample, hint, question
-from kafkalab.grading.exercise import WrongAnswer, WrongValue
+from kafkalab.grading.exercise import WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Pause, Resume
 from kafkalab.sim.programs_orders import lab00
+from tests.grading.told import told
+
+pytestmark = pytest.mark.usefixtures("no_hints_given")
 
 SEEDS = ("1", "2026", "77")
 TWO_PLATES = [Drop("ProduceReply#1"), Pause("kitchen", at_ms=50), Resume("kitchen", at_ms=32_000)]
@@ -25,17 +27,6 @@ E3 = {
 
 def request_of(reply: dict[str, Any], requests: list[dict[str, Any]]) -> Any:
     return next(r["id"] for r in requests if r["correlation_id"] == reply["correlation_id"])
-
-
-@pytest.fixture(autouse=True)
-def no_hints_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_session", checks._Session())
-
-
-def told(exercise_id: str, answer: Any) -> WrongAnswer:
-    with pytest.raises(WrongAnswer) as caught:
-        check(exercise_id, answer)
-    return caught.value
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -9,13 +9,15 @@ import pytest
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.core.errors import Error
 from kafkalab.core.producer_entry import ProducerEntry
-from kafkalab.grading import check as checks
 from kafkalab.grading import lab01_e1, lab01_e2, lab01_e3
 from kafkalab.grading.check import check, counterexample, hint
-from kafkalab.grading.exercise import WrongAnswer, WrongType
+from kafkalab.grading.exercise import WrongType
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
+from tests.grading.told import told
+
+pytestmark = pytest.mark.usefixtures("no_hints_given")
 
 SEEDS = ("1", "2026", "77")
 GAP, OLD = Error.OUT_OF_ORDER_SEQUENCE_NUMBER.name, Error.INVALID_PRODUCER_EPOCH.name
@@ -87,17 +89,6 @@ async def does_not_count(app: App, orders: list[str]) -> int:
 async def never_ends(app: App, orders: list[str]) -> int:
     await app.port.promise()
     return 0
-
-
-@pytest.fixture(autouse=True)
-def no_hints_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_session", checks._Session())
-
-
-def told(exercise_id: str, answer: Any) -> WrongAnswer:
-    with pytest.raises(WrongAnswer) as caught:
-        check(exercise_id, answer)
-    return caught.value
 
 
 @pytest.mark.parametrize("seed", SEEDS)

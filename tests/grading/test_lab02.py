@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from kafkalab.core.partitions import partition_for
-from kafkalab.grading import check as checks
 from kafkalab.grading import lab02_e1, lab02_e2, lab02_e3
 from kafkalab.grading.check import check, counterexample, hint, question
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.exercise import WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.programs_coordinator import lab02
+from tests.grading.told import told
+
+pytestmark = pytest.mark.usefixtures("no_hints_given")
 
 SEEDS = ("1", "2026", "77")
 NINE = [
@@ -35,17 +37,6 @@ def partition_of(transactional_id: str, partitions: int) -> int:
     if value >= 2**31:
         value -= 2**32
     return (0 if value == -(2**31) else abs(value)) % partitions
-
-
-@pytest.fixture(autouse=True)
-def no_hints_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_session", checks._Session())
-
-
-def told(exercise_id: str, answer: Any) -> WrongAnswer:
-    with pytest.raises(WrongAnswer) as caught:
-        check(exercise_id, answer)
-    return caught.value
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from kafkalab.grading import check as checks
 from kafkalab.grading import lab05_e1, lab05_e2, lab05_logs
 from kafkalab.grading.check import check, counterexample, hint
-from kafkalab.grading.exercise import WrongAnswer, WrongValue
+from kafkalab.grading.exercise import WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.faults import Crash, Delay, Drop, Hold
+from tests.grading.told import told
+
+pytestmark = pytest.mark.usefixtures("no_hints_given")
 
 SEEDS = ("1", "2026", "77")
 FUNCTIONS = {"L5.E1": (lab05_e1, lab05_logs.stable_offset), "L5.E2": (lab05_e2, lab05_logs.delivered)}
@@ -39,17 +41,6 @@ def visible(rows: list[dict[str, Any]], aborted: list[tuple[int, int]]) -> list[
         if row["kind"] == "record" and row["producer"] not in leaving_out:
             values.append(row["value"])
     return values
-
-
-@pytest.fixture(autouse=True)
-def no_hints_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_session", checks._Session())
-
-
-def told(exercise_id: str, answer: Any) -> WrongAnswer:
-    with pytest.raises(WrongAnswer) as caught:
-        check(exercise_id, answer)
-    return caught.value
 
 
 @pytest.mark.parametrize("seed", SEEDS)

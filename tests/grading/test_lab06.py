@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kafkalab.grading import check as grading
 from kafkalab.grading import lab06_e1, lab06_e2, lab06_e3
 from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
@@ -16,16 +15,15 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Pause, Resume
 
 SEEDS = ("1", "2026")
+pytestmark = pytest.mark.usefixtures("no_hints_given")
 RIGHT_3 = dict(enumerate(("second", "both", "first", "both", "none", "both", "none", "second", "second"), 1))
 ASLEEP = [Pause("first", at_ms=300), Resume("first", at_ms=5_300)]
 
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer schedules than a learner's check runs; and no memory of hints."""
+    """Fewer schedules than a learner's check runs."""
     monkeypatch.setattr(lab06_e1, "SCHEDULES", 6)
-    grading._session.hints_given.clear()
-    grading._session.misses.clear()
 
 
 def right(facts: dict[str, Any]) -> str:

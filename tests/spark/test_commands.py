@@ -7,22 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.cli import main
 from tests.spark.streaming.histories import without
-
-
-@pytest.fixture
-def typed(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A command line, typed in an empty folder; its exit status, what it printed, and what it complained of."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SPARK_REMOTE", raising=False)
-
-    def type_in(*words: str) -> tuple[int, str, str]:
-        status = main(list(words))
-        printed = capfd.readouterr()
-        return status, printed.out, printed.err
-
-    return type_in
 
 
 @pytest.mark.spark
