@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.api.registry import BY_REQUEST
 from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Reorder
+from kafkalab.sim.frame_kinds import frame_kinds
 from kafkalab.sim.obstacles import Obstacles
 from kafkalab.trace import Frame, error_of
 
@@ -18,24 +18,6 @@ if TYPE_CHECKING:
 
 LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4
 REQUEST_TIMEOUT_MS = 30_000
-CLIENT_VERSIONS = {
-    0: {
-        "Produce": 5,
-        "TxnOffsetCommit": 0,
-        "EndTxn": 0,
-        "AddPartitionsToTxn": 0,
-        "AddOffsetsToTxn": 0,
-        "InitProducerId": 0,
-        "JoinGroup": 2,
-        "SyncGroup": 1,
-        "Heartbeat": 1,
-        "LeaveGroup": 1,
-        "OffsetCommit": 3,
-        "OffsetFetch": 3,
-    },
-    1: {"Produce": 11, "TxnOffsetCommit": 4, "EndTxn": 4, "AddPartitionsToTxn": 3},
-    2: {"Produce": 12, "TxnOffsetCommit": 5, "EndTxn": 5, "AddPartitionsToTxn": 3},
-}
 NEVER_A_RETRY = ("Fetch", "ReplicaFetch", "Metadata", "ApiVersions")
 
 Answered = Callable[[Any, int], None]
@@ -71,7 +53,8 @@ class Network:
         self._arrivals: dict[tuple[str, str], int] = {}
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
         self.obstacles = Obstacles(self._arrive_now)
-        self._client_versions = CLIENT_VERSIONS[cluster.rules.client_version]
+        self._kinds_of_servers = frame_kinds(None)
+        self._kinds_of_clients = frame_kinds(cluster.rules.client_version)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
 
     # sending
@@ -84,16 +67,14 @@ class Network:
 
         It breaks after `timeout_ms`, or 30 s where 0 is given; some requests say themselves how long they may take.
         """
-        api = BY_REQUEST[type(body)]
-        by_client = not self.cluster.is_server(sender)
-        version = api.versions[-1] if asked_version is None else asked_version
-        if by_client and asked_version is None:
-            version = self._client_versions.get(api.name, version)
-        group = "verification" if api.name == "AddPartitionsToTxn" and not by_client else api.group
+        kinds = self._kinds_of_servers if self.cluster.is_server(sender) else self._kinds_of_clients
+        name, version, group = kinds[type(body)]
+        if asked_version is not None:
+            version = asked_version
         self.frames_sent += 1
-        frame = Frame(self._id(api.name), api.name, "request", sender, to, group, body, version, self.frames_sent)
+        frame = Frame(self._id(name), name, "request", sender, to, group, body, version, self.frames_sent)
         if self._failed:
-            frame.attempt = self._attempt(sender, api.name, body)
+            frame.attempt = self._attempt(sender, name, body)
         timeout_ms = getattr(body, "request_timeout_ms", 0) or timeout_ms or REQUEST_TIMEOUT_MS
         deadline = self.cluster.schedule.now + timeout_ms
         life = self.cluster.nodes[sender].life
