@@ -129,7 +129,8 @@ def _moment(whole: _Whole, step: int, crashed: tuple[str, ...]) -> Moment:
 def _newest(events: Sequence[Event], node: str, whole: _Whole) -> str:
     """The newest state of the transaction in this broker's copy of the coordinator's log."""
     appends = (e for e in events if (e.kind, e.node, e.name) == ("append", node, whole.log))
-    return [r.value.state.label for e in appends for r in e.data.records if r.key == whole.name][-1]
+    states: list[str] = [r.value.state.label for e in appends for r in e.data.records if r.key == whole.name]
+    return states[-1]
 
 
 @cache
@@ -169,8 +170,8 @@ def decided(
     """What becomes of the transaction, with some of the rules switched; with none it is what the runs show."""
     crashed, replicas = moment["crashed"], moment["replicas"]
     living = [node for node in replicas if node not in crashed]
-    words = ("PrepareCommit", "CompleteCommit") if complete else ("PrepareCommit",)
-    words += ("PrepareAbort", "CompleteAbort") if any_prepare else ()
+    words = ["PrepareCommit", "CompleteCommit"] if complete else ["PrepareCommit"]
+    words += ["PrepareAbort", "CompleteAbort"] if any_prepare else []
     there = {node: moment["copies"][node] in words for node in (replicas if dead_copy else living)}
     commits = any_prepare or moment["call"] == COMMIT
     coordinator_lives = living[0] == replicas[0]
