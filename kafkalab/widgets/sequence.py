@@ -23,8 +23,8 @@ class Sequence(View):
 
     `step` is the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the
     frames shown, but for those of nodes, APIs and transactional ids in `hidden`. `press("drop")` does what the button
-    does; `print(widget)` is the text twin of the picture. `time` is "down" or "across": where time runs to on the screen;
-    the text twin and the static picture are the same for both.
+    does; `print(widget)` is the text twin of the picture. `time` is "down" or "across", the way that time runs on the
+    screen; the text twin and the static picture are the same for both.
     """
 
     _esm = code("presses.js", "inspector.js", "flights.js", "sequence.js")
