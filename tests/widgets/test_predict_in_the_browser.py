@@ -31,12 +31,12 @@ def same(page: Page, card: Predict) -> None:
     for key, sign in signs:
         assert f" {sign or ' '} {key}) {card.choices[key]}" in lines
     if card.verdict:
-        assert page.locator(".now").inner_text() in lines
+        assert page.locator(".predict .now").inner_text() in lines
         assert page.locator(".because").inner_text() == card.because
     else:
         assert BECAUSE not in page.content()
         expect(page.locator(".after")).to_be_hidden()
-    assert page.locator(".where").inner_text() == lines[-1]
+    assert page.locator(".predict .where").inner_text() == lines[-1]
 
 
 @pytest.mark.parametrize("how", ["click", "key"])
