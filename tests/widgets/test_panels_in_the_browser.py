@@ -99,8 +99,9 @@ def test_a_closed_panel_leaves_no_trace(page: Page):
     assert [page.evaluate(f"left_w{i}") for i in range(5)] == [[0, 0]] * 5
 
 
-NAMES = """() => [...document.querySelectorAll(".klab")].map((root) =>
-  [...root.querySelectorAll("button, input, select, textarea, [tabindex='0']")].filter((e) => e !== root && e.checkVisibility())
+REACHED = "button, input, select, textarea, [tabindex='0']"
+NAMES = """(reached) => [...document.querySelectorAll(".klab")].map((root) =>
+  [...root.querySelectorAll(reached)].filter((e) => e !== root && e.checkVisibility())
     .map((e) => e.getAttribute("aria-label") ?? (e.labels?.[0] ?? e).textContent.trim()))"""
 
 
@@ -111,7 +112,7 @@ def test_everything_that_can_be_reached_has_a_name_of_its_own(page: Page):
     Live(page, *views, *every_panel("laptop"))
     for summary in page.locator("summary").all():
         summary.click()
-    for names in page.evaluate(NAMES):
+    for names in page.evaluate(NAMES, REACHED):
         assert names
         assert [name for name in names if len(name) < 2 and name != "?"] == []
         assert sorted({name for name in names if names.count(name) > 1}) == []
@@ -140,4 +141,5 @@ def test_a_row_of_compare_and_a_chosen_batch_are_read_aloud(page: Page):
     page.wait_for_timeout(300)
     for key in ("ArrowDown", "["):
         page.keyboard.press(key)
-    expect(page.locator('.log-tape .aloud[aria-live="polite"]')).to_have_text("accounts-0, 2 COMMIT marker · pid 2000 e1")
+    chosen = page.locator('.log-tape .aloud[aria-live="polite"]')
+    expect(chosen).to_have_text("accounts-0, 2 COMMIT marker · pid 2000 e1")
