@@ -37,6 +37,8 @@ VIEWS = {
 LISTEN = """
 root => {
   window.painted = [];
+  if (root.timed) return;
+  root.timed = true;
   root.addEventListener("keydown", () => {
     const begin = performance.now();
     requestAnimationFrame(() => {
@@ -126,7 +128,8 @@ def test_a_step(open_lab: Callable[[str], Page], jupyter: Jupyter, transactions:
     for cell, name in enumerate(VIEWS, 1):
         widget = shown(page, cell)
         if cell == 1:
-            spread("a key that does nothing: what this machine takes anyway", measure(page, widget, ("Shift",)), goal)
+            idle = measure(page, widget, ("Shift",))
+            spread("a key that does nothing: what this machine takes anyway", idle, goal)
         spread(f"{name}, a step in a run of {transactions} transactions", measure(page, widget), goal)
 
 
