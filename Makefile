@@ -7,6 +7,8 @@ PYTHONS := python3 python3.13 python3.12 python3.11
 # Looked for once, and only where it is needed.
 PYTHON ?= $(eval PYTHON := $(firstword $(foreach p,$(PYTHONS),$(shell $(p) -c 'import sys, venv, ensurepip; print("$(p)" if sys.version_info >= (3, 11) else "")' 2>/dev/null))))$(PYTHON)
 BIN := .venv/bin
+# What is compiled once serves all the processes that tests start.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: lab test fast bench clean
 
