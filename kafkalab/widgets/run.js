@@ -270,4 +270,12 @@ function listen(journey, handlers, hear) {
 	};
 }
 
+// Of several views of a journey only the one with the keyboard reads its line aloud. Gives what has to be called before
+// the line changes.
+function aloud(journey, root, line) {
+	const tell = () => line.setAttribute("aria-live", root.contains(document.activeElement) || journey.klab.heard.size < 2 ? "polite" : "off");
+	root.addEventListener("focusin", tell);
+	return tell;
+}
+
 const keyName = (key) => ({ " ": "space", ArrowLeft: "←", ArrowRight: "→" })[key] ?? key;

@@ -88,7 +88,7 @@ async function open(model, el) {
 	const [where, seek, boxes, now, lanes, scroll, sheet, tapes, help, filter] = "where seek groups now lanes scroll sheet tapes help filter".split(" ").map($);
 	const picture = sheet.firstChild, pen = document.createElement("canvas").getContext("2d");
 	let run, view, state, chosen, txnId, u, width, height, across, breadth, gutter, lane, x, row, bottom, flights, shift, playing;
-	const fitted = new Map();
+	const fitted = new Map(), voice = aloud(journey, root, now);
 	let step = 0, drawn = 0;
 
 	const place = () => upTo(view.stops.length, (i) => view.stops[i] <= step);
@@ -205,6 +205,7 @@ async function open(model, el) {
 		Object.assign(root.dataset, { step, stopIndex: index, stopCount: count });
 		where.innerHTML = `step <b>${index}</b> of ${count} · t = <b>${event.at} ms</b>`;
 		[seek.max, seek.value] = [count, index];
+		voice();
 		say(event.text, event.kind);
 		drawLanes();
 		drawTools();
