@@ -180,7 +180,7 @@ class Broker:
         log = self.state.log(effect.partition)
         batch = log.append(effect.batch, info.leader_epoch)
         life = self.life
-        self.appended(effect.partition, batch, context.cause)
+        self.port.record(self.name, "append", effect.partition, context.cause, batch)
         if self.life != life:
             return
         self._acknowledge(effect, batch, context)
@@ -188,10 +188,6 @@ class Broker:
             self.wake(effect.partition, context.cause)
         self.replication.advance(effect.partition, context.cause)
         self.replication.feed(effect.partition, context.cause)
-
-    def appended(self, partition: str, batch: Batch, cause: int) -> None:
-        """Record that a batch is in the local log now."""
-        self.port.record(self.name, "append", partition, cause, batch)
 
     def _acknowledge(self, effect: Append | AwaitDurable, batch: Batch, context: Context) -> None:
         """Go on at once with the leader's own copy, or when all in-sync replicas have the batch."""
@@ -202,10 +198,11 @@ class Broker:
 
     def _wait(self, partition: str, batch: Batch, timeout_ms: int, then: Then, context: Context) -> None:
         """Do `then` once the batch is below the high watermark, or timed out."""
-        if self.state.log(partition).high_watermark > batch.last_offset:
+        offset = batch.last_offset + 1
+        if self.state.log(partition).high_watermark >= offset:
             self.go_on(then, Appended(Error.NONE, batch), context)
             return
-        waiter = Waiter(batch.last_offset + 1, then, context, batch, self.port.now + timeout_ms)
+        waiter = Waiter(offset, then, context, batch, self.port.now + timeout_ms)
         self.state.waiters.setdefault(partition, []).append(waiter)
         if waiter.deadline_ms < self._watched.get(partition, waiter.deadline_ms + 1):
             self._watch_deadline(partition, waiter.deadline_ms)

@@ -10,6 +10,7 @@ from kafkalab.api.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchRe
 from kafkalab.core.broker_state import FetchSession
 from kafkalab.core.effects import Reply
 from kafkalab.core.errors import Error
+from kafkalab.core.partition_log import PartitionLog
 from kafkalab.rules import LEADER_EPOCH
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Replication:
 
     def serve(self, request: ReplicaFetch, context: Context) -> None:
         """Note how far the follower has got, move high watermarks, and answer or park the request."""
-        state = self.broker.state
+        state, now = self.broker.state, self.broker.port.now
         session = state.sessions.get(request.replica)
         if request.session_epoch == 0:
             session = state.sessions[request.replica] = FetchSession(behind=dict.fromkeys(state.logs))
@@ -54,14 +55,14 @@ class Replication:
             if not state.leads(partition) or self.led_since.get(partition, 0) > request.metadata_version:
                 continue
             log = state.log(partition)
-            data = self._diverging(partition, offset, last_epoch)
+            data = self._diverging(log, offset, last_epoch)
             if data is not None:
                 diverging[partition] = data
                 session.positions.pop(partition, None)
                 continue
             session.positions[partition] = offset
             if offset == log.log_end_offset:
-                session.caught_up_ms[partition] = self.broker.port.now
+                session.caught_up_ms[partition] = now
         life = self.broker.life
         for partition in request.positions:
             self.advance(partition, context.cause)
@@ -72,18 +73,21 @@ class Replication:
             if session.log_starts.get(partition) != start:
                 session.log_starts[partition] = start
                 self.broker.wake(partition, context.cause)
-        self._answer(request.replica, diverging, context.cause)
+        current = state.sessions.get(request.replica)
+        if current is not None and current.parked is not None:
+            self._answer(request.replica, current, diverging, context.cause)
 
-    def _diverging(self, partition: str, offset: int, last_epoch: int) -> ReplicaData | None:
+    def _diverging(self, log: PartitionLog, offset: int, last_epoch: int) -> ReplicaData | None:
         """What to tell a follower whose log is not a beginning of this one (`Partition.readRecords`); else None."""
-        state, log = self.broker.state, self.broker.state.log(partition)
-        epoch, end = last_epoch, offset
+        if last_epoch == log.last_epoch and offset <= log.log_end_offset:
+            return None
+        state, epoch, end = self.broker.state, last_epoch, offset
         if last_epoch >= 0 and state.rules.on(LEADER_EPOCH):
             epoch, end = log.epoch_and_end(last_epoch)
         if epoch == last_epoch and offset <= min(end, log.log_end_offset):
             return None
         return ReplicaData(
-            leader_epoch=state.metadata.partitions[partition].leader_epoch,
+            leader_epoch=state.metadata.partitions[log.partition].leader_epoch,
             high_watermark=log.high_watermark,
             diverging_offset=min(end, log.log_end_offset),
             diverging_epoch=epoch,
@@ -97,19 +101,18 @@ class Replication:
             session = self.broker.state.sessions.get(follower)
             if session is not None:
                 session.behind[partition] = None
-                self._answer(follower, {}, cause)
+                if session.parked is not None:
+                    self._answer(follower, session, {}, cause)
 
-    def _answer(self, follower: str, diverging: dict[str, ReplicaData], cause: int) -> None:
+    def _answer(self, follower: str, session: FetchSession, diverging: dict[str, ReplicaData], cause: int) -> None:
         """Answer the parked request if there is anything new for the follower."""
         state = self.broker.state
-        session = state.sessions.get(follower)
-        if session is None or session.parked is None:
-            return
         context, metadata_version = session.parked
         found = dict(diverging)
         for partition in list(session.behind):
             log, position = state.log(partition), session.positions.get(partition, 0)
-            if position >= log.log_end_offset and session.told_starts.get(partition, 0) >= log.log_start_offset:
+            end = log.log_end_offset
+            if position >= end and session.told_starts.get(partition, 0) >= log.log_start_offset:
                 del session.behind[partition]
                 continue
             if partition in found or not state.leads(partition):
@@ -117,14 +120,16 @@ class Replication:
             info = state.metadata.partitions[partition]
             if follower not in info.replicas or self.led_since.get(partition, 0) > metadata_version:
                 continue
-            in_range = log.log_start_offset <= position < log.log_end_offset
+            in_range = log.log_start_offset <= position < end
             found[partition] = ReplicaData(
                 leader_epoch=info.leader_epoch,
                 high_watermark=log.high_watermark,
                 log_start_offset=log.log_start_offset,
-                batches=tuple(log.read(position, log.log_end_offset)) if in_range else (),
+                batches=tuple(log.read(position, end)) if in_range else (),
             )
-        session.told_starts.update({p: data.log_start_offset for p, data in found.items() if data.log_start_offset})
+        for partition, data in found.items():
+            if data.log_start_offset:
+                session.told_starts[partition] = data.log_start_offset
         if found:
             session.parked = None
             self.broker.port.reply(context.request, ReplicaFetchReply(partitions=found), cause)
@@ -136,21 +141,21 @@ class Replication:
         if info is None or info.leader != name:
             return
         log, sessions = state.log(partition), state.sessions
-        reached = log.log_end_offset
+        before, reached = log.high_watermark, log.log_end_offset
         for replica in info.isr:
             if replica != name:
                 session = sessions.get(replica)
                 position = session.positions.get(partition, 0) if session else 0
+                if position <= before:
+                    return
                 if position < reached:
                     reached = position
-        before = log.high_watermark
         if reached > before and log.advance(reached):
-            step = self._note_marks(partition, cause)
+            step = self._note_marks(log, cause)
             self.broker.watermark_moved(partition, before, step)
 
-    def _note_marks(self, partition: str, cause: int) -> int:
-        log = self.broker.state.log(partition)
-        marks = {"partition": partition, "high_watermark": log.high_watermark}
+    def _note_marks(self, log: PartitionLog, cause: int) -> int:
+        marks = {"partition": log.partition, "high_watermark": log.high_watermark}
         marks["last_stable_offset"] = log.last_stable_offset
         return self.broker.port.record(self.broker.name, "state", "watermark", cause, marks)
 
@@ -278,11 +283,11 @@ class Replication:
             for batch in data.batches:
                 if batch.base_offset >= log.log_end_offset:
                     log.replicate(batch)
-                    self.broker.appended(partition, batch, cause)
+                    self.broker.port.record(self.broker.name, "append", partition, cause, batch)
             if self.broker.life != life:
                 return changed
             if log.advance(data.high_watermark):
-                self._note_marks(partition, cause)
+                self._note_marks(log, cause)
             if log.raise_log_start(data.log_start_offset):
                 self.broker.port.record(
                     self.broker.name, "state", "log start", cause, log_start_note(state, partition).data

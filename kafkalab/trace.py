@@ -19,6 +19,9 @@ KINDS = (
 )  # fmt: skip
 
 
+NO_PARTS: dict[str, Any] = {}
+
+
 def plain(value: Any) -> Any:
     """The value as JSON knows it: dataclasses as objects, enums as names, tuples as lists; always in the same order."""
     if isinstance(value, Enum):
@@ -38,10 +41,15 @@ def error_of(reply: Any) -> str:
     top = getattr(reply, "error", None)
     if top is not None and top is not Error.NONE:
         return str(top.name)
-    parts = getattr(reply, "errors", None) or {
-        key: part.error for key, part in getattr(reply, "partitions", {}).items() if hasattr(part, "error")
-    }
-    return next((str(e.name) for e in parts.values() if e is not Error.NONE), "NONE")
+    errors = getattr(reply, "errors", None)
+    if errors:
+        parts = errors.values()
+    else:
+        parts = [getattr(part, "error", Error.NONE) for part in getattr(reply, "partitions", NO_PARTS).values()]
+    for error in parts:
+        if error is not Error.NONE:
+            return str(error.name)
+    return "NONE"
 
 
 @dataclass(slots=True, eq=False)

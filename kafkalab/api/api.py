@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalab.core.broker_state import BrokerState
@@ -33,6 +33,7 @@ class Api:
     group: str
     about: str
 
-    @property
-    def name(self) -> str:
-        return self.request.__name__
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.request.__name__)

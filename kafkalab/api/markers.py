@@ -6,8 +6,6 @@ reconnect backoff (simplified: Kafka waits only after a disconnect).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kafkalab.api.transaction_log import append_txn, note
 from kafkalab.api.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersReply
 from kafkalab.core.broker_state import BrokerState, MarkerProgress, QueuedMarkers, TxnPartition
@@ -161,12 +159,12 @@ def _answered(broker: BrokerState, reply: WriteTxnMarkersReply, now: int, queued
 
 
 def _done(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str, ...]) -> None:
-    """These partitions need no marker any more; the cache forgets them, the log does not (`removePartition`)."""
+    """These partitions need no marker any more."""
     progress.remaining = [p for p in progress.remaining if p not in partitions]
     tid = progress.txn.transactional_id
     owned = broker.transactions.get(transaction_partition(tid))
     if partitions and owned is not None and (known := owned.txns.get(tid)) and known.state in PREPARED:
-        owned.txns[tid] = replace(known, partitions=tuple(p for p in known.partitions if p not in partitions))
+        owned.txns[tid] = known.without(partitions)
 
 
 def _owns(broker: BrokerState, progress: MarkerProgress) -> bool:

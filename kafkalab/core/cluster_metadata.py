@@ -24,6 +24,7 @@ class ClusterMetadata:
     version: int = 0
     alive: tuple[str, ...] = ()
     partitions: dict[str, PartitionInfo] = field(default_factory=dict)
+    _of_topic: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def leader(self, partition: str) -> str:
         """The leader's node id, "" where there is none or no such partition."""
@@ -35,8 +36,11 @@ class ClusterMetadata:
         return f"{topic}-0" in self.partitions
 
     def partitions_of(self, topic: str) -> list[str]:
-        """The topic's partitions, in order; empty for an unknown topic."""
-        return [p for p in self.partitions if topic_of(p) == topic]
+        """The topic's partitions, in order; empty for an unknown topic. Found once: a client asks for every record."""
+        known = self._of_topic.get(topic)
+        if known is None:
+            known = self._of_topic[topic] = [p for p in self.partitions if topic_of(p) == topic]
+        return known
 
     def with_partitions(self, changed: dict[str, PartitionInfo], alive: tuple[str, ...]) -> ClusterMetadata:
         """The next version of the image."""

@@ -42,7 +42,8 @@ class ProducerStates:
         self.snapshots: dict[int, bytes] = {} if snapshots is None else snapshots
         self.entries: dict[int, ProducerEntry] = {}
         self.verifications: dict[int, Verification] = {}
-        self.ongoing: dict[int, int] = {}  # producer id -> first offset of its open transaction
+        self.ongoing: dict[int, int] = {}
+        """Producer id -> first offset of its open transaction, in the order of these offsets."""
         self.unreplicated: list[CompletedTxn] = []  # ended, and the marker is not yet below the high watermark
         self.map_end_offset = 0
         """All batches below are in here."""
@@ -162,19 +163,21 @@ class ProducerStates:
     @property
     def first_undecided_offset(self) -> int | None:
         """Where the earliest open transaction begins."""
-        return min(self.ongoing.values()) if self.ongoing else None
+        return next(iter(self.ongoing.values()), None)
 
     @property
     def first_unstable_offset(self) -> int | None:
         """Where the earliest transaction begins that is open, or whose marker is not yet replicated."""
-        if not self.ongoing and not self.unreplicated:
-            return None
-        return min([*self.ongoing.values(), *(t.first_offset for t in self.unreplicated)])
+        first = self.first_undecided_offset
+        for completed in self.unreplicated:
+            if first is None or completed.first_offset < first:
+                first = completed.first_offset
+        return first
 
     def last_stable_offset(self, completed: CompletedTxn) -> int:
         """As the aborted index has it: where the earliest other open transaction begins, else after the marker."""
-        others = [first for producer_id, first in self.ongoing.items() if producer_id != completed.producer_id]
-        return min(others) if others else completed.last_offset + 1
+        others = (first for producer_id, first in self.ongoing.items() if producer_id != completed.producer_id)
+        return next(others, completed.last_offset + 1)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
         """Transactions whose marker lies below are no longer unstable."""
@@ -240,7 +243,7 @@ class ProducerStates:
                 del self.snapshots[newest]
                 continue
             self.entries = {pid: entry for pid, entry in loaded.items() if not self._expired(entry, now)}
-            firsts = ((pid, entry.txn_first_offset) for pid, entry in self.entries.items())
-            self.ongoing = {pid: first for pid, first in firsts if first is not None}
+            firsts = ((e.txn_first_offset, pid) for pid, e in self.entries.items() if e.txn_first_offset is not None)
+            self.ongoing = {pid: first for first, pid in sorted(firsts)}
             self.map_end_offset = self.snapshot_offset = newest
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 from kafkalab.core.errors import Error, IllegalArgumentError, IllegalStateError
@@ -107,12 +108,15 @@ class Txn:
         """The next record, in this state and with these fields; the errors of this class."""
         if self.state not in VALID_PREVIOUS[state]:
             raise IllegalStateError(f"{self.transactional_id}: {state.label} cannot follow {self.state.label}")
-        known = {name: getattr(self, name) for name in FIELDS}  # as `replace` would, in two thirds of the time
-        new = Txn(**(known | {"state": state, "prev_producer_id": self.producer_id} | changed))
+        new = self._with(state=state, prev_producer_id=self.producer_id, **changed)
         if new.producer_id < 0 or (new.producer_epoch < 0 and state is not TxnState.DEAD):
             ids = f"producer id {new.producer_id}, epoch {new.producer_epoch}"
             raise IllegalArgumentError(f"{self.transactional_id}: {state.label} with {ids}")
         return new
+
+    def _with(self, **changed: Any) -> Txn:
+        """As `replace` would, in half the time."""
+        return Txn(**(dict(zip(FIELDS, _fields(self), strict=True)) | changed))
 
     def with_partitions(self, added: tuple[str, ...], version: int, now: int) -> Txn:
         """Ongoing, with the union of the partitions; the clock of the timeout starts with the first one."""
@@ -159,17 +163,22 @@ class Txn:
 
     def prepared(self, state: TxnState, version: int, now: int, next_producer_id: int = -1) -> Txn:
         """PrepareCommit or PrepareAbort. Under version 2 the epoch rises here, so the markers carry the new one."""
-        new = self.transit(
+        raised = {}
+        if version >= 2 and self.producer_epoch >= 0:
+            epoch = min(self.producer_epoch + 1, PRODUCER_EPOCH_MAX)
+            raised = {"producer_epoch": epoch, "last_producer_epoch": self.producer_epoch}
+        return self.transit(
             state,
             start_ms=self.start_ms if self.state is TxnState.ONGOING else now,
             update_ms=now,
             next_producer_id=next_producer_id,
             client_transaction_version=version,
+            **raised,
         )
-        if version < 2:
-            return new
-        epoch = min(self.producer_epoch + 1, PRODUCER_EPOCH_MAX)
-        return replace(new, producer_epoch=epoch, last_producer_epoch=self.producer_epoch)
+
+    def without(self, marked: tuple[str, ...]) -> Txn:
+        """These partitions have their markers: the cache forgets them, the log does not (`removePartition`)."""
+        return self._with(partitions=tuple(p for p in self.partitions if p not in marked))
 
     def completed(self, now: int, state: TxnState) -> Txn:
         """CompleteCommit or CompleteAbort: no partitions left; a rotation that was due takes place."""
@@ -180,3 +189,4 @@ class Txn:
 
 
 FIELDS = tuple(f.name for f in fields(Txn))
+_fields = attrgetter(*FIELDS)

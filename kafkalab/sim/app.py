@@ -33,7 +33,7 @@ class SimPort:
 
     @property
     def now(self) -> int:
-        return self.cluster.now
+        return self.cluster.schedule.now
 
     @now.setter
     def now(self, value: int) -> None:
@@ -46,7 +46,7 @@ class SimPort:
             self.cause = step
             answered(reply)
 
-        if self.cluster.running(self.node, -1):
+        if self.cluster.nodes[self.node].alive:
             self.cluster.network.request(self.node, to, body, with_cause, self.cause, False, version, timeout_ms)
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None:

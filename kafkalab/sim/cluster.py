@@ -31,7 +31,7 @@ from kafkalab.trace import Event, Frame, Trace
 LIMIT = 200_000
 IDLE_MS = 1_200_000
 IDLE_ENTRIES = 20_000
-QUIET = ("send", "receive", "timer")
+QUIET = frozenset(("send", "receive", "timer"))
 
 
 class Cluster:
@@ -139,7 +139,7 @@ class Cluster:
 
     def request(self, sender: str, to: str, body: Any, then: Any, cause: int, background: bool = False) -> None:
         """Send a request; `then(reply, step)` is called once, with None if the connection breaks."""
-        if self.running(sender, -1):
+        if self.nodes[sender].alive:
             self.network.request(sender, to, body, then, cause, background)
 
     def reply(self, request: Frame, body: Any, cause: int) -> None:
@@ -226,12 +226,12 @@ class Cluster:
         raise RunawayError(f"no answer within {LIMIT} steps; the last events:\n{self.trace.tail()}")
 
     def _do(self, entry: Entry) -> None:
-        _, _, background, name, life, action = entry
+        background, name, life, action = entry
         node = self.nodes[name]
         self._idle_entries += 1
         if not background:
             self._last_foreground_ms = self.schedule.now
-        if life not in (-1, node.life):
+        if life != node.life and life != -1:
             return
         if node.paused:
             node.inbox.append(action)

@@ -5,36 +5,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.api.registry import BY_REQUEST
 from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Reorder
+from kafkalab.sim.frame_kinds import frame_kinds
 from kafkalab.sim.obstacles import Obstacles
-from kafkalab.trace import Frame
+from kafkalab.trace import Frame, error_of
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
 
 LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4
 REQUEST_TIMEOUT_MS = 30_000
-CLIENT_VERSIONS = {
-    0: {
-        "Produce": 5,
-        "TxnOffsetCommit": 0,
-        "EndTxn": 0,
-        "AddPartitionsToTxn": 0,
-        "AddOffsetsToTxn": 0,
-        "InitProducerId": 0,
-        "JoinGroup": 2,
-        "SyncGroup": 1,
-        "Heartbeat": 1,
-        "LeaveGroup": 1,
-        "OffsetCommit": 3,
-        "OffsetFetch": 3,
-    },
-    1: {"Produce": 11, "TxnOffsetCommit": 4, "EndTxn": 4, "AddPartitionsToTxn": 3},
-    2: {"Produce": 12, "TxnOffsetCommit": 5, "EndTxn": 5, "AddPartitionsToTxn": 3},
-}
 NEVER_A_RETRY = ("Fetch", "ReplicaFetch", "Metadata", "ApiVersions")
 
 Answered = Callable[[Any, int], None]
@@ -70,7 +53,8 @@ class Network:
         self._arrivals: dict[tuple[str, str], int] = {}
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
         self.obstacles = Obstacles(self._arrive_now)
-        self._client_versions = CLIENT_VERSIONS[cluster.rules.client_version]
+        self._kinds_of_servers = frame_kinds(None)
+        self._kinds_of_clients = frame_kinds(cluster.rules.client_version)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
 
     # sending
@@ -83,18 +67,16 @@ class Network:
 
         It breaks after `timeout_ms`, or 30 s where 0 is given; some requests say themselves how long they may take.
         """
-        api = BY_REQUEST[type(body)]
-        by_client = not self.cluster.is_server(sender)
-        version = api.versions[-1] if asked_version is None else asked_version
-        if by_client and asked_version is None:
-            version = self._client_versions.get(api.name, version)
-        group = "verification" if api.name == "AddPartitionsToTxn" and not by_client else api.group
+        kinds = self._kinds_of_servers if self.cluster.is_server(sender) else self._kinds_of_clients
+        name, version, group = kinds[type(body)]
+        if asked_version is not None:
+            version = asked_version
         self.frames_sent += 1
-        frame = Frame(self._id(api.name), api.name, "request", sender, to, group, body, version, self.frames_sent)
+        frame = Frame(self._id(name), name, "request", sender, to, group, body, version, self.frames_sent)
         if self._failed:
-            frame.attempt = self._attempt(sender, api.name, body)
+            frame.attempt = self._attempt(sender, name, body)
         timeout_ms = getattr(body, "request_timeout_ms", 0) or timeout_ms or REQUEST_TIMEOUT_MS
-        deadline = self.cluster.now + timeout_ms
+        deadline = self.cluster.schedule.now + timeout_ms
         life = self.cluster.nodes[sender].life
         waiting = Outstanding(sender, life, to, body, answered, deadline, cause, background)
         self._outstanding[frame.correlation_id] = waiting
@@ -134,23 +116,9 @@ class Network:
         if cluster.failures.struck and not cluster.running(frame.sender, -1):
             frame.fate = "lost"  # the sender died in the moment of sending
             return
-        extra, copies = 0, 1
-        for fault in self.faults.get(frame.id, ()) if self.faults else ():
-            if isinstance(fault, Reorder) and self._was_sent(fault.after):
-                continue
-            self.used.append(fault)
-            if isinstance(fault, Hold | Reorder):
-                self.obstacles.keep(frame, fault)
-            cluster.record(
-                frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id
-            )
-            if isinstance(fault, Drop):
-                frame.fate = "dropped"
-                self.obstacles.flown(frame)
-                return
-            if isinstance(fault, Hold | Reorder):
-                return
-            extra, copies = (fault.delay_ms, copies) if isinstance(fault, Delay) else (extra, 2)
+        extra_ms, copies = self._meet_faults(frame) if frame.id in self.faults else (0, 1)
+        if not copies:
+            return
         if self.obstacles.cuts and self.obstacles.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
             self.obstacles.flown(frame)
@@ -160,12 +128,33 @@ class Network:
             if frame.kind == "request":
                 self._break(frame.correlation_id, frame.sent_step)
             return
-        self._schedule(frame, extra)
+        self._schedule(frame, extra_ms)
         if copies == 2:
             copy = replace(frame, id=f"{frame.id}~copy", copy_of=frame.id)
             if cluster.trace.keep:
                 cluster.trace.frames[copy.id] = copy
-            self._schedule(copy, extra)
+            self._schedule(copy, extra_ms)
+
+    def _meet_faults(self, frame: Frame) -> tuple[int, int]:
+        """How much longer the frame flies, and how often: 0 for one that is dropped or kept, 2 for a doubled one."""
+        extra_ms, copies = 0, 1
+        for fault in self.faults[frame.id]:
+            if isinstance(fault, Reorder) and self._was_sent(fault.after):
+                continue
+            self.used.append(fault)
+            if isinstance(fault, Hold | Reorder):
+                self.obstacles.keep(frame, fault)
+            self.cluster.record(
+                frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id
+            )
+            if isinstance(fault, Drop):
+                frame.fate = "dropped"
+                self.obstacles.flown(frame)
+                return extra_ms, 0
+            if isinstance(fault, Hold | Reorder):
+                return extra_ms, 0
+            extra_ms, copies = (fault.delay_ms, copies) if isinstance(fault, Delay) else (extra_ms, 2)
+        return extra_ms, copies
 
     def _arrive_now(self, frame: Frame) -> None:
         self.cluster.schedule.at(self.cluster.now, frame.receiver, -1, lambda: self._deliver(frame))
@@ -175,14 +164,17 @@ class Network:
         return self._counts.get(name, 0) >= int(number)
 
     def _schedule(self, frame: Frame, extra_ms: int) -> None:
-        at = self.cluster.schedule.now + self._latency(frame.correlation_id * 2 + (frame.kind == "reply"))
+        schedule = self.cluster.schedule
+        at = schedule.now + self._latency(frame.correlation_id * 2 + (frame.kind == "reply"))
         connection = (frame.sender, frame.receiver)
         if extra_ms:
             at += extra_ms
         else:
-            at = max(at, self._arrivals.get(connection, 0) + (1 if frame.copy_of else 0))
+            earliest = self._arrivals.get(connection, 0) + (1 if frame.copy_of else 0)
+            if at < earliest:
+                at = earliest
             self._arrivals[connection] = at
-        self.cluster.schedule.at(at, frame.receiver, -1, lambda: self._deliver(frame))
+        schedule.at(at, frame.receiver, -1, partial(self._deliver, frame))
 
     def _latency(self, number: int) -> int:
         mixed = (self.seed * 0x9E3779B9 + number * 0x85EBCA6B) & 0xFFFFFFFF
@@ -215,7 +207,7 @@ class Network:
         waiting = self._outstanding.get(frame.correlation_id)
         if waiting is not None and waiting.sender == frame.receiver and waiting.life == life:
             del self._outstanding[frame.correlation_id]
-            if frame.error not in ("", "NONE"):
+            if error_of(frame.body) != "NONE":
                 self._remember_failure(waiting)
             waiting.answered(frame.body, frame.received_step)
 
@@ -234,7 +226,7 @@ class Network:
             queue = self._timeouts[key] = deque()
         queue.append(correlation_id)
         if len(queue) == 1:
-            self._arm(key, self.cluster.now + timeout_ms)
+            self._arm(key, self.cluster.schedule.now + timeout_ms)
 
     def _arm(self, key: tuple[str, bool, int], at_ms: int) -> None:
         life = self.cluster.nodes[key[0]].life

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
-Entry: TypeAlias = tuple[int, int, bool, str, int, Callable[[], None]]
-"""When, a number that makes the order of equal times definite, background or not, node, its life, and what it does."""
+Entry: TypeAlias = tuple[bool, str, int, Callable[[], None]]
+"""Background or not, node, its life, and what it does."""
 
 
 class Schedule:
-    """A heap of entries. `foreground` counts those that keep a run going."""
+    """Entries by the millisecond at which they are due. `foreground` counts those that keep a run going."""
 
     def __init__(self) -> None:
         self.now = 0
         self.foreground = 0
-        self._heap: list[Entry] = []
-        self._sequence = 0
+        self._due: dict[int, deque[Entry]] = {}
+        self._times: list[int] = []  # a heap of the milliseconds that have entries
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return sum(map(len, self._due.values()))
 
     def at(self, at_ms: int, node: str, life: int, action: Callable[[], None], background: bool = False) -> None:
         """Plan an action; entries for the same time run in the order in which they were planned."""
-        self._sequence += 1
         if at_ms < self.now:
             at_ms = self.now
-        heapq.heappush(self._heap, (at_ms, self._sequence, background, node, life, action))
+        due = self._due.get(at_ms)
+        if due is None:
+            due = self._due[at_ms] = deque()
+            heapq.heappush(self._times, at_ms)
+        due.append((background, node, life, action))
         if not background:
             self.foreground += 1
 
     @property
     def last_foreground_ms(self) -> int:
         """The time of the last entry that keeps a run going, -1 for none."""
-        return max((entry[0] for entry in self._heap if not entry[2]), default=-1)
+        return max((at_ms for at_ms, due in self._due.items() if not all(entry[0] for entry in due)), default=-1)
 
     def advance(self, duration_ms: int) -> None:
         """The clock jumps; what was due in between is due at once, in its order."""
@@ -42,9 +46,14 @@ class Schedule:
 
     def pop(self) -> Entry:
         """The next entry; the clock stands at its time, or later if it has jumped."""
-        entry = heapq.heappop(self._heap)
-        if entry[0] > self.now:
-            self.now = entry[0]
-        if not entry[2]:
+        at_ms = self._times[0]
+        due = self._due[at_ms]
+        entry = due.popleft()
+        if not due:
+            del self._due[at_ms]
+            heapq.heappop(self._times)
+        if at_ms > self.now:
+            self.now = at_ms
+        if not entry[0]:
             self.foreground -= 1
         return entry

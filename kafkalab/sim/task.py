@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
 from kafkalab.trace import Frame
 
@@ -50,8 +51,6 @@ class Task:
 
     def resume(self) -> None:
         """Run until the next await that is not done yet, or to the end."""
-        from kafkalab.client.exceptions import KafkaError
-
         try:
             awaited = self.coroutine.send(None)
         except StopIteration as end:
@@ -69,5 +68,6 @@ class Task:
         awaited.when_done(self._later)
 
     def _later(self) -> None:
-        if self.cluster.running(self.node.name, self.life):
-            self.cluster.schedule.at(self.cluster.now, self.node.name, self.life, self.resume)
+        node, schedule = self.node, self.cluster.schedule
+        if node.alive and node.life == self.life:
+            schedule.at(schedule.now, node.name, self.life, self.resume)

@@ -126,7 +126,7 @@ function openRun(payload) {
 		state = event.patch.reduce(apply, state);
 	}
 	let memo = [-1, checkpoints[0] ?? state];
-	const run = { ...story, life, flown, last: events.length - 1, apis: new Set(flown.map(apiOf)), copied: new Set(flown.map((f) => f.copy_of)) };
+	const run = { ...story, life, flown, last: events.length - 1, apis: new Set(flown.map(apiOf)) };
 	run.label = (id) => labels[id] ?? id;
 	run.end = (f) => f.received ?? ends[f.id] ?? Infinity;
 	run.fate = (f, step) => (step < run.end(f) ? "in flight" : f.fate);
@@ -179,6 +179,9 @@ function parse(parent, markup) {
 	holder.innerHTML = markup;
 	return holder.firstElementChild;
 }
+
+// A frame in flight.
+const envelope = (r) => svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
 
 // Brings the children of an element to a list of [key, markup], replacing only those that differ.
 function sync(parent, items) {

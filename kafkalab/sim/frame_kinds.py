@@ -1,0 +1,44 @@
+"""What a request's frame is called, which version it speaks, and to which group of a picture it belongs."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kafkalab.api.registry import BY_REQUEST
+
+CLIENT_VERSIONS = {
+    0: {
+        "Produce": 5,
+        "TxnOffsetCommit": 0,
+        "EndTxn": 0,
+        "AddPartitionsToTxn": 0,
+        "AddOffsetsToTxn": 0,
+        "InitProducerId": 0,
+        "JoinGroup": 2,
+        "SyncGroup": 1,
+        "Heartbeat": 1,
+        "LeaveGroup": 1,
+        "OffsetCommit": 3,
+        "OffsetFetch": 3,
+    },
+    1: {"Produce": 11, "TxnOffsetCommit": 4, "EndTxn": 4, "AddPartitionsToTxn": 3},
+    2: {"Produce": 12, "TxnOffsetCommit": 5, "EndTxn": 5, "AddPartitionsToTxn": 3},
+}
+"""By the transaction version that a client speaks, the versions that are not the newest ones."""
+
+
+@cache
+def frame_kinds(client_version: int | None) -> dict[type, tuple[str, int, str]]:
+    """By the type of the request: the frame's name, version and group.
+
+    They are those of a client that speaks this transaction version; with None those of a broker or the controller.
+    """
+    kinds = {}
+    for request, api in BY_REQUEST.items():
+        version, group = api.versions[-1], api.group
+        if client_version is not None:
+            version = CLIENT_VERSIONS[client_version].get(api.name, version)
+        elif api.name == "AddPartitionsToTxn":
+            group = "verification"
+        kinds[request] = (api.name, version, group)
+    return kinds
