@@ -4,8 +4,11 @@
 # make bench measures                            make clean  removes what these made
 
 PYTHONS := python3 python3.13 python3.12 python3.11
-PYTHON ?= $(firstword $(foreach p,$(PYTHONS),$(shell $(p) -c 'import sys, venv, ensurepip; print("$(p)" if sys.version_info >= (3, 11) else "")' 2>/dev/null)))
+# Looked for once, and only where it is needed.
+PYTHON ?= $(eval PYTHON := $(firstword $(foreach p,$(PYTHONS),$(shell $(p) -c 'import sys, venv, ensurepip; print("$(p)" if sys.version_info >= (3, 11) else "")' 2>/dev/null))))$(PYTHON)
 BIN := .venv/bin
+# What is compiled once serves all the processes that tests start.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: lab test fast bench clean
 
@@ -17,7 +20,7 @@ test: .venv/test.stamp
 
 fast: .venv/test.stamp
 	@$(BIN)/python -m pytest -n 2 -p no:nbval -o addopts="--import-mode=importlib --strict-markers" -q \
-	  -m "not browser and not spark and not campaign and not notebooks and not clients and not kafka and not index" tests $(ARGS)
+	  -m "not browser and not spark and not campaign and not notebooks and not clients and not kafka and not index" --ignore=tests/spark tests $(ARGS)
 
 bench: .venv/bench.stamp
 	@$(BIN)/python -m tests.benchmarks $(ARGS)

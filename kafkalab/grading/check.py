@@ -27,6 +27,7 @@ EXERCISES = {
     "L2.E3": "kafkalab.grading.lab02_e3",
     "L3.E1": "kafkalab.grading.lab03_e1",
     "L3.E2": "kafkalab.grading.lab03_e2",
+    "L3.E3": "kafkalab.grading.lab03_e3",
     "L5.E1": "kafkalab.grading.lab05_e1",
     "L5.E2": "kafkalab.grading.lab05_e2",
     "L5.E3": "kafkalab.grading.lab05_e3",

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafkalab.grading import progress, seeds
+from kafkalab.grading import family, progress, seeds
 from kafkalab.grading.sheet import Graded, Lab
 from kafkalab.grading.submissions import Submission
 
 STORY_MAX = 2_000_000
 START_S = 60
 """What a process may take before the first cell: Python, IPython and kafkalab are loaded."""
-LOOK_EVERY_S = 0.05
+LOOK_EVERY_S, WEIGH_EVERY_S = 0.05, 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,32 +94,49 @@ def _run(job: dict[str, Any], own: Path, seed: int, descriptor: int) -> str:
         pass_fds=(descriptor,),
         start_new_session=True,
     )
+    mark = f"HOME={own / 'home'}"
     try:
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError), process.stdin as job_goes_to:
             job_goes_to.write(json.dumps(job).encode())
-        began = _wait(process, descriptor, START_S, until_ready=True)
-        if not (began and _wait(process, descriptor, job["time_s"])):
-            return f"it was stopped after {job['time_s'] if began else START_S} s"
+        why = _wait(process, descriptor, START_S, job["memory_mb"], until_ready=True)
+        why = why or _wait(process, descriptor, job["time_s"], job["memory_mb"])
+        if why:
+            return why
     finally:
-        _end(process)
+        _end(process, mark)
     if process.returncode < 0:
         return f"its process was ended by {signal.Signals(-process.returncode).name}"
     return f"it ended its own process, with status {process.returncode}"
 
 
-def _wait(process: subprocess.Popen[bytes], descriptor: int, time_s: float, until_ready: bool = False) -> bool:
-    """Whether, within that time, the process has ended, or has told its first line."""
-    until = time.monotonic() + time_s
+def _wait(
+    process: subprocess.Popen[bytes], descriptor: int, time_s: int, memory_mb: int, until_ready: bool = False
+) -> str:
+    """Why it must be stopped; "" if, within that time and memory, the process has ended or told its first line."""
+    until, weighing = time.monotonic() + time_s, time.monotonic()
     while process.poll() is None and not (until_ready and os.fstat(descriptor).st_size):
-        if time.monotonic() > until:
-            return False
+        now = time.monotonic()
+        if now > until:
+            return f"it was stopped after {time_s} s"
+        if now >= weighing:
+            others = family.members(process.pid)
+            if family.memory_mb([process.pid, *others]) > memory_mb:
+                return f"it was stopped: {_all_of(len(others))} took more than {memory_mb} MB of memory"
+            weighing = now + WEIGH_EVERY_S
         time.sleep(LOOK_EVERY_S)
-    return True
+    return ""
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _all_of(others: int) -> str:
+    if not others:
+        return "it"
+    return f"it and the {others} processes that it had started" if others > 1 else "it and the process that it started"
+
+
+def _end(process: subprocess.Popen[bytes], mark: str) -> None:
     """The process and all that it has started are gone."""
+    family.end(process.pid, mark, alive=process.poll() is None)
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

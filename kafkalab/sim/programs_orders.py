@@ -38,10 +38,11 @@ async def kitchen(app: App, wait_ms: int = 100) -> list[str]:
     return [record.value for record in await consumer.poll()]
 
 
-def lab00(seed: int = 1) -> Scenario:
+def lab00(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """One order is written with acks=1, and read a moment later."""
     return Scenario(
         title="Meet the machine",
+        profile=profile,
         seed=seed,
         topics={TOPIC: 1},
         programs=(

@@ -18,13 +18,23 @@ from typing import Any
 from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
 from kafkalab.sim.hanging import hanging
 from kafkalab.sim.programs import kafka_17754, lab03
+from kafkalab.sim.programs_billing import lab06
+from kafkalab.sim.programs_coordinator import lab02
 from kafkalab.sim.programs_groups import two_members, zombie_member
+from kafkalab.sim.programs_orders import lab00, lab01
 from kafkalab.sim.programs_readers import lab05, two_accounts
 from kafkalab.sim.scenario import PROGRAMS, Scenario
 
 BASES: dict[str, Callable[..., Scenario]] = {
-    f.__name__: f for f in (lab03, lab05, two_accounts, kafka_17754, hanging, two_members, zombie_member)
+    f.__name__: f
+    for f in (lab03, lab05, two_accounts, kafka_17754, hanging, two_members, zombie_member, lab00, lab01, lab02, lab06)
 }
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in BASES} | {
+    "lab01-": ("lab01", {"idempotence": False}),
+    "lab05-": ("lab05", {"isolation_level": "read_uncommitted"}),
+    "lab06-": ("lab06", {"first": None, "second": None}),
+}
+"""What a code may name: a scenario with its arguments. Only ever add: codes of version 1 are read for good."""
 SIGNS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 ALIKE = str.maketrans("ILOilo", "110110")
 VERSION, CHECK_SIGNS, GROUP = "1", 4, 5
@@ -83,11 +93,14 @@ def scenario_of_code(code: str) -> Scenario:
 
 
 def _row(scenario: Scenario) -> Any:
-    for name in BASES:
-        if (base := _base(name, scenario.profile)) and _changed(base, scenario) == replace(scenario, faults=()):
+    """[name in VARIANTS, profile, seed, rules off, faults], "" for what is usual; or all of the scenario."""
+    plain = replace(scenario, faults=())
+    for name in VARIANTS:
+        base = _base(name, scenario.profile)
+        if base and replace(base, seed=scenario.seed, rules_off=scenario.rules_off, faults=()) == plain:
             faults = [_fault_row(fault) for fault in scenario.faults]
             given = [scenario.seed, list(scenario.rules_off), faults]
-            usual = [base.seed, list(base.rules_off), [_fault_row(f) for f in BASES[name](profile=base.profile).faults]]
+            usual = [base.seed, list(base.rules_off), [_fault_row(fault) for fault in base.faults]]
             row = [name, scenario.profile, *("" if a == b else a for a, b in zip(given, usual, strict=True))]
             while row[-1] == "":
                 row.pop()
@@ -98,13 +111,14 @@ def _row(scenario: Scenario) -> Any:
 def _base(name: str, profile: str) -> Scenario | None:
     """The scenario that comes with kafkalab, under that profile; None if it does not exist there."""
     try:
-        return replace(BASES[name](profile=profile), faults=())
+        return _named(name, profile)
     except (KeyError, ValueError):
         return None
 
 
-def _changed(base: Scenario, like: Scenario) -> Scenario:
-    return replace(base, seed=like.seed, rules_off=like.rules_off)
+def _named(name: str, profile: str) -> Scenario:
+    made_by, arguments = VARIANTS[name]
+    return BASES[made_by](profile=profile, **arguments)
 
 
 def _fault_row(fault: Fault) -> list[Any]:
@@ -126,7 +140,7 @@ def _scenario(row: Any) -> Scenario:
             changes["rules_off"] = tuple(rules_off)
         if faults != "":
             changes["faults"] = tuple(_fault(*fault) for fault in faults)
-        return replace(BASES[name](profile=profile), **changes)
+        return replace(_named(name, profile), **changes)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"this code holds a scenario that this kafkalab does not know: {error}") from None
 
@@ -165,11 +179,12 @@ def python_of(scenario: Scenario) -> str:
     row = _row(scenario)
     kinds = sorted({type(f).__name__ for f in scenario.faults})
     if isinstance(row, list):
-        base = BASES[row[0]]
-        names = f"from {base.__module__} import {row[0]}"
+        name, arguments = VARIANTS[row[0]]
+        names = f"from {BASES[name].__module__} import {name}"
         given = dict(zip(("seed", "rules_off", "faults"), row[2:], strict=False))
         changes = [f"{k}={getattr(scenario, k)!r}" for k, value in given.items() if value != ""]
-        made = f'{row[0]}(profile="{scenario.profile}")'
+        more = "".join(f", {key}={value!r}" for key, value in arguments.items())
+        made = f'{name}(profile="{scenario.profile}"{more})'
         if not changes:
             return f"{names}\n\nscenario = {made}"
         made = f"replace({made}, {', '.join(changes)})"

@@ -1,4 +1,8 @@
-"""Runs all audits over histories: what several of them need is computed once, each group of audits is one plan."""
+"""Runs all audits over histories, in the way that suits their size; all ways give the same findings.
+
+Small ones are checked run by run in tasks (checked.py). Large ones by DataFrames: what several audits need is computed
+once, each group of audits is one plan. Where the histories are files, one pass over them (fused.py) does a part.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +22,26 @@ from pyspark.sql import functions as F
 from kafkalab.spark.audits import AUDITS, BY_NAME
 from kafkalab.spark.audits.check import FIELDS, Audit, verdict
 from kafkalab.spark.audits.view import View
+from kafkalab.spark.checked import checked
 from kafkalab.spark.frames import Histories
 from kafkalab.spark.fused import FUSED, audited
 from kafkalab.spark.schemas import TABLES
-from kafkalab.spark.summary import Row, Summary
+from kafkalab.spark.summary import CHECKS, DATAFRAMES, FILES, WAYS, Row, Summary
 
-SMALL = 500_000
-"""So many rows of logs and operations are audited faster than plans for them are compiled."""
+SMALL = 30_000
+"""So many records, even of one run, are checked by one task sooner than plans for all audits are made."""
+
+QUICK = 500_000
+"""So many records are audited faster than plans for them are compiled, or spread over tasks."""
 
 FACTORY = "spark.sql.codegen.factoryMode"
+FOR_SMALL = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    FACTORY: "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.files.minPartitionNum": "1",
+}
 
 GROUPS = {
     "what clients were told": ("inconsistent-offsets", "lost-write", "nonmonotonic-send", "int-nonmonotonic-send"),
@@ -46,40 +61,67 @@ def audit(
     progress: bool = True,
     scratch: str | Path | None = None,
     files: str | Path | None = None,
+    way: str = "",
 ) -> Summary:
     """What every audit, or those of `only`, says about these histories.
 
     `files` is the folder where `write_histories` put exactly these histories: then one pass over it does what looks at
     one key at a time. Intermediate tables go to `scratch`, a folder that all workers see (a temporary one if not given,
-    removed with the Summary). `progress` prints a line while it works. ValueError, naming the audits, for an unknown
-    one.
+    removed with the Summary). `progress` prints a line while it works. `way` is one of WAYS; without it the histories'
+    size decides, and `Summary.way` says how. ValueError, naming what there is, for an unknown audit or way.
     """
     chosen = chosen_audits(only)
     spark = histories.log.sparkSession
     store = Store(spark, scratch, progress)
     began = time.monotonic()
-    histories = histories if files is not None else stored(histories, store)
-    with quick(spark, small=histories.log.count() + histories.operations.count() < SMALL):
+    way = chosen_way(way, histories, files)
+    if way == CHECKS:
+        every = _checked(chosen, histories, store)
+    else:
+        every = _audited(chosen, histories, store, files if way == FILES else None)
+    rows = _rows(chosen, every)
+    store.done(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {time.monotonic() - began:.1f} s, {WAYS[way]}")
+    findings = every.where(F.col("examined").isNull()).select(*FIELDS)
+    examined = every.where(F.col("examined").isNotNull()).select("run", "anomaly", "examined")
+    seconds = time.monotonic() - began
+    return Summary(rows=rows, findings=findings, examined=examined, seconds=seconds, way=way, store=store)
+
+
+def chosen_way(way: str, histories: Histories, files: str | Path | None = None) -> str:
+    """The way that was asked for, else the one for histories of this size."""
+    if way and way not in WAYS:
+        raise ValueError(f"no way {way!r}; there are {', '.join(WAYS)}")
+    if way == FILES and files is None:
+        raise ValueError("the way 'files' needs files=, the folder where write_histories put these histories")
+    if way:
+        return way
+    small = histories.bundle is not None or histories.log.limit(SMALL + 1).count() <= SMALL
+    return CHECKS if small else DATAFRAMES if files is None else FILES
+
+
+def _checked(chosen: Sequence[Audit], histories: Histories, store: Store) -> DataFrame:
+    """Findings and counts of every run, by the checks."""
+    names = [one.name for one in chosen]
+    with quick(store.spark, small=True):
+        return store.keep("checks", checked(histories, names), title=f"{len(names)} checks of every run")
+
+
+def _audited(chosen: Sequence[Audit], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
+    """Findings and counts, by DataFrames."""
+    with quick(store.spark, small=histories.log.limit(QUICK + 1).count() <= QUICK):
+        histories = histories if files is not None else stored(histories, store)
         view = View(histories, store.keep)
-        parts = _fused(chosen, view, files) if files is not None else []
-        rest = [one for one in chosen if not parts or one.name not in FUSED]
+        rest = [one for one in chosen if files is None or one.name not in FUSED]
+        parts = []
+        if files is not None:
+            mine = [one.name for one in chosen if one.name in FUSED]
+            into = store.folder / "pass" if rest or "G1a" in mine else None
+            parts.append(store.keep("key by key", audited(view, files, mine, into), title="audits key by key"))
         for title, names in GROUPS.items():
             here = [one for one in rest if one.name in names]
             if here:
                 parts.append(store.keep(title, _plan(here, view), title=f"audits of {title}"))
-        every = reduce(DataFrame.unionByName, parts)
-        rows = _rows(chosen, every)
-    store.done(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {time.monotonic() - began:.1f} s")
-    findings = every.where(F.col("examined").isNull()).select(*FIELDS)
-    examined = every.where(F.col("examined").isNotNull()).select("run", "anomaly", "examined")
-    seconds = time.monotonic() - began
-    return Summary(rows=rows, findings=findings, examined=examined, seconds=seconds, store=store)
-
-
-def _fused(chosen: Sequence[Audit], view: View, files: str | Path) -> list[DataFrame]:
-    """What one pass over the files answers."""
-    names = [one.name for one in chosen if one.name in FUSED]
-    return [view.keep("audits key by key", audited(view, files, names))] if names else []
+        return reduce(DataFrame.unionByName, parts)
 
 
 def stored(histories: Histories, store: Store) -> Histories:
@@ -91,19 +133,19 @@ def stored(histories: Histories, store: Store) -> Histories:
 
 @contextmanager
 def quick(spark: SparkSession, small: bool) -> Iterator[None]:
-    """Plans are not planned again at every stage; those for small tables are not compiled. Put back afterwards."""
-    settings = ["spark.sql.adaptive.enabled"] + (["spark.sql.codegen.wholeStage"] if small else [])
-    before = {name: spark.conf.get(name) for name in settings}
-    factory = spark.conf.get(FACTORY, "FALLBACK")
-    for name in settings:
-        spark.conf.set(name, "false")
-    spark.conf.set(FACTORY, "NO_CODEGEN" if small else "FALLBACK")
+    """Plans for small tables are not planned again at every stage, nor compiled, nor split. Put back afterwards."""
+    settings = FOR_SMALL if small else {}
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
     try:
         yield
     finally:
-        for name, value in before.items():
-            spark.conf.set(name, value or "true")
-        spark.conf.set(FACTORY, factory or "FALLBACK")
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
 
 
 def chosen_audits(only: Iterable[str] | str | None) -> list[Audit]:

@@ -30,6 +30,11 @@ def table_of(bundle: DataFrame, table: str) -> DataFrame:
     return bundle.select(table).mapInArrow(_unpacking(), spark_schema(table))
 
 
+def unpacked(packed: pa.BinaryScalar) -> pa.Table:
+    """The rows of one table in a bundle."""
+    return pa.ipc.open_stream(packed.as_buffer()).read_all()
+
+
 def _packed(batch: pa.RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ class Histories:
     watermarks: DataFrame
     leaders: DataFrame
     labels: DataFrame
+    bundle: DataFrame | None = None
+    """All tables of some runs in each row, where the histories came so; see `kafkalab.spark.bundle`."""
 
     def table(self, name: str) -> DataFrame:
         """The rows of a table. ValueError, naming those that there are, for an unknown one."""
@@ -73,21 +75,18 @@ class Histories:
         options |= {"partitions": str(partitions)} if partitions else {}
         reader = spark.read.format("kafkalab").options(**options)
         bundle = reader.option("table", BUNDLE).load().persist()
-        return cls(**{name: table_of(bundle, name) for name in TABLES})
+        return cls(**{name: table_of(bundle, name) for name in TABLES}, bundle=bundle)
 
     def collect(self) -> dict[int, History]:
         """The histories as pure Python knows them, by the numbers of their runs; for small ones.
 
         Rows come in the order of each table's own numbers (offsets, polls, steps), not in the order of the DataFrame.
         """
-        found: dict[int, dict[str, list[Row]]] = {}
+        found: dict[int, dict[str, list[dict[str, Any]]]] = {}
         for name in TABLES:
-            for run, row in rows_of(self.table(name), name):
-                found.setdefault(run, {table: [] for table in TABLES})[name].append(row)
-        return {
-            run: History(**{name: tuple(rows) for name, rows in tables.items()})  # type: ignore[arg-type]
-            for run, tables in sorted(found.items())
-        }
+            for row in self.table(name).toArrow().to_pylist():
+                found.setdefault(row["run"], {table: [] for table in TABLES})[name].append(row)
+        return {run: history_from(tables) for run, tables in sorted(found.items())}
 
 
 ORDER = {
@@ -104,13 +103,16 @@ ORDER = {
 """What sorts the rows of a table as a run would have written them."""
 
 
-def rows_of(frame: DataFrame, table: str) -> list[tuple[int, Row]]:
-    """The rows of one table's DataFrame with the numbers of their runs, in the order of `ORDER`."""
-    names = [column.name for column in columns_of(table)]
-    row_class: Any = ROWS[table]
-    made: list[tuple[int, Row]] = []
-    for values in frame.select("run", *names).toArrow().to_pylist():
-        run = values.pop("run")
-        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        made.append((run, row_class(**fields)))
-    return sorted(made, key=lambda item: (item[0], *(getattr(item[1], name) for name in ORDER[table])))
+def history_from(tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> History:
+    """The history of one run, given the rows of all its tables as dicts in any order."""
+    made: dict[str, tuple[Row, ...]] = {}
+    for name, rows in tables.items():
+        row_class: Any = ROWS[name]
+        fields = [column.name for column in columns_of(name)]
+        ordered = sorted(rows, key=lambda row: [row[column] for column in ORDER[name]])
+        made[name] = tuple(row_class(**{field: _value(row[field]) for field in fields}) for row in ordered)
+    return History(**made)  # type: ignore[arg-type]
+
+
+def _value(cell: Any) -> Any:
+    return tuple(cell) if isinstance(cell, list) else cell

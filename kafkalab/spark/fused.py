@@ -1,7 +1,8 @@
 """The pass for scale: what a key's own rows tell, for all of a bucket's keys in one walk over its files with numpy.
 
 It gives the findings of the DataFrame audits of the same names. Workers read the files themselves, so nothing is
-shuffled; they hold one bucket at a time. What needs other tables (who sent how many copies) is decided afterwards.
+shuffled; they hold one bucket at a time. For the audits that look at more than one key it leaves two tables, whose
+records know their transactions and whose reads know their records.
 """
 
 from __future__ import annotations
@@ -10,24 +11,30 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from kafkalab.checks.sequence_gap import IMPLICIT_ADD
 from kafkalab.core.producer_state import EXPIRATION_MS
-from kafkalab.spark.audits import BY_NAME, duplicate, sequence_gap
+from kafkalab.spark.audits import BY_NAME, g1a, sequence_gap
 from kafkalab.spark.audits.check import FIELDS
-from kafkalab.spark.audits.links import first_claims, identified, sends, told_of_aborts
 from kafkalab.spark.audits.view import View
-from kafkalab.spark.tables import BY_KEY, buckets_of
+from kafkalab.spark.tables import BY_KEY, files_of, in_buckets
 
 FUSED = (
+    "inconsistent-offsets",
     "G1a",
+    "lost-write",
     "unseen",
     "duplicate",
     "poll-skip",
     "int-poll-skip",
     "nonmonotonic-poll",
     "int-nonmonotonic-poll",
+    "nonmonotonic-send",
+    "int-nonmonotonic-send",
+    "int-send-skip",
     "sequence gap",
     "LSO regression",
 )
@@ -35,86 +42,105 @@ FUSED = (
 
 SCHEMA = (
     "anomaly string, run bigint, key string, offsets array<bigint>, steps array<bigint>, text string, policy string, "
-    "kind string, value string, producer_id bigint, examined bigint"
+    "kind string, client string, number bigint, sent array<bigint>, examined bigint"
 )
 _OF_A_RECORD = ("producer_id", "producer_epoch", "sequence", "transactional", "control", "at_ms", "removed")
+_OF_A_SEND = ("producer_id", "producer_epoch", "sequence", "transactional_id", "transaction", "offset", "value", "step")
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "log": ("run", "key", "offset", "value", "step", *_OF_A_RECORD),
-    "reads": ("run", "key", "consumer", "isolation_level", "poll", "index", "offset", "value", "step"),
+    "operations": ("run", "key", "index", "invocation", "client", "type", "function", *_OF_A_SEND),
+    "log": ("run", "key", "offset", "record_key", "value", "step", "frame", "removed_step", *_OF_A_RECORD),
+    "reads": ("run", "key", "consumer", "process", "isolation_level", "poll", "index", "offset", "value", "step"),
     "polls": ("run", "key", "consumer", "poll", "start", "end", "moved", "step"),
     "watermarks": ("run", "key", "node", "leads", "leader_epoch", "last_stable_offset", "step"),
 }
 Files = dict[str, dict[int, list[str]]]
+Elsewhere = Callable[[str, tuple[str, ...], pc.Expression], pa.Table]
+"""The rows of a whole table for which something is true, with these columns."""
 
 
-def walked(view: View, path: str | Path, only: Iterable[str] = FUSED) -> DataFrame:
-    """The rows of SCHEMA that the pass gives over the files at `path`, which hold the histories of `view`."""
-    files: Files = {
-        table: {n: [str(f) for f in found] for n, found in buckets_of(path, table).items()} for table in BY_KEY
-    }
-    buckets = sorted({number for found in files.values() for number in found})
+def walked(view: View, path: str | Path, only: Iterable[str] = FUSED, into: Path | None = None) -> DataFrame:
+    """The rows of SCHEMA that the pass gives over the files at `path`, which hold the histories of `view`.
+
+    With `into`, a folder that all workers see, the tables `records` and `seen` are there afterwards.
+    """
+    listed = files_of(path)
+    files: Files = {table: in_buckets(path, listed, table) for table in BY_KEY}
+    base = Path(path).absolute()
+    files["transactions"] = {0: [str(base / file.path) for file in listed if file.table == "transactions"]}
+    buckets = sorted({number for table in BY_KEY for number in files[table]})
     limits = {row.run: row.expiration for row in sequence_gap.expirations(view).collect()}
     spark = view.histories.log.sparkSession
     if not buckets:
         return spark.createDataFrame([], SCHEMA)
     numbers = spark.range(0, len(buckets), 1, len(buckets))
-    return numbers.mapInArrow(_worker(files, buckets, limits, tuple(only)), SCHEMA)
+    return numbers.mapInArrow(_worker(files, buckets, limits, tuple(only), into), SCHEMA)
 
 
-def audited(view: View, path: str | Path, only: Iterable[str] = FUSED) -> DataFrame:
-    """Findings and counts of the FUSED audits of these names: the columns of FIELDS, and `examined` in counts' rows."""
+def audited(view: View, path: str | Path, only: Iterable[str] = FUSED, into: Path | None = None) -> DataFrame:
+    """Findings and counts of the FUSED audits of these names: the columns of FIELDS, and `examined` in counts' rows.
+
+    With `into` the view has its records and what was seen from the pass, too.
+    """
+    from kafkalab.spark.fused_records import RECORDS, SEEN
+
     names = [name for name in FUSED if name in only]
-    rows = view.once("one pass over the files", lambda: walked(view, path, names))
+    rows = view.once("one pass over the files", lambda: walked(view, path, names, into))
     none = F.lit(None).cast("bigint").alias("examined")
-    found = rows.where(F.col("kind") == "finding").withColumn("keys", F.array("key"))
-    parts = [found.select(*FIELDS, none)]
-    if "duplicate" in names:
-        copies = rows.where(F.col("kind") == "copy").select(
-            "run", "key", "value", F.get("offsets", F.lit(0)).alias("offset"), F.get("steps", F.lit(0)).alias("step"),
-            "producer_id",
-        )  # fmt: skip
-        parts.append(duplicate.judged(BY_NAME["duplicate"], copies, view).select(*FIELDS, none))
-    first = rows.where(F.col("kind") == "first").withColumn("offset", F.get("offsets", F.lit(0)))
-    if not first.isEmpty():
-        parts.append(sequence_gap.begun(view, first).withColumn("keys", F.array("key")).select(*FIELDS, none))
-    if "G1a" in names and not _only_told(view, found).isEmpty():
-        parts[0] = parts[0].where(F.col("anomaly") != "G1a")
-        parts.append(BY_NAME["G1a"].offenders(view).select(*FIELDS, none))
-    counts = rows.where(F.col("kind") == "examined").groupBy("anomaly", "run").agg(F.sum("examined").alias("examined"))
+    parts = [rows.where("kind = 'finding'").withColumn("keys", F.array("key")).select(*FIELDS, none)]
+    kinds = {row.kind for row in rows.select("kind").distinct().collect()}
+    if "first" in kinds:
+        parts.append(_begun(view, rows.where("kind = 'first'")).select(*FIELDS, none))
+    seen = rows.where("kind = 'examined'")
+    if "maybe" in kinds:
+        told = _told(view, rows.where("kind = 'maybe'"))
+        parts.append(told.where("examined IS NULL").withColumn("keys", F.array("key")).select(*FIELDS, none))
+        seen = seen.unionByName(told.where("examined IS NOT NULL"))
+    if into is not None and (into / "records").is_dir():
+        spark = view.histories.log.sparkSession
+        view.records = spark.read.schema(RECORDS).parquet(str(into / "records"))
+        view.seen = spark.read.schema(SEEN).parquet(str(into / "seen"))
+        if "G1a" in names:
+            parts.append(g1a.only_told(BY_NAME["G1a"], view).select(*FIELDS, none))
     every = parts[0]
     for part in parts[1:]:
         every = every.unionByName(part)
+    counts = seen.groupBy("anomaly", "run").agg(F.sum("examined").alias("examined"))
     return every.unionByName(counts, allowMissingColumns=True)
 
 
-def _only_told(view: View, found: DataFrame) -> DataFrame:
-    """Reads of records whose client was told that they are aborted, though no ABORT marker says so."""
-    operations, log = view.histories.operations, view.histories.log
-    told = told_of_aborts(operations)
-    asked = sends(operations).join(F.broadcast(told), ["run", "client", "transaction"], "left_semi")
-    claims = first_claims(asked).select("run", "key", "value", "a", "b", "c")
-    records = identified(log.where(F.col("transactional") & (F.col("removed") != "truncated")))
-    places = records.where(F.col("value").isNotNull()).join(claims, ["run", "key", "value", "a", "b", "c"], "left_semi")
-    reads = view.histories.reads.where(F.col("isolation_level") == "read_committed")
-    place = ["run", "key", "offset"]
-    seen = reads.join(places.select(*place, "value"), [*place, "value"], "left_semi")
-    marked = found.where(F.col("anomaly") == "G1a").withColumn("offset", F.get("offsets", F.lit(0))).select(*place)
-    return seen.join(marked, place, "left_anti")
+def _begun(view: View, first: DataFrame) -> DataFrame:
+    """Those whose send left with a Produce of transaction version 2."""
+    produced = view.histories.frames.where((F.col("name") == "Produce") & (F.col("version") >= IMPLICIT_ADD))
+    asked = first.withColumn("step", F.explode("sent")).join(
+        produced.select("run", F.col("sent_step").alias("step")), ["run", "step"], "left_semi"
+    )
+    return asked.drop("step", "sent").dropDuplicates(["run", "key", "offsets"]).withColumn("keys", F.array("key"))
+
+
+def _told(view: View, maybe: DataFrame) -> DataFrame:
+    """Findings and counts of sends whose client was told that their transaction committed."""
+    committed = view.histories.operations.where("function = 'commit' AND type = 'ok'")
+    committed = committed.select("run", "client", F.col("transaction").alias("number"))
+    return maybe.join(committed, ["run", "client", "number"], "left_semi")
 
 
 def _worker(
-    files: Files, buckets: list[int], limits: dict[int, int], names: tuple[str, ...]
+    files: Files, buckets: list[int], limits: dict[int, int], names: tuple[str, ...], into: Path | None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does with the numbers of the buckets that it is given."""
+
+    def elsewhere(table: str, columns: tuple[str, ...], wanted: pc.Expression) -> pa.Table:
+        import pyarrow.dataset as ds
+
+        paths = [path for found in files[table].values() for path in found]
+        return ds.dataset(paths, partitioning=None).to_table(columns=list(columns), filter=wanted)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for place in batch.column(0).to_pylist():
-                yield from bucket_rows(
-                    {table: _read(table, found.get(buckets[place], [])) for table, found in files.items()},
-                    limits,
-                    names,
-                )
+                number = buckets[place]
+                tables = {table: _read(table, files[table].get(number, [])) for table in BY_KEY}
+                yield from bucket_rows(tables, limits, names, elsewhere, into, number)
 
     return work
 
@@ -132,39 +158,36 @@ def _read(table: str, paths: list[str]) -> pa.Table:
 
 
 def bucket_rows(
-    tables: dict[str, pa.Table], limits: dict[int, int], names: tuple[str, ...] = FUSED
+    tables: dict[str, pa.Table],
+    limits: dict[int, int],
+    names: tuple[str, ...],
+    elsewhere: Elsewhere,
+    into: Path | None = None,
+    number: int = 0,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of SCHEMA that one bucket gives; `limits` are the runs' producer.id.expiration.ms."""
     import numpy as np
 
-    from kafkalab.spark import fused_log, fused_polls
-    from kafkalab.spark.fused_arrays import Log, Names
+    from kafkalab.spark import fused_records
+    from kafkalab.spark.fused_bucket import Bucket
 
-    texts = Names()
-    log = Log(tables["log"], texts)
-    reads = fused_log.Reads(tables["reads"], log, texts)
-    marks = tables["watermarks"]
-    found: list[fused_log.Found] = []
-    counts = list(fused_log.examined(log, reads, marks))
-    if "duplicate" in names:
-        found += fused_log.duplicates(log)
-    if "sequence gap" in names:
-        found += fused_log.sequence_gaps(log, limits, EXPIRATION_MS)
-    if "G1a" in names:
-        found += fused_log.aborted_reads(log, reads)
-    if "unseen" in names:
-        found += fused_log.unseen(log, reads)
-    if "LSO regression" in names:
-        found += fused_log.lso_regressions(marks, texts)
-    if any("poll" in name for name in names):
-        walk = fused_polls.Walk(tables["polls"], reads, texts)
-        counts += fused_polls.examined(walk)
-        found += fused_polls.jumps(log, walk)
-    rows = [{f: getattr(one, f) for f in one.__slots__} | {"examined": None} for one in found if one.anomaly in names]
-    for name, runs in counts:
-        for run, number in zip(*np.unique(runs, return_counts=True), strict=True):
-            if name in names:
-                rows.append({"anomaly": name, "run": int(run), "kind": "examined", "examined": int(number)})
+    bucket = Bucket(tables, elsewhere)
+    rows = [
+        {field: getattr(one, field) for field in one.__slots__} | {"examined": None}
+        for one in bucket.found(limits, EXPIRATION_MS, names)
+        if one.anomaly in names
+    ]
+    for name, runs in bucket.examined(names):
+        for run, many in zip(*np.unique(runs, return_counts=True), strict=True):
+            rows.append({"anomaly": name, "run": int(run), "kind": "examined", "examined": int(many)})
+    if "lost-write" in names:
+        for run, client, transaction in bucket.unsure:
+            one = {"anomaly": "lost-write", "run": run, "client": client, "number": transaction}
+            rows.append(one | {"kind": "maybe", "examined": 1})
+    if into is not None:
+        records = fused_records.records_of(bucket.log, bucket.owners)
+        fused_records.write(fused_records.seen_of(bucket.reads, bucket.log, records), into / "seen", number)
+        fused_records.write(records, into / "records", number)
     yield from pa.Table.from_pylist(rows, _arrow_schema()).to_batches()
 
 

@@ -97,11 +97,14 @@ class Log:
     """The records of a bucket that were not truncated, by run, key and offset; markers among them.
 
     `group` numbers the (run, key) pairs; `place` is group * PLACE + offset, rising; `values` are in the same order.
+    A row is the row `at` of `table`, which has the other columns; what was truncated is in `truncated`.
     """
 
     def __init__(self, table: pa.Table, names: Names) -> None:
         removed = names.codes(table.column("removed"))
-        keep = np.flatnonzero(removed != names.number("truncated"))
+        gone = removed == names.number("truncated")
+        keep = np.flatnonzero(~gone)
+        self.truncated = table.filter(pa.array(gone))
         if len(keep) < len(removed):
             table, removed = table.take(pa.array(keep)), removed[keep]
         run, key, offset, step = longs(table, "run"), names.codes(table.column("key")), longs(table, "offset"), longs(table, "step")  # fmt: skip  # noqa: E501
@@ -119,6 +122,8 @@ class Log:
         self.place = self.group * PLACE + self.offset
         whole = isinstance(order, slice)
         self.values: Any = table.column("value") if whole else table.column("value").take(pa.array(order))
+        self.table, self.at = table, np.arange(table.num_rows)[order]
+        self.keyed: Flags = names.codes(table.column("record_key"))[order] != names.number("")
         self.names = names
         self._group_of: dict[tuple[int, int], int] = {}
         for at in np.flatnonzero(starts(self.group)):
@@ -136,7 +141,8 @@ class Log:
         self.ended_by: Longs = found
         self.aborted = (found >= 0) & self.abort[found]
         committed = (found >= 0) & ~self.abort[found]
-        self.known = ~self.marker & (self.removed == self.names.number("")) & (committed | ~self.transactional)
+        self.final = ~self.marker & (committed | ~self.transactional)
+        self.known = self.final & (self.removed == self.names.number(""))
 
     def groups_of(self, run: Longs, key: Longs) -> Longs:
         """The group of each pair, -1 for a key without a log."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkalab.checks.check import FORBIDDEN, REPORTED
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, REPORTED
 from kafkalab.core.partitions import INTERNAL_TOPICS, OFFSETS_TOPIC, topic_of
 from kafkalab.spark.fused_arrays import Flags, Log, Longs, Names, groups, last_where, longs, starts
+from kafkalab.spark.fused_sends import Sends, value_codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +28,9 @@ class Found:
     text: str
     policy: str = FORBIDDEN
     kind: str = "finding"
-    value: str | None = None
-    producer_id: int = -1
+    client: str = ""
+    number: int = -1
+    sent: tuple[int, ...] = ()
 
 
 class Reads:
@@ -57,29 +59,38 @@ def _data(log: Log) -> Flags:
     return found
 
 
-def duplicates(log: Log) -> Iterator[Found]:
-    """All copies of values that lie more than once on a key; who sent how many is in another table."""
+def duplicates(log: Log, sends: Sends) -> Iterator[Found]:
+    """As checks/duplicate.py: forbidden where one producer id holds more copies than its application sent."""
     chosen = np.flatnonzero(_data(log))
-    values = log.values.take(pa.array(chosen)) if len(chosen) < len(log.offset) else log.values
-    code = values.combine_chunks().dictionary_encode()
-    if isinstance(code, pa.ChunkedArray):
-        code = code.combine_chunks()
-    if len(code.dictionary) + code.null_count == len(chosen):
+    (value,) = value_codes(log.values.take(pa.array(chosen)))
+    same = groups(log.group[chosen], value)
+    twice = np.flatnonzero((value >= 0) & (np.bincount(same, minlength=1)[same] > 1))
+    if not len(twice):
         return
-    known = code.is_valid().to_numpy(zero_copy_only=False)
-    number = code.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    copies = np.flatnonzero(known & (np.bincount(number[known], minlength=len(code.dictionary))[number] > 1))
-    same = groups(log.group[chosen[copies]], number[copies])
-    copies = copies[np.bincount(same)[same] > 1] if len(same) else copies
-    for place in copies.tolist():
-        at = chosen[place]
-        yield Found(anomaly="duplicate", run=int(log.run[at]), key=log.names.texts[log.key[at]],
-                    offsets=[int(log.offset[at])], steps=[int(log.step[at])], text="", kind="copy",
-                    value=values[place].as_py(), producer_id=int(log.pid[at]))  # fmt: skip
+    copies: dict[tuple[int, int, str], list[int]] = {}
+    for place in twice.tolist():
+        at = int(chosen[place])
+        copies.setdefault((int(log.run[at]), int(log.key[at]), log.values[at].as_py()), []).append(at)
+    wanted = pa.array(sorted({value for _, _, value in copies}))
+    sent: dict[tuple[int, int, str, int], int] = {}
+    for at in np.flatnonzero(pc.is_in(sends.table.column("value"), wanted).to_numpy()).tolist():
+        one = (int(sends.run[at]), int(sends.key[at]), sends.table.column("value")[at].as_py(), int(sends.pid[at]))
+        sent[one] = sent.get(one, 0) + 1
+    for (run, key, text), rows in copies.items():
+        held: dict[int, int] = {}
+        for at in rows:
+            held[int(log.pid[at])] = held.get(int(log.pid[at]), 0) + 1
+        too_many = any(pid >= 0 and many > sent.get((run, key, text, pid), 1) for pid, many in held.items())
+        why = ", though it was sent once" if too_many else ": sent again, or without idempotence"
+        name, offsets = log.names.texts[key], log.offset[rows].tolist()
+        said = f"'{text}' lies at the offsets {', '.join(map(str, offsets))} of {name}{why}"
+        steps = sorted({int(step) for step in log.step[rows] if step >= 0})
+        yield Found(anomaly="duplicate", run=run, key=name, offsets=offsets, steps=steps, text=said,
+                    policy=FORBIDDEN if too_many else ALLOWED)  # fmt: skip
 
 
-def sequence_gaps(log: Log, expiration_ms: dict[int, int], default_ms: int) -> Iterator[Found]:
-    """As checks/sequence_gap.py; kind "first" is one that is wrong if it was sent under transaction version 2."""
+def sequence_gaps(log: Log, sends: Sends, expiration_ms: dict[int, int], default_ms: int) -> Iterator[Found]:
+    """As checks/sequence_gap.py; kind "first" is wrong if a Produce of version 2 left at a step of `sent`."""
     offsets_topic = [n for n, text in enumerate(log.names.texts) if topic_of(text) == OFFSETS_TOPIC]
     row = np.arange(len(log.offset))
     first_row = np.maximum.accumulate(np.where(starts(log.group), row, 0)) if len(row) else row
@@ -114,7 +125,11 @@ def sequence_gaps(log: Log, expiration_ms: dict[int, int], default_ms: int) -> I
         yield _gap(log, [int(b[at]), int(r[at])], what, "finding")
     first = ~marker & ~had & (holes[r] == 0) & (log.offset[first_row[r]] == 0) & (log.sequence[r] > 0)
     for at in np.flatnonzero(first).tolist():
-        yield _gap(log, [int(r[at])], f"a transaction of version 2 begins at sequence {log.sequence[r[at]]}", "first")
+        by = sends.link_send[sends.link_row == r[at]]
+        by = by[sends.transactional[by]]
+        if len(by):
+            what = f"a transaction of version 2 begins at sequence {log.sequence[r[at]]}"
+            yield replace(_gap(log, [int(r[at])], what, "first"), sent=tuple(sends.step[by].tolist()))
 
 
 def _limits(run: Longs, given: dict[int, int], default: int) -> Longs | int:

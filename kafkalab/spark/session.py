@@ -23,6 +23,7 @@ LOGGING = Path(__file__).with_name("log4j2.properties")
 CONTEXT_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 """PySpark writes each error of an analysis there too, with its whole Java stack."""
 LEAN_JVM = "-XX:+UseSerialGC -Xss512k -XX:MaxMetaspaceSize=256m -XX:ReservedCodeCacheSize=96m"
+BRIEF_JVM = "-XX:TieredStopAtLevel=1"
 
 
 def spark_session(
@@ -31,12 +32,14 @@ def spark_session(
     ui: bool = False,
     app_name: str = "kafkalab",
     quiet: bool = True,
+    brief: bool = False,
     **settings: str,
 ) -> SparkSession:
     """A Spark session: the one that runs, else one on `master`, else SPARK_REMOTE's, else two local cores.
 
     `master` may be the address of a Spark Connect server (sc://host:port), too. `memory` is the driver's heap ("768m",
     "2g"); `ui=True` switches Spark's web page on. With `quiet` Java's own words go nowhere; errors come as Python's.
+    `brief` is for sessions of a minute or two: Java compiles quickly instead of well.
     Further settings are Spark's own names with underscores for dots: spark_sql_shuffle_partitions="8". Errors:
     ValueError for a wrong memory or name, and for another master than that of a session that runs; JavaMissingError
     where a JVM is needed and there is none. A running session keeps its own static settings.
@@ -61,7 +64,7 @@ def spark_session(
         return builder.getOrCreate()
     os.environ["JAVA_HOME"] = str(java_home())
     where = master or LOCAL
-    for key, value in {**_settings(where, memory, ui), **given}.items():
+    for key, value in {**_settings(where, memory, ui, brief), **given}.items():
         builder = builder.config(key, value)
     with silence(quiet):
         session = builder.master(where).getOrCreate()
@@ -97,12 +100,13 @@ def _name(key: str) -> str:
     return key.replace("_", ".")
 
 
-def _settings(master: str, memory: str, ui: bool) -> dict[str, str]:
+def _settings(master: str, memory: str, ui: bool, brief: bool) -> dict[str, str]:
     """Quiet, lean, deterministic; on a cluster the executors' settings are left to the cluster."""
     logging = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}"
+    java = f"{LEAN_JVM} {BRIEF_JVM}" if brief else LEAN_JVM
     common = {
         "spark.driver.memory": memory,
-        "spark.driver.extraJavaOptions": f"{LEAN_JVM} {logging}",
+        "spark.driver.extraJavaOptions": f"{java} {logging}",
         "spark.ui.enabled": str(ui).lower(),
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame
 
+CHECKS, DATAFRAMES, FILES = "checks", "dataframes", "files"
+WAYS = {
+    CHECKS: "run by run, by the Python checks in Spark's tasks",
+    DATAFRAMES: "by DataFrames over all runs",
+    FILES: "by one pass over the files of each key, and by DataFrames",
+}
+"""How audits may be done, in words."""
+
 INK, DIM, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
 LOOK = {OK: ("#1a7f37", "✓"), VIOLATED: ("#cf222e", "✗"), UNKNOWN: ("#6e7781", "?")}
 BAR = {FORBIDDEN: "#cf222e", ALLOWED: "#9a6700", REPORTED: "#0969da"}
@@ -41,13 +49,14 @@ class Summary:
     """The audits' answer. Two Spark DataFrames are there as long as this is.
 
     `findings` has the columns of `audits.check.FIELDS`; `examined` says for each run and anomaly how many things were
-    looked at: run, anomaly, examined.
+    looked at: run, anomaly, examined. `way` says how that was done, in a word of WAYS.
     """
 
     rows: list[Row]
     findings: DataFrame
     examined: DataFrame
     seconds: float
+    way: str
     store: Any = None
 
     @property
@@ -85,7 +94,7 @@ class Summary:
         widths = [max(len(row[i]) for row in cells) for i in range(5)]
         lines = ["  ".join(_pad(cell, w, i == 3) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
                  for row in cells]  # fmt: skip
-        return "\n".join([*lines, "", self.words])
+        return "\n".join([*lines, "", self.words, f"Audited {WAYS[self.way]}."])
 
     def svg(self) -> str:
         """The table as a picture on white with literal colours; the bars' lengths are logarithms of the numbers."""

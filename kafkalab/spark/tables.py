@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,13 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from kafkalab.spark.frames import Histories
 from kafkalab.spark.schemas import TABLES, arrow_schema, spark_schema
 
-FORMAT, VERSION = "kafkalab-histories", 1
+FORMAT, VERSION = "kafkalab-histories", 2
 INDEX = "history.json"
-BY_KEY = ("log", "reads", "polls", "watermarks")
-"""Tables that audits look at key by key."""
+BY_KEY = ("operations", "log", "reads", "polls", "watermarks")
+"""Tables that audits look at key by key; operations other than sends lie with those of their client."""
 BUCKET = "bucket"
+RECORDS_OF_A_BUCKET, FEWEST_BUCKETS = 60_000, 8
+"""A worker that audits holds a bucket at a time: so many records, and what belongs to them, take about 400 MB."""
 FILE = re.compile(r"[^._].*\.parquet")
 
 
@@ -48,20 +50,27 @@ class File:
         return self.path.partition("/")[0]
 
 
-def write_histories(histories: Histories, path: str | Path, *, buckets: int = 8, replace: bool = False) -> list[File]:
+def write_histories(histories: Histories, path: str | Path, *, buckets: int = 0, replace: bool = False) -> list[File]:
     """Write all tables below `path`; the files, in order. FileExistsError if something is there and `replace` is not.
 
+    Keys fall into `buckets`; if not given, so many that one has about RECORDS_OF_A_BUCKET, as far as keys allow it.
     The folder must be one that the executors see, too. history.json is written last: without it nothing is a history.
     """
     folder = Path(path).absolute()
-    if buckets < 1:
+    if buckets < 0:
         raise ValueError(f"buckets is at least 1, not {buckets}")
     _make_room(folder, replace)
     for name in TABLES:
         frame = histories.table(name)
         _check_schema(name, frame)
+    buckets = buckets or max(FEWEST_BUCKETS, histories.log.count() // RECORDS_OF_A_BUCKET)
+    for name in TABLES:
+        frame = histories.table(name)
         if name in BY_KEY:
-            bucket = F.pmod(F.crc32("key"), F.lit(buckets)).cast("int")
+            key = F.col("key")
+            if name == "operations":
+                key = F.when(F.col("function") == "send", key).otherwise(F.col("client"))
+            bucket = F.pmod(F.crc32(key), F.lit(buckets)).cast("int")
             writer = frame.withColumn(BUCKET, bucket).write.partitionBy(BUCKET)
         else:
             writer = frame.write
@@ -103,14 +112,14 @@ def files_of(path: str | Path) -> list[File]:
     return listed
 
 
-def buckets_of(path: str | Path, table: str) -> dict[int, list[Path]]:
-    """The files of each bucket of a table that is laid out by key."""
-    found: dict[int, list[Path]] = {}
-    for file in files_of(path):
+def in_buckets(path: str | Path, listed: Iterable[File], table: str) -> dict[int, list[str]]:
+    """The paths of the files of each bucket of a table that is laid out by key, of those that `files_of` gave."""
+    found: dict[int, list[str]] = {}
+    for file in listed:
         if file.table == table:
             number = re.search(rf"/{BUCKET}=(\d+)/", file.path)
             assert number is not None, f"{table} is not laid out by key"
-            found.setdefault(int(number[1]), []).append(Path(path).absolute() / file.path)
+            found.setdefault(int(number[1]), []).append(str(Path(path).absolute() / file.path))
     return dict(sorted(found.items()))
 
 

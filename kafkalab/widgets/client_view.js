@@ -26,6 +26,7 @@ async function open(model, el) {
 	const journey = await journeyOf(model), root = parse(el, `<div class="klab client-view" tabindex="0" role="application">${SKELETON}</div>`);
 	el.append(root);
 	const [clock, list, now, help] = ["clock", "ol", "now", "help"].map((name) => root.querySelector(name === "ol" ? name : `.${name}`));
+	const voice = aloud(journey, root, now);
 	let run, node, revealed, stops, moments, step;
 
 	function load() {
@@ -66,6 +67,7 @@ async function open(model, el) {
 		sync(list, rows);
 		root.dataset.step = step;
 		clock.textContent = `What ${node} knows at ${run.events[step].at} ms of its clock`;
+		voice();
 		if (now.textContent !== present()) now.textContent = present();
 		for (const b of root.querySelectorAll("[data-action]")) {
 			const { action } = b.dataset, no = why(action), [, title, key] = BUTTONS[action];

@@ -60,7 +60,6 @@ function leave([x1, y1], [x2, y2], [w, h], more = 4) {
 	return [x1 + dx * t, y1 + dy * t];
 }
 
-const envelope = (r) => svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
 
 // A frame's way: where it is drawn from and to, a little to the right of the straight line, so that answers have their own.
 function wayOf(stage, from, to) {

@@ -51,14 +51,16 @@ function drawCompare(p) {
 	loadCompare(p);
 	const { rows, row } = p, apart = p.model.get("apart"), [a, b] = p.model.get("names"), runs = [p.left, p.right];
 	p.root.dataset.row = row;
-	p.$(".where").textContent = `row ${row + 1} of ${rows.length}`;
+	const told = rows[row].slice(0, 2).flatMap((step, side) => (step < 0 ? [] : [`${p.model.get("names")[side]}: ${runs[side].events[step].text}`]));
+	p.$(".where").setAttribute("aria-live", "polite");
+	p.$(".where").innerHTML = `row ${row + 1} of ${rows.length}<span class="aloud">. ${esc(told.join(" "))}</span>`;
 	p.say(apart < 0 ? "The runs are the same to their end." : `The runs are the same up to step ${apart - 1}; at step ${apart} they part.`, "");
 	const first = Math.max(0, Math.min(row - ROWS_SHOWN / 2, rows.length - ROWS_SHOWN)), items = [["names", `<div class="names"><b>${esc(a)}</b><b>${esc(b)}</b></div>`]];
 	if (first) items.push(["more", `<div class="more"><small>${first} earlier rows</small></div>`]);
 	for (let i = first; i < Math.min(rows.length, first + ROWS_SHOWN); i++) {
 		const [left, right, same] = rows[i];
 		const cell = (step, run) => step < 0 ? '<span class="gap"></span>' : `<span class="${run.events[step].kind}"><small>${step}</small> ${esc(run.events[step].text)}<small class="at">${time(run.events[step].at)}</small></span>`;
-		items.push([i, `<div class="pair${same ? "" : " differs"}" data-row="${i}" aria-current="${i === row}" role="button" data-action="goto" data-target="${i}"><i>${same ? "=" : "≠"}</i>${cell(left, runs[0])}${cell(right, runs[1])}</div>`]);
+		items.push([i, `<div class="pair${same ? "" : " differs"}" data-row="${i}" aria-current="${i === row}" role="listitem" data-action="goto" data-target="${i}"><i>${same ? "=" : "≠"}</i>${cell(left, runs[0])}${cell(right, runs[1])}</div>`]);
 	}
 	sync(p.$(".columns"), items);
 	const [x, y] = steps(p), one = stateOf(p.left, x), other = stateOf(p.right, y);
@@ -92,6 +94,6 @@ function whyCompare(p, action) {
 
 export default { render: ({ model, el }) => openPanel(model, el, {
 	name: "compare", title: "Compare", draw: drawCompare, act: actCompare, why: whyCompare, traits: ["left", "right", "rows", "row", "names"], keys: { d: "difference" },
-	body: `<div class="bar"><div>${tool("home", "|◂")}${tool("left", "◂")}${tool("right", "▸")}${tool("end", "▸|")}</div>${tool("difference", "≠ where they part")}</div><div class="columns" aria-label="Both runs"></div><div class="below"></div>`,
+	body: `<div class="bar"><div>${[["home", "|◂", "First row"], ["left", "◂", "Row before"], ["right", "▸", "Next row"], ["end", "▸|", "Last row"]].map(([action, sign, name]) => tool(action, sign, "", ` aria-label="${name}" data-title="${name}"`)).join("")}</div>${tool("difference", "≠ where they part")}</div><div class="columns" role="list" aria-label="Both runs"></div><div class="below"></div>`,
 	help: "<p><small>d</small>Where the runs part</p><p>= both runs say the same; ≠ one says it, or they say it differently. Below: transactions and logs of both at the cursor, on a side without a row as it was before.</p>",
 }) };

@@ -15,7 +15,8 @@ const PANEL_BODY = `<div class="faults"><div class="rows"></div><details class="
 const PANEL_HELP = [["d", "Drop the chosen frame"], ["u", "Duplicate it"], ["l", "Delay it"], ["h", "Hold it"], ["r", "Release it"], ["1 2 3", "Crash a broker after this step (0: the first client)"], ["a", "Advance the clocks"]]
 	.map(([key, what]) => `<p><small>${key}</small>${what}</p>`).join("") + "<p>Each fault makes a new run: the same up to this step, another future. The tree keeps them all; click one to go there.</p><p>A dotted button would change nothing; point at it, or press it, to read why.</p>";
 
-const fault = (action, target, more = "", label = WORDS[action][0]) => tool(action, esc(label), target, ` data-title="${esc(WORDS[action][1])}"${more}`);
+// `of` is what a button is about, for those who hear its name without its row.
+const fault = (action, target, of, more = "", label = WORDS[action][0]) => tool(action, esc(label), target, ` data-title="${esc(WORDS[action][1])}" aria-label="${esc(`${label.replace(/^×2? ?/, "")} ${of}`)}"${more}`);
 const row = (what, buttons, more = "") => `<div class="row"><b>${what}</b><span>${buttons.join("")}${more}</span></div>`;
 const number = (p, name, otherwise) => Number((p.$(`input.${name}`) ?? {}).value ?? otherwise);
 
@@ -57,20 +58,20 @@ function drawFaults(p) {
 	const f = p.frame, later = f ? run.flown.filter((o) => o.sent > f.sent && !o.copy_of && (o.group === f.group || o.to === f.to)).slice(0, 40) : [];
 	const about = f ? `Frame <code>${esc(f.id)}</code><small>${esc(run.label(f.from))} → ${esc(run.label(f.to))}, ${run.fate(f, step)}</small>` : "No frame";
 	const kept = (name, otherwise) => Number((p.$(`input.${name}`) ?? {}).value) || otherwise;
-	const items = [["frame", row(about, ["drop", "duplicate", "delay", "hold", "release"].map((a) => fault(a, f?.id ?? "") + (a === "delay" ? ` <label><input type="number" class="delay_ms" min="1" value="${kept("delay_ms", DELAY_MS)}" aria-label="Delay in ms">ms</label> ` : "")),
-		later.length ? `<span class="late"><label>after <select class="after" aria-label="Arrives after">${later.map((o) => `<option>${esc(o.id)}</option>`).join("")}</select></label>${fault("reorder", f.id)}</span>` : "")]];
+	const items = [["frame", row(about, ["drop", "duplicate", "delay", "hold", "release"].map((a) => fault(a, f?.id ?? "", f?.id ?? "no frame") + (a === "delay" ? ` <label><input type="number" class="delay_ms" min="1" value="${kept("delay_ms", DELAY_MS)}" aria-label="Delay in ms">ms</label> ` : "")),
+		later.length ? `<span class="late"><label>after <select class="after" aria-label="Arrives after">${later.map((o) => `<option>${esc(o.id)}</option>`).join("")}</select></label>${fault("reorder", f.id, f.id)}</span>` : "")]];
 	for (const { id, kind, label } of run.nodes) {
 		const life = atStep(ground.down ?? [], at).includes(id) ? "down" : atStep(ground.paused ?? [], at).includes(id) ? "paused" : "up";
-		items.push([id, row(`<i class="${life}"></i>${esc(label)}${life === "up" ? "" : `<small>${life}</small>`}`, NODE_BUTTONS[kind].map((a) => fault(a, id)))]);
+		items.push([id, row(`<i class="${life}"></i>${esc(label)}${life === "up" ? "" : `<small>${life}</small>`}`, NODE_BUTTONS[kind].map((a) => fault(a, id, label)))]);
 	}
 	const select = (side, start) => `<select class="side-${side}" aria-label="Side ${side} of the cut">${run.nodes.map((n, i) => `<option value="${n.id}"${i === start ? " selected" : ""}>${esc(n.label)}</option>`).join("")}</select>`;
-	items.push(["link", row("Link", [select("a", 0), " — ", select("b", 1), " ", fault("cut", "pair", "", "cut"), fault("heal", "pair", "", "heal")])]);
-	items.push(["clock", row("Clock", [fault("advance", ""), `<label><input type="number" class="advance_ms" min="1" value="${kept("advance_ms", ADVANCE_MS)}" aria-label="Advance by ms">ms</label>`])]);
+	items.push(["link", row("Link", [select("a", 0), " — ", select("b", 1), " ", fault("cut", "pair", "the link", "", "cut"), fault("heal", "pair", "the link", "", "heal")])]);
+	items.push(["clock", row("Clock", [fault("advance", "", "the clock"), `<label><input type="number" class="advance_ms" min="1" value="${kept("advance_ms", ADVANCE_MS)}" aria-label="Advance by ms">ms</label>`])]);
 	sync(p.$(".rows"), items);
 	sync(p.$(".rows2"), Object.entries(ground.replicas ?? {}).map(([partition, replicas]) => {
 		const [leader, inSync] = atStep(ground.leads[partition], at, ["", replicas]);
-		const elections = replicas.map((b) => fault("elect", partition, ` data-broker="${b}" data-unclean="${!inSync.includes(b)}"`, `elect ${b}${inSync.includes(b) ? "" : " unclean"}`));
-		return [partition, row(`${breakable(partition)}<small>${leader ? `led by ${esc(run.label(leader))}` : "no leader"}</small>`, [...elections, ...["roll", "compact", "delete_segment"].map((a) => fault(a, partition))])];
+		const elections = replicas.map((b) => fault("elect", partition, `for ${partition}`, ` data-broker="${b}" data-unclean="${!inSync.includes(b)}"`, `elect ${b}${inSync.includes(b) ? "" : " unclean"}`));
+		return [partition, row(`${breakable(partition)}<small>${leader ? `led by ${esc(run.label(leader))}` : "no leader"}</small>`, [...elections, ...["roll", "compact", "delete_segment"].map((a) => fault(a, partition, partition))])];
 	}));
 	drawRules(p);
 	drawTree(p);
@@ -87,7 +88,7 @@ function drawRules(p) {
 		return;
 	}
 	const off = (name) => told.off.includes(name), rank = ([name, why]) => (off(name) ? 0 : why ? 2 : 1);
-	sync(list, Object.entries(told.why).sort((a, b) => rank(a) - rank(b)).map(([name, why]) => [name, `<div class="rule${why ? " idle" : ""}">${tool(off(name) ? "rule_on" : "rule_off", off(name) ? "switch on" : "switch off", name, ` data-why="${esc(why)}" data-title="A new run from the start ${off(name) ? "with" : "without"} this rule"`)}<span>${esc(name)}${off(name) ? " <b>is off</b>" : ""}</span></div>`]));
+	sync(list, Object.entries(told.why).sort((a, b) => rank(a) - rank(b)).map(([name, why]) => [name, `<div class="rule${why ? " idle" : ""}">${tool(off(name) ? "rule_on" : "rule_off", off(name) ? "switch on" : "switch off", name, ` aria-label="switch ${off(name) ? "on" : "off"}: ${esc(name)}" data-why="${esc(why)}" data-title="A new run from the start ${off(name) ? "with" : "without"} this rule"`)}<span>${esc(name)}${off(name) ? " <b>is off</b>" : ""}</span></div>`]));
 }
 
 function drawTree(p) {

@@ -18,8 +18,18 @@ function outcomes(batches) {
 	return found;
 }
 
+// What `make` gives for a log, asked once for as long as the log stays as it is.
+const known = new WeakMap();
+function once({ as }, what, make) {
+	const kept = known.get(as) ?? {};
+	known.set(as, kept);
+	return (kept[what] ??= make());
+}
+
 // All batches of a log by offset, those that left it too: [batch, outcome, why it is gone].
-function cellsOf({ batches, gone }) {
+const cellsOf = (log) => once(log, "cells", () => sorted(log));
+
+function sorted({ batches, gone }) {
 	const found = outcomes(batches);
 	return [...batches.map((b) => [b, found.get(b) ?? "", ""]), ...gone.map((b) => [b, "", b.why])].sort((x, y) => x[0].base - y[0].base || !x[2] - !y[2]);
 }
@@ -51,8 +61,8 @@ function logsOf({ run, state }, partition, all) {
 	const leader = state.leader[partition], { replicas = leader ? [leader] : [], isr = [] } = state.isr[partition] ?? {}, first = leader || isr[0];
 	const logs = [...replicas].sort((a, b) => (a !== first) - (b !== first)).map((node) => {
 		const life = state.node[node] ?? "up", role = node === leader ? "leader" : isr.includes(node) ? "in sync" : "out of sync";
-		const { batches, gone, hw, lso, start } = logOf(state, node, partition);
-		return { node, role: role + (life === "up" ? "" : `, ${life}`), label: run.label(node), batches, gone, hw, lso, start };
+		const as = logOf(state, node, partition), { gone, hw, lso, start } = as, batches = once({ as }, "batches", () => as.batches);
+		return { node, role: role + (life === "up" ? "" : `, ${life}`), label: run.label(node), as, batches, gone, hw, lso, start };
 	});
 	return all ? logs : logs.slice(0, 1);
 }
@@ -129,7 +139,8 @@ function tapeMarkup(stage, partition, { all, chosen, shift }) {
 		}
 	});
 	levels.forEach((level, i) => {
-		items.push(label(level, "", logs.length + 1 + i, ` data-level="${level}" data-reading="${esc(reading(leader, lists[0], level))}" aria-label="${esc(`${level} ${reading(leader, lists[0], level)}`)}"`));
+		const words = esc(once(leader, level, () => reading(leader, lists[0], level)));
+		items.push(label(level, "", logs.length + 1 + i, ` data-level="${level}" data-reading="${words}" aria-label="${level} ${words}"`));
 		for (const cell of lists[0]) {
 			const state = given(leader, cell, level);
 			if (columns.has(cell[0].base)) items.push(`<span class="read ${state}" style="grid-area:${logs.length + 1 + i}/${columns.get(cell[0].base)}">${READ[state]}</span>`);
@@ -153,7 +164,7 @@ const TOOLS = {
 	replicas: ["replicas", "Leader and followers side by side", "r"], inspect: ["inspect", "Show or hide the batch's fields", "i"],
 	up: ["↑", "Partition above", "ArrowUp"], down: ["↓", "Partition below", "ArrowDown"], before: ["[", "Batch before", "["], after: ["]", "Batch after", "]"],
 };
-const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committed. Hatched and struck through, with ✕: aborted; it stays in the log. Pointed box: marker. Dotted and faint: no longer in the log.</li>
+const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committed. Hatched, with ✕: aborted; it stays in the log. Pointed box: marker. Dotted and faint: no longer in the log.</li>
 <li>HW, high watermark: all in-sync replicas have what is before it. LSO, last stable offset: nothing before it is undecided. start: what is before it was deleted.</li>
 <li>The two rows below a log: what a consumer of each isolation level is given. It skips what was aborted, and waits for what lies behind its mark.</li>`;
 const chosenOf = (stage) => [stage.model.get("partition") || stage.run.partitions[0], stage.model.get("offset")];
@@ -171,6 +182,8 @@ function draw(stage) {
 		const aim = grid.querySelector(".chosen") ?? grid.querySelector(".new") ?? [...grid.querySelectorAll(".cell")].at(-1);
 		if (aim) grid.scrollLeft = Math.max(0, aim.offsetLeft + aim.offsetWidth - grid.clientWidth + 90);
 	}
+	const [log] = logsOf(stage, chosen[0]), cell = log && cellsOf(log).find(([b]) => b.base === chosen[1]), told = `${chosen[0]}${cell ? `, ${wordsOf(cell)}` : ""}`;
+	if ($("chosen-now").textContent !== told) $("chosen-now").textContent = told;
 	$("about").hidden = !model.get("inspect");
 	sync($("about"), model.get("inspect") ? [["", inspectorMarkup(stage, chosen, model.get("words"))]] : []);
 	for (const action of ["replicas", "inspect"]) stage.root.querySelector(`[data-action=${action}]`).setAttribute("aria-pressed", model.get(action));
@@ -212,7 +225,7 @@ function choose(stage, target) {
 export default {
 	render: ({ model, el }) => openStage(model, el, {
 		name: "log-tape", title: () => "Logs", tools: TOOLS, hidden: ["up", "down", "before", "after"], legend: LEGEND,
-		body: `<div class="tapes"></div><div class="about"></div>`, traits: ["partition", "offset", "replicas", "inspect"],
+		body: `<div class="tapes"></div><div class="about"></div><p class="aloud chosen-now" role="status" aria-live="polite"></p>`, traits: ["partition", "offset", "replicas", "inspect"],
 		open: (stage) => { stage.shifts = {}; }, load: (stage) => { stage.shifts = {}; }, draw, act, choose, why,
 	}),
 };

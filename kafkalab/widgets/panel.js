@@ -9,12 +9,13 @@ const tool = (action, label, target = "", more = "") => `<button type="button" d
 // target, button), why(p, action, target, button) and load(p), the last four optional. `p` is handed to all of them.
 async function openPanel(model, el, part) {
 	const journey = model.get("journey") ? await journeyOf(model) : null, place = `klab-panel-${++panels}`;
-	const root = parse(el, `<div class="klab panel ${part.name}" tabindex="0" role="group"><header class="bar"><h3>${part.title}</h3><span class="where"></span>${tool("help", "?", "", ' aria-label="Help"')}</header>
+	const root = parse(el, `<div class="klab panel ${part.name}" tabindex="0" role="group" aria-label="${part.title}. Question mark for help."><header class="bar"><h3>${part.title}</h3><span class="where"></span>${tool("help", "?", "", ' aria-label="Help"')}</header>
 		<p class="now" role="status" aria-live="polite"></p><div class="inside">${part.body}</div>
 		<div class="help" role="dialog" aria-label="Help" hidden><div>${part.help}</div><div><p><small>← →</small>Back, forward, in all pictures of this journey</p><p><small>Home End</small>First and last step</p><p><small>z y</small>Undo, redo</p><p><small>?</small>This help</p>${tool("help", "Close")}</div></div></div>`);
 	el.append(root);
 	const help = root.querySelector(".help"), now = root.querySelector(".now");
 	const p = { model, journey, root, place, $: (selector) => root.querySelector(selector), all: (selector) => [...root.querySelectorAll(selector)] };
+	const voice = journey ? aloud(journey, root, now) : () => {};
 	p.say = (text, how = "said") => ((now.textContent = text), (now.className = `now ${how}`));
 	p.go = (step) => moveTo(journey, Math.max(0, Math.min(step, p.run.last)));
 	p.press = (action, target = "", details = {}) => press(journey, action, target, details);
@@ -37,6 +38,7 @@ async function openPanel(model, el, part) {
 			root.dataset.step = p.step;
 		}
 		const focused = root.contains(document.activeElement);
+		voice();
 		part.draw(p);
 		p.marks();
 		if (focused && !root.contains(document.activeElement)) root.focus({ preventScroll: true });

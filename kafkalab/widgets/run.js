@@ -126,7 +126,7 @@ function openRun(payload) {
 		state = event.patch.reduce(apply, state);
 	}
 	let memo = [-1, checkpoints[0] ?? state];
-	const run = { ...story, life, flown, last: events.length - 1, apis: new Set(flown.map(apiOf)), copied: new Set(flown.map((f) => f.copy_of)) };
+	const run = { ...story, life, flown, last: events.length - 1, apis: new Set(flown.map(apiOf)) };
 	run.label = (id) => labels[id] ?? id;
 	run.end = (f) => f.received ?? ends[f.id] ?? Infinity;
 	run.fate = (f, step) => (step < run.end(f) ? "in flight" : f.fate);
@@ -179,6 +179,9 @@ function parse(parent, markup) {
 	holder.innerHTML = markup;
 	return holder.firstElementChild;
 }
+
+// A frame in flight.
+const envelope = (r) => svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
 
 // Brings the children of an element to a list of [key, markup], replacing only those that differ.
 function sync(parent, items) {
@@ -265,6 +268,14 @@ function listen(journey, handlers, hear) {
 		heard.delete(hear);
 		if (!heard.size) journey.off("msg:custom", journey.klab.tell);
 	};
+}
+
+// Of several views of a journey only the one with the keyboard reads its line aloud. Gives what has to be called before
+// the line changes.
+function aloud(journey, root, line) {
+	const tell = () => line.setAttribute("aria-live", root.contains(document.activeElement) || journey.klab.heard.size < 2 ? "polite" : "off");
+	root.addEventListener("focusin", tell);
+	return tell;
 }
 
 const keyName = (key) => ({ " ": "space", ArrowLeft: "←", ArrowRight: "→" })[key] ?? key;

@@ -2,7 +2,7 @@
 //
 // What is shown is a fold over the events' patches (openRun), laid out for the visible groups (plan).
 
-const ROWS = 90, CELLS = 16, PLAY_MS = 900, LONG_MS = 25;
+const CELLS = 16, PLAY_MS = 900;
 const BUTTONS = {
 	home: ["|◂", "First step", "Home"], left: ["◂", "Back", "ArrowLeft"], play: ["play", "Play or pause", " "],
 	right: ["▸", "Forward", "ArrowRight"], end: ["▸|", "Last step", "End"],
@@ -10,60 +10,11 @@ const BUTTONS = {
 	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
 	undo: ["↶ Undo", "Undo the last fault", "z"], redo: ["↷ Redo", "Redo the undone fault", "y"],
 	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
-	inspect: ["fields", "Give the frame's fields the room of the states, or give it back", "i"],
+	time: ["time", "Time downwards or across", "t"], inspect: ["fields", "Give the frame's fields the room of the states, or give it back", "i"],
 	filter: ["filter", "Choose nodes, APIs and transactions", "f"], help: ["?", "Help", "?"],
 };
 const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action]));
 let instances = 0;
-
-// Which events have a row when these groups are visible, and where; at which of them the cursor stops.
-function plan(run, groups, hidden, u) {
-	const stops = stopsOf(run, groups, hidden), stopping = new Set(stops), rows = [], flights = [], rowOf = {};
-	let y = u / 2, clock = 0;
-	for (const event of run.events) {
-		const { step, kind, at } = event, frame = run.frames[event.frame];
-		const stop = stopping.has(step);
-		if (!stop && !(frame && groups.has(frame.group) && /send|receive/.test(kind) && isShown(run, event, hidden))) continue;
-		const wait = rows.length && at - clock >= LONG_MS ? at - clock : 0;
-		if (wait) y += u * 1.7;
-		const height = u * (stop ? 2.15 : frame.copy_of ? 1.9 : 1.1);
-		rowOf[step] = rows.length;
-		rows.push({ event, stop, y, height, wait, clock: at !== clock || !rows.length });
-		y += height;
-		clock = at;
-	}
-	const row = (step) => upTo(rows.length, (i) => rows[i].event.step <= step);
-	const known = run.nodes.filter((n) => n.kind !== "controller" || groups.has("metadata")), some = known.filter((n) => !hidden.has(n.id));
-	const lanes = some.length ? some : known.slice(0, 1), ids = lanes.map((n) => n.id);
-	for (const f of run.flown) {
-		if (groups.has(f.group) && f.sent in rowOf && isShown(run, run.events[f.sent], hidden) && ids.includes(f.from) && ids.includes(f.to)) flights.push({ f, from: rowOf[f.sent], to: row(run.end(f)) });
-	}
-	flights.sort((a, b) => a.from - b.from);
-	const pages = rows.length ? Array.from({ length: Math.ceil(rows.length / ROWS) }, () => []) : [];
-	for (const flight of flights) for (let p = Math.floor(flight.from / ROWS); p * ROWS <= flight.to && p < pages.length; p++) pages[p].push(flight);
-	// The flights that touch these rows: they are on two pages at most.
-	const flying = (first, last) => [...new Set(pages.slice(Math.max(0, Math.floor(first / ROWS)), Math.floor(last / ROWS) + 1).flat())].filter((f) => f.from <= last && f.to >= first);
-	return { groups, stops, rows, row, lanes, flying };
-}
-
-// A point on the way of a frame, 0 at the sender, 1 at the receiver; and the way up to there.
-function point({ x1, y1, x2, y2, loop }, t) {
-	if (!loop) return [x1 + (x2 - x1) * t, y1 + (y2 - y1) * t];
-	if (t < 0.4) return [x1 + loop * 2.5 * t, y1];
-	return t < 0.6 ? [x1 + loop, y1 + (y2 - y1) * (5 * t - 2)] : [x1 + loop * 2.5 * (1 - t), y2];
-}
-
-function way(g, t) {
-	const [x, y] = point(g, t);
-	return svg`M${g.x1},${g.y1}` + (g.loop ? svg`H${g.x1 + g.loop}V${y}H${x}` : svg`L${x},${y}`);
-}
-
-function head({ x1, y1, x2, y2, loop }, r, close) {
-	const turn = loop ? (loop > 0 ? 180 : 0) : Math.atan2(y2 - y1, x2 - x1) * 57.3;
-	return svg`<path class="head" d="M${-r},${-r * 0.4}L0,0L${-r},${r * 0.4}${close}" transform="translate(${x2},${y2}) rotate(${turn})"/>`;
-}
-
-const envelope = (r) => svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
 
 // The cells of a log, with the bars of its high watermark and last stable offset between them.
 function cells(log, partition, isNew) {
@@ -108,7 +59,7 @@ const buttons = (...actions) => `<div>${actions.map((action) => button(action)).
 const SKELETON = `
 <div class="bar">${buttons("home", "left", "play", "right", "end")}<span class="where"></span>${buttons("drop", "duplicate")}${buttons("undo", "redo", "help")}</div>
 <div class="bar"><input class="seek" type="range" min="1" aria-label="Step" tabindex="-1"><div class="groups" role="group" aria-label="Frames shown">
-	${["transaction", "verification", "replication", "metadata"].map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("")}</div>${buttons("inspect", "filter")}</div>
+	${["transaction", "verification", "replication", "metadata"].map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("")}</div>${buttons("time", "inspect", "filter")}</div>
 <div class="filter" role="group" aria-label="Nodes, APIs and transactions shown" hidden></div>
 <div class="chips"></div>
 <p class="now" role="status" aria-live="polite"></p>
@@ -136,8 +87,8 @@ async function open(model, el) {
 	const $ = (name) => root.querySelector(`.${name}`);
 	const [where, seek, boxes, now, lanes, scroll, sheet, tapes, help, filter] = "where seek groups now lanes scroll sheet tapes help filter".split(" ").map($);
 	const picture = sheet.firstChild, pen = document.createElement("canvas").getContext("2d");
-	let run, view, state, chosen, txnId, u, width, height, lane, x, row, bottom, flights, shift, playing;
-	const fitted = new Map();
+	let run, view, state, chosen, txnId, u, width, height, across, breadth, gutter, lane, x, row, bottom, flights, shift, playing;
+	const fitted = new Map(), voice = aloud(journey, root, now);
 	let step = 0, drawn = 0;
 
 	const place = () => upTo(view.stops.length, (i) => view.stops[i] <= step);
@@ -178,6 +129,7 @@ async function open(model, el) {
 			return root.querySelector("[data-action=inspect]").setAttribute("aria-pressed", large);
 		}
 		if (action === "filter") return void (filter.hidden = !filter.hidden);
+		if (action === "time") return model.set("time", across ? "down" : "across"), model.save_changes();
 		if (action !== "help") return ask(action, target);
 		help.hidden = !help.hidden;
 		(help.hidden ? root : help.querySelector("button")).focus({ preventScroll: true });
@@ -186,17 +138,14 @@ async function open(model, el) {
 	// Why a press would change nothing; "" if it would.
 	function why(action, target) {
 		const { stops } = view, { kind, frame } = run.events[step] ?? {};
-		if (/play|help|filter|inspect/.test(action)) return "";
+		if (/play|help|filter|inspect|time/.test(action)) return "";
 		if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
 		if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
 		if (journey.klab.busy) return "The kernel is making the new run.";
 		if (action === "undo") return journey.get("can_undo") ? "" : "There is no fault to undo.";
 		if (action === "redo") return journey.get("can_redo") ? "" : "Nothing has been undone.";
-		if (run.ground && (action === "crash" || kind === "send")) return asSentence(whyPress(run, step, action, action === "crash" ? target : frame));
-		if (action === "crash") return state.node[target] === "down" ? `${run.label(target)} is down already.` : "";
-		if (kind !== "send") return "No frame is sent at this step.";
-		if (run.frames[frame].fate === "dropped") return `${frame} is dropped already.`;
-		return action === "duplicate" && run.copied.has(frame) ? `${frame} arrives twice already.` : "";
+		if (action === "crash") return asSentence(whyPress(run, step, action, target));
+		return kind === "send" ? asSentence(whyPress(run, step, action, frame)) : "No frame is sent at this step.";
 	}
 
 	function ask(action, target = "") {
@@ -213,6 +162,7 @@ async function open(model, el) {
 	function load() {
 		run = runOf(journey);
 		step = drawn = Math.max(0, Math.min(journey.get("step"), run.last));
+		root.classList.toggle("chartless", !run.transactions.length);
 		$("states").innerHTML = (journey.get("chart") ?? "").replaceAll('id="', `id="${prefix}`);
 		sync($("chips"), run.faults.map((fault, i) => [i, `<code>${esc(fault)}</code>`]));
 		sync(tapes, run.partitions.map((p) => [p, `<section class="strip${run.internal.includes(p) ? " internal" : ""}" data-partition="${esc(p)}"><header></header><div class="tape"></div></section>`]));
@@ -222,11 +172,13 @@ async function open(model, el) {
 	}
 
 	function relay() {
-		root.dataset.size = model.get("size");
+		across = model.get("time") === "across";
+		Object.assign(root.dataset, { size: model.get("size"), time: model.get("time") });
 		u = parseFloat(getComputedStyle(root).fontSize) || 13;
-		view = plan(run, new Set(journey.get("groups")), new Set(journey.get("hidden")), u);
+		view = plan(run, new Set(journey.get("groups")), new Set(journey.get("hidden")), u, across);
 		for (const box of boxes.querySelectorAll("input")) box.checked = view.groups.has(box.value);
 		drawFilter();
+		root.style.setProperty("--lanes", view.lanes.length);
 		width = 0;
 		resized();
 	}
@@ -234,9 +186,11 @@ async function open(model, el) {
 	function resized() {
 		if (!scroll.clientWidth || (scroll.clientWidth === width && scroll.clientHeight === height)) return;
 		[width, height] = [scroll.clientWidth, scroll.clientHeight];
-		lane = (width - u * 4.8) / view.lanes.length;
-		x = Object.fromEntries(view.lanes.map((n, i) => [n.id, u * 4.8 + lane * (i + 0.5)]));
-		lanes.style.gridTemplateColumns = `${u * 4.8}px repeat(${view.lanes.length}, ${lane}px)`;
+		[breadth, gutter] = across ? [height, u * 3.4] : [width, u * 4.8];
+		lane = (breadth - gutter) / view.lanes.length;
+		x = Object.fromEntries(view.lanes.map((n, i) => [n.id, gutter + lane * (i + 0.5)]));
+		const tracks = `${gutter}px repeat(${view.lanes.length}, ${lane}px)`;
+		lanes.style.gridTemplate = across ? `${tracks} / 1fr` : `auto / ${tracks}`;
 		const { fontFamily, fontSize } = getComputedStyle($("txn"));
 		pen.font = `600 ${fontSize} ${fontFamily}`;
 		fitted.clear();
@@ -251,6 +205,7 @@ async function open(model, el) {
 		Object.assign(root.dataset, { step, stopIndex: index, stopCount: count });
 		where.innerHTML = `step <b>${index}</b> of ${count} · t = <b>${event.at} ms</b>`;
 		[seek.max, seek.value] = [count, index];
+		voice();
 		say(event.text, event.kind);
 		drawLanes();
 		drawTools();
@@ -258,7 +213,7 @@ async function open(model, el) {
 		drawChart();
 		drawFrame();
 		const moved = drawTapes();
-		scroll.scrollTop = shift; // all is written before anything is measured: one layout
+		scroll[across ? "scrollLeft" : "scrollTop"] = shift; // all is written before anything is measured: one layout
 		for (const tape of moved) tape.scrollLeft = 1e6;
 		fly();
 		if (focused && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
@@ -267,6 +222,7 @@ async function open(model, el) {
 
 	function drawTools() {
 		root.querySelector("[data-action=play]").textContent = playing ? "pause" : "play";
+		root.querySelector("[data-action=time]").textContent = across ? "time →" : "time ↓";
 		for (const b of root.querySelectorAll("[data-action]")) {
 			const { action, target } = b.dataset, no = why(action, target), [, title, key] = BUTTONS[action];
 			const label = target ? `Crash ${run.label(target)} after this step` : `${title} (${keyName(key)})`;
@@ -288,11 +244,11 @@ async function open(model, el) {
 		const { rows } = view;
 		row = view.row(step);
 		const first = Math.max(0, row - ROWS), top = first ? rows[first].y : 0;
-		bottom = (row < 0 ? 0 : rows[row].y + rows[row].height) + u * 2.6;
-		const hidden = bottom - height, start = hidden > top ? rows[upTo(row, (i) => rows[i].y < hidden) + 1].y : top;
-		const end = Math.max(bottom, start + height);
-		picture.setAttribute("viewBox", svg`0 ${top} ${width} ${end - top}`);
-		sheet.style.height = `${end - top}px`;
+		bottom = (row < 0 ? 0 : rows[row].end) + u * 2.6;
+		const long = across ? width : height, hidden = bottom - long, start = hidden > top ? rows[upTo(row, (i) => rows[i].y < hidden) + 1].y : top;
+		const end = Math.max(bottom, start + long);
+		picture.setAttribute("viewBox", [...turned(across, 0, top), ...turned(across, breadth, end - top)].join(" "));
+		[sheet.style.width, sheet.style.height] = turned(across, "", `${end - top}px`);
 		const bands = [], chips = [], arrows = [];
 		for (let i = first; i <= row; i++) {
 			bands.push([i, rowMarkup(rows[i], i)]);
@@ -305,10 +261,15 @@ async function open(model, el) {
 		shift = start - top;
 	}
 
+	function box(name, at, from, wide, long) {
+		const [left, top] = turned(across, at, from), [w, h] = turned(across, wide, Math.max(0, long));
+		return svg`<rect class="${name}" x="${left}" y="${top}" width="${w}" height="${h}"/>`;
+	}
+
 	function rowMarkup({ event, stop, y, height, wait, clock }, i) {
-		const bar = (name, wide) => svg`<rect class="${name}" y="${y}" width="${wide}" height="${height}"/>`;
-		const text = (name, at, base, words) => svg`<text class="${name}" x="${u * at}" y="${base}">${words}</text>`;
-		return `<g${stop ? ` data-go="${event.step}"` : ""}>${bar("hit", width)}${i === row ? bar("band", width) + bar("caret", 4) : ""}${
+		const bar = (name, wide) => box(name, 0, y, wide, height);
+		const text = (name, at, base, words) => svg`<text class="${name}" x="${across ? y + u * (name === "wait" ? -7.4 : 0.2) : u * at}" y="${across ? u * 1.2 : base}">${words}</text>`;
+		return `<g${stop ? ` data-go="${event.step}"` : ""}>${bar("hit", breadth)}${i === row ? bar("band", breadth) + bar("caret", 4) : ""}${
 			clock ? text("time", 4.3, y + height * (stop ? 0.62 : 0.75), time(event.at)) : ""}${
 			wait ? text("wait", 5.2, y - u * 0.6, `⋮ ${time(wait)} later`) : ""}</g>`;
 	}
@@ -316,17 +277,18 @@ async function open(model, el) {
 	function lifeMarkup(id, top, end) {
 		const lives = run.life[id].filter(([from]) => from <= step);
 		const from = ([at]) => Math.max(top, view.row(at) < 0 ? 0 : view.rows[view.row(at)].y + u);
-		const line = (life, i) => svg`<path class="life ${life[1]}" d="M${x[id]},${from(life)}V${lives[i + 1] ? from(lives[i + 1]) : end}"/>`;
-		const shade = (life, i) => (life[1] === "down" ? svg`<rect class="shade" x="${x[id] - lane / 2}" y="${from(life)}" width="${lane}" height="${Math.max(0, (lives[i + 1] ? from(lives[i + 1]) : end) - from(life))}"/>` : "");
+		const until = (i) => (lives[i + 1] ? from(lives[i + 1]) : end);
+		const line = (life, i) => `<path class="life ${life[1]}" d="${way({ x1: x[id], y1: from(life), x2: x[id], y2: until(i), across }, 1)}"/>`;
+		const shade = (life, i) => (life[1] === "down" ? box("shade", x[id] - lane / 2, from(life), lane, until(i) - from(life)) : "");
 		return `<g>${lives.map((life, i) => shade(life, i) + line(life, i)).join("")}</g>`;
 	}
 
 	function chipMarkup({ event, y, height }, i) {
-		const { step: at, kind, node } = event, centre = x[node], room = (centre ? lane * 2.5 : width - u * 5) - u;
+		const { step: at, kind, node } = event, centre = x[node], room = across ? height - u : (centre ? lane * 2.5 : width - u * 5) - u;
 		const [text, wide] = fit(centre ? run.marks[at] : event.text, room), w = wide + u;
-		const left = Math.max(u * 4.8, Math.min(width - w - 2, (centre ?? width / 2) - w / 2));
-		return svg`<g class="mark ${kind}${i === row ? " current" : ""}" data-event="${at}" data-go="${at}"><title>${esc(event.text)}</title><rect x="${left}" y="${y + height * 0.14}" width="${w}" height="${
-			height * 0.72}" rx="${kind === "append" ? 2 : u * 0.7}"/><text x="${left + w / 2}" y="${y + height * 0.5 + u * 0.33}">${esc(text)}</text></g>`;
+		const left = across ? y : Math.max(u * 4.8, Math.min(width - w - 2, (centre ?? width / 2) - w / 2)), top = across ? (centre ?? u * 2.4) - u * 0.77 : y + height * 0.14;
+		return svg`<g class="mark ${kind}${i === row ? " current" : ""}" data-event="${at}" data-go="${at}"><title>${esc(event.text)}</title><rect x="${left}" y="${top}" width="${w}" height="${
+			u * 1.55}" rx="${kind === "append" ? 2 : u * 0.7}"/><text x="${left + w / 2}" y="${top + u * 1.1}">${esc(text)}</text></g>`;
 	}
 
 	// The text, cut to the room, and its width; measured once.
@@ -341,12 +303,12 @@ async function open(model, el) {
 
 	// From the sender's row to the arrival's; a little below the cursor while the frame is in flight.
 	function geometry({ f, from, to }) {
-		const { y, height } = view.rows[from], y1 = y + height * 0.8, fate = run.fate(f, step), arrival = view.rows[to];
+		const { y, height } = view.rows[from], y1 = y + (across ? u : height) * 0.8, fate = run.fate(f, step), arrival = view.rows[to];
 		let y2 = y1 + u;
-		if (fate === "delivered") y2 = Math.max(arrival.y + arrival.height * (f.copy_of ? 0.8 : 0.55), y2);
+		if (fate === "delivered") y2 = Math.max(arrival.y + (across ? u : arrival.height) * (f.copy_of ? 0.8 : 0.55), y2);
 		else if (fate === "in flight" && row > from) y2 = bottom - u * 1.7;
 		const side = view.lanes.at(-1).id === f.from ? -2.2 : 2.2;
-		return { x1: x[f.from], y1, x2: x[f.to], y2, loop: f.from === f.to ? side * u : 0, fate };
+		return { x1: x[f.from], y1, x2: x[f.to], y2, loop: f.from === f.to ? side * u : 0, fate, across };
 	}
 
 	function arrowMarkup(flight) {
@@ -355,12 +317,13 @@ async function open(model, el) {
 		const text = (at, base, dir, words, how = "") => svg`<text class="name ${how}" text-anchor="${dir > 0 ? "start" : "end"}" x="${at}" y="${base}">${words}</text>`;
 		const tag = (yes, text, how = "tag") => (yes ? ` <tspan class="${how}">${text}</tspan>` : "");
 		const words = esc(f.name) + tag(f.attempt > 1 && !f.of, `retry ${f.attempt - 1}`) + tag(f.copy_of, "copy") + tag(f.error !== "NONE" && f.error, esc(f.error), "bad");
-		let label = text(g.x1 + side * (Math.abs(loop) + u * 0.6), g.y1 + u * (loop ? 0.75 : -0.32), side, words), end;
-		if (f.copy_of) label = fate === "delivered" ? text(ex - side * u, ey - u * 0.5, -side, words) : "";
+		const beside = (at, base) => text(at + u * 0.5, base + u * (side > 0 ? -1.05 : 1.75), 1, words);
+		let label = across ? beside(g.y1, g.x1) : text(g.x1 + side * (Math.abs(loop) + u * 0.6), g.y1 + u * (loop ? 0.75 : -0.32), side, words), end;
+		if (f.copy_of) label = fate !== "delivered" ? "" : across ? beside(ex, ey - side * u) : text(ex - side * u, ey - u * 0.5, -side, words);
 		if (fate === "delivered") end = head(g, u * 0.75, f.kind === "reply" ? "" : "Z");
 		else if (fate === "in flight") end = `<g class="token" transform="translate(${point(g, 0.6).map(rounded)})">${envelope(u * 0.6)}</g>`;
 		else {
-			const r = u * 0.5, dir = ex > width - u * 6 ? -1 : 1;
+			const r = u * 0.5, dir = !across && ex > width - u * 6 ? -1 : 1;
 			end = svg`<path class="cross" d="M${ex - r},${ey - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}"/>${text(ex + dir * u, ey + u * 0.4, dir, fate, "bad")}`;
 		}
 		return `<g class="arrow ${f.kind} ${f.group} ${fate.replace(" ", "-")}${chosen === f ? " current" : ""}" data-frame="${esc(f.id)}" data-fate="${fate}" data-go="${f.sent}"><path class="hit" d="${way(g, 1)}"/><path class="line" d="${way(g, upto)}"/>${end}${label}</g>`;
@@ -385,8 +348,8 @@ async function open(model, el) {
 		const { txns } = state, touched = run.events[step]?.patch.findLast(([op]) => op === "txn");
 		txnId = touched?.[1] ?? (txnId in txns ? txnId : Object.keys(txns).at(-1));
 		const t = txns[txnId], chart = $("states"), pending = t?.pending ? ` <i data-txn-pending="${t.pending}">→ ${t.pending}, pending</i>` : "";
-		sync($("txn"), [["", t ? `<div data-txn="${esc(txnId)}" title="${esc(t.partitions.join(", "))}">${esc(txnId)} <b data-txn-state="${t.state}">${t.state}</b>${pending}<small>producer <b>${t.producer_id}</b> · epoch <b>${t.epoch}</b>${
-			t.partitions.length ? ` · in it: ${esc(t.partitions.join(", "))}` : ""}</small></div>` : "<div>no transactional id yet</div>"]]);
+		sync($("txn"), [["", t ? `<div data-txn="${esc(txnId)}" title="${esc(t.partitions.join(", "))}">${esc(txnId)} <b data-txn-state="${t.state}">${t.state}</b>${pending}<small>producer <b>${t.producer_id}</b>, epoch <b>${t.epoch}</b>${
+			t.partitions.length ? ` · in ${esc(t.partitions.join(", "))}` : ""}</small></div>` : "<div>no transactional id yet</div>"]]);
 		for (const node of chart.querySelectorAll("g g")) node.classList.remove("active", "pending", "fired");
 		const show = (id, how) => chart.querySelector(`#${prefix}${id}`)?.classList.add(how);
 		if (!t) return;
@@ -459,14 +422,14 @@ async function open(model, el) {
 		journey.save_changes();
 	});
 	const deaf = listen(journey, { payload: load, groups: relay, hidden: relay, step: () => go(journey.get("step"), false), can_undo: drawTools, can_redo: drawTools }, told);
-	model.on("change:size", relay);
+	for (const name of ["size", "time"]) model.on(`change:${name}`, relay);
 	const watch = new ResizeObserver(resized);
 	watch.observe(scroll);
 	state = { node: {} };
 	load();
 	return () => {
 		deaf();
-		model.off("change:size", relay);
+		for (const name of ["size", "time"]) model.off(`change:${name}`, relay);
 		watch.disconnect();
 		clearInterval(playing);
 		root.remove();

@@ -24,7 +24,7 @@ async function openStage(model, el, spec) {
 		<p class="now" role="status" aria-live="polite"></p>${spec.body}
 		<div class="help" role="dialog" aria-label="Help" hidden><div>${keyList}</div><ul>${spec.legend}</ul>${toolOf(all, "help").replace("?<", "Close<")}</div></div>`);
 	el.append(root);
-	const $ = (name) => root.querySelector(`.${name}`), prefix = `klab-${spec.name}${++instances}-`, help = $("help"), now = $("now");
+	const $ = (name) => root.querySelector(`.${name}`), prefix = `klab-${spec.name}${++instances}-`, help = $("help"), now = $("now"), voice = aloud(journey, root, now);
 	const stage = { root, $, model, journey, step: 0, drawn: 0, id: (name) => prefix + name };
 	let playing, setting = false;
 
@@ -91,7 +91,7 @@ async function openStage(model, el, spec) {
 		const event = run.events[stage.step] ?? {}, index = at() + 1;
 		Object.assign(root.dataset, { step: stage.step, stopIndex: index, stopCount: stops.length, size: model.get("size") });
 		$("where").innerHTML = `step <b>${index}</b> of ${stops.length} · t = <b>${time(event.at ?? 0)}</b>`;
-		now.setAttribute("aria-live", focused || journey.klab.heard.size < 2 ? "polite" : "off"); // of several views one speaks
+		voice();
 		stage.say(event.text ?? "", event.kind);
 		spec.draw(stage);
 		drawTools();

@@ -27,7 +27,7 @@ class StateChart(View):
     """
 
     _esm = code("stage.js", "state_chart.js")
-    _css = style("stage.css", "state_chart.css")
+    _css = style("stage.css", "states.css", "state_chart.css")
 
     machine = traitlets.Dict().tag(sync=True)
     picture = traitlets.Unicode("").tag(sync=True)

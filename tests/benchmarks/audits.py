@@ -10,9 +10,9 @@ import json
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from tests.benchmarks.engines import ENGINES, FIVE
 
@@ -28,24 +28,39 @@ from kafkalab.spark.planted import PLANTS
 from kafkalab.spark.session import spark_session
 from kafkalab.spark.synthetic import synthetic
 from kafkalab.spark.tables import write_histories
-made = synthetic(spark_session(memory="2g"), records=int(sys.argv[1]), plant=dict.fromkeys(PLANTS, float(sys.argv[3])))
-write_histories(made, sys.argv[2], buckets=max(8, int(sys.argv[1]) // 250_000))
+records, rate = int(sys.argv[1]), float(sys.argv[3])
+plant = dict.fromkeys(PLANTS, rate) if rate else {}
+made = synthetic(spark_session(), records=records, partitions=max(8, records // 150_000), plant=plant)
+write_histories(made, sys.argv[2])
 made.truth.write.parquet(sys.argv[2] + "-truth")
 """
 
 
 def main(sizes: tuple[int, ...] = SIZES) -> None:
-    """Print one table for each size, and how the times grow."""
+    """Print one table for each size, how the times grow, and what all audits find where nothing was planted."""
     seconds: dict[tuple[str, int], float] = {}
     with tempfile.TemporaryDirectory(prefix="kafkalab-bench-") as folder:
         for size in sizes:
             path = Path(folder) / str(size)
-            began = time.perf_counter()
-            subprocess.run([sys.executable, "-c", GENERATE, str(size), str(path), str(RATE)], cwd=ROOT, check=True,
-                           capture_output=True)  # fmt: skip
-            print(f"  {size:,} records written in {time.perf_counter() - began:.0f} s")
+            written(path, size, RATE)
             seconds |= {(engine, size): taken for engine, taken in compared(path).items()}
+        clean = Path(folder) / "clean"
+        written(clean, sizes[0], 0)
+        result, peak = measured("Spark, audit()", clean)
+        taken, found = next(iter(result.values()))
+        print(f"  nothing planted: all audits in {taken:.1f} s, {found} findings, {peak:.0f} MB   (goal: no finding)")
     growth(seconds, sizes)
+
+
+def written(path: Path, records: int, rate: float) -> None:
+    """Make a history in a process of its own, and say what that took."""
+    began = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-c", GENERATE, str(records), str(path), str(rate)], cwd=ROOT,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    peak = watched(process)
+    if process.wait():
+        raise SystemExit(f"the generator ended with {process.returncode}")
+    print(f"  {records:,} records written in {time.perf_counter() - began:.0f} s, {peak:.0f} MB", flush=True)
 
 
 def compared(path: Path) -> dict[str, float]:
@@ -56,7 +71,7 @@ def compared(path: Path) -> dict[str, float]:
         results[engine], peak = measured(engine, path)
         cells = [f"{s:.2f} s ({n})" for s, n in results[engine].values()]
         total = sum(s for s, _ in results[engine].values())
-        what = "" if len(cells) == len(FIVE) else f"   {', '.join(results[engine])}"
+        what = "" if len(cells) == len(FIVE) else f"   ({', '.join(results[engine])})"
         print(f"  {engine:<16}{''.join(f'{cell:>19}' for cell in cells)}{total:>9.2f}{peak:>9.0f}{what}", flush=True)
     numbers = {
         engine: [n for _, n in result.values()] for engine, result in results.items() if len(result) == len(FIVE)
@@ -76,20 +91,20 @@ def measured(engine: str, path: Path) -> tuple[Result, float]:
     """What an engine took and found, and the most memory it had, in MB."""
     command = [sys.executable, "-m", "tests.benchmarks.audits", "--engine", engine, str(path)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    peak = [0.0]
-    watcher = threading.Thread(target=_watch, args=(process, peak), daemon=True)
-    watcher.start()
+    peak = watched(process)
     said, _ = process.communicate()
-    watcher.join()
     if process.returncode:
-        return {"failed": (float("nan"), 0)}, peak[0]
-    return {name: (taken, found) for name, taken, found in json.loads(said.splitlines()[-1])}, peak[0]
+        return {"failed": (float("nan"), 0)}, peak
+    return {name: (taken, found) for name, taken, found in json.loads(said.splitlines()[-1])}, peak
 
 
-def _watch(process: subprocess.Popen[str], peak: list[float]) -> None:
+def watched(process: subprocess.Popen[Any]) -> float:
+    """The most memory that the process and all below it had until it ended, in MB."""
+    peak = 0.0
     while process.poll() is None:
-        peak[0] = max(peak[0], sum(map(_pss_mb, _tree(process.pid))))
+        peak = max(peak, sum(map(_pss_mb, _tree(process.pid))))
         time.sleep(0.3)
+    return peak
 
 
 def _tree(pid: int) -> list[int]:

@@ -64,10 +64,9 @@ def duckdb(path: Path) -> Timed:
 
 def spark_sql(path: Path) -> Timed:
     """The same SQL in Spark, after one small query that starts its workers."""
-    from kafkalab.spark.session import spark_session
     from kafkalab.spark.tables import read_histories
 
-    spark = spark_session(memory="2g")
+    spark = session(path)
     histories = read_histories(spark, path)
     for table in COLUMNS:
         histories.table(table).withColumnRenamed("offset", "place").createOrReplaceTempView(table)
@@ -78,13 +77,12 @@ def spark_sql(path: Path) -> Timed:
 
 
 def spark_fused(path: Path) -> Timed:
-    """kafkalab's pass over the files: nine audits in their full meaning at once."""
+    """kafkalab's pass over the files: 14 audits in their full meaning at once."""
     from kafkalab.spark.audits.view import View
     from kafkalab.spark.fused import FUSED, walked
-    from kafkalab.spark.session import spark_session
     from kafkalab.spark.tables import read_histories
 
-    spark = spark_session(memory="2g")
+    spark = session(path)
     view = View(read_histories(spark, path))
     spark.range(2).mapInArrow(lambda batches: batches, "id bigint").collect()
     yield timed(f"{len(FUSED)} audits in one pass", lambda: walked(view, path).where("kind = 'finding'").count())
@@ -95,10 +93,9 @@ def spark_all(path: Path) -> Timed:
     from pyspark.sql import functions as F
 
     from kafkalab.spark.audit import audit
-    from kafkalab.spark.session import spark_session
     from kafkalab.spark.tables import read_histories
 
-    spark = spark_session(memory="2g")
+    spark = session(path)
     histories = read_histories(spark, path)
     summaries: list[Any] = []
 
@@ -116,6 +113,15 @@ def spark_all(path: Path) -> Timed:
     wrong = both.agg(missed, extra).first()
     yield "labels missed", 0.0, int(wrong[0] or 0)  # type: ignore[index]
     yield "without a label", 0.0, int(wrong[1] or 0)  # type: ignore[index]
+
+
+def session(path: Path) -> Any:
+    """A session as small as it is by default for up to a million records or so, else one with 2 GB."""
+    from kafkalab.spark.session import spark_session
+    from kafkalab.spark.tables import files_of
+
+    records = sum(file.rows for file in files_of(path) if file.table == "log")
+    return spark_session() if records < 1_500_000 else spark_session(memory="2g")
 
 
 def pandas(path: Path) -> Timed:

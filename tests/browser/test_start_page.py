@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from kafkalab.grading.course import COURSE
 from tests.browser.conftest import Jupyter
+from tests.browser.worked import choose_theme
 
 LABS = Path(__file__).parents[2] / "labs"
 SHOTS = Path(__file__).parent / "screenshots"
@@ -55,16 +55,9 @@ def test_two_clicks_lead_to_the_first_step_of_the_first_lab(open_lab: Callable[[
 @pytest.fixture
 def theme(request: pytest.FixtureRequest, jupyter: Jupyter, page: Page) -> Iterator[str]:
     """JupyterLab in this theme; afterwards in the light one again."""
-    address = f"{jupyter.address}lab/api/settings/@jupyterlab/apputils-extension:themes"
-    headers = {"Authorization": f"token {jupyter.token}"}
-
-    def choose(name: str) -> None:
-        raw = json.dumps({"theme": f"JupyterLab {name}"})
-        assert page.request.put(address, headers=headers, data={"raw": raw}).ok
-
-    choose(request.param)
+    choose_theme(jupyter, page, request.param)
     yield request.param
-    choose("Light")
+    choose_theme(jupyter, page, "Light")
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"], indirect=True)

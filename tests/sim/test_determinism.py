@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.programs import lab03
@@ -35,6 +37,7 @@ def digests(hash_seed: int) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.campaign
 def test_three_hash_seeds_give_the_same_digests_in_processes_of_their_own() -> None:
     first, *others = (digests(seed) for seed in (0, 1, 2))
     assert len(set(first)) == 6 + 4

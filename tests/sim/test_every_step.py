@@ -28,8 +28,9 @@ def pool() -> Iterator[ProcessPoolExecutor]:
         yield executor
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("seeds", [FEW, pytest.param(MANY, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("seeds", [FEW, MANY])
 def test_one_fault_at_any_step_never_breaks_the_promise(
     pool: ProcessPoolExecutor, profile: str, seeds: range
 ) -> None:

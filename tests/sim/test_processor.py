@@ -58,7 +58,8 @@ def test_without_faults_every_record_is_processed_once(profile: str) -> None:
     assert ended(cluster) == ("done", False, False)
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.campaign) for n in (2, 3, 4))])
+@pytest.mark.campaign
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
 @pytest.mark.parametrize("profile", TODAY)
 def test_no_lost_late_or_doubled_frame_loses_or_doubles_an_effect(profile: str, seed: int) -> None:
     frames = [f.id for f in run(profile=profile, seed=seed).trace.frames.values() if f.group != "replication"]
@@ -68,6 +69,7 @@ def test_no_lost_late_or_doubled_frame_loses_or_doubles_an_effect(profile: str, 
             assert (broken(cluster), ended(cluster)[0]) == ([], "done"), fault
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("node", ["b1", "b2", "b3"])
 @pytest.mark.parametrize("profile", TODAY)
 def test_no_crash_or_pause_of_a_broker_loses_or_doubles_an_effect(profile: str, node: str) -> None:

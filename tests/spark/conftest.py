@@ -17,6 +17,6 @@ def spark(program: Callable[[str], str]) -> Iterator[SparkSession]:
     program("java")
     from kafkalab.spark.session import spark_session
 
-    session = spark_session()
+    session = spark_session(brief=True)
     yield session
     session.stop()

@@ -1,6 +1,7 @@
 """A driver of its own: simulations and audits on whatever Spark is named; findings as JSON lines on stdout.
 
-python -m tests.spark.everywhere MASTER SCENARIO SEEDS, with settings as JSON in SETTINGS.
+python -m tests.spark.everywhere MASTER SCENARIO SEEDS [AUDITS], with settings as JSON in SETTINGS. All audits are done
+by the checks in tasks; those of AUDITS, with commas between, once more by DataFrames.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ from kafkalab.spark.audit import audit
 from kafkalab.spark.frames import Histories
 from kafkalab.spark.session import spark_session
 
-ONLY = ("duplicate",)
 
-
-def main(master: str, scenario: str, seeds: str) -> None:
+def main(master: str, scenario: str, seeds: str, by_frames: str = "") -> None:
     """The line "begins" comes before anything is computed."""
-    spark = spark_session(memory="512m", master=master, **json.loads(os.environ.get("SETTINGS", "{}")))
+    spark = spark_session(memory="512m", master=master, brief=True, **json.loads(os.environ.get("SETTINGS", "{}")))
     histories = Histories.simulated(spark, seeds, scenario=scenario)
     print("begins", flush=True)
-    summary = audit(histories, only=ONLY, progress=False)
-    for row in summary.findings.collect():
-        print(json.dumps([row["run"], row["anomaly"], row["policy"], list(row["keys"]), list(row["offsets"])]))
+    summaries = [audit(histories, progress=False)]
+    if by_frames:
+        summaries.append(audit(histories, only=by_frames.split(","), progress=False, way="dataframes"))
+    for summary in summaries:
+        for row in summary.findings.collect():
+            fields = (row["run"], row["anomaly"], row["policy"], list(row["keys"]), list(row["offsets"]))
+            print(json.dumps([summary.way, *fields]))
     print("ends", flush=True)
     spark.stop()
 

@@ -1,6 +1,6 @@
 """audit(): equal to the pure-Python checks finding by finding, and to the labels of what was planted; nothing else.
 
-One audit looks at everything at once: each history is a run of its own.
+One audit by DataFrames looks at everything at once: each history is a run of its own. The other ways equal it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pytest
 from kafkalab.checks.all import CHECKS, Report, check_all
 from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED
 from kafkalab.history import History
+from kafkalab.spark.runs import Runs, history_of_seed
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
 
@@ -49,6 +50,10 @@ def plain(frame: DataFrame) -> list[Finding]:
     return [tuple(tuple(cell) if isinstance(cell, list) else cell for cell in row) for row in frame.collect()]  # type: ignore[misc]
 
 
+def examined_of(summary: Summary) -> dict[tuple[int, str], int]:
+    return {(row.run, row.anomaly): row.examined for row in summary.examined.collect() if row.examined}
+
+
 def both(one: Histories, *others: Histories) -> Histories:
     from kafkalab.spark.frames import Histories
     from kafkalab.spark.schemas import TABLES
@@ -72,14 +77,14 @@ def everything(spark: SparkSession) -> Everything:
     planted = synthetic(spark, records=10_000, plant=dict.fromkeys(PLANTS, 1e-3), seed=PLANTED)
     clean = synthetic(spark, records=10_000, seed=CLEAN)
     histories = both(Histories.of(spark, list(enumerate(made))), planted, clean)
-    summary = audit(histories, progress=False)
+    summary = audit(histories, progress=False, way="dataframes")
     return Everything(
         histories,
         {run: check_all(history) for run, history in enumerate(made)},
         planted.truth.collect(),
         summary,
         plain(summary.findings),
-        {(row.run, row.anomaly): row.examined for row in summary.examined.collect() if row.examined},
+        examined_of(summary),
     )
 
 
@@ -135,24 +140,51 @@ def test_the_summary_can_be_read_as_a_table_as_text_and_as_a_picture(everything:
     assert set(summary._repr_mimebundle_()) == {"image/svg+xml", "text/plain"}
 
 
-def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(everything: Everything) -> None:
+def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(
+    everything: Everything, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`everything` was audited in the order in which it was made, by one task a stage."""
     from pyspark.sql import functions as F
 
-    from kafkalab.spark.audit import audit
+    from kafkalab.spark import audit
     from kafkalab.spark.frames import Histories
     from kafkalab.spark.schemas import TABLES
 
-    def laid_out(partitions: int) -> Histories:
-        return Histories(
-            **{name: everything.histories.table(name).orderBy(F.rand(7)).repartition(partitions) for name in TABLES}
-        )
-
-    again = audit(laid_out(8), progress=False)
+    shuffled = {name: everything.histories.table(name).orderBy(F.rand(7)).repartition(8) for name in TABLES}
+    for number in ("spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):
+        assert audit.FOR_SMALL[number] == "1"
+        monkeypatch.setitem(audit.FOR_SMALL, number, "8")
+    again = audit.audit(Histories(**shuffled), progress=False, way="dataframes")
     assert Counter(plain(again.findings)) == Counter(everything.findings)
     assert again.rows == everything.summary.rows
-    some = ("poll-skip", "int-nonmonotonic-poll", "sequence gap", "LSO regression")
-    one = audit(laid_out(1), only=some, progress=False)
-    assert Counter(plain(one.findings)) == Counter(row for row in everything.findings if row[1] in some)
+
+
+def test_the_checks_in_tasks_find_the_same(everything: Everything) -> None:
+    from kafkalab.spark.audit import audit
+
+    checked = audit(everything.histories, progress=False)
+    assert checked.way == "checks"
+    assert "Python checks" in str(checked)
+    assert Counter(plain(checked.findings)) == Counter(everything.findings)
+    assert checked.rows == everything.summary.rows
+    assert examined_of(checked) == everything.examined
+
+
+def test_simulations_are_checked_where_they_are_simulated(spark: SparkSession) -> None:
+    from kafkalab.spark.audit import audit
+    from kafkalab.spark.frames import Histories
+
+    summary = audit(Histories.simulated(spark, "1-3", rules_off="deduplication; epoch_fencing"), progress=False)
+    runs = Runs.of("1-3", rules_off="deduplication; epoch_fencing")
+    reports = {seed: check_all(history_of_seed(runs, seed)) for seed in (1, 2, 3)}
+    assert summary.way == "checks"
+    assert Counter(plain(summary.findings)) == Counter(
+        (run, f.anomaly, f.policy, f.keys, f.offsets, f.steps, f.text)
+        for run, report in reports.items()
+        for f in report.findings
+    )
+    wanted = {(run, r.name): r.examined for run, report in reports.items() for r in report.results if r.examined}
+    assert examined_of(summary) == wanted
 
 
 def test_the_pass_over_files_finds_the_same(everything: Everything, tmp_path: Path) -> None:
@@ -162,7 +194,7 @@ def test_the_pass_over_files_finds_the_same(everything: Everything, tmp_path: Pa
 
     write_histories(everything.histories, tmp_path / "h", buckets=3)
     histories = read_histories(everything.histories.log.sparkSession, tmp_path / "h")
-    fused = audit(histories, only=FUSED, progress=False, files=tmp_path / "h")
+    fused = audit(histories, only=FUSED, progress=False, files=tmp_path / "h", way="files")
     assert Counter(plain(fused.findings)) == Counter(row for row in everything.findings if row[1] in FUSED)
     assert fused.rows == [row for row in everything.summary.rows if row.anomaly in FUSED]
 
@@ -172,9 +204,10 @@ def test_of_an_empty_history_nothing_is_known(spark: SparkSession) -> None:
     from kafkalab.spark.frames import Histories
 
     names = ("G1a", "duplicate", "poll-skip", "LSO regression", "decision without marker")
-    empty = audit(Histories.of(spark, [(0, History())]), only=names, progress=False)
-    assert empty.verdicts == dict.fromkeys(names, UNKNOWN)
-    assert "5 unknown" in empty.words
+    for way in ("checks", "dataframes"):
+        empty = audit(Histories.of(spark, [(0, History())]), only=names, progress=False, way=way)
+        assert empty.verdicts == dict.fromkeys(names, UNKNOWN)
+        assert "5 unknown" in empty.words
 
 
 def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: Everything) -> None:
@@ -184,6 +217,10 @@ def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: E
         audit(everything.histories, only=["torn"])
     with pytest.raises(ValueError, match="no audit was named"):
         audit(everything.histories, only=[])
+    with pytest.raises(ValueError, match="no way 'magic'; there are checks, dataframes, files"):
+        audit(everything.histories, way="magic")
+    with pytest.raises(ValueError, match="'files' needs files="):
+        audit(everything.histories, way="files")
 
 
 def test_progress_is_told_and_the_scratch_goes_with_the_summary(

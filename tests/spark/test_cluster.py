@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.checks.all import BY_NAME
+from kafkalab.checks.all import check_all
 from kafkalab.checks.rule_matrix import FOLDER
 from kafkalab.rules import DEDUPLICATION
 from kafkalab.sim.scenario import Scenario
@@ -27,6 +27,7 @@ from kafkalab.spark.runs import Runs, history_of_seed
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = "1-4"
+BY_FRAMES = "duplicate,sequence gap,LSO regression"
 MINUTES = 60
 Finding = list[Any]
 
@@ -46,16 +47,25 @@ def expected(broken: str) -> list[Finding]:
     runs = Runs.of(SEEDS, scenario=broken)
     found = []
     for seed in runs.seeds:
-        for f in BY_NAME["duplicate"](history_of_seed(runs, seed)).findings:
+        for f in check_all(history_of_seed(runs, seed)).findings:
             found.append([seed, f.anomaly, f.policy, list(f.keys), list(f.offsets)])
     assert {row[0] for row in found} == set(runs.seeds)
-    return sorted(found)
+    assert set(BY_FRAMES.split(",")[:2]) <= {row[1] for row in found}
+    return found
+
+
+def both_ways(expected: list[Finding]) -> list[Finding]:
+    """All of them from the checks in tasks, and some from DataFrames."""
+    frames = [["dataframes", *row] for row in expected if row[1] in BY_FRAMES.split(",")]
+    return sorted([["checks", *row] for row in expected] + frames)
 
 
 @contextmanager
-def driver(master: str, scenario: str, settings: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+def driver(
+    master: str, scenario: str, settings: dict[str, str], by_frames: str = ""
+) -> Iterator[subprocess.Popen[str]]:
     """A process of its own in which the driver runs; killed at the end, if it is still there."""
-    command = [sys.executable, "-m", "tests.spark.everywhere", master, scenario, SEEDS]
+    command = [sys.executable, "-m", "tests.spark.everywhere", master, scenario, SEEDS, by_frames]
     env = {**os.environ, "SETTINGS": json.dumps(settings)}
     process = subprocess.Popen(
         command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
@@ -92,11 +102,11 @@ def test_a_cluster_finds_the_same_also_when_a_worker_dies_on_the_way(
     with standalone(workers=2, memory="600m") as here:
         assert here.alive() == 2
         with driver(here.master, broken, here.settings) as process:
-            assert findings(process) == expected
-        with driver(here.master, broken, here.settings) as process:
+            assert findings(process) == sorted(["checks", *row] for row in expected)
+        with driver(here.master, broken, here.settings, BY_FRAMES) as process:
             here.workers[1].kill()
             assert process.poll() is None
-            assert findings(process) == expected
+            assert findings(process) == both_ways(expected)
         assert [worker.runs for worker in here.workers] == [True, False]
     assert not any(worker.runs for worker in here.workers)
     assert not listens(here.master)
@@ -105,8 +115,8 @@ def test_a_cluster_finds_the_same_also_when_a_worker_dies_on_the_way(
 @pytest.mark.spark
 def test_spark_connect_finds_the_same(program: Callable[[str], str], broken: str, expected: list[Finding]) -> None:
     program("java")
-    with connect_server(memory="600m") as address, driver(address, broken, {}) as process:
-        assert findings(process) == expected
+    with connect_server(memory="600m") as address, driver(address, broken, {}, BY_FRAMES) as process:
+        assert findings(process) == both_ways(expected)
     assert not listens(address)
 
 

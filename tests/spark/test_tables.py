@@ -16,7 +16,7 @@ import pytest
 from kafkalab.spark.frames import Histories
 from kafkalab.spark.schemas import TABLES, arrow_schema
 from kafkalab.spark.synthetic import synthetic
-from kafkalab.spark.tables import BY_KEY, INDEX, HistoryError, buckets_of, files_of, read_histories, write_histories
+from kafkalab.spark.tables import BY_KEY, INDEX, HistoryError, files_of, in_buckets, read_histories, write_histories
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,19 +69,25 @@ def test_every_table_comes_back_with_its_rows_and_its_schema(
 
 def test_the_list_says_how_many_rows_every_table_has(histories: Histories, written: Path) -> None:
     index = json.loads((written / INDEX).read_text())
-    assert (index["format"], index["version"]) == ("kafkalab-histories", 1)
+    assert (index["format"], index["version"]) == ("kafkalab-histories", 2)
     assert index["rows"] == {name: histories.table(name).count() for name in TABLES}
 
 
 @pytest.mark.parametrize("table", BY_KEY)
 def test_all_rows_of_a_key_lie_in_one_bucket(written: Path, table: str) -> None:
+    columns = ["key", "function", "client"] if table == "operations" else ["key"]
     keys = {
-        number: {key for file in files for key in pq.ParquetFile(file).read(["key"])["key"].to_pylist()}
-        for number, files in buckets_of(written, table).items()
+        number: {_together(row) for file in files for row in pq.ParquetFile(file).read(columns).to_pylist()}
+        for number, files in in_buckets(written, files_of(written), table).items()
     }
     assert set(keys) <= {0, 1, 2}
     assert len(keys) > 1
     assert sum(len(one) for one in keys.values()) == len(set().union(*keys.values()))
+
+
+def _together(row: dict[str, str]) -> str:
+    """What brings a row into its bucket: a send lies with its key's log, other operations with their client's."""
+    return row["key"] if row.get("function", "send") == "send" else row["client"]
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
@@ -98,7 +104,7 @@ def test_a_folder_without_the_list(copy: Path) -> None:
     [
         (lambda text: text[:100], "history.json is damaged or cut off"),
         (lambda text: "[]", "history.json is not of a history that kafkalab wrote"),
-        (lambda text: text.replace('"version": 1', '"version": 2'), "is of version 2; this kafkalab reads 1"),
+        (lambda text: text.replace('"version": 2', '"version": 1'), "is of version 1; this kafkalab reads 2"),
         (lambda text: text.replace('"leaders": ', '"leaders": 1'), "says that leaders has 1"),
         (lambda text: text.replace('"files"', '"file"'), "history.json is damaged or cut off ('files')"),
     ],

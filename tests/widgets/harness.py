@@ -57,17 +57,36 @@ LOOK = """() => {
 }"""
 
 
+def bare_ground(payload: dict[str, Any]) -> dict[str, Any]:
+    """What `ground.py` would note of a run of which nobody noted it: only who is down."""
+    down: list[str] = []
+    changes = []
+    for event in payload["events"]:
+        for op in event["patch"]:
+            if op[0] == "node":
+                down = [*(n for n in down if n != op[1]), *([op[1]] if op[2] == "down" else [])]
+                changes.append([event["step"], down])
+    lists: dict[str, Any] = dict.fromkeys(("paused", "cut", "kept", "alive", "stillborn", "planned"), [])
+    return {"fixed": "", "start": 0, "struck": {}, "down": changes, **lists}
+
+
+def complete(payload: dict[str, Any]) -> dict[str, Any]:
+    """The payload with all that a view asks of it: marks and ground."""
+    payload = payload if "marks" in payload else with_marks(payload)
+    return payload if "ground" in payload else {**payload, "ground": bare_ground(payload)}
+
+
 def page_of(
     payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN, view: type[View] = Sequence, **values: Any
 ) -> str:
     """The page as HTML, with `journey` and one view of it, `model`. `values` are further values of either's model;
     `ready` is true in it once the view stands."""
-    payload = payload if "marks" in payload else with_marks(payload)
+    payload = complete(payload)
     chart = statechart.committed(payload["profile"].split("/")[-1])
     journey = {"payload": packed(payload), "step": step, "groups": list(groups), "chart": chart, "place": 0}
     journey |= {"tree": [ROOT], "hidden": [], "can_undo": False, "can_redo": False}
     journey |= {name: values.pop(name) for name in list(values) if name in journey}
-    model = {"journey": "IPY_MODEL_the-journey", "size": "laptop", **values}
+    model = {"journey": "IPY_MODEL_the-journey", "size": "laptop", "time": "down", **values}
     module = str(view._esm).replace("export default", "const widget =")
     data = json.dumps([journey, model]).replace("</", "<\\/")
     return f"""<!doctype html><meta charset="utf-8"><title>kafkalab</title>

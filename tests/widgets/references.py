@@ -6,28 +6,39 @@
 from __future__ import annotations
 
 import base64
+import io
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from kafkalab.sim.faults import Crash, Cut, Pause
+from kafkalab.rules import DEDUPLICATION
+from kafkalab.sim.faults import Crash, Cut, Drop, Pause
 from kafkalab.sim.programs import lab03
 from kafkalab.sim.programs_groups import two_members
+from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.client_view import ClientView
 from kafkalab.widgets.cluster_map import ClusterMap
+from kafkalab.widgets.compare import Compare
+from kafkalab.widgets.fault_panel import FaultPanel
+from kafkalab.widgets.journey import Journey
 from kafkalab.widgets.log_tape import LogTape
+from kafkalab.widgets.predict import Predict
 from kafkalab.widgets.sequence import Sequence
+from kafkalab.widgets.share import Share
 from kafkalab.widgets.state_chart import StateChart
+from kafkalab.widgets.verdict import Verdict
 from kafkalab.widgets.view import View
 from tests.browser.conftest import CHROMIUM_ARGS
-from tests.widgets.screens import open_view
+from tests.widgets.live import Live
 
 FOLDER = Path(__file__).parents[1] / "browser" / "references"
 WIDTH, HEIGHT = 320, 200
+COLOURS = 64
 BLOCK, STEP = 4, 26
 THEMES = {
     "light": "",
@@ -73,7 +84,7 @@ def _map() -> View:
 class Case:
     """A view as it shall be seen: its size and colours."""
 
-    make: Callable[[], View]
+    make: Callable[[], View | Predict]
     size: str = "laptop"
     mode: str = "light"
 
@@ -90,14 +101,48 @@ def _client() -> View:
     return view
 
 
-MADE: dict[str, Callable[[], View]] = {
+def _faults() -> View:
+    journey = Journey(lab03())
+    journey.press("drop", "EndTxn#1")
+    journey.press("undo")
+    journey.press("crash", "b3")
+    journey.press("name", "b3 crashes")
+    return FaultPanel(journey)
+
+
+def _torn() -> Scenario:
+    stored = Scenario.load(FOLDER.parents[2] / "data" / "rules" / "deduplication.klab")
+    return replace(stored, rules_off=(DEDUPLICATION.name,))
+
+
+def _card() -> Predict:
+    """A card with a wrong answer, as if it were the only one of its notebook."""
+    Predict.cards.clear()
+    choices = {"a": "It commits", "b": "It aborts", "c": "It hangs until the transaction times out"}
+    card = Predict("EndTxn is lost on its way. What becomes of it?", choices, "a", "The client sends it again.")
+    card.press("choose", "b")
+    return card
+
+
+MADE: dict[str, Callable[[], View | Predict]] = {
     "sequence": _sequence,
     "client_view": _client,
     "log_tape": _tape,
     "coordinator": lambda: _chart("coordinator", 211),
     "cluster_map": _map,
+    "fault_panel": _faults,
+    "compare": lambda: Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))),
+    "verdict": lambda: Verdict(_torn()),
+    "share": lambda: Share(lab03(seed=7).with_faults(Drop("EndTxn#1"))),
+    "predict": _card,
 }
-CASES = {f"{name}_{mode}": Case(make=make, mode=mode) for name, make in MADE.items() for mode in THEMES}
+PANELS = ("fault_panel", "compare", "verdict", "share", "predict")
+CASES = {
+    f"{name}_{mode}": Case(make=make, mode=mode)
+    for name, make in MADE.items()
+    for mode in THEMES
+    if not (name in PANELS and mode == "high-contrast")
+}
 CASES |= {f"{name}_projector": Case(make=make, size="projector") for name, make in MADE.items()}
 CASES |= {
     "producer_light": Case(make=lambda: _chart("producer", 211)),
@@ -112,7 +157,9 @@ def taken(browser: Browser, case: Case) -> str:
         viewport=viewport, forced_colors="active" if case.mode == "forced" else "none", reduced_motion="reduce"
     )
     page = context.new_page()
-    open_view(page, case.make(), size=case.size)
+    widget = case.make()
+    widget.size = case.size
+    Live(page, widget)
     page.evaluate("style => { document.body.style = style; document.activeElement.blur(); }", THEMES[case.mode])
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     picture = base64.b64encode(page.screenshot()).decode()
@@ -121,9 +168,12 @@ def taken(browser: Browser, case: Case) -> str:
 
 
 def shrunk(page: Page, picture: str) -> bytes:
-    """A picture at the size of the references, as a PNG."""
+    """A picture at the size of the references, in few colours, as a PNG."""
     data: str = page.evaluate(SHRINK, [picture, WIDTH, HEIGHT, False])
-    return base64.b64decode(data.partition(",")[2])
+    small = Image.open(io.BytesIO(base64.b64decode(data.partition(",")[2]))).convert("RGB")
+    file = io.BytesIO()
+    small.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+    return file.getvalue()
 
 
 def blocks(page: Page, picture: str) -> list[int]:

@@ -33,8 +33,8 @@ def open_view(page: Page, view: View, **more: Any) -> None:
 
 
 def lines_of(page: Page, name: str) -> list[str]:
-    """The screen in lines, in the words of the text twin."""
-    root = "document.querySelector('.klab')"
+    """The screen of the view of this name in lines, in the words of the text twin."""
+    root = f"document.querySelector('.klab.{name}')"
     read = f"() => {{ const read = {SCREENS}; return [...read.head({root}), ...read['{name}']({root})]; }}"
     lines: list[str] = page.evaluate(read)
     return lines
@@ -42,7 +42,7 @@ def lines_of(page: Page, name: str) -> list[str]:
 
 def agree(page: Page, view: View, name: str) -> None:
     """The screen says, line by line, what the text twin says after the title and the faults."""
-    view.step = int(page.evaluate("journey.get('step')"))
+    view.step = int(page.locator(f".klab.{name}").get_attribute("data-step") or 0)
     told = view.text().split("\n")[2 if view.payload["faults"] else 1 :]
     seen = lines_of(page, name)
     differing = [line for line in difflib.ndiff(told, seen) if line[0] in "+-"]

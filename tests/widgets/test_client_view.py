@@ -38,6 +38,7 @@ def test_it_tells_the_calls_their_answers_what_polls_returned_and_the_clients_cl
     ]
 
 
+@pytest.mark.campaign
 def test_nothing_else_is_told_at_any_step(view: ClientView):
     for step in range(len(view.payload["events"])):
         view.step = step

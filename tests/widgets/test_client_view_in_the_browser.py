@@ -31,7 +31,8 @@ def screen(page: Page) -> list[str]:
     """The lines on the screen: clock, moments, present."""
     read = "all => all.map((e) => e.textContent.replace(' ms', ' ms|'))"
     rows = page.locator(".klab li[data-moment]").evaluate_all(read)
-    return [page.locator(".clock").inner_text(), *rows, page.locator(".now").inner_text()]
+    clock, now = (page.locator(f".client-view {name}").inner_text() for name in (".clock", ".now"))
+    return [clock, *rows, now]
 
 
 def twin(view: ClientView) -> list[str]:

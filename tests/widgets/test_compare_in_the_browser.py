@@ -19,7 +19,7 @@ SEEN = """() => {
   return {
     rows: [...document.querySelectorAll(".columns .pair")].map((e) => [Number(e.dataset.row), ...pair(e)]),
     state: [...document.querySelectorAll(".below .pair")].map(pair),
-    current: Number(document.querySelector('[aria-current="true"]').dataset.row), names: [...document.querySelectorAll(".names b")].map((e) => e.textContent),
+    current: Number(document.querySelector('.columns [aria-current="true"]').dataset.row), names: [...document.querySelectorAll(".names b")].map((e) => e.textContent),
   };
 }"""  # noqa: E501
 

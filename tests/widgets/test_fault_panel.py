@@ -58,6 +58,7 @@ def test_an_out_of_sync_replica_is_offered_an_unclean_election(panel: FaultPanel
     assert reason == "broker 2 is not alive for the controller"
 
 
+@pytest.mark.campaign
 def test_the_rules_that_matter_to_this_run_are_found_by_trying_them(panel: FaultPanel):
     matter = [name for name, why in panel.rules().items() if not why]
     assert EPOCH_PER_TRANSACTION.name in matter

@@ -8,12 +8,18 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab.sim.faults import Drop
 from kafkalab.sim.programs import lab03
+from kafkalab.widgets.client_view import ClientView
+from kafkalab.widgets.cluster_map import ClusterMap
 from kafkalab.widgets.compare import Compare
 from kafkalab.widgets.fault_panel import FaultPanel
 from kafkalab.widgets.journey import Journey
+from kafkalab.widgets.log_tape import LogTape
 from kafkalab.widgets.predict import Predict
+from kafkalab.widgets.sequence import Sequence
 from kafkalab.widgets.share import Share
+from kafkalab.widgets.state_chart import StateChart
 from kafkalab.widgets.verdict import Verdict
 from tests.widgets.live import Live
 from tests.widgets.test_predict import BECAUSE, CHOICES
@@ -62,8 +68,10 @@ def test_each_panel_has_a_name_a_line_that_is_read_aloud_and_a_help(page: Page):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for i in range(len(panels)):
         root = page.locator(f"#w{i} .klab")
-        expect(root.locator('[role="status"][aria-live="polite"]')).to_have_count(1)
+        expect(root.locator('.now[role="status"]')).to_have_count(1)
         root.focus()
+        expect(root.locator(".now")).to_have_attribute("aria-live", "polite")
+        expect(root).to_have_attribute("aria-label", f"{root.locator('h3').inner_text()}. Question mark for help.")
         assert root.evaluate("(e) => getComputedStyle(e).outlineStyle") == "solid"
         page.keyboard.press("?")
         expect(root.get_by_role("dialog")).to_be_visible()
@@ -89,3 +97,49 @@ def test_a_closed_panel_leaves_no_trace(page: Page):
         }"""
     )
     assert [page.evaluate(f"left_w{i}") for i in range(5)] == [[0, 0]] * 5
+
+
+REACHED = "button, input, select, textarea, [tabindex='0']"
+NAMES = """(reached) => [...document.querySelectorAll(".klab")].map((root) =>
+  [...root.querySelectorAll(reached)].filter((e) => e !== root && e.checkVisibility())
+    .map((e) => e.getAttribute("aria-label") ?? (e.labels?.[0] ?? e).textContent.trim()))"""
+
+
+def test_everything_that_can_be_reached_has_a_name_of_its_own(page: Page):
+    journey = Journey(lab03())
+    journey.press("drop", "EndTxn#1")
+    views = [Sequence(journey), LogTape(journey), StateChart(journey), ClusterMap(journey), ClientView(journey)]
+    Live(page, *views, *every_panel("laptop"))
+    for summary in page.locator("summary").all():
+        summary.click()
+    for names in page.evaluate(NAMES, REACHED):
+        assert names
+        assert [name for name in names if len(name) < 2 and name != "?"] == []
+        assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_of_several_views_the_one_with_the_keyboard_reads_its_line_aloud(page: Page):
+    journey = Journey(lab03())
+    Live(page, Sequence(journey), LogTape(journey), ClientView(journey), FaultPanel(journey))
+    for i in range(4):
+        page.locator(f"#w{i} .klab").focus()
+        page.keyboard.press("Home" if i % 2 else "End")
+        spoken = page.locator('.now[aria-live="polite"]')
+        expect(spoken).to_have_count(1)
+        expect(page.locator(f"#w{i} .now")).to_have_attribute("aria-live", "polite")
+
+
+def test_a_row_of_compare_and_a_chosen_batch_are_read_aloud(page: Page):
+    compare, tape = Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))), LogTape(lab03())
+    Live(page, compare, tape)
+    page.locator(".compare").focus()
+    page.keyboard.press("d")
+    told = page.locator('.compare .where[aria-live="polite"]')
+    expect(told).to_contain_text("Drop('EndTxn#1'): EndTxn#1 is lost on its way.")
+    page.locator(".log-tape").focus()
+    page.keyboard.press("End")
+    page.wait_for_timeout(300)
+    for key in ("ArrowDown", "["):
+        page.keyboard.press(key)
+    chosen = page.locator('.log-tape .aloud[aria-live="polite"]')
+    expect(chosen).to_have_text("accounts-0, 2 COMMIT marker · pid 2000 e1")

@@ -26,17 +26,17 @@ def _no_cards() -> Iterator[None]:
 def same(page: Page, card: Predict) -> None:
     """Question, choices with their signs, verdict, reason and score are those of the text twin."""
     lines = card.text().splitlines()
-    assert page.locator(".asked").inner_text() == card.question
+    assert page.locator(".predict .asked").inner_text() == card.question
     signs = page.evaluate(SIGNS)
     for key, sign in signs:
         assert f" {sign or ' '} {key}) {card.choices[key]}" in lines
     if card.verdict:
-        assert page.locator(".now").inner_text() in lines
-        assert page.locator(".because").inner_text() == card.because
+        assert page.locator(".predict .now").inner_text() in lines
+        assert page.locator(".predict .because").inner_text() == card.because
     else:
         assert BECAUSE not in page.content()
-        expect(page.locator(".after")).to_be_hidden()
-    assert page.locator(".where").inner_text() == lines[-1]
+        expect(page.locator(".predict .after")).to_be_hidden()
+    assert page.locator(".predict .where").inner_text() == lines[-1]
 
 
 @pytest.mark.parametrize("how", ["click", "key"])

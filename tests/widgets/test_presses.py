@@ -61,6 +61,7 @@ def check_a_state(journey: Journey, random: Random, count: int) -> list[str]:
     return enabled
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("name", scenarios())
 def test_an_enabled_press_makes_another_run_and_a_disabled_one_gives_its_reason(name: str):
     random = Random(name)

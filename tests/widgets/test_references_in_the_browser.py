@@ -27,4 +27,4 @@ def test_the_set_is_small_and_has_no_picture_that_no_case_makes():
     files = sorted(FOLDER.glob("*.png"))
     mine = [f for f in files if f.stem in CASES]
     assert sorted(f.stem for f in mine) == sorted(CASES)
-    assert sum(f.stat().st_size for f in mine) < 900_000
+    assert sum(f.stat().st_size for f in mine) < 400_000

@@ -181,8 +181,20 @@ def test_groups_are_kept_in_order_and_decide_where_the_cursor_stops(widget: Sequ
 
 
 def test_what_is_sent_to_the_browser_is_small_and_plain(widget: Sequence):
-    code = sum((FOLDER / name).stat().st_size for name in ("sequence.js", "inspector.js", "sequence.css"))
+    code = sum((FOLDER / name).stat().st_size for name in ("sequence.js", "flights.js", "inspector.js", "sequence.css"))
     assert code < 40_000
-    assert len(Sequence._esm) + len(Sequence._css) < 60_000
+    assert len(Sequence._esm) + len(Sequence._css) < 64_000
     assert len(json.dumps(widget.payload)) < 300_000
     assert json.loads(json.dumps(widget.payload)) == widget.payload
+
+
+def test_time_runs_down_or_across_and_the_text_and_the_static_picture_stay(widget: Sequence):
+    text, picture = widget.text(), widget.svg()
+    widget.press("time")
+    assert widget.time == "across"
+    assert (widget.text(), widget.svg()) == (text, picture)
+    widget.press("time")
+    assert widget.time == "down"
+    assert Sequence(widget, time="across").time == "across"
+    with pytest.raises(ValueError, match="time runs 'down' or 'across', not 'up'"):
+        Sequence(widget, time="up")

@@ -10,12 +10,12 @@ from playwright.sync_api import Page, expect
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Duplicate
 from kafkalab.sim.programs import lab03
+from kafkalab.sim.programs_orders import lab00
 from kafkalab.widgets.field_meanings import meaning_of
-from kafkalab.widgets.marks import with_marks
 from kafkalab.widgets.packed import packed
 from kafkalab.widgets.story import payload_of
 from kafkalab.widgets.story_text import batch_outcome, fold, stops, text_at
-from tests.widgets.harness import LOOK, SHOWN, look, page_of, show
+from tests.widgets.harness import LOOK, SHOWN, complete, look, page_of, show
 from tests.widgets.sample_payload import sample
 
 pytestmark = pytest.mark.browser
@@ -88,7 +88,7 @@ def test_each_step_of_the_lab_shows_what_the_text_says_forwards_and_backwards(
 
 @pytest.mark.parametrize("change", [{"drop": "EndTxn#1"}, {"drop": "EndTxnReply#1"}, {"crash_b2": True}])
 def test_a_run_with_a_fault_shows_what_the_text_says(page: Page, change: dict[str, Any], console_errors: list[str]):
-    payload = with_marks(sample(**change))
+    payload = complete(sample(**change))
     show(page, payload, stops(payload, SHOWN)[-12])
     walk(page, payload, "ArrowRight")
     seen = look(page)
@@ -108,7 +108,7 @@ def test_all_groups_show_what_the_text_says(page: Page, lab_run: dict[str, Any])
 
 
 def test_home_end_slider_and_clicks_move_the_cursor(page: Page):
-    payload = with_marks(sample())
+    payload = complete(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[30])
     page.keyboard.press("End")
@@ -126,7 +126,7 @@ def test_home_end_slider_and_clicks_move_the_cursor(page: Page):
 
 
 def test_seeking_in_many_events_ends_where_stepping_does(page: Page):
-    payload = with_marks(sample(transactions=20))
+    payload = complete(sample(transactions=20))
     places = stops(payload, SHOWN)
     show(page, payload, places[0])
     for place in (len(places) - 1, 5, 700, 64, 699, 1):
@@ -136,7 +136,7 @@ def test_seeking_in_many_events_ends_where_stepping_does(page: Page):
 
 
 def test_the_cursor_moved_by_the_kernel_is_shown_and_told_back_only_if_moved_here(page: Page):
-    payload = with_marks(sample())
+    payload = complete(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[3])
     page.evaluate("step => journey.set('step', step)", places[9])
@@ -151,7 +151,7 @@ def test_the_cursor_moved_by_the_kernel_is_shown_and_told_back_only_if_moved_her
 
 
 def test_play_steps_on_and_pauses(page: Page):
-    payload = with_marks(sample())
+    payload = complete(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[-3])
     page.keyboard.press(" ")
@@ -161,7 +161,7 @@ def test_play_steps_on_and_pauses(page: Page):
 
 
 def test_playing_can_be_paused(page: Page):
-    payload = with_marks(sample())
+    payload = complete(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[5])
     page.keyboard.press(" ")
@@ -175,7 +175,7 @@ def test_a_truncated_log_loses_what_follows_the_offset(page: Page):
     payload = sample()
     step = payload["events"][-1]["step"]
     payload["events"][step]["patch"].append(["truncate", "b2", "out-0", 2])
-    payload = with_marks(payload)
+    payload = complete(payload)
     show(page, payload, step - 1)
     assert len(look(page)["strips"][1]["cells"]) == 2
     page.keyboard.press("End")
@@ -185,7 +185,7 @@ def test_a_truncated_log_loses_what_follows_the_offset(page: Page):
 
 @pytest.mark.parametrize(("key", "action"), [("d", "drop"), ("u", "duplicate")])
 def test_a_frame_fault_asks_the_kernel_about_the_frame_sent_here(page: Page, key: str, action: str):
-    payload = with_marks(sample())
+    payload = complete(sample())
     sent = payload["frames"]["EndTxn#1"]["sent"]
     show(page, payload, sent)
     expect(page.locator(f'[data-action="{action}"]')).to_be_enabled()
@@ -200,7 +200,7 @@ def test_a_frame_fault_asks_the_kernel_about_the_frame_sent_here(page: Page, key
 
 
 def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page):
-    payload, other = with_marks(sample()), with_marks(sample(drop="EndTxn#1"))
+    payload, other = complete(sample()), complete(sample(drop="EndTxn#1"))
     sent = payload["frames"]["EndTxn#1"]["sent"]
     show(page, payload, sent)
     page.locator('[data-action="drop"]').click()
@@ -218,7 +218,7 @@ def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page):
 
 
 def test_a_disabled_button_says_why(page: Page):
-    payload = with_marks(sample(drop="EndTxn#1"))
+    payload = complete(sample(drop="EndTxn#1"))
     frame = payload["frames"]["EndTxn#1"]
     show(page, payload, frame["sent"])
     drop = page.locator('[data-action="drop"]')
@@ -234,7 +234,7 @@ def test_a_disabled_button_says_why(page: Page):
 
 
 def test_a_broker_is_crashed_by_its_button_or_its_number(page: Page):
-    payload = with_marks(sample())
+    payload = complete(sample())
     step = stops(payload, SHOWN)[10]
     show(page, payload, step)
     page.locator('[data-action="crash"][data-target="b2"]').click()
@@ -262,7 +262,7 @@ def test_the_help_lists_the_keys_and_closes_with_escape(page: Page):
 
 
 def test_the_keyboard_stays_when_the_pressed_button_goes(page: Page):
-    payload, crashed = with_marks(sample()), with_marks(sample(crash_b2=True))
+    payload, crashed = complete(sample()), complete(sample(crash_b2=True))
     step = next(e["step"] for e in crashed["events"] if e["kind"] == "crash")
     show(page, payload, step - 1)
     page.locator('[data-action="crash"][data-target="b2"]').focus()
@@ -273,7 +273,7 @@ def test_the_keyboard_stays_when_the_pressed_button_goes(page: Page):
 
 
 def test_choosing_groups_keeps_the_cursor(page: Page):
-    payload = with_marks(sample())
+    payload = complete(sample())
     step = stops(payload, SHOWN)[20]
     show(page, payload, step)
     page.get_by_role("checkbox", name="replication").check()
@@ -329,13 +329,13 @@ def test_the_fields_get_the_room_of_the_states_and_give_it_back(page: Page, lab_
 
 
 def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page):
-    retried = with_marks(sample(drop="EndTxn#1"))
+    retried = complete(sample(drop="EndTxn#1"))
     show(page, retried, retried["frames"]["EndTxn#2"]["sent"])
     expect(page.locator('[data-frame="EndTxn#2"] .tag')).to_have_text("retry 1")
     expect(page.locator('[data-frame="EndTxn#1"] .cross')).to_have_count(1)
     cluster = Cluster(lab03().with_faults(Duplicate("EndTxn#1"), Crash("b1", at_step=215)))
     cluster.run()
-    doubled = with_marks(payload_of(cluster))
+    doubled = complete(payload_of(cluster))
     (copy,) = (f for f in doubled["frames"].values() if f["copy_of"])
     show(page, doubled, copy["received"])
     expect(page.locator(f'[data-frame="{copy["id"]}"] .tag')).to_have_text("copy")
@@ -369,13 +369,13 @@ def test_what_was_appended_because_of_a_frame_is_a_press_away(page: Page, lab_ru
 
 def test_the_story_arrives_in_the_browser_as_it_was_sent(page: Page, lab_run: dict[str, Any]):
     show(page, lab_run, 3)
-    for payload in (lab_run, with_marks(sample(drop="EndTxn#1"))):
+    for payload in (lab_run, complete(sample(drop="EndTxn#1"))):
         there = page.evaluate("story => { const { shared, ...rest } = unpacked(story); return rest; }", packed(payload))
         assert there == payload
 
 
 def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page):
-    payload = with_marks(sample())
+    payload = complete(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[2])
     moving = "document.getAnimations().length"
@@ -402,7 +402,7 @@ def test_on_a_projector_no_text_is_smaller_than_20_pixels(page: Page, lab_run: d
 
 
 def test_two_widgets_share_a_page_and_closing_one_leaves_no_trace(page: Page):
-    payload = with_marks(sample())
+    payload = complete(sample())
     page.set_content(page_of(payload, 20))
     page.wait_for_function("window.ready === true")
     page.evaluate(
@@ -430,9 +430,81 @@ def test_texts_of_a_run_are_shown_as_text(page: Page, console_errors: list[str])
                 op[3]["records"] = [[evil, evil]]
     for frame in payload["frames"].values():
         frame.update(about=evil, error=evil, fields=[[evil, evil]])
-    payload = with_marks(payload)
+    payload = complete(payload)
     payload["marks"] = dict.fromkeys(payload["marks"], evil)
     show(page, payload, stops(payload, SHOWN)[-5])
     assert page.locator(".klab img").count() == 0
     assert page.evaluate(LOOK)["now"] == evil
     assert (page.title(), console_errors) == ("kafkalab", [])
+
+
+PLACES = """() => Object.fromEntries([...document.querySelectorAll(".sheet [data-event]")].map((mark) => {
+  const { left, top } = mark.querySelector("rect").getBoundingClientRect();
+  return [mark.dataset.event, [left, top]];
+}))"""
+
+
+def test_time_runs_downwards_or_across_by_key_and_by_button(page: Page, lab_run: dict[str, Any]):
+    step = lab_run["frames"]["EndTxn#1"]["received"]
+    show(page, lab_run, step)
+    button = page.get_by_role("button", name="Time downwards or across (t)")
+    expect(button).to_have_text("time ↓")
+    down = page.evaluate(PLACES)
+    page.keyboard.press("t")
+    expect(page.locator(".klab")).to_have_attribute("data-time", "across")
+    expect(button).to_have_text("time →")
+    across = page.evaluate(PLACES)
+    assert (page.evaluate("model.get('time')"), page.evaluate("model.saved")) == ("across", 1)
+    marks = sorted(set(down) & set(across), key=int)
+    assert len(marks) > 3
+    for places, axis in ((down, 1), (across, 0)):
+        along = [places[mark][axis] for mark in marks]
+        assert along == sorted(along)
+    tops = {lab_run["events"][int(mark)]["node"]: round(across[mark][1]) for mark in marks}
+    rows = page.locator(".lane").evaluate_all("all => all.map((e) => [e.dataset.node, e.getBoundingClientRect()])")
+    for node, box in rows:
+        assert node not in tops or box["top"] <= tops[node] <= box["bottom"]
+    button.click()
+    expect(page.locator(".klab")).to_have_attribute("data-time", "down")
+    assert page.evaluate(PLACES) == down
+
+
+def test_across_each_step_shows_what_the_text_says(page: Page, console_errors: list[str]):
+    payload = complete(sample(drop="EndTxn#1"))
+    show(page, payload, stops(payload, SHOWN)[-25], time="across")
+    walk(page, payload, "ArrowRight")
+    sheet = page.locator(".scroll")
+    assert sheet.evaluate("e => e.scrollLeft + e.clientWidth >= e.scrollWidth - 1")
+    assert sheet.evaluate("e => e.scrollHeight <= e.clientHeight")
+    expect(page.locator('[data-frame="EndTxn#1"] .cross')).to_have_count(1)
+    page.keyboard.press("Home")
+    walk(page, payload, "ArrowRight")
+    assert console_errors == []
+
+
+def test_across_no_two_marks_and_no_name_and_mark_stand_on_one_another(page: Page, lab_run: dict[str, Any]):
+    show(page, lab_run, 0, time="across")
+    boxes = """() => [...document.querySelectorAll(".sheet .mark rect, .sheet .arrow > .name")].map((e) => {
+      const { left, right, top, bottom } = e.getBoundingClientRect();
+      return [left, right, top, bottom];
+    })"""
+    for step in stops(lab_run, SHOWN)[10::12]:
+        page.evaluate("step => journey.set('step', step)", step)
+        found = page.evaluate(boxes)
+        pairs = [(a, b) for i, a in enumerate(found) for b in found[i + 1 :]]
+        over = [min(a[1], b[1]) - max(a[0], b[0]) for a, b in pairs if min(a[3], b[3]) - max(a[2], b[2]) > 3]
+        assert [wide for wide in over if wide > 3] == []
+
+
+def test_where_no_transactional_id_exists_there_is_no_chart_and_the_picture_has_its_room(page: Page):
+    plain = complete(sample())
+    show(page, plain, 40)
+    expect(page.locator(".chart")).to_be_visible()
+    wide = page.locator(".diagram").evaluate("e => e.clientWidth")
+    cluster = Cluster(lab00())
+    cluster.run()
+    show(page, complete(payload_of(cluster)), 12)
+    expect(page.locator(".chart")).to_be_hidden()
+    expect(page.locator('[data-action="inspect"]')).to_be_hidden()
+    assert page.locator(".diagram").evaluate("e => e.clientWidth") > wide + 50
+    expect(page.locator(".frame")).to_be_visible()

@@ -71,6 +71,7 @@ def test_a_malformed_foreign_or_newer_file_is_told_and_the_run_stays(share: Shar
     assert (share.payload, share.step, share.journey.place, share.journey.tree, share.code) == before
 
 
+@pytest.mark.campaign
 def test_every_damage_of_a_file_is_told_or_harmless(share: Share):
     text = share.file_text
     for cut in range(0, len(text) - 3, 29):

@@ -15,9 +15,14 @@ NEVER = 1 << 62
 
 def write_pairs(view: View) -> DataFrame:
     """Each committed record with the committed transaction before it in its key's log, its own or another."""
+    return view.once("neighbours in logs", lambda: _write_pairs(view))
+
+
+def _write_pairs(view: View) -> DataFrame:
     committed = view.data.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED))
     order = Window.partitionBy("run", "key").orderBy("offset")
-    pairs = committed.withColumn("before", F.lag(F.struct("txn", "step")).over(order))
+    pairs = committed.select("run", "key", "offset", "step", "txn")
+    pairs = pairs.withColumn("before", F.lag(F.struct("txn", "step")).over(order))
     return pairs.where(F.col("before").isNotNull())
 
 
@@ -32,27 +37,35 @@ def write_write(view: View) -> DataFrame:
 def readers(view: View) -> DataFrame:
     """The transaction that each read belongs to: the one open in its process, else the next that begins there.
 
-    The reads that have one, with `reader` and `record` as in `View.seen`.
+    The reads that have one: run, process, isolation_level, index, step, `reader`, and of its record `writer` (null
+    unless committed) and `written`, its step.
     """
+    return view.once("readers", lambda: _readers(view))
+
+
+def _readers(view: View) -> DataFrame:
     committed = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED)).select("run", "txn")
     mine = view.transactions.where(F.col("process") != "").join(committed, ["run", "txn"], "left_semi")
     end = F.when(F.col("end_step") >= 0, F.col("end_step")).otherwise(F.lit(NEVER))
     mine = mine.select(
         "run", "process", F.col("txn").alias("reader"), (-end).alias("_end"), (-F.col("first")).alias("_rank")
     )
-    reads = view.seen.withColumn("_time", -F.col("step"))
     by = ("run", "process")
+    reads = view.seen.join(F.broadcast(mine.select(*by).distinct()), list(by), "left_semi")
+    writer = F.when(F.col("record.outcome") == COMMITTED, F.col("record.txn")).alias("writer")
+    kept = (*by, "isolation_level", "index", "step")
+    reads = reads.select(*kept, writer, F.col("record.step").alias("written"), (-F.col("step")).alias("_time"))
     found = last_before(reads, mine, by, F.col("_time"), F.col("_end"), "of", inclusive=True, order="_rank")
     return found.where(F.col("of").isNotNull()).withColumn("reader", F.col("of.reader")).drop("of", "_time")
 
 
 def write_read(view: View, isolation_level: str = "") -> DataFrame:
     """An edge from the transaction that wrote a value to the one that read it, with its first proof."""
-    reads = readers(view).where((F.col("record.outcome") == COMMITTED) & (F.col("record.txn") != F.col("reader")))
+    reads = readers(view).where(F.col("writer") != F.col("reader"))
     if isolation_level:
         reads = reads.where(F.col("isolation_level") == isolation_level)
-    proof = F.struct("step", "index", F.col("record.step").alias("first"), F.col("step").alias("second"))
-    edges = reads.groupBy("run", F.col("record.txn").alias("start"), F.col("reader").alias("end"))
+    proof = F.struct("step", "index", F.col("written").alias("first"), F.col("step").alias("second"))
+    edges = reads.groupBy("run", F.col("writer").alias("start"), F.col("reader").alias("end"))
     return _edges(edges.agg(F.min(proof).alias("proof")), READ_COMMITTED if isolation_level else WRITE_READ)
 
 

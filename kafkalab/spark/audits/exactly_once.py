@@ -23,6 +23,10 @@ def source_of(value: Column) -> Column:
 
 def committed_offsets(view: View) -> DataFrame:
     """The committed offsets that took effect: record_key, group, of (the input's key), committed, place, step, txn."""
+    return view.once("committed offsets", lambda: _committed_offsets(view))
+
+
+def _committed_offsets(view: View) -> DataFrame:
     kept = view.records.where((F.col("topic") == OFFSETS_TOPIC) & has_text("record_key"))
     kept = kept.where(F.col("outcome").isin(*FINAL))
     of = F.substring_index("record_key", "/", -1)
@@ -80,6 +84,10 @@ def _written(view: View, inputs: DataFrame) -> DataFrame:
 def effects(view: View) -> DataFrame:
     """One row for each committed input record: run, key, offset, value, step, read_committed, read_uncommitted,
     verdict, steps; as `kafkalab.checks.exactly_once.Effect`."""
+    return view.once("effects", lambda: _effects(view))
+
+
+def _effects(view: View) -> DataFrame:
     inputs = _inputs(view)
     done = committed_offsets(view).groupBy("run", F.col("of").alias("key")).agg(F.max("committed").alias("done"))
     known = view.known.join(F.broadcast(inputs), ["run", "key"], "left_semi")

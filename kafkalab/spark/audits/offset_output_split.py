@@ -49,6 +49,10 @@ def _read_by(view: View) -> DataFrame:
     Of those of its process that committed and ended after the read, the first that committed an offset behind it. For
     most reads that is the next one; only the others are compared with all that come later.
     """
+    return view.once("who took what", lambda: _taken(view))
+
+
+def _taken(view: View) -> DataFrame:
     takers, by = _takers(view), (*INPUT, "key", "process")
     reads = view.histories.reads.select("run", "key", "process", "offset", "step", "index")
     reads = reads.join(takers.select(*by).distinct(), ["run", "key", "process"]).withColumn("_time", -F.col("step"))

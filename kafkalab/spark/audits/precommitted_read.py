@@ -14,7 +14,9 @@ from kafkalab.spark.audits.view import View
 def find(audit: Audit, view: View) -> DataFrame:
     """Reads by a process that also writes transactions, against what its own transactions had not ended yet."""
     own = view.transactions.select("run", F.col("txn").alias("own"), "process", "end_step")
+    writers = F.broadcast(own.select("run", "process").distinct())
     reads = view.seen.where(F.col("record.txn").isNotNull()).withColumn("own", F.col("record.txn"))
+    reads = reads.join(writers, ["run", "process"], "left_semi")
     early = reads.join(own, ["run", "own", "process"])
     early = early.where((F.col("end_step") == -1) | (F.col("step") < F.col("end_step")))
     text = F.concat(
@@ -28,7 +30,7 @@ def find(audit: Audit, view: View) -> DataFrame:
 
 def count(view: View) -> DataFrame:
     """The reads of processes that write transactions."""
-    writers = view.transactions.select("run", "process").distinct()
+    writers = F.broadcast(view.transactions.select("run", "process").distinct())
     return counted(view.histories.reads.join(writers, ["run", "process"], "left_semi"))
 
 

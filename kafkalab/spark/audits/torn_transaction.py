@@ -13,6 +13,10 @@ from kafkalab.spark.audits.view import View
 
 def _decided(view: View) -> DataFrame:
     """The records of transactions that a marker ended, with the decision that the marker carries out."""
+    return view.once("decided records", lambda: _with_decisions(view))
+
+
+def _with_decisions(view: View) -> DataFrame:
     records = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
     marks = view.decided.select("run", "key", F.col("offset").alias("_marker"), "decision")
     kept = records.select(

@@ -1,0 +1,89 @@
+"""A process and all that it has started: their memory together, and their end. On Linux, from /proc.
+
+A process that has called `adopt_orphans` stays the ancestor of all that comes from it, also of what leaves its session
+or outlives its own parent. Elsewhere than on Linux the family is the process alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+SET_CHILD_SUBREAPER = 36
+OWN = ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
+"""What a process has for itself, and its share of what it shares with others, without the files that it runs."""
+
+ROUNDS, ROUND_S = 100, 0.01
+"""What is killed may have started something in the last moment: look again, so often, so long apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    parent: int
+    session: int
+    gone: bool
+
+
+def adopt_orphans() -> None:
+    """From now on what this process's children leave behind becomes its own children; see prctl(2). Linux only."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def members(root: int, mark: str = "") -> list[int]:
+    """The living processes below `root`, in its session, or with `mark` in their environment; without `root`."""
+    known = _processes()
+    found = {root} | {pid for pid, process in known.items() if process.session == root}
+    if mark:
+        found |= {pid for pid in known if mark.encode() in _read(pid, "environ")}
+    while new := {pid for pid, process in known.items() if process.parent in found} - found:
+        found |= new
+    return sorted(pid for pid in found - {root, os.getpid()} if pid in known and not known[pid].gone)
+
+
+def memory_mb(pids: list[int]) -> float:
+    """What these processes have in memory together, in MB; what several of them share is counted once."""
+    return sum(map(_own_kb, pids)) / 1024
+
+
+def end(root: int, mark: str = "", alive: bool = True) -> None:
+    """All that `root` has started is gone; `root`, if it is `alive`, is stopped, and is for its parent to end."""
+    if alive:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(root, signal.SIGSTOP)
+    for _ in range(ROUNDS):
+        living = members(root, mark)
+        if not living:
+            return
+        for pid in living:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(ROUND_S)
+
+
+def _processes() -> dict[int, _Process]:
+    """Every process that this one may see; none where there is no /proc."""
+    found = {}
+    for name in os.listdir("/proc") if sys.platform == "linux" else ():
+        fields = _read(int(name), "stat").rpartition(b")")[2].split() if name.isdigit() else []
+        if fields:
+            found[int(name)] = _Process(int(fields[1]), int(fields[3]), fields[0] in (b"Z", b"X"))
+    return found
+
+
+def _own_kb(pid: int) -> int:
+    rows = [line.split() for line in _read(pid, "smaps_rollup").decode("ascii", "replace").splitlines()]
+    return sum(int(row[1]) for row in rows if row and row[0] in OWN)
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""

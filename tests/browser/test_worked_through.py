@@ -1,0 +1,161 @@
+"""Each lab as a new learner works it: run from the top, answered wrongly first, helped on, then answered rightly."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kafkalab.grading.check import EXERCISES
+from tests.browser.conftest import Jupyter
+from tests.browser.worked import CELL_MS, Desk, choose_theme
+
+pytestmark = pytest.mark.browser
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrong:
+    """A plausible answer that is wrong, what the check says of it, and whether it brings a run to open."""
+
+    answer: str
+    says: str
+    opens: bool = True
+
+
+def rows(name: str, last: int, word: str) -> str:
+    return f'{name} = dict.fromkeys(range(1, {last + 1}), "{word}")'
+
+
+WRONG = {
+    "L0.E1": Wrong(answer='e1 = [Drop("Produce#1")]', says="This run shows no"),
+    "L0.E2": Wrong(
+        answer='def request_of(reply, requests):\n    return reply["id"].replace("Reply", "")',
+        says="That is as if",
+        opens=False,
+    ),
+    "L0.E3": Wrong(answer=rows("e3", 9, "once"), says="The first that is not is row 2"),
+    "L1.E1": Wrong(answer=rows("e1", 9, "appended"), says="The first that is not is row 2"),
+    "L1.E2": Wrong(
+        answer='def accept(state, batch):\n    return batch["count"], "NONE"',
+        says="cases are right. One that is not",
+        opens=False,
+    ),
+    "L1.E3": Wrong(
+        answer="async def stubborn(app, orders):\n    producer = app.producer()\n    for order in orders:\n"
+        '        await (await producer.send("orders", order, partition=0))\n    return 0',
+        says="L1.E3: ",
+    ),
+    "L2.E1": Wrong(
+        answer="def partition_of(transactional_id, partitions):\n    return hash(transactional_id) % partitions",
+        says="cases are right",
+        opens=False,
+    ),
+    "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 frames are in their places"),
+    "L2.E3": Wrong(answer=rows("e3", 10, "NONE"), says="The first that is not is row 2"),
+    "L3.E1": Wrong(answer=rows("e1", 10, "committed"), says="The first that is not is row 1"),
+    "L3.E2": Wrong(
+        answer='e2 = dict.fromkeys(e2, "PrepareCommit")',
+        says="The first that is not: EndTxn(COMMIT) in Empty",
+        opens=False,
+    ),
+    "L3.E3": Wrong(
+        answer='def fate(moment):\n    return "committed" if moment["arrived"] else "aborted"',
+        says="Your function says",
+    ),
+    "L5.E1": Wrong(
+        answer="def last_stable_offset(log, high_watermark):\n    return high_watermark",
+        says="That is as if",
+        opens=False,
+    ),
+    "L5.E2": Wrong(
+        answer='def visible(rows, aborted):\n    return [row["value"] for row in rows if row["kind"] == "record"]',
+        says="That is as if",
+        opens=False,
+    ),
+    "L5.E3": Wrong(answer='e3 = [Drop("EndTxn#1")]', says="This run shows no"),
+    "L6.E1": Wrong(
+        answer="def transactional_id(facts):\n    return f\"{facts['app']}-{facts['host']}\"",
+        says="end well. The first that does not",
+    ),
+    "L6.E2": Wrong(answer='e2 = [Pause("first", at_ms=3_000), Resume("first", at_ms=9_000)]', says="This run shows no"),
+    "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="The first that is not is row 1"),
+    "L12.E1": Wrong(answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")', says="L12.E1: ", opens=False),
+    "L12.E2": Wrong(
+        answer='def torn(log):\n    return log.where("control = \'ABORT\'").select("producer_id", "producer_epoch")',
+        says="L12.E2: ",
+        opens=False,
+    ),
+    "L12.E3": Wrong(
+        answer="def sent(rows, fails):\n    return sum(rows)\n\ndef once(topic):\n    return topic.distinct()\n\n"
+        'e3 = {"sent": sent, "once": once}',
+        says="L12.E3: ",
+        opens=False,
+    ),
+    "L12.E4": Wrong(answer=rows("e4", 10, "forbidden"), says="The first that is not is row 1", opens=False),
+}
+LABS = {
+    "L0": "00_meet_the_machine",
+    "L1": "01_idempotent_producer",
+    "L2": "02_coordinator",
+    "L3": "03_a_full_commit",
+    "L5": "05_read_committed",
+    "L6": "06_fencing_and_zombies",
+    "L12": "12_auditing_with_spark",
+}
+
+
+@pytest.fixture
+def desk(
+    open_lab: Callable[[str], Page], jupyter: Jupyter, page: Page, request: pytest.FixtureRequest
+) -> Iterator[Desk]:
+    """The lab, opened and not yet run; every second one in the dark theme."""
+    name = LABS[request.param]
+    theme = os.environ.get("KAFKALAB_THEME", ("Light", "Dark")[list(LABS).index(request.param) % 2])
+    there = jupyter.folder / "labs" / f"{name}.ipynb"
+    before = there.read_bytes()
+    choose_theme(jupyter, page, theme)
+    yield Desk(open_lab(name), name, theme)
+    choose_theme(jupyter, page, "Light")
+    there.write_bytes(before)
+
+
+def test_every_exercise_has_a_wrong_answer_to_begin_with() -> None:
+    assert list(WRONG) == list(EXERCISES)
+
+
+@pytest.mark.parametrize(
+    ("lab", "desk"),
+    [pytest.param(x, x, marks=[pytest.mark.spark] if x == "L12" else []) for x in LABS],
+    indirect=["desk"],
+)
+def test_a_lab_is_worked_through_with_wrong_answers_first(lab: str, desk: Desk, console_errors: list[str]) -> None:
+    page = desk.page
+    heading = desk.at(0).get_by_role("heading", level=1)
+    expect(heading).to_be_in_viewport()
+    desk.shot("first")
+    desk.run_all()
+    asked = [e for e in EXERCISES if e.startswith(f"{lab}.")]
+    for exercise, (answer, check) in zip(asked, desk.exercises(), strict=True):
+        wrong = WRONG[exercise]
+        assert "still blank" in desk.at(desk.place(check)).inner_text(), exercise
+        assert desk.write(answer, wrong.answer) == ""
+        said = desk.checked(check)
+        assert said.startswith(f"{exercise}: "), said
+        assert wrong.says in said
+        assert wrong.opens or "Sequence(counterexample())" not in said
+        desk.shot(f"{exercise}_wrong", desk.at(desk.place(check)))
+        hinted = desk.cell_below(check, f'hint("{exercise}")')
+        expect(hinted.locator(".jp-OutputArea-output")).to_contain_text("Hint")
+        if wrong.opens:
+            opened = desk.cell_below(check, "Sequence(counterexample())")
+            expect(opened.locator("[data-step]").first).to_be_visible(timeout=CELL_MS)
+            desk.shot(f"{exercise}_opened", opened)
+        assert desk.write(answer, desk.source(answer)) == ""
+        assert f"{exercise} ✓" in desk.checked(check)
+    assert page.locator(".jp-Notebook").get_by_text("Traceback (most recent call last)").count() == 0
+    assert page.locator(".jp-OutputArea-output", has_text="still blank").count() == 0
+    desk.shot("last", desk.at(desk.place(desk.exercises()[-1][1])))
+    assert console_errors == []
