@@ -19,7 +19,9 @@ def ask(broker: BrokerState, coordinator: str, request: AddPartitionsToTxn, then
     tries again, or INVALID_PRODUCER_EPOCH if the newer one has a higher epoch. One with a lower epoch than the queued
     one gets INVALID_PRODUCER_EPOCH itself.
     """
-    link = broker.coordinator_links.setdefault(coordinator, CoordinatorLink())
+    link = broker.coordinator_links.get(coordinator)
+    if link is None:
+        link = broker.coordinator_links[coordinator] = CoordinatorLink()
     place = Suspended()
     if link.in_flight == 0:
         return [Suspend(place, then), _send(coordinator, link, request, place)]

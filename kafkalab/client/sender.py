@@ -140,8 +140,10 @@ class Sender:
 
     def _watch_expiry(self) -> None:
         """One timer for the oldest batch without an answer; it does not by itself keep a run going."""
+        if self._expiring:
+            return
         created = [b.created_ms for b in self.producer.accumulator.all()]
-        if created and not self._expiring:
+        if created:
             self._expiring = True
             due = min(created) + self.producer.delivery_timeout_ms
             self.producer.port.deadline(max(due - self.producer.port.now, 0), self._expiry_due)

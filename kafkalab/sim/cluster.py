@@ -50,7 +50,7 @@ class Cluster:
         self.results: dict[str, Any] = {}
         self.driving = False
         self._tasks: list[Task] = []
-        self._last_foreground_ms = self._idle_entries = 0
+        self._idle_entries = 0
         frame_faults = tuple(f for f in scenario.faults if isinstance(f, FrameFault))
         self.network = Network(self, scenario.seed, frame_faults)
         self.controller = Controller(self.broker_names, self, rules=self.rules)
@@ -220,17 +220,15 @@ class Cluster:
         for _ in range(LIMIT):
             if promise.done:
                 return True
-            if not len(self.schedule) or self.now - self._last_foreground_ms > IDLE_MS:
+            if not len(self.schedule) or self.now - self.schedule.worked_ms > IDLE_MS:
                 raise StuckError(f"the answer never comes; the last events:\n{self.trace.tail()}")
             self._do(self.schedule.pop())
         raise RunawayError(f"no answer within {LIMIT} steps; the last events:\n{self.trace.tail()}")
 
     def _do(self, entry: Entry) -> None:
-        background, name, life, action = entry
+        _, name, life, action = entry
         node = self.nodes[name]
         self._idle_entries += 1
-        if not background:
-            self._last_foreground_ms = self.schedule.now
         if life != node.life and life != -1:
             return
         if node.paused:
@@ -247,7 +245,7 @@ class Cluster:
             return True  # frames fly, but nothing has changed for long: nothing will
         if self.schedule.foreground:
             return False
-        if self.now - self._last_foreground_ms > IDLE_MS:
+        if self.now - self.schedule.worked_ms > IDLE_MS:
             return True
         return not self._live_tasks() and not any(self._busy(b) for n, b in self.brokers.items() if self.nodes[n].alive)
 

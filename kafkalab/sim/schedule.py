@@ -12,10 +12,13 @@ Entry: TypeAlias = tuple[bool, str, int, Callable[[], None]]
 
 
 class Schedule:
-    """Entries by the millisecond at which they are due. `foreground` counts those that keep a run going."""
+    """Entries by the millisecond at which they are due.
+
+    `foreground` counts those that keep a run going; at `worked_ms` the last one of them was done.
+    """
 
     def __init__(self) -> None:
-        self.now = 0
+        self.now = self.worked_ms = 0
         self.foreground = 0
         self._due: dict[int, deque[Entry]] = {}
         self._times: list[int] = []  # a heap of the milliseconds that have entries
@@ -56,4 +59,5 @@ class Schedule:
             self.now = at_ms
         if not entry[0]:
             self.foreground -= 1
+            self.worked_ms = self.now
         return entry
