@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kafkalab.api.api import Header
 from kafkalab.api.controller_requests import BrokerRegistration, UpdateMetadata, UpdateMetadataReply
@@ -38,8 +37,7 @@ from kafkalab.rules import HIGH_WATERMARK, NEWEST_OFFSET
 from kafkalab.trace import Frame
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """What the present chain of effects goes back to: the request to answer, if any, and the event that caused it."""
 
     request: Frame | None

@@ -32,8 +32,9 @@ class Leadership:
         from kafkalab.broker import Context
 
         state = self.broker.state
-        for leader in sorted({i.leader for i in state.metadata.partitions.values()} - {"", state.name}):
-            self.broker.replication.follow(leader, cause)
+        for leader in state.metadata.leaders:
+            if leader != state.name:
+                self.broker.replication.follow(leader, cause)
         context = Context(None, cause)
         self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), context)
         self._every(state.config.transaction_remove_expired_cleanup_interval_ms, Then(remove_expired), context)
@@ -83,8 +84,7 @@ class Leadership:
             elif image.leader(partition) and not state.rules.on(LEADER_EPOCH) and self._has_more(partition):
                 replication.truncate(partition, state.logs[partition].high_watermark, context.cause)
         leaders = {image.leader(p) for p in moved} - {"", state.name}
-        known = {i.leader for i in image.partitions.values()}
-        for gone in [x for x in replication.fetching if x not in known]:
+        for gone in [x for x in replication.fetching if x not in image.leaders]:
             replication.unfollow(gone)
         for leader in sorted(leaders):
             replication.follow(leader, context.cause)

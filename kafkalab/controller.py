@@ -49,16 +49,16 @@ class Controller:
 
         Simplified: Kafka starts at a random broker; here the start is the sum of the name's characters.
         """
-        start = sum(map(ord, topic))
+        start, n = sum(map(ord, topic)), len(self.brokers)
         copies = self.replication_factor if replication_factor == -1 else replication_factor
-        placed = {}
-        for index in range(partitions):
-            n = len(self.brokers)
-            replicas = tuple(self.brokers[(start + index + i) % n] for i in range(copies))
-            isr = tuple(r for r in replicas if r in self.metadata.alive)
-            leader = isr[0] if isr else ""
-            placed[f"{topic}-{index}"] = PartitionInfo(leader=leader, leader_epoch=0, replicas=replicas, isr=isr)
-        return placed
+        infos = [self._placed_from(start + first, copies) for first in range(min(n, partitions))]
+        return {f"{topic}-{index}": infos[index % n] for index in range(partitions)}
+
+    def _placed_from(self, first: int, copies: int) -> PartitionInfo:
+        """A new partition whose replicas begin with this broker; the live ones are in sync."""
+        replicas = tuple(self.brokers[(first + i) % len(self.brokers)] for i in range(copies))
+        isr = tuple(r for r in replicas if r in self.metadata.alive)
+        return PartitionInfo(leader=isr[0] if isr else "", leader_epoch=0, replicas=replicas, isr=isr)
 
     def receive(self, frame: Frame) -> None:
         """Answer one request of a broker."""

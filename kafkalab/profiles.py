@@ -93,6 +93,9 @@ PROFILES: dict[str, Profile] = {
 """What a scenario may name. In "4.x/TV1" the brokers are today's and the clients do not speak version 2."""
 
 
+RULE_NAMES = tuple(rule.name for rule in REGISTRY)
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules in force: a profile, less the rules switched off (by name). ValueError for a name that is none."""
@@ -104,12 +107,10 @@ class Rules:
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
             raise ValueError(f"no profile {self.profile!r}; there are {', '.join(PROFILES)}")
-        names = {r.name: r for r in REGISTRY}
         for name in self.off:
-            if name not in names:
-                raise ValueError(f"no rule {name!r}; there are: {'; '.join(names)}")
-        lacking = {*PROFILES[self.profile].lacks, *(names[n] for n in self.off)}
-        object.__setattr__(self, "_off", frozenset(rule.name for rule in lacking))
+            if name not in RULE_NAMES:
+                raise ValueError(f"no rule {name!r}; there are: {'; '.join(RULE_NAMES)}")
+        object.__setattr__(self, "_off", frozenset((*(r.name for r in PROFILES[self.profile].lacks), *self.off)))
 
     def on(self, rule: Rule) -> bool:
         """Whether the rule is in force."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafkalab.core.errors import Error
 
@@ -87,8 +87,7 @@ class Frame:
         return {**{n: getattr(self, n) for n in names}, "error": self.error, "body": plain(self.body)}
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """Something that happened at `node`. `cause` is the step of the event that led to it, -1 for none.
 
     Rules and checks read `data`; it is never text made for display.
@@ -104,7 +103,7 @@ class Event:
     data: Any
 
     def as_json(self) -> dict[str, Any]:
-        return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
+        return {name: plain(value) for name, value in self._asdict().items()}
 
 
 @dataclass(slots=True)

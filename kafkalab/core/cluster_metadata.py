@@ -25,11 +25,19 @@ class ClusterMetadata:
     alive: tuple[str, ...] = ()
     partitions: dict[str, PartitionInfo] = field(default_factory=dict)
     _of_topic: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _leaders: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def leader(self, partition: str) -> str:
         """The leader's node id, "" where there is none or no such partition."""
         info = self.partitions.get(partition)
         return info.leader if info else ""
+
+    @property
+    def leaders(self) -> list[str]:
+        """Every node that leads a partition, by name. Found once: all brokers share an image."""
+        if not self._leaders:
+            self._leaders.extend(sorted({info.leader for info in self.partitions.values()} - {""}))
+        return self._leaders
 
     def has_topic(self, topic: str) -> bool:
         """Whether the topic exists: its partition 0 does."""

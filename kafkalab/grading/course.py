@@ -33,7 +33,7 @@ COURSE: tuple[CourseLab, ...] = tuple(
             ("03_a_full_commit", "A full commit, one frame at a time", "at which frame a transaction is decided"),
             ("04_markers_and_lag", "Markers, offsets and lag", "why the offsets have gaps"),
             ("05_read_committed", "Reading committed data", "what a reader waits for, and what it skips"),
-            ("06_fencing_and_zombies", "Zombies and fencing", "how a producer's name outlives its process"),
+            ("06_fencing_and_zombies", "Fencing and zombies", "how a producer's name outlives its process"),
             ("07_timeouts", "Timeouts and expiry", "who gives up first, and what is then forgotten"),
             ("08_failover", "Failover and hanging transactions", "what a new coordinator finishes, and what it cannot"),
             ("09_torn_transaction", "The torn transaction", "why transactions needed a second protocol"),

@@ -25,6 +25,9 @@ MODULES = (
 ProgramFunction = Callable[..., Coroutine[Any, Any, Any]]
 PROGRAMS: dict[str, ProgramFunction] = {}
 
+BROKER_SETTINGS = {f.name: bool if isinstance(f.default, bool) else int for f in fields(BrokerConfig)}
+"""What a scenario's `config` may name, and of which type it is."""
+
 
 def program(function: ProgramFunction) -> ProgramFunction:
     """Register an `async def` function under its name, so that a scenario which runs it can be saved."""
@@ -92,10 +95,9 @@ class Scenario:
             check_fault(fault, self.nodes, self.topics)
 
     def _check_brokers(self) -> None:
-        kinds = {f.name: bool if isinstance(f.default, bool) else int for f in fields(BrokerConfig)}
         for name, value in self.config.items():
-            if type(value) is not kinds.get(name) or value < 0:
-                known = ", ".join(f"{n} ({kind.__name__})" for n, kind in kinds.items())
+            if type(value) is not BROKER_SETTINGS.get(name) or value < 0:
+                known = ", ".join(f"{n} ({kind.__name__})" for n, kind in BROKER_SETTINGS.items())
                 raise ValueError(f"config has broker settings: {known}; not {name!r}: {value!r}")
         for tid, epoch in self.producer_epochs.items():
             if not isinstance(epoch, int) or not 0 <= epoch < PRODUCER_EPOCH_MAX:

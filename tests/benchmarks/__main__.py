@@ -126,6 +126,13 @@ def audits() -> None:
     side_by_side()
 
 
+def labs() -> None:
+    from tests.benchmarks.session_memory import labs as measured
+
+    for what, most, took, goal in measured():
+        line(what, f"{took:6.1f} s, peak {most:5.0f} MB with the kernel", goal)
+
+
 def clicks() -> None:
     measure = ROOT / "tests" / "browser" / "measure_click_to_paint.py"
     command = [
@@ -154,6 +161,7 @@ def main() -> None:
         ("Memory", memory),
         ("Random testing", random_schedules),
         ("Click to paint in Chromium, localhost", clicks),
+        ("The labs, run from top to bottom; memory is that of all processes", labs),
         ("Histories: synthetic and simulated, on two cores", histories),
         ("Audits, side by side on the same files", audits),
     ):

@@ -15,6 +15,7 @@ import pytest
 
 from kafkalab.grading.builder import FIGURE, LABS, SOLUTIONS, WIDGET, as_text, execute, is_check, read, student
 from kafkalab.grading.check import EXERCISES
+from kafkalab.grading.course import COURSE
 from kafkalab.grading.exercise import LINE_LENGTH
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +62,13 @@ def failing(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_every_lab_has_a_solution_and_every_solution_a_lab() -> None:
     assert sorted(p.name for p in (ROOT / LABS).glob("[0-9]*.ipynb")) == NAMES
     assert "03_a_full_commit.ipynb" in GRADED
+
+
+@pytest.mark.parametrize("name", GRADED)
+def test_a_lab_has_the_same_title_on_its_first_line_and_in_the_course(name: str) -> None:
+    (title,) = [lab.title for lab in COURSE if f"{lab.name}.ipynb" == name]
+    assert source(cells(ROOT / LABS / name, "markdown")[0]).splitlines()[0] == f"# {title}"
+    assert f"[{title}](labs/{name})" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
