@@ -1,15 +1,15 @@
 // Two runs in two columns from where they part, with one cursor; below them what both show there.
 
-const ROWS_SHOWN = 60;
+const ROWS_SHOWN = 40, BATCHES = 16;
 
 function steps(p) {
 	const rows = p.model.get("rows").slice(0, p.row + 1);
 	return [0, 1].map((side) => rows.findLast((r) => r[side] >= 0)?.[side] ?? 0);
 }
 
-// A log in a line, as the text twin has it.
+// A log in a line, as the text twin has it: its last batches.
 function stripLine(state, partition) {
-	const node = state.leader[partition] ?? "", log = logOf(state, node, partition), { batches } = log, ended = {}, cells = [];
+	const node = state.leader[partition] ?? "", log = logOf(state, node, partition), batches = log.last(BATCHES), ended = {}, cells = [];
 	for (const b of [...batches].reverse()) {
 		const span = b.last > b.base ? `${b.base}-${b.last}` : `${b.base}`;
 		if (b.kind !== "data") {
@@ -20,6 +20,7 @@ function stripLine(state, partition) {
 		const fate = b.txn ? ended[b.pid] ?? "open" : "", who = b.pid >= 0 ? ` p${b.pid} e${b.epoch} s${b.seq}` : "";
 		cells.unshift([fate || "plain", `${span} ${b.decoded || b.records.map(([, value]) => value).join(" ")}${who}${fate && ` ${fate}`}`]);
 	}
+	if (log.count > batches.length) cells.unshift(["more", `${log.count - batches.length} earlier …`]);
 	const where = node ? `${partition} on ${node}` : `${partition} without a leader`;
 	return [`${where}, HW ${log.hw}, LSO ${log.lso}:`, cells];
 }
@@ -35,7 +36,7 @@ function stateOf(run, step) {
 	return lines;
 }
 
-const inWords = ([head, cells]) => [head, cells.length || !/:$/.test(head) ? cells.map(([, text]) => `[${text}]`).join(" ") : "empty"].join(" ").trim();
+const inWords = ([head, cells]) => [head, cells.length || !/:$/.test(head) ? cells.map(([kind, text]) => (kind === "more" ? text : `[${text}]`)).join(" ") : "empty"].join(" ").trim();
 
 function loadCompare(p) {
 	const names = ["left", "right"];
@@ -64,7 +65,7 @@ function drawCompare(p) {
 	}
 	sync(p.$(".columns"), items);
 	const [x, y] = steps(p), one = stateOf(p.left, x), other = stateOf(p.right, y);
-	const markup = (line) => (line ? `<span><b>${esc(line[0])}</b> ${line[1].map(([kind, text]) => `<code class="${kind}">${esc(text)}</code>`).join(" ") || (/:$/.test(line[0]) ? "empty" : "")}</span>` : '<span class="gap"></span>');
+	const markup = (line) => (line ? `<span><b>${esc(line[0])}</b> ${line[1].map(([kind, text]) => kind === "more" ? `<small>${text}</small>` : `<code class="${kind}">${esc(text)}</code>`).join(" ") || (/:$/.test(line[0]) ? "empty" : "")}</span>` : '<span class="gap"></span>');
 	sync(p.$(".below"), [...new Set([...Object.keys(one), ...Object.keys(other)])].map((key) => {
 		const same = one[key] && other[key] && inWords(one[key]) === inWords(other[key]);
 		return [key, `<div class="pair${same ? "" : " differs"}" data-state="${esc(key)}"><i>${same ? "=" : "≠"}</i>${markup(one[key])}${markup(other[key])}</div>`];
@@ -95,5 +96,5 @@ function whyCompare(p, action) {
 export default { render: ({ model, el }) => openPanel(model, el, {
 	name: "compare", title: "Compare", draw: drawCompare, act: actCompare, why: whyCompare, traits: ["left", "right", "rows", "row", "names"], keys: { d: "difference" },
 	body: `<div class="bar"><div>${[["home", "|◂", "First row"], ["left", "◂", "Row before"], ["right", "▸", "Next row"], ["end", "▸|", "Last row"]].map(([action, sign, name]) => tool(action, sign, "", ` aria-label="${name}" data-title="${name}"`)).join("")}</div>${tool("difference", "≠ where they part")}</div><div class="columns" role="list" aria-label="Both runs"></div><div class="below"></div>`,
-	help: "<p><small>d</small>Where the runs part</p><p>= both runs say the same; ≠ one says it, or they say it differently. Below: transactions and logs of both at the cursor, on a side without a row as it was before.</p>",
+	help: "<p><small>d</small>Where the runs part</p><p>= both runs say the same; ≠ one says it, or they say it differently. Below: transactions and logs of both at the cursor, on a side without a row as it was before; of a long log the last 16 batches.</p>",
 }) };

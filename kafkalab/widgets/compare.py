@@ -20,7 +20,7 @@ from kafkalab.widgets.side_by_side import Row, parting, rows_of, state_steps
 from kafkalab.widgets.story_text import fold, strip_line, transaction_line
 from kafkalab.widgets.view import SIZES, View
 
-STATIC_ROWS = 24
+STATIC_ROWS, BATCHES = 24, 16
 MOVES = ("left", "right", "home", "end")
 
 
@@ -222,7 +222,7 @@ def _line(payload: dict[str, Any], step: int) -> str:
 def _state(payload: dict[str, Any], step: int) -> dict[str, str]:
     shown = fold(payload, step)
     lines = {tid: transaction_line(tid, known) for tid, known in shown.transactions.items()}
-    return {**lines, **{p: strip_line(p, shown) for p in payload["partitions"]}}
+    return {**lines, **{p: strip_line(p, shown, BATCHES) for p in payload["partitions"]}}
 
 
 __all__ = ["Compare", "Row"]

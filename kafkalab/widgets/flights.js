@@ -1,6 +1,6 @@
 // Where the rows of a sequence stand along the time, downwards or across, and the ways of its frames between the lanes.
 
-const ROWS = 90, LONG_MS = 25, CHIP = 20, LETTER = 0.58;
+const ROWS = 60, LONG_MS = 25, CHIP = 20, LETTER = 0.63;
 
 // Across, a row is a column that begins where the words before it have ended: on its lane, in the line of times, and of
 // the frames on its side of the lane. Gives where it begins, its width, and where its words end.

@@ -202,10 +202,11 @@ def transaction_line(tid: str, known: dict[str, Any]) -> str:
     return f"{tid}: {known['state']}{pending}, producer {known['producer_id']} epoch {known['epoch']}{where}"
 
 
-def strip_line(partition: str, shown: Shown) -> str:
-    """A partition in a line: where it is led, high watermark, last stable offset, its batches."""
+def strip_line(partition: str, shown: Shown, last: int = 0) -> str:
+    """A partition in a line: where it is led, high watermark, last stable offset, its batches or the `last` of them."""
     node, batches, mark, stable = shown.strip(partition)
-    cells = [_cell(batches, i) for i in range(len(batches))]
+    first = max(0, len(batches) - last) if last else 0
+    cells = [f"{first} earlier …"] * bool(first) + [_cell(batches, i) for i in range(first, len(batches))]
     where = f"{partition} on {node}" if node else f"{partition} without a leader"
     return f"{where}, HW {mark}, LSO {stable}: " + (" ".join(cells) or "empty")
 

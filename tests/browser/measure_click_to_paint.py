@@ -17,6 +17,7 @@ PRESSES = 40
 PAUSE_MS = 200
 WARM_UP = 30
 LONG_MS = 600_000
+PYTHON = {"kernelspec": {"name": "python3", "display_name": "Python"}}
 VIEWS = {
     "Sequence": "Sequence(journey)",
     "Sequence, across": "Sequence(journey, time='across')",
@@ -80,7 +81,7 @@ def notebook(folder: Path, transactions: int) -> str:
     )
     shows = [f"view.close()\nview = {source}\nview" for source in VIEWS.values()]
     cells = [nbformat.v4.new_code_cell(source) for source in (first, *shows)]
-    book = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python"}})
+    book = nbformat.v4.new_notebook(cells=cells, metadata=PYTHON)
     nbformat.write(book, folder / "labs" / f"{name}.ipynb")
     return name
 
@@ -92,7 +93,7 @@ def press(page: Page, key: str, times: int) -> None:
 
 
 def measure(page: Page, widget: Locator, keys: tuple[str, ...] = ("ArrowRight", "ArrowLeft")) -> list[float]:
-    """Steps from the end of the run, back and forth."""
+    """Presses near the end of the run: steps, back and forth."""
     widget.focus()
     page.keyboard.press("End")
     page.wait_for_timeout(500)
@@ -123,7 +124,8 @@ def test_a_step(open_lab: Callable[[str], Page], jupyter: Jupyter, transactions:
     page = open_lab(notebook(jupyter.folder, transactions))
     page.locator(".jp-Notebook .jp-Cell").first.click()
     page.keyboard.press("Shift+Enter")
-    expect(page.locator(".jp-Notebook .jp-Cell").first.locator(".jp-InputArea-prompt")).to_have_text("[1]:", timeout=LONG_MS)
+    prompt = page.locator(".jp-Notebook .jp-Cell").first.locator(".jp-InputArea-prompt")
+    expect(prompt).to_have_text("[1]:", timeout=LONG_MS)
     print()
     for cell, name in enumerate(VIEWS, 1):
         widget = shown(page, cell)
@@ -139,9 +141,7 @@ def test_a_fault(open_lab: Callable[[str], Page], jupyter: Jupyter) -> None:
         "from kafkalab import Program, Scenario, Sequence\nargs = {'transactional_id': 't0', 'count': 5}\n"
         "Sequence(Scenario(topics={'out': 2}, programs=(Program('p0', 'transactions', args),)))"
     )
-    book = nbformat.v4.new_notebook(
-        cells=[cell], metadata={"kernelspec": {"name": "python3", "display_name": "Python"}}
-    )
+    book = nbformat.v4.new_notebook(cells=[cell], metadata=PYTHON)
     nbformat.write(book, folder / "measure_fault.ipynb")
     page = open_lab("measure_fault")
     widget = walk_to_picture(page)

@@ -2,7 +2,7 @@
 ([size, mode]) => {
 	const shown = (e) => e.checkVisibility() && !["STYLE", "TITLE", "OPTION", "SCRIPT"].includes(e.tagName.toUpperCase());
 	const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-	const texts = [...document.querySelectorAll(".klab *")].filter((e) => own(e) && shown(e)), found = new Set();
+	const texts = [...document.querySelectorAll(".klab *")].filter((e) => own(e) && shown(e) && !e.closest(".aloud")), found = new Set();
 	const words = (e) => `${e.tagName.toLowerCase()}.${e.getAttribute("class") ?? ""} “${e.textContent.trim().slice(0, 50)}”`;
 	const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 	const rgba = (colour) => {

@@ -89,8 +89,8 @@ class Case:
     mode: str = "light"
 
 
-def _sequence() -> View:
-    view = Sequence(lab03().with_faults(Crash("b2", at_step=195)))
+def _sequence(time: str = "down") -> View:
+    view = Sequence(lab03().with_faults(Crash("b2", at_step=195)), time=time)
     view.step = 230
     return view
 
@@ -126,6 +126,7 @@ def _card() -> Predict:
 
 MADE: dict[str, Callable[[], View | Predict]] = {
     "sequence": _sequence,
+    "across": lambda: _sequence("across"),
     "client_view": _client,
     "log_tape": _tape,
     "coordinator": lambda: _chart("coordinator", 211),
@@ -136,12 +137,12 @@ MADE: dict[str, Callable[[], View | Predict]] = {
     "share": lambda: Share(lab03(seed=7).with_faults(Drop("EndTxn#1"))),
     "predict": _card,
 }
-PANELS = ("fault_panel", "compare", "verdict", "share", "predict")
+FEWER = ("across", "fault_panel", "compare", "verdict", "share", "predict")
 CASES = {
     f"{name}_{mode}": Case(make=make, mode=mode)
     for name, make in MADE.items()
     for mode in THEMES
-    if not (name in PANELS and mode == "high-contrast")
+    if not (name in FEWER and mode == "high-contrast")
 }
 CASES |= {f"{name}_projector": Case(make=make, size="projector") for name, make in MADE.items()}
 CASES |= {

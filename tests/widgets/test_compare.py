@@ -10,14 +10,30 @@ from kafkalab.rules import EPOCH_PER_TRANSACTION
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop
 from kafkalab.sim.programs import lab03
+from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.compare import Compare
 from kafkalab.widgets.journey import Journey
 from kafkalab.widgets.side_by_side import parting
-from kafkalab.widgets.story_text import stops
+from kafkalab.widgets.story_text import fold, stops
 
 
 def dropped() -> Compare:
     return Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))
+
+
+def long_run(seed: int) -> Scenario:
+    return Scenario(
+        topics={"out": 1}, programs=(Program("p0", "transactions", {"transactional_id": "t0", "count": 14}),), seed=seed
+    )
+
+
+def test_of_a_long_log_the_last_batches_are_shown_and_how_many_were_before():
+    compare = Compare(long_run(1), long_run(2))
+    compare.press("end")
+    line = next(a for a, _ in compare.state() if a.startswith("out-0"))
+    batches = fold(compare.left, len(compare.left["events"]) - 1).strip("out-0")[1]
+    assert line.count("[") == 16
+    assert f": {len(batches) - 16} earlier … [" in line
 
 
 def test_the_first_difference_is_the_first_event_that_differs():

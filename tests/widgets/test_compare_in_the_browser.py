@@ -10,6 +10,7 @@ from kafkalab.sim.faults import Drop
 from kafkalab.sim.programs import lab03
 from kafkalab.widgets.compare import Compare
 from tests.widgets.live import Live
+from tests.widgets.test_compare import long_run
 
 pytestmark = pytest.mark.browser
 SEEN = """() => {
@@ -37,12 +38,13 @@ def same(page: Page, compare: Compare) -> None:
     expect(page.locator(".compare .now")).to_have_text(first)
 
 
-@pytest.mark.parametrize("which", ["fault", "rule", "profile", "same"])
+@pytest.mark.parametrize("which", ["fault", "rule", "profile", "same", "long"])
 def test_each_row_shows_what_the_text_says(page: Page, which: str, console_errors: list[str]):
     compare = {
         "fault": lambda: Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))),
         "rule": lambda: Compare.rule(lab03(), EPOCH_PER_TRANSACTION),
         "profile": lambda: Compare.profiles(lab03(), size="projector"),
+        "long": lambda: Compare(long_run(1), long_run(2)),
         "same": lambda: Compare(lab03(), lab03()),
     }[which]()
     Live(page, compare)
