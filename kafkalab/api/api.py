@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafkalab.core.broker_state import BrokerState
 from kafkalab.core.effects import Effect
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """What a request carries besides its body: the version that both sides agreed on, and who sends it."""
 
     version: int

@@ -47,7 +47,7 @@ def _with_refused(effect: Effect, field: str, refused: dict[str, Any]) -> Effect
     if isinstance(effect, Reply):
         return Reply(replace(effect.body, **{field: {**refused, **getattr(effect.body, field)}}))
     if isinstance(effect, (Append, AwaitDurable, Park, SetTimer, Send)) and effect.then is not None:
-        return replace(effect, then=Then(_go_on, (effect.then, field, refused)))
+        return effect._replace(then=Then(_go_on, (effect.then, field, refused)))
     return effect
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from kafkalab.core.errors import Error
 from kafkalab.core.records import Batch
 
 
-@dataclass(frozen=True, slots=True)
-class Then:
+class Then(NamedTuple):
     """What to do next, as data: a module-level function and its arguments.
 
     It is called as `function(state, result, now, *args)` and returns effects. `result` is an `Appended` after an
@@ -25,23 +24,20 @@ class Then:
         return f"Then({self.function.__name__})"
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """How an Append ended: `Error.NONE` once every in-sync replica has the batch, and the batch with its offset."""
 
     error: Error
     batch: Batch | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """Answer the request that is being handled (or was, when the chain of effects began)."""
 
     body: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """Send a request to another node; once its reply is here, or the connection broke, do `then`."""
 
     to: str
@@ -49,8 +45,7 @@ class Send:
     then: Then | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """Write `batch` to the local leader's log of `partition`; once it is durable, or failed, do `then`.
 
     Durable means that all in-sync replicas have it; with `acks=1` the leader's own copy is enough. After `timeout_ms`
@@ -64,8 +59,7 @@ class Append:
     acks: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitDurable:
+class AwaitDurable(NamedTuple):
     """Do `then` once the batch that is already in the log is below the high watermark (a recognised duplicate).
 
     With `acks` other than -1 that is now.
@@ -78,8 +72,7 @@ class AwaitDurable:
     acks: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Park:
+class Park(NamedTuple):
     """Keep the request; do `then` when the high watermark of one of the partitions moves, or after `timeout_ms`."""
 
     partitions: tuple[str, ...]
@@ -87,15 +80,13 @@ class Park:
     then: Then
 
 
-@dataclass(frozen=True, slots=True)
-class FeedFollowers:
+class FeedFollowers(NamedTuple):
     """Answer the followers that wait for the partition: where its log begins has changed."""
 
     partition: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetTimer:
+class SetTimer(NamedTuple):
     """Do `then` after `delay_ms`. A background timer alone does not keep a run going."""
 
     delay_ms: int
@@ -110,39 +101,34 @@ class Suspended:
     resume: Callable[[Any, int], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Suspend:
+class Suspend(NamedTuple):
     """End this chain of effects here; a Resume of `place` goes on with `then`, for the same request."""
 
     place: Suspended
     then: Then
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(NamedTuple):
     """Let the chain that waits in `place` go on with this result, now; nothing happens if none waits."""
 
     place: Suspended
     result: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(NamedTuple):
     """Keep the request that is being handled under `key`; an older one kept there will never be answered."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """Answer the request that is kept under `key`; nothing happens if there is none."""
 
     key: str
     body: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """Record a state event in the trace: `name` says of what kind of thing, `data` what is true from now on."""
 
     name: str

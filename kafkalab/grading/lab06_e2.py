@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.presses import Goal, replayed
+from kafkalab.grading.presses import Goal, presses_of, replayed, run_with
 from kafkalab.grading.seeds import seed
 from kafkalab.rules import PRODUCE_EPOCH
 from kafkalab.sim.cluster import Cluster
@@ -25,6 +25,12 @@ def scenario(of_seed: int = 1, epochs: bool = False) -> Scenario:
     base = lab06(seed=of_seed, profile="1.0", work_ms=WORK_MS, linger_ms=LINGER_MS)
     off = () if epochs else (PRODUCE_EPOCH.name,)
     return replace(base, title="Leaders that do not look at the epoch", rules_off=off, faults=())
+
+
+def with_epochs(answer: Any) -> Cluster:
+    """The run of the learner's presses with leaders that do compare epochs."""
+    base = scenario(epochs=True)
+    return run_with(base, presses_of(answer, scenario()))
 
 
 def twice(cluster: Cluster) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kafkalab.sim.scenario import Scenario
 
 Case = tuple[Any, ...]
-SHOWN_CHARACTERS = 400
+SHOWN_CHARACTERS, SHOWN_LINES, LINE_CHARACTERS = 400, 40, 88
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def against_mutants(
     """ "40 of 40 cases" if the function answers every case as the reference does.
 
     `cases` are tuples of arguments; `form` says what to give ("a function accept(state, batch)"). WrongAnswer shows
-    the first case that differs, what the function said, and which misconception fits all that it said; its `run` is
+    the shortest case that differs, what the function said, and which misconception fits all that it said; its `run` is
     `run_of(*case)`. WrongType if the answer is no function.
     """
     if not callable(answer):
@@ -54,7 +54,8 @@ def against_mutants(
     if not wrong:
         return f"{len(cases)} of {len(cases)} cases"
     mutant = _likeliest(mutants, cases, truths, given)
-    first = next((i for i in wrong if mutant and same(given[i], called(mutant.function, cases[i]))), wrong[0])
+    fitting = [i for i in wrong if mutant and same(given[i], called(mutant.function, cases[i]))]
+    first = min(fitting or wrong, key=lambda i: len(repr(cases[i])))
     right = len(cases) - len(wrong)
     raise WrongAnswer(
         f"{right} of {len(cases)} cases are right. One that is not:\n    {call(answer, cases[first])}\n"
@@ -113,9 +114,20 @@ def same(one: Any, other: Any) -> bool:
 
 
 def call(function: Callable[..., Any], case: Case) -> str:
-    """The call as code: `accept({...}, ...)`."""
+    """The call as code: `accept({...}, ...)`; an argument that is long has an indented line for each of its parts."""
     name = getattr(function, "__name__", "your_function")
-    return shown_text(f"{name}({', '.join(repr(argument) for argument in case)})")
+    lines = f"{name}({', '.join(map(_in_lines, case))})".split("\n")
+    return "\n".join([shown_text(line) for line in lines[:SHOWN_LINES]] + ["    …"] * (len(lines) > SHOWN_LINES))
+
+
+def _in_lines(argument: Any) -> str:
+    text = repr(argument)
+    if len(text) <= LINE_CHARACTERS or not argument or type(argument) not in (dict, list, tuple):
+        return text
+    pairs = type(argument) is dict
+    rows = [f"{k!r}: {v!r}" for k, v in argument.items()] if pairs else [repr(part) for part in argument]
+    inner = "".join(f"\n        {row}," for row in rows)
+    return f"{{{inner}\n    }}" if pairs else f"({inner}\n    )" if type(argument) is tuple else f"[{inner}\n    ]"
 
 
 def shown(value: Any) -> str:

@@ -40,7 +40,7 @@ class Difference:
         if not self:
             return f"all {self.of} rows are there, and no other"
         parts = [f"{self.right} of {self.of} rows are right"]
-        for what, rows in (("missing", self.missing), ("too many", self.extra), ("repeated", self.repeated)):
+        for what, rows in (("Missing", self.missing), ("Too many", self.extra), ("Repeated", self.repeated)):
             if rows:
                 shown = "; ".join(self._shown(row) for row in rows[:SHOWN])
                 more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
@@ -67,7 +67,7 @@ def compare(given: Any, truth: Iterable[Sequence[Any]], columns: Sequence[str]) 
     most = 10 * of + 1000
     found = Counter(_row(row) for row in chosen.limit(most + 1).collect())
     if sum(found.values()) > most:
-        text = f"there are more than {most} rows, where {of} are true: a condition of a join is missing"
+        text = f"there are more than {most} rows, where {of} are true: a condition is missing, of a WHERE or of a join"
         return Difference(columns=names, right=0, of=of, problem=text)
     return Difference(
         columns=names,

@@ -129,8 +129,8 @@ def audits() -> None:
 def labs() -> None:
     from tests.benchmarks.session_memory import labs as measured
 
-    for what, most, took, goal in measured():
-        line(what, f"{took:6.1f} s, peak {most:5.0f} MB with the kernel", goal)
+    for what, most, took, computed, goal in measured():
+        line(what, f"{took:6.1f} s, {computed:6.1f} s of computing, peak {most:5.0f} MB with the kernel", goal)
 
 
 def clicks() -> None:

@@ -319,3 +319,21 @@ def test_the_checks_of_histories_can_be_goals() -> None:
     read_to_the_end(cluster)
     assert "duplicate" in check_all(history_of(cluster)).violated
     assert Duplicate("Produce#1") != Drop("Produce#1")
+
+
+def test_the_shortest_case_is_shown_and_what_is_long_has_a_line_for_each_part() -> None:
+    def count(rows: list[dict[str, int]], more: int) -> int:
+        return len(rows) + more
+
+    def one(rows: list[dict[str, int]], more: int) -> int:
+        return 1
+
+    cases = [([{"offset": n, "producer": 2000} for n in range(length)], 7) for length in (60, 4, 9)]
+    with pytest.raises(WrongAnswer) as caught:
+        against_mutants(one, count, (), cases, "a function", run_of=lambda rows, more: len(rows))
+    lines = str(caught.value).splitlines()
+    assert lines[1:3] == ["    one([", "        {'offset': 0, 'producer': 2000},"]
+    assert (lines[6], caught.value.run) == ("    ], 7)", 4)
+    with pytest.raises(WrongAnswer) as caught:
+        against_mutants(one, count, (), cases[:1], "a function")
+    assert str(caught.value).splitlines()[-2] == "    …"

@@ -73,7 +73,7 @@ def test_the_counterexample_is_the_run_of_the_moment_that_is_shown() -> None:
     scenario = counterexample()
     assert scenario is error.run
     shown = next(m for m in moments(1) if m.scenario == scenario)
-    assert repr(shown.facts) in str(error).replace("\n", " ")
+    assert all(f"        {what!r}: {value!r},\n" in str(error) for what, value in shown.facts.items())
     run = Cluster(scenario)
     run.run()
     assert run.outcome().verdict == shown.truth

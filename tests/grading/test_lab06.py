@@ -129,3 +129,11 @@ def test_a_misconception_picks_its_hint() -> None:
     with pytest.raises(WrongAnswer):
         check("L6.E3", RIGHT_3 | {8: "both"})
     assert "The next coordinator reads it" in hint("L6.E3")
+
+
+def test_the_presses_that_charge_twice_do_no_harm_with_the_rule_on() -> None:
+    presses = [Pause("first", at_ms=300), Resume("first", at_ms=5_300)]
+    assert check("L6.E2", presses)
+    for given in (presses, []):
+        charges = lab06_e2.with_epochs(given).outcome().committed["charges-0"]
+        assert len(charges) == len(set(charges)) == 3

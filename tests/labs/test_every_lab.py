@@ -25,6 +25,10 @@ WITH_CODE = [n for n in NAMES if any(c["cell_type"] == "code" for c in read(ROOT
 NEEDS_SPARK = ("12_auditing_with_spark.ipynb",)
 CODE_LINES, TEXT_CHARACTERS = 12, 2000
 CHECK = re.compile(r'check\("(L\d+\.E\d+)", \w+\)')
+SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.S)
+ANSWER_PART = re.compile(r"[\[{](.{20,})[\]}]")
+"""What a list or a dict of a solution holds."""
+
 NO_NETWORK = """import sys
 
 def refuse(event, arguments):
@@ -128,6 +132,15 @@ def test_no_answer_and_no_result_is_left_in_the_learners_copy(name: str) -> None
 
 
 @pytest.mark.parametrize("name", GRADED)
+def test_no_part_of_an_answer_stands_anywhere_else_in_the_lab(name: str) -> None:
+    regions = [r for c in cells(ROOT / SOLUTIONS / name) for r in SOLUTION.findall(source(c))]
+    parts = {part for region in regions for part in ANSWER_PART.findall(region)}
+    text = "\n".join(source(c) for kind in ("code", "markdown") for c in cells(ROOT / LABS / name, kind))
+    assert regions
+    assert [part for part in parts if part in text] == []
+
+
+@pytest.mark.parametrize("name", WITH_CODE)
 def test_every_figure_reads_without_a_kernel(name: str) -> None:
     for folder in (SOLUTIONS, LABS):
         figures = [c for c in cells(ROOT / folder / name) if "nbval-ignore-output" in c["metadata"].get("tags", [])]

@@ -67,7 +67,7 @@ def test_a_wrong_search_for_the_torn_transaction_gets_the_hint_that_fits(spark: 
 
     told("L12.E2", any_epoch)
     assert "What names one transaction, besides the producer id?" in hint("L12.E2")
-    assert "missing: producer_id" in told("L12.E2", nothing)
+    assert "Missing: producer_id" in told("L12.E2", nothing)
     assert "Only the markers matter" in hint("L12.E2")
     assert "the column producer_epoch is missing" in told("L12.E2", lambda log: log.select("producer_id"))
     assert "still blank" in told("L12.E2", blank)

@@ -16,7 +16,16 @@ import pytest
 from kafkalab.spark.frames import Histories
 from kafkalab.spark.schemas import TABLES, arrow_schema
 from kafkalab.spark.synthetic import synthetic
-from kafkalab.spark.tables import BY_KEY, INDEX, HistoryError, files_of, in_buckets, read_histories, write_histories
+from kafkalab.spark.tables import (
+    BY_KEY,
+    FEWEST_BUCKETS,
+    INDEX,
+    HistoryError,
+    files_of,
+    in_buckets,
+    read_histories,
+    write_histories,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -194,6 +203,15 @@ def test_reading_refuses_what_the_list_refuses(spark: SparkSession, tmp_path: Pa
 def test_an_empty_history_is_written_and_read(spark: SparkSession, tmp_path: Path) -> None:
     write_histories(Histories.of(spark, []), tmp_path / "empty")
     assert read_histories(spark, tmp_path / "empty").collect() == {}
+    assert json.loads((tmp_path / "empty" / INDEX).read_text())["buckets"] == FEWEST_BUCKETS
+
+
+def test_a_longer_history_has_more_buckets(
+    histories: Histories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafkalab.spark.tables.RECORDS_OF_A_BUCKET", histories.log.count() // 11)
+    write_histories(histories, tmp_path / "long")
+    assert json.loads((tmp_path / "long" / INDEX).read_text())["buckets"] == 11
 
 
 def test_a_folder_with_something_in_it_is_not_overwritten_unless_asked_for(histories: Histories, copy: Path) -> None:

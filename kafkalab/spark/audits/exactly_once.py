@@ -42,9 +42,15 @@ def _committed_offsets(view: View) -> DataFrame:
     )
 
 
+def _asked(view: View) -> DataFrame:
+    """What clients sent, however that ended: run, process, key, value."""
+    sends = view.histories.operations.where("function = 'send' AND type = 'invoke'")
+    return sends.select("run", "process", "key", "value")
+
+
 def _inputs(view: View) -> DataFrame:
     """The keys that a process read which also wrote: run, key."""
-    writers = view.sends.select("run", "process").distinct()
+    writers = F.broadcast(_asked(view).select("run", "process").distinct())
     polled = view.histories.polls.select("run", "process", "key").distinct()
     read = view.histories.reads.select("run", "process", "key").distinct()
     return polled.unionByName(read).join(writers, ["run", "process"], "left_semi").select("run", "key").distinct()
@@ -55,8 +61,8 @@ def _written(view: View, inputs: DataFrame) -> DataFrame:
 
     One row for each run and source: fewest, most, least, alive, undecided, and the steps of all records.
     """
-    sends = view.sends.where(F.col("value").isNotNull())
-    outputs = view.sends.select("run", "key").distinct().join(inputs, ["run", "key"], "left_anti")
+    sends = _asked(view).where(F.col("value").isNotNull())
+    outputs = _asked(view).select("run", "key").distinct().join(inputs, ["run", "key"], "left_anti")
     topic = F.regexp_extract("key", r"^(.*)-[^-]*$", 1).alias("topic")
     asked = sends.join(F.broadcast(outputs), ["run", "key"], "left_semi").select(
         "run", topic, "value", F.lit(None).cast("string").alias("outcome"), F.lit(None).cast("bigint").alias("step")
