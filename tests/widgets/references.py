@@ -184,8 +184,9 @@ def blocks(page: Page, picture: str) -> list[int]:
 
 
 def difference(page: Page, one: str, other: str) -> float:
-    """The share of blocks of the two pictures, in percent, whose mean colours clearly differ."""
-    first, second = blocks(page, one), blocks(page, other)
+    """The share of blocks of a picture, shrunk, and of another, in percent, whose mean colours clearly differ."""
+    small = "data:image/png;base64," + base64.b64encode(shrunk(page, one)).decode()
+    first, second = blocks(page, small), blocks(page, other)
     far = [
         max(abs(a - b) for a, b in zip(first[i : i + 3], second[i : i + 3], strict=True)) > STEP
         for i in range(0, len(first), 4)

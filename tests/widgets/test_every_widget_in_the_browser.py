@@ -1,0 +1,89 @@
+"""What holds for every widget: keys, help, focus rings, less motion, nothing from elsewhere, a static picture."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kafkalab.widgets.code import FOLDER
+from tests.widgets.live import Live
+from tests.widgets.references import MADE
+
+pytestmark = pytest.mark.browser
+
+SHARED = {"run.js", "shared.css", "presses.js", "panel.js", "panel.css", "states.css"}
+HELP_ROWS = '() => [...document.querySelectorAll(".help small")].map((e) => e.textContent.trim())'
+
+
+def opened(page: Page, name: str) -> tuple[Any, list[str]]:
+    """The widget, shown, and the addresses that the page asks for from now on."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    widget = MADE[name]()
+    Live(page, widget)
+    page.locator(".klab").focus()
+    return widget, asked
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_keys_are_told_on_a_question_mark_and_nothing_is_asked_of_the_world(
+    page: Page, name: str, console_errors: list[str]
+):
+    _, asked = opened(page, name)
+    root = page.locator(".klab")
+    assert root.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
+    assert root.evaluate("e => parseFloat(getComputedStyle(e).outlineWidth)") >= 2
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert page.evaluate("document.activeElement.textContent") == "Close"
+    told = page.evaluate(HELP_ROWS)
+    assert len(told) > 2
+    assert "?" in told
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    assert page.evaluate("document.activeElement.matches('.klab')")
+    for key in ("End", "ArrowLeft", "Home", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.evaluate("outside") == []
+    page.keyboard.press("Tab")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    assert [url for url in asked if not url.startswith(("data:", "blob:", "about:"))] == []
+    assert console_errors == []
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page, name: str):
+    page.emulate_media(reduced_motion="reduce")
+    opened(page, name)
+    for key in ("Home", "ArrowRight", "ArrowRight", "End"):
+        page.keyboard.press(key)
+        assert page.evaluate("document.getAnimations().length") == 0
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_static_picture_has_literal_colours_and_needs_nothing(name: str):
+    widget = MADE[name]()
+    picture, text = widget.svg(), widget.text()
+    assert ET.fromstring(picture).tag.endswith("svg")
+    assert re.findall(r"var\(|currentColor|<script|<style|https?://(?!www\.w3\.org)", picture) == []
+    assert len(text.splitlines()) > 1
+    assert str(widget) == text
+    data = widget._repr_mimebundle_()[0]
+    assert (data["image/svg+xml"], data["text/plain"]) == (picture, text)
+
+
+def test_each_widgets_own_code_is_below_40_kb():
+    sizes: dict[str, int] = {}
+    for name in MADE:
+        widget = MADE[name]()
+        kind = next(c for c in type(widget).__mro__ if isinstance(c.__dict__.get("_esm"), str))
+        whole = str(kind._esm) + str(kind._css)
+        own = [f for f in FOLDER.glob("*.[jc]s*") if f.name not in SHARED and f.read_text(encoding="utf-8") in whole]
+        sizes[kind.__name__] = sum(f.stat().st_size for f in own)
+    assert len(sizes) == 10
+    assert {name: size for name, size in sizes.items() if not 2_000 < size < 40_000} == {}
