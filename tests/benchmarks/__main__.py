@@ -130,7 +130,7 @@ def labs() -> None:
     from tests.benchmarks.session_memory import labs as measured
 
     for what, most, took, computed, goal in measured():
-        line(what, f"{took:6.1f} s, {computed:6.1f} s of computing, peak {most:5.0f} MB with the kernel", goal)
+        line(what, f"{took:6.1f} s, {computed:6.1f} s of computing, peak {most:5.0f} MiB with the kernel", goal)
 
 
 def clicks() -> None:

@@ -29,7 +29,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def share_mb(pid: int) -> float:
-    """The process's share of memory, in MB; 0 if it is gone."""
+    """The process's share of memory, in MiB; 0 if it is gone."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -47,7 +47,7 @@ def processor_s(pid: int) -> float:
 
 
 def session(names: list[str]) -> tuple[float, float, float]:
-    """The peak in MB, the seconds and the seconds of computing of one kernel that runs these labs in turn."""
+    """The peak in MiB, the seconds and the seconds of computing of one kernel that runs these labs in turn."""
     notebooks = [read(next((ROOT / SOLUTIONS).glob(f"{name}*.ipynb"))) for name in names]
     for name, notebook in zip(names, notebooks, strict=True):
         for cell in notebook["cells"]:
@@ -80,7 +80,7 @@ def prepare() -> None:
 
 
 def labs() -> Iterator[tuple[str, float, float, float, str]]:
-    """Each lab in a kernel of its own, and 3 and 12 in one: what, peak MB, seconds, computing, the goal."""
+    """Each lab in a kernel of its own, and 3 and 12 in one: what, peak MiB, seconds, computing, the goal."""
     prepare()
     graded = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb") if p.name != "00_start.ipynb")
     for name in graded:
@@ -94,4 +94,4 @@ if __name__ == "__main__":
     prepare()
     chosen = sys.argv[1:] or ["03"]
     most, took, computed = session(chosen)
-    print(f"labs {', '.join(chosen)} in one kernel: peak {most:.0f} MB, {took:.1f} s, {computed:.1f} s of computing")
+    print(f"labs {', '.join(chosen)} in one kernel: peak {most:.0f} MiB, {took:.1f} s, {computed:.1f} s of computing")
