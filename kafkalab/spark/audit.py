@@ -42,6 +42,10 @@ FOR_SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.files.minPartitionNum": "1",
 }
+"""Plans are not planned again at every stage, nor compiled, nor split: most of the time went into starting tasks."""
+
+TASKS = "8"
+"""Runs are checked in so many tasks."""
 
 GROUPS = {
     "what clients were told": ("inconsistent-offsets", "lost-write", "nonmonotonic-send", "int-nonmonotonic-send"),
@@ -102,13 +106,14 @@ def chosen_way(way: str, histories: Histories, files: str | Path | None = None) 
 def _checked(chosen: Sequence[Audit], histories: Histories, store: Store) -> DataFrame:
     """Findings and counts of every run, by the checks."""
     names = [one.name for one in chosen]
-    with quick(store.spark, small=True):
+    with quick(store.spark, {**FOR_SMALL, "spark.sql.shuffle.partitions": TASKS}):
         return store.keep("checks", checked(histories, names), title=f"{len(names)} checks of every run")
 
 
 def _audited(chosen: Sequence[Audit], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
     """Findings and counts, by DataFrames."""
-    with quick(store.spark, small=histories.log.limit(QUICK + 1).count() <= QUICK):
+    small = histories.log.limit(QUICK + 1).count() <= QUICK
+    with quick(store.spark, FOR_SMALL if small else {}):
         histories = histories if files is not None else stored(histories, store)
         view = View(histories, store.keep)
         rest = [one for one in chosen if files is None or one.name not in FUSED]
@@ -132,9 +137,8 @@ def stored(histories: Histories, store: Store) -> Histories:
 
 
 @contextmanager
-def quick(spark: SparkSession, small: bool) -> Iterator[None]:
-    """Plans for small tables are not planned again at every stage, nor compiled, nor split. Put back afterwards."""
-    settings = FOR_SMALL if small else {}
+def quick(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    """The session has these settings, and afterwards those that it had before."""
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)

@@ -16,6 +16,7 @@ import pytest
 from kafkalab.checks.all import CHECKS, Report, check_all
 from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED
 from kafkalab.history import History
+from kafkalab.rules import ABORTED_FILTER, DEDUPLICATION
 from kafkalab.spark.runs import Runs, history_of_seed
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
@@ -174,8 +175,8 @@ def test_simulations_are_checked_where_they_are_simulated(spark: SparkSession) -
     from kafkalab.spark.audit import audit
     from kafkalab.spark.frames import Histories
 
-    summary = audit(Histories.simulated(spark, "1-3", rules_off="deduplication; epoch_fencing"), progress=False)
-    runs = Runs.of("1-3", rules_off="deduplication; epoch_fencing")
+    runs = Runs.of("1-3", rules_off=f"{DEDUPLICATION.name}; {ABORTED_FILTER.name}")
+    summary = audit(Histories.simulated(spark, "1-3", rules_off="; ".join(runs.rules_off)), progress=False)
     reports = {seed: check_all(history_of_seed(runs, seed)) for seed in (1, 2, 3)}
     assert summary.way == "checks"
     assert Counter(plain(summary.findings)) == Counter(
