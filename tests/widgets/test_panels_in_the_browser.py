@@ -138,7 +138,7 @@ def test_a_row_of_compare_and_a_chosen_batch_are_read_aloud(page: Page):
     expect(told).to_contain_text("Drop('EndTxn#1'): EndTxn#1 is lost on its way.")
     page.locator(".log-tape").focus()
     page.keyboard.press("End")
-    page.wait_for_timeout(300)
+    expect(page.locator(".log-tape .tapes")).to_contain_text("COMMIT")
     for key in ("ArrowDown", "["):
         page.keyboard.press(key)
     chosen = page.locator('.log-tape .aloud[aria-live="polite"]')
