@@ -17,11 +17,11 @@ ROOT = {"id": 0, "parent": -1, "name": "", "label": "", "at": 0, "landed": 0, "o
 SHOWN = ("transaction", "verification")
 MODEL = """
 class Model {
-  constructor(values) { Object.assign(this, { values, handlers: {}, sent: [], saved: 0 }); }
+  constructor(values) { Object.assign(this, { values, handlers: {}, sent: [], saved: 0, dirty: {} }); }
   get(name) { return this.values[name]; }
   set(name, value) {
     const old = this.values[name];
-    this.values[name] = value;
+    this.values[name] = this.dirty[name] = value;
     if (old !== value) this.fire(`change:${name}`);
   }
   on(name, handle) { (this.handlers[name] ??= []).push(handle); }

@@ -57,18 +57,20 @@ class Live:
             state["journey"] = "IPY_MODEL_" + self._id(widget.journey)
         return json.loads(json.dumps(state))  # type: ignore[no-any-return]
 
-    def _heard(self, which: str, content: Any, values: dict[str, Any]) -> list[Any]:
+    def _heard(self, which: str, content: Any, dirty: dict[str, dict[str, Any]]) -> list[Any]:
         """What a message from the browser led to: the state of every model, and what was sent back."""
         widget, self._told = self._all()[which], []
-        for name, value in values.items():
-            if name in widget.keys and name != "journey" and getattr(widget, name) != value and name != "payload":
-                setattr(widget, name, value)
+        for place, values in dirty.items():
+            for name, value in values.items():
+                if getattr(self._all()[place], name) != value:
+                    setattr(self._all()[place], name, value)
         widget._handle_custom_msg(content, [])
         return [{i: self.state(w) for i, w in self._all().items()}, self._told]
 
     def push(self) -> None:
         """What Python has set since is in the page."""
-        self.page.evaluate("(states) => take(states)", {i: self.state(w) for i, w in self._all().items()})
+        forget = "for (const one of Object.values(models)) one.dirty = {};"
+        self.page.evaluate(f"(states) => {{ {forget} take(states); }}", {i: self.state(w) for i, w in self._all().items()})
 
     def _html(self) -> str:
         data = json.dumps({i: self.state(w) for i, w in self._all().items()}).replace("</", "<\\/")
@@ -84,10 +86,10 @@ class Live:
         const states = {data};
         window.models = Object.fromEntries(Object.entries(states).map(([id, values]) => [id, new Model(values)]));
         const widget_manager = {{ get_model: async (id) => models[id] }};
-        window.take = (states, skip = []) => {{
+        window.take = (states) => {{
           for (const [id, values] of Object.entries(states)) {{
             const changed = Object.entries(values).filter(([name, value]) =>
-              JSON.stringify(models[id].values[name]) !== JSON.stringify(value));
+              !(name in models[id].dirty) && JSON.stringify(models[id].values[name]) !== JSON.stringify(value));
             for (const [name, value] of changed) models[id].values[name] = value;
             for (const [name] of changed) models[id].fire(`change:${{name}}`);
           }}
@@ -98,9 +100,9 @@ class Live:
           model.send = async (message) => {{
             model.sent.push(message);
             pending += 1;
-            const {{ step, groups, size }} = model.values;
-            const own = Object.fromEntries(Object.entries({{ step, groups, size }}).filter(([, v]) => v !== undefined));
-            const [states, told] = await toKernel(id, message, own);
+            const put = Object.fromEntries(Object.entries(models).map(([place, one]) => [place, one.dirty]));
+            for (const one of Object.values(models)) one.dirty = {{}};
+            const [states, told] = await toKernel(id, message, put);
             take(states);
             for (const [to, content] of told) models[to].fire("msg:custom", content);
             pending -= 1;

@@ -509,5 +509,8 @@ def test_where_no_transactional_id_exists_there_is_no_chart_and_the_picture_has_
     assert page.locator(".diagram").evaluate("e => e.clientWidth") > wide + 50
     for _ in range(2):
         beside, fields = (page.locator(place).bounding_box() for place in (".side", ".frame"))
-        assert beside and fields and fields["height"] > 150 and beside["width"] - fields["width"] < 2
+        assert beside
+        assert fields
+        assert fields["height"] > 150
+        assert beside["width"] - fields["width"] < 2
         page.keyboard.press("t")
