@@ -70,7 +70,8 @@ class Live:
     def push(self) -> None:
         """What Python has set since is in the page."""
         forget = "for (const one of Object.values(models)) one.dirty = {};"
-        self.page.evaluate(f"(states) => {{ {forget} take(states); }}", {i: self.state(w) for i, w in self._all().items()})
+        states = {i: self.state(w) for i, w in self._all().items()}
+        self.page.evaluate(f"(states) => {{ {forget} take(states); }}", states)
 
     def _html(self) -> str:
         data = json.dumps({i: self.state(w) for i, w in self._all().items()}).replace("</", "<\\/")
