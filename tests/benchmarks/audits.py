@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.engines import ENGINES, FIVE
+from tests.benchmarks.processes import shares_mib
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (1_000_000, 10_000_000)
@@ -48,7 +49,7 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
         written(clean, sizes[0], 0)
         result, peak = measured("Spark, audit()", clean)
         taken, found = next(iter(result.values()))
-        print(f"  nothing planted: all audits in {taken:.1f} s, {found} findings, {peak:.0f} MB   (goal: no finding)")
+        print(f"  nothing planted: all audits in {taken:.1f} s, {found} findings, {peak:.0f} MiB   (goal: no finding)")
     growth(seconds, sizes)
 
 
@@ -60,13 +61,13 @@ def written(path: Path, records: int, rate: float) -> None:
     peak = watched(process)
     if process.wait():
         raise SystemExit(f"the generator ended with {process.returncode}")
-    print(f"  {records:,} records written in {time.perf_counter() - began:.0f} s, {peak:.0f} MB", flush=True)
+    print(f"  {records:,} records written in {time.perf_counter() - began:.0f} s, {peak:.0f} MiB", flush=True)
 
 
 def compared(path: Path) -> dict[str, float]:
     """All engines over one history; the seconds of each. What they found is compared."""
     results: dict[str, Result] = {}
-    print(f"  {'':<16}{''.join(f'{name:>19}' for name in FIVE)}{'sum':>9}{'peak MB':>9}")
+    print(f"  {'':<16}{''.join(f'{name:>19}' for name in FIVE)}{'sum':>9}{'peak MiB':>9}")
     for engine in ENGINES:
         results[engine], peak = measured(engine, path)
         cells = [f"{s:.2f} s ({n})" for s, n in results[engine].values()]
@@ -88,7 +89,7 @@ def compared(path: Path) -> dict[str, float]:
 
 
 def measured(engine: str, path: Path) -> tuple[Result, float]:
-    """What an engine took and found, and the most memory it had, in MB."""
+    """What an engine took and found, and the most memory it had, in MiB."""
     command = [sys.executable, "-m", "tests.benchmarks.audits", "--engine", engine, str(path)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     peak = watched(process)
@@ -99,32 +100,12 @@ def measured(engine: str, path: Path) -> tuple[Result, float]:
 
 
 def watched(process: subprocess.Popen[Any]) -> float:
-    """The most memory that the process and all below it had until it ended, in MB."""
+    """The most memory that the process and all below it had until it ended, in MiB."""
     peak = 0.0
     while process.poll() is None:
-        peak = max(peak, sum(map(_pss_mb, _tree(process.pid))))
+        peak = max(peak, sum(shares_mib(process.pid).values()))
         time.sleep(0.3)
     return peak
-
-
-def _tree(pid: int) -> list[int]:
-    """The process and all below it."""
-    found = [pid]
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = [int(child) for child in task.read_text().split()]
-        except OSError:
-            continue
-        found += [below for child in children for below in _tree(child)]
-    return found
-
-
-def _pss_mb(pid: int) -> float:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
 def growth(seconds: dict[tuple[str, int], float], sizes: tuple[int, ...]) -> None:

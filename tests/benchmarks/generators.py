@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
+from tests.benchmarks.processes import shares_mib
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = 1_000_000
@@ -91,31 +91,18 @@ def on_spark(records: int) -> None:
     spark.stop()
 
 
-def memory_of(process: psutil.Process) -> dict[str, float]:
-    """Proportional memory of a process and all below it, in MB, by what they are."""
-    found: dict[str, float] = {}
-    for one in [process, *process.children(recursive=True)]:
-        try:
-            kind = "JVM" if "java" in one.name() else "Python"
-            info = one.memory_full_info()
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
-        found[kind] = found.get(kind, 0) + getattr(info, "pss", info.rss) / 1e6
-    return found
-
-
 def measured(records: int) -> None:
     """Run `on_spark` in another process and watch its memory."""
     command = [sys.executable, "-m", "tests.benchmarks.generators", "--inside", str(records)]
     running = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
-    process, peak = psutil.Process(running.pid), {"JVM": 0.0, "Python": 0.0}
+    peak = {"JVM": 0.0, "Python": 0.0}
     while running.poll() is None:
-        now = memory_of(process)
+        now = shares_mib(running.pid)
         if sum(now.values()) > sum(peak.values()):
             peak = now
         time.sleep(EVERY_S)
     parts = ", ".join(f"{kind} {size:.0f}" for kind, size in peak.items())
-    line("peak memory with a driver of 768 MB", f"{sum(peak.values()):6.0f} MB ({parts})", "below 1700 MB")
+    line("peak memory with a driver of 768 MB", f"{sum(peak.values()):6.0f} MiB ({parts})", "below 1700 MB")
     if running.returncode:
         line("generators on Spark", f"ended with {running.returncode}")
 

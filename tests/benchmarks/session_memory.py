@@ -14,27 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kafkalab.grading.builder import SOLUTIONS, execute, read
+from kafkalab.grading.family import members
+from tests.benchmarks.processes import share_mib
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERY_S = 0.05
-
-
-def descendants(pid: int) -> list[int]:
-    """The processes that this one has started, and those they have."""
-    found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            found += [child, *descendants(child)]
-    return found
-
-
-def share_mb(pid: int) -> float:
-    """The process's share of memory, in MiB; 0 if it is gone."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
 
 
 def processor_s(pid: int) -> float:
@@ -58,8 +42,8 @@ def session(names: list[str]) -> tuple[float, float, float]:
     def watch() -> None:
         nonlocal peak
         while not done.wait(EVERY_S):
-            there = descendants(os.getpid())
-            peak = max(peak, sum(map(share_mb, there)))
+            there = members(os.getpid())
+            peak = max(peak, sum(map(share_mib, there)))
             computed.update({pid: spent for pid in there if (spent := processor_s(pid))})
 
     watcher = threading.Thread(target=watch)

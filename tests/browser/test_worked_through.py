@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab.grading.check import EXERCISES
+from kafkalab.grading.course import COURSE
 from tests.browser.conftest import Jupyter
 from tests.browser.worked import CELL_MS, Desk, choose_theme
 
@@ -96,15 +97,7 @@ WRONG = {
     ),
     "L12.E4": Wrong(answer=rows("e4", 10, "forbidden"), says="The first that is not is row 1", opens=False),
 }
-LABS = {
-    "L0": "00_meet_the_machine",
-    "L1": "01_idempotent_producer",
-    "L2": "02_coordinator",
-    "L3": "03_a_full_commit",
-    "L5": "05_read_committed",
-    "L6": "06_fencing_and_zombies",
-    "L12": "12_auditing_with_spark",
-}
+LABS = {f"L{x.number}": x.name for x in COURSE if any(e.startswith(f"L{x.number}.") for e in EXERCISES)}
 
 
 @pytest.fixture
