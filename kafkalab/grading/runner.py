@@ -113,17 +113,22 @@ def _run(job: dict[str, Any], own: Path, seed: int, descriptor: int) -> str:
 def _wait(
     process: subprocess.Popen[bytes], descriptor: int, time_s: int, memory_mb: int, until_ready: bool = False
 ) -> str:
-    """Why it must be stopped; "" if, within that time and memory, the process has ended or told its first line."""
-    until, weighing = time.monotonic() + time_s, time.monotonic()
+    """Why it must be stopped; "" if, within that time and memory, the process has ended or told its first line.
+
+    Memory counts that it has at two looks in a row: for the moment in which Java starts a command, its memory seems to
+    be there twice.
+    """
+    until, weighing, heavy = time.monotonic() + time_s, time.monotonic(), False
     while process.poll() is None and not (until_ready and os.fstat(descriptor).st_size):
         now = time.monotonic()
         if now > until:
             return f"it was stopped after {time_s} s"
         if now >= weighing:
             others = family.members(process.pid)
-            if family.memory_mb([process.pid, *others]) > memory_mb:
+            before, heavy = heavy, family.memory_mb([process.pid, *others]) > memory_mb
+            if before and heavy:
                 return f"it was stopped: {_all_of(len(others))} took more than {memory_mb} MB of memory"
-            weighing = now + WEIGH_EVERY_S
+            weighing = now + (LOOK_EVERY_S if heavy else WEIGH_EVERY_S)
         time.sleep(LOOK_EVERY_S)
     return ""
 

@@ -16,6 +16,7 @@ from kafkalab.spark.bundle import BUNDLE, table_of
 from kafkalab.spark.runs import DEFAULT_PROFILE, Runs
 from kafkalab.spark.schemas import TABLES, arrow_batch, columns, spark_schema
 from kafkalab.spark.source import register
+from kafkalab.spark.written import Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,6 +40,14 @@ class Histories:
         columns(name)
         frame: DataFrame = getattr(self, name)
         return frame
+
+    def records(self) -> int:
+        """How many records and markers the logs have, or nearly so where counting would mean to make them first."""
+        return self.log.count()
+
+    def through(self, name: str, work: Work, schema: str) -> DataFrame:
+        """What `work` gives, with this schema, for the Arrow batches of a table; the executors' Python does it."""
+        return self.table(name).mapInArrow(work, schema)
 
     @classmethod
     def of(cls, spark: SparkSession, runs: Iterable[tuple[int, History]]) -> Histories:

@@ -7,7 +7,7 @@ records know their transactions and whose reads know their records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from kafkalab.core.producer_state import EXPIRATION_MS
 from kafkalab.spark.audits import BY_NAME, g1a, sequence_gap
 from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.view import View
+from kafkalab.spark.fused_files import Tables, columns_for, frugal, give_back
 from kafkalab.spark.tables import BY_KEY, files_of, in_buckets
 
 FUSED = (
@@ -44,15 +45,6 @@ SCHEMA = (
     "anomaly string, run bigint, key string, offsets array<bigint>, steps array<bigint>, text string, policy string, "
     "kind string, client string, number bigint, sent array<bigint>, examined bigint"
 )
-_OF_A_RECORD = ("producer_id", "producer_epoch", "sequence", "transactional", "control", "at_ms", "removed")
-_OF_A_SEND = ("producer_id", "producer_epoch", "sequence", "transactional_id", "transaction", "offset", "value", "step")
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "operations": ("run", "key", "index", "invocation", "client", "type", "function", *_OF_A_SEND),
-    "log": ("run", "key", "offset", "record_key", "value", "step", "frame", "removed_step", *_OF_A_RECORD),
-    "reads": ("run", "key", "consumer", "process", "isolation_level", "poll", "index", "offset", "value", "step"),
-    "polls": ("run", "key", "consumer", "poll", "start", "end", "moved", "step"),
-    "watermarks": ("run", "key", "node", "leads", "leader_epoch", "last_stable_offset", "step"),
-}
 Files = dict[str, dict[int, list[str]]]
 Elsewhere = Callable[[str, tuple[str, ...], pc.Expression], pa.Table]
 """The rows of a whole table for which something is true, with these columns."""
@@ -136,29 +128,21 @@ def _worker(
         return ds.dataset(paths, partitioning=None).to_table(columns=list(columns), filter=wanted)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        frugal()
+        columns = columns_for(names, whole=into is not None)
         for batch in batches:
             for place in batch.column(0).to_pylist():
                 number = buckets[place]
-                tables = {table: _read(table, files[table].get(number, [])) for table in BY_KEY}
+                tables = Tables({table: files[table].get(number, []) for table in BY_KEY}, columns)
                 yield from bucket_rows(tables, limits, names, elsewhere, into, number)
+                del tables
+                give_back()
 
     return work
 
 
-def _read(table: str, paths: list[str]) -> pa.Table:
-    import pyarrow.parquet as pq
-
-    from kafkalab.spark.schemas import arrow_schema
-
-    fields = [arrow_schema(table).field(name) for name in COLUMNS[table]]
-    parts = [pq.ParquetFile(path).read(columns=list(COLUMNS[table])) for path in paths]
-    return (
-        pa.concat_tables([part.cast(pa.schema(fields)) for part in parts]) if parts else pa.schema(fields).empty_table()
-    )
-
-
 def bucket_rows(
-    tables: dict[str, pa.Table],
+    tables: Mapping[str, pa.Table],
     limits: dict[int, int],
     names: tuple[str, ...],
     elsewhere: Elsewhere,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,6 @@ class Log:
         whole = isinstance(order, slice)
         self.values: Any = table.column("value") if whole else table.column("value").take(pa.array(order))
         self.table, self.at = table, np.arange(table.num_rows)[order]
-        self.keyed: Flags = names.codes(table.column("record_key"))[order] != names.number("")
         self.names = names
         self._group_of: dict[tuple[int, int], int] = {}
         for at in np.flatnonzero(starts(self.group)):
@@ -143,6 +143,12 @@ class Log:
         committed = (found >= 0) & ~self.abort[found]
         self.final = ~self.marker & (committed | ~self.transactional)
         self.known = self.final & (self.removed == self.names.number(""))
+
+    @cached_property
+    def keyed(self) -> Flags:
+        """Whether a record has a key of its own."""
+        found: Flags = self.names.codes(self.table.column("record_key"))[self.at] != self.names.number("")
+        return found
 
     def groups_of(self, run: Longs, key: Longs) -> Longs:
         """The group of each pair, -1 for a key without a log."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,23 +11,24 @@ import pyarrow.compute as pc
 
 from kafkalab.spark import fused_log, fused_polls, fused_told
 from kafkalab.spark.fused_arrays import Log, Longs, Names
+from kafkalab.spark.fused_files import POLLS, SENDS
 from kafkalab.spark.fused_log import Found, Reads
 from kafkalab.spark.fused_polls import Walk
 from kafkalab.spark.fused_sends import Owners, Sends
-
-POLLS = ("poll-skip", "int-poll-skip", "nonmonotonic-poll", "int-nonmonotonic-poll")
-SENDS = ("nonmonotonic-send", "int-nonmonotonic-send")
 
 
 class Bucket:
     """`elsewhere` gives rows of tables that are not laid out by key; `unsure` as in `fused_told.lost_writes`."""
 
-    def __init__(self, tables: dict[str, pa.Table], elsewhere: Callable[..., pa.Table]) -> None:
+    def __init__(self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table]) -> None:
         self.tables, self.elsewhere, self.names = tables, elsewhere, Names()
         self.log = Log(tables["log"], self.names)
-        self.reads = Reads(tables["reads"], self.log, self.names)
         self.unsure: list[tuple[int, str, int]] = []
         self.seen: dict[str, Longs] = {}
+
+    @cached_property
+    def reads(self) -> Reads:
+        return Reads(self.tables["reads"], self.log, self.names)
 
     @cached_property
     def sends(self) -> Sends:
@@ -43,15 +44,15 @@ class Bucket:
 
     def found(self, limits: dict[int, int], default_ms: int, names: Sequence[str]) -> Iterator[Found]:
         """What these audits find, those of their families too."""
-        log, reads = self.log, self.reads
+        log = self.log
         if "duplicate" in names:
-            yield from fused_log.duplicates(log, self.sends)
+            yield from fused_log.duplicates(log, lambda: self.tables["operations"])
         if "sequence gap" in names:
-            yield from fused_log.sequence_gaps(log, self.sends, limits, default_ms)
+            yield from fused_log.sequence_gaps(log, lambda: self.sends, limits, default_ms)
         if "G1a" in names:
-            yield from fused_log.aborted_reads(log, reads)
+            yield from fused_log.aborted_reads(log, self.reads)
         if "unseen" in names:
-            yield from fused_log.unseen(log, reads)
+            yield from fused_log.unseen(log, self.reads)
         if "LSO regression" in names:
             yield from fused_log.lso_regressions(self.tables["watermarks"], self.names)
         if any(name in names for name in POLLS):
@@ -82,12 +83,21 @@ class Bucket:
 
     def examined(self, names: Sequence[str]) -> Iterator[tuple[str, Longs]]:
         """Of each of these audits the runs of what it looked at, one for each thing; after `found`."""
-        counts: list[tuple[str, Longs]] = list(fused_log.examined(self.log, self.reads, self.tables["watermarks"]))
-        if any(name in names for name in POLLS):
-            counts += fused_polls.examined(self.walk)
-        for name, runs in [*counts, *self.seen.items()]:
+        log = self.log
+        if "duplicate" in names:
+            yield "duplicate", fused_log.of_duplicates(log)
+        if "sequence gap" in names:
+            yield "sequence gap", fused_log.of_sequences(log)
+        if "G1a" in names:
+            yield "G1a", fused_log.of_committed_reads(self.reads)
+        if "unseen" in names:
+            yield "unseen", fused_log.of_known(log, self.reads)
+        if "LSO regression" in names:
+            yield "LSO regression", fused_log.of_leaders(self.tables["watermarks"])
+        polls = fused_polls.examined(self.walk) if any(name in names for name in POLLS) else ()
+        for name, counted in (*polls, *self.seen.items()):
             if name in names:
-                yield name, runs
+                yield name, counted
 
     def _decisions(self, producers: list[int]) -> pa.Table:
         wanted = pc.field("producer_id").isin(producers) & (pc.field("removed") != "truncated")

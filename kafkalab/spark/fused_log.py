@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,7 +60,7 @@ def _data(log: Log) -> Flags:
     return found
 
 
-def duplicates(log: Log, sends: Sends) -> Iterator[Found]:
+def duplicates(log: Log, operations: Callable[[], pa.Table]) -> Iterator[Found]:
     """As checks/duplicate.py: forbidden where one producer id holds more copies than its application sent."""
     chosen = np.flatnonzero(_data(log))
     (value,) = value_codes(log.values.take(pa.array(chosen)))
@@ -71,25 +72,31 @@ def duplicates(log: Log, sends: Sends) -> Iterator[Found]:
     for place in twice.tolist():
         at = int(chosen[place])
         copies.setdefault((int(log.run[at]), int(log.key[at]), log.values[at].as_py()), []).append(at)
-    wanted = pa.array(sorted({value for _, _, value in copies}))
-    sent: dict[tuple[int, int, str, int], int] = {}
-    for at in np.flatnonzero(pc.is_in(sends.table.column("value"), wanted).to_numpy()).tolist():
-        one = (int(sends.run[at]), int(sends.key[at]), sends.table.column("value")[at].as_py(), int(sends.pid[at]))
-        sent[one] = sent.get(one, 0) + 1
+    sent = _sent(operations(), {value for _, _, value in copies})
     for (run, key, text), rows in copies.items():
         held: dict[int, int] = {}
         for at in rows:
             held[int(log.pid[at])] = held.get(int(log.pid[at]), 0) + 1
-        too_many = any(pid >= 0 and many > sent.get((run, key, text, pid), 1) for pid, many in held.items())
-        why = ", though it was sent once" if too_many else ": sent again, or without idempotence"
         name, offsets = log.names.texts[key], log.offset[rows].tolist()
+        too_many = any(pid >= 0 and many > sent.get((run, name, text, pid), 1) for pid, many in held.items())
+        why = ", though it was sent once" if too_many else ": sent again, or without idempotence"
         said = f"'{text}' lies at the offsets {', '.join(map(str, offsets))} of {name}{why}"
         steps = sorted({int(step) for step in log.step[rows] if step >= 0})
         yield Found(anomaly="duplicate", run=run, key=name, offsets=offsets, steps=steps, text=said,
                     policy=FORBIDDEN if too_many else ALLOWED)  # fmt: skip
 
 
-def sequence_gaps(log: Log, sends: Sends, expiration_ms: dict[int, int], default_ms: int) -> Iterator[Found]:
+def _sent(operations: pa.Table, values: set[str]) -> Counter[tuple[int, str, str, int]]:
+    """How often each of these values was sent: by run, key, value and producer id."""
+    asked = pc.and_(pc.equal(operations.column("function"), "send"), pc.equal(operations.column("type"), "invoke"))
+    asked = pc.and_(asked, pc.is_in(operations.column("value"), pa.array(sorted(values))))
+    rows = operations.filter(asked).select(["run", "key", "value", "producer_id"]).to_pylist()
+    return Counter((row["run"], row["key"], row["value"], row["producer_id"]) for row in rows)
+
+
+def sequence_gaps(
+    log: Log, sends: Callable[[], Sends], expiration_ms: dict[int, int], default_ms: int
+) -> Iterator[Found]:
     """As checks/sequence_gap.py; kind "first" is wrong if a Produce of version 2 left at a step of `sent`."""
     offsets_topic = [n for n, text in enumerate(log.names.texts) if topic_of(text) == OFFSETS_TOPIC]
     row = np.arange(len(log.offset))
@@ -125,11 +132,12 @@ def sequence_gaps(log: Log, sends: Sends, expiration_ms: dict[int, int], default
         yield _gap(log, [int(b[at]), int(r[at])], what, "finding")
     first = ~marker & ~had & (holes[r] == 0) & (log.offset[first_row[r]] == 0) & (log.sequence[r] > 0)
     for at in np.flatnonzero(first).tolist():
-        by = sends.link_send[sends.link_row == r[at]]
-        by = by[sends.transactional[by]]
+        asked = sends()
+        by = asked.link_send[asked.link_row == r[at]]
+        by = by[asked.transactional[by]]
         if len(by):
             what = f"a transaction of version 2 begins at sequence {log.sequence[r[at]]}"
-            yield replace(_gap(log, [int(r[at])], what, "first"), sent=tuple(sends.step[by].tolist()))
+            yield replace(_gap(log, [int(r[at])], what, "first"), sent=tuple(asked.step[by].tolist()))
 
 
 def _limits(run: Longs, given: dict[int, int], default: int) -> Longs | int:
@@ -199,14 +207,30 @@ def lso_regressions(marks: pa.Table, names: Names) -> Iterator[Found]:
                     steps=sorted({int(step[before]), int(step[at])}), text=text)  # fmt: skip
 
 
-def examined(log: Log, reads: Reads, marks: pa.Table) -> Iterator[tuple[str, Longs]]:
-    """Of each of these audits the runs of what it looked at, one for each thing."""
+# of each audit the runs of what it looked at, one for each thing
+
+
+def of_duplicates(log: Log) -> Longs:
+    return log.run[_data(log)]
+
+
+def of_sequences(log: Log) -> Longs:
     offsets_topic = [n for n, text in enumerate(log.names.texts) if topic_of(text) == OFFSETS_TOPIC]
-    yield "duplicate", log.run[_data(log)]
-    yield "sequence gap", log.run[~log.marker & (log.pid >= 0) & ~np.isin(log.key, offsets_topic)]
-    yield "G1a", reads.run[reads.committed]
-    yield "unseen", log.run[log.known & np.isin(log.group, np.unique(reads.group))]
-    yield "LSO regression", longs(marks.filter(marks.column("leads")), "run")
+    found: Longs = log.run[~log.marker & (log.pid >= 0) & ~np.isin(log.key, offsets_topic)]
+    return found
+
+
+def of_committed_reads(reads: Reads) -> Longs:
+    return reads.run[reads.committed]
+
+
+def of_known(log: Log, reads: Reads) -> Longs:
+    found: Longs = log.run[log.known & np.isin(log.group, np.unique(reads.group))]
+    return found
+
+
+def of_leaders(marks: pa.Table) -> Longs:
+    return longs(marks.filter(marks.column("leads")), "run")
 
 
 def _shown(value: Any) -> str:

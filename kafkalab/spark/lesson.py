@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +47,7 @@ def a_night(spark: SparkSession, seed: int = 1, records: int = 10_000, rate: flo
 
 def _at_hand(spark: SparkSession, made: Synthetic) -> Synthetic:
     """The same history made here and now: for a small one that is much faster than tasks are."""
-    tables = {}
+    tables: dict[str, Any] = {}
     for name in MADE:
         batches = [batch_of(made.shape, cell, name) for cell in range(made.shape.cells)]
         tables[name] = spark.createDataFrame(pa.Table.from_batches(batches), spark_schema(name))

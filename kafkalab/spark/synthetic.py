@@ -7,7 +7,7 @@ gives the same rows, whatever the number of tasks or cores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +17,7 @@ from kafkalab.spark.frames import Histories
 from kafkalab.spark.schemas import TABLES, spark_schema
 from kafkalab.spark.synthetic_shape import Shape
 from kafkalab.spark.synthetic_tables import TRUTH, batch_of, truth_of
+from kafkalab.spark.written import Work
 
 MADE = tuple(name for name in TABLES if name != "labels")
 
@@ -31,6 +32,20 @@ class Synthetic(Histories):
 
     truth: DataFrame
     shape: Shape
+    tasks: int = 0
+    made: Mapping[str, DataFrame] = field(default_factory=dict)
+    """The tables that are made anew whenever they are used."""
+
+    def records(self) -> int:
+        """As many as were asked for."""
+        return self.shape.records
+
+    def through(self, name: str, work: Work, schema: str) -> DataFrame:
+        """Rows are worked on where they are made."""
+        if self.table(name) is not self.made.get(name):
+            return Histories.through(self, name, work, schema)
+        make, cells = _maker(table_maker(self.shape, name)), _cells(self.truth.sparkSession, self.shape, self.tasks)
+        return cells.mapInArrow(lambda batches: work(make(batches)), schema)
 
 
 def synthetic(
@@ -73,7 +88,7 @@ def synthetic(
     labels = spark.createDataFrame(pa.Table.from_pylist(labels_of(shape)), spark_schema("labels"))
     cells = _cells(spark, shape, tasks)
     truth = cells.mapInArrow(_maker(lambda cell: truth_of(shape, cell)), from_arrow_schema(TRUTH))
-    return Synthetic(**tables, labels=labels, truth=truth, shape=shape)
+    return Synthetic(**tables, labels=labels, truth=truth, shape=shape, tasks=tasks, made=tables)
 
 
 def labels_of(shape: Shape) -> list[dict[str, object]]:
@@ -98,9 +113,7 @@ def table_maker(shape: Shape, table: str) -> Callable[[int], pa.RecordBatch]:
     return lambda cell: batch_of(shape, cell, table)
 
 
-def _maker(
-    make: Callable[[int], pa.RecordBatch],
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _maker(make: Callable[[int], pa.RecordBatch]) -> Work:
     def cells(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for cell in batch.column(0).to_pylist():

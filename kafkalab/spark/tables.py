@@ -17,11 +17,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from kafkalab.spark.frames import Histories
 from kafkalab.spark.schemas import TABLES, arrow_schema, spark_schema
+from kafkalab.spark.written import WRITTEN, writer
 
 FORMAT, VERSION = "kafkalab-histories", 2
 INDEX = "history.json"
@@ -54,27 +54,22 @@ def write_histories(histories: Histories, path: str | Path, *, buckets: int = 0,
     """Write all tables below `path`; the files, in order. FileExistsError if something is there and `replace` is not.
 
     Keys fall into `buckets`; if not given, so many that one has about RECORDS_OF_A_BUCKET, as far as keys allow it.
-    The folder must be one that the executors see, too. history.json is written last: without it nothing is a history.
+    The workers write them: the folder must be one that they see, too. history.json is written last: without it nothing
+    is a history.
     """
     folder = Path(path).absolute()
     if buckets < 0:
         raise ValueError(f"buckets is at least 1, not {buckets}")
     _make_room(folder, replace)
     for name in TABLES:
-        frame = histories.table(name)
-        _check_schema(name, frame)
-    buckets = buckets or max(FEWEST_BUCKETS, histories.log.count() // RECORDS_OF_A_BUCKET)
+        _check_schema(name, histories.table(name))
+    buckets = buckets or max(FEWEST_BUCKETS, histories.records() // RECORDS_OF_A_BUCKET)
     for name in TABLES:
-        frame = histories.table(name)
-        if name in BY_KEY:
-            key = F.col("key")
-            if name == "operations":
-                key = F.when(F.col("function") == "send", key).otherwise(F.col("client"))
-            bucket = F.pmod(F.crc32(key), F.lit(buckets)).cast("int")
-            writer = frame.withColumn(BUCKET, bucket).write.partitionBy(BUCKET)
-        else:
-            writer = frame.write
-        writer.mode("error").parquet(str(folder / name))
+        work = writer(str(folder), name, BUCKET, buckets if name in BY_KEY else 0)
+        mine = {row.path for row in histories.through(name, work, WRITTEN).collect()}
+        for found in _files_of_table(folder, name):
+            if found.relative_to(folder).as_posix() not in mine:
+                found.unlink()
     files = [_described(folder, found) for found in _files(folder)]
     rows = {name: sum(file.rows for file in files if file.table == name) for name in TABLES}
     index = {"format": FORMAT, "version": VERSION, "buckets": buckets, "rows": rows}
@@ -155,7 +150,11 @@ def _check_schema(table: str, frame: DataFrame) -> None:
 def _files(folder: Path) -> Iterator[Path]:
     """All Parquet files of all tables, in order."""
     for name in TABLES:
-        yield from sorted(found for found in (folder / name).rglob("*") if FILE.fullmatch(found.name))
+        yield from _files_of_table(folder, name)
+
+
+def _files_of_table(folder: Path, table: str) -> list[Path]:
+    return sorted(found for found in (folder / table).rglob("*") if FILE.fullmatch(found.name))
 
 
 def _described(folder: Path, found: Path) -> File:
@@ -235,7 +234,7 @@ def _foreign(folder: Path, path: str, listed: list[File]) -> str:
 
 def _read(spark: SparkSession, folder: Path, table: str) -> DataFrame:
     schema = spark_schema(table)
-    if not any(FILE.fullmatch(found.name) for found in (folder / table).rglob("*")):
+    if not _files_of_table(folder, table):
         return spark.createDataFrame([], schema)
     if table not in BY_KEY:
         return spark.read.schema(schema).parquet(str(folder / table))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.engines import ENGINES, FIVE
-from tests.benchmarks.processes import shares_mib
+from tests.benchmarks.processes import family_mib
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (1_000_000, 10_000_000)
@@ -80,7 +80,7 @@ def compared(path: Path) -> dict[str, float]:
     if len({tuple(n) for n in numbers.values()}) > 1:
         print(f"  THE ENGINES DISAGREE: {numbers}")
     totals = {engine: sum(s for s, _ in result.values()) for engine, result in results.items()}
-    for engine in ("Spark SQL", "Spark, fused"):
+    for engine in ("Spark SQL", "Spark, the five", "Spark, fused"):
         against = ", ".join(
             f"{totals[engine] / totals[other]:.1f}x {other}" for other in ("pandas", "Polars", "DuckDB")
         )
@@ -103,7 +103,7 @@ def watched(process: subprocess.Popen[Any]) -> float:
     """The most memory that the process and all below it had until it ended, in MiB."""
     peak = 0.0
     while process.poll() is None:
-        peak = max(peak, sum(shares_mib(process.pid).values()))
+        peak = max(peak, sum(family_mib(process.pid).values()))
         time.sleep(0.3)
     return peak
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks.processes import shares_mib
+from tests.benchmarks.processes import family_mib
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = 1_000_000
@@ -97,7 +97,7 @@ def measured(records: int) -> None:
     running = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
     peak = {"JVM": 0.0, "Python": 0.0}
     while running.poll() is None:
-        now = shares_mib(running.pid)
+        now = family_mib(running.pid)
         if sum(now.values()) > sum(peak.values()):
             peak = now
         time.sleep(EVERY_S)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from kafkalab.grading.family import members
 
 
-def share_mib(pid: int) -> float:
-    """The process's share of memory; 0 if it is gone."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
-
-
-def shares_mib(pid: int) -> dict[str, float]:
-    """What the process and all that it has started have together, Java apart from Python."""
+def shares_mib(pids: Iterable[int]) -> dict[str, float]:
+    """What these processes have together, Java apart from Python; one that is gone has nothing."""
     found = {"JVM": 0.0, "Python": 0.0}
-    for one in (pid, *members(pid)):
+    for pid in pids:
         try:
-            name = Path(f"/proc/{one}/comm").read_text()
+            name = Path(f"/proc/{pid}/exe").readlink().name
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            if name == "java" and _is_its_parents(pid):
+                continue
         except OSError:
             continue
-        found["JVM" if name.startswith("java") else "Python"] += share_mib(one)
+        share = next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
+        found["JVM" if name == "java" else "Python"] += share
     return found
+
+
+def family_mib(pid: int) -> dict[str, float]:
+    """The same for a process and all that it has started."""
+    return shares_mib([pid, *members(pid)])
+
+
+def _is_its_parents(pid: int) -> bool:
+    """Whether its memory is that of the process that started it, as for a moment before it runs a command."""
+    parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+    return Path(f"/proc/{pid}/cmdline").read_bytes() == Path(f"/proc/{parent}/cmdline").read_bytes()

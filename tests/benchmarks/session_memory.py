@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kafkalab.grading.builder import SOLUTIONS, execute, read
 from kafkalab.grading.family import members
-from tests.benchmarks.processes import share_mib
+from tests.benchmarks.processes import shares_mib
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERY_S = 0.05
@@ -43,7 +43,7 @@ def session(names: list[str]) -> tuple[float, float, float]:
         nonlocal peak
         while not done.wait(EVERY_S):
             there = members(os.getpid())
-            peak = max(peak, sum(map(share_mib, there)))
+            peak = max(peak, sum(shares_mib(there).values()))
             computed.update({pid: spent for pid in there if (spent := processor_s(pid))})
 
     watcher = threading.Thread(target=watch)

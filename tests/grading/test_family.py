@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.grading import family
+from kafkalab.grading import family, runner
 from kafkalab.grading.grade import Row, grade
 from kafkalab.grading.runner import Limits
 from kafkalab.grading.sheet import sheet
@@ -100,6 +100,18 @@ def test_memory_is_that_of_the_whole_family_and_what_is_shared_counts_once() -> 
         assert until(lambda: 100 < family.memory_mb(everyone) < 170)
     finally:
         family.end(process.pid)
+        process.kill()
+        process.wait()
+
+
+def test_memory_that_seems_to_be_there_twice_for_one_look_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = [90.0, 180.0, 90.0, 180.0, 180.0]
+    monkeypatch.setattr(runner.family, "memory_mb", lambda pids: looks.pop(0))
+    process = started("import time\ntime.sleep(600)")
+    try:
+        assert "took more than 100 MB" in runner._wait(process, 0, time_s=60, memory_mb=100)
+        assert not looks, "both of the last two looks were needed"
+    finally:
         process.kill()
         process.wait()
 

@@ -14,7 +14,8 @@ from kafkalab.checks.all import check_all
 from kafkalab.checks.sequence_gap import EXPIRATION
 from kafkalab.checks.view import view_of
 from kafkalab.history import History
-from kafkalab.spark.fused import COLUMNS, FUSED, bucket_rows
+from kafkalab.spark.fused import FUSED, bucket_rows
+from kafkalab.spark.fused_files import COLUMNS
 from kafkalab.spark.planted import PLANTS
 from kafkalab.spark.schemas import arrow_batch
 from kafkalab.spark.synthetic_shape import Shape
