@@ -20,7 +20,7 @@ from kafkalab.core.producer_state import EXPIRATION_MS
 from kafkalab.spark.audits import BY_NAME, g1a, sequence_gap
 from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.view import View
-from kafkalab.spark.fused_files import Tables, columns_for, frugal, give_back
+from kafkalab.spark.fused_files import Tables, columns_for, give_back
 from kafkalab.spark.tables import BY_KEY, files_of, in_buckets
 
 FUSED = (
@@ -125,10 +125,9 @@ def _worker(
         import pyarrow.dataset as ds
 
         paths = [path for found in files[table].values() for path in found]
-        return ds.dataset(paths, partitioning=None).to_table(columns=list(columns), filter=wanted)
+        return ds.dataset(paths, partitioning=None).to_table(columns=list(columns), filter=wanted, use_threads=False)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        frugal()
         columns = columns_for(names, whole=into is not None)
         for batch in batches:
             for place in batch.column(0).to_pylist():

@@ -83,11 +83,6 @@ def read(table: str, paths: list[str], columns: tuple[str, ...]) -> pa.Table:
     return pa.concat_tables(parts).unify_dictionaries()
 
 
-def frugal() -> None:
-    """This process's tables come from the pool that keeps least for itself."""
-    pa.set_memory_pool(pa.system_memory_pool())
-
-
 def give_back() -> None:
     """What is free goes back to the machine: a worker waits for its next task for a while, and others need the room."""
     pool: Any = pa.default_memory_pool()

@@ -22,7 +22,13 @@ LOCAL = "local[2,2]"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 CONTEXT_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 """PySpark writes each error of an analysis there too, with its whole Java stack."""
-LEAN_JVM = "-XX:+UseSerialGC -Xss512k -XX:MaxMetaspaceSize=256m -XX:ReservedCodeCacheSize=96m"
+LEAN_JVM = (
+    "-XX:+UseSerialGC -Xss512k -XX:MaxMetaspaceSize=256m -XX:ReservedCodeCacheSize=96m "
+    "-XX:MinHeapFreeRatio=15 -XX:MaxHeapFreeRatio=30"
+)
+"""Java takes of its heap what it needs, and gives back what it does not need any more."""
+PAGE = "2m"
+"""What every small hash table takes at least: Spark's own choice for this heap is 16 MB, and plans have dozens."""
 BRIEF_JVM = "-XX:TieredStopAtLevel=1"
 
 
@@ -114,6 +120,7 @@ def _settings(master: str, memory: str, ui: bool, brief: bool) -> dict[str, str]
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
         "spark.sql.pyspark.jvmStacktrace.enabled": "false",
+        "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     }
     if not master.startswith("local"):
         return common
@@ -122,4 +129,5 @@ def _settings(master: str, memory: str, ui: bool, brief: bool) -> dict[str, str]
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "4",
+        "spark.buffer.pageSize": PAGE,
     }

@@ -33,9 +33,8 @@ def writer(folder: str, table: str, bucket: str, buckets: int) -> Work:
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
-        from kafkalab.spark.fused_files import frugal, give_back
+        from kafkalab.spark.fused_files import give_back
 
-        frugal()
         task: Any = TaskContext.get()
         name = f"part-{task.partitionId():05}.parquet"
         with Files(Path(folder) / table, name, table) as files:
