@@ -54,7 +54,7 @@ def bucket_of(key: str | None, buckets: int) -> int:
 
 
 def _parts(batch: pa.RecordBatch, table: str, buckets: int) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of each bucket."""
+    """The rows of each bucket, copied: what waits to be written must not keep all the others in memory."""
     rows = pa.Table.from_batches([batch])
     if not buckets or not rows.num_rows:
         yield 0, rows
@@ -67,10 +67,10 @@ def _parts(batch: pa.RecordBatch, table: str, buckets: int) -> Iterator[tuple[in
     known = [bucket_of(text, buckets) for text in coded.dictionary.to_pylist()]
     numbers = pc.take(pa.array([*known, bucket_of(None, buckets)], pa.int32()), coded.indices.fill_null(len(known)))
     order = pc.sort_indices(numbers)
-    sorted_rows, runs = rows.take(order), pc.run_end_encode(numbers.take(order))
+    runs = pc.run_end_encode(numbers.take(order))
     begin = 0
     for number, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-        yield number, sorted_rows.slice(begin, end - begin)
+        yield number, rows.take(order.slice(begin, end - begin))
         begin = end
 
 

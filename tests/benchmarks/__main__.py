@@ -120,6 +120,12 @@ def histories() -> None:
     generators()
 
 
+def streaming() -> None:
+    from tests.benchmarks.streams import streams
+
+    streams()
+
+
 def audits() -> None:
     from tests.benchmarks.audits import main as side_by_side
 
@@ -163,6 +169,7 @@ def main() -> None:
         ("Click to paint in Chromium, localhost", clicks),
         ("The labs, run from top to bottom; memory is that of all processes", labs),
         ("Histories: synthetic and simulated, on two cores", histories),
+        ("Streaming audits", streaming),
         ("Audits, side by side on the same files", audits),
     ):
         print(title)

@@ -24,6 +24,7 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.spark import cluster
 from kafkalab.spark.cluster import HOST, ClusterError, connect_server, free_ports, standalone
 from kafkalab.spark.runs import Runs, history_of_seed
+from tests.spark.everywhere import ALL_WORK
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = "1-4"
@@ -62,11 +63,11 @@ def both_ways(expected: list[Finding]) -> list[Finding]:
 
 @contextmanager
 def driver(
-    master: str, scenario: str, settings: dict[str, str], by_frames: str = ""
+    master: str, scenario: str, settings: dict[str, str], by_frames: str = "", executors: int = 0
 ) -> Iterator[subprocess.Popen[str]]:
     """A process of its own in which the driver runs; killed at the end, if it is still there."""
     command = [sys.executable, "-m", "tests.spark.everywhere", master, scenario, SEEDS, by_frames]
-    env = {**os.environ, "SETTINGS": json.dumps(settings)}
+    env = {**os.environ, "SETTINGS": json.dumps(settings)} | ({"EXECUTORS": str(executors)} if executors else {})
     process = subprocess.Popen(
         command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
     )
@@ -103,7 +104,9 @@ def test_a_cluster_finds_the_same_also_when_a_worker_dies_on_the_way(
         assert here.alive() == 2
         with driver(here.master, broken, here.settings) as process:
             assert findings(process) == sorted(["checks", *row] for row in expected)
-        with driver(here.master, broken, here.settings, BY_FRAMES) as process:
+        with driver(here.master, broken, here.settings, BY_FRAMES, executors=2) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == f"{ALL_WORK}\n"
             here.workers[1].kill()
             assert process.poll() is None
             assert findings(process) == both_ways(expected)

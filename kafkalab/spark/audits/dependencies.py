@@ -28,6 +28,10 @@ def _write_pairs(view: View) -> DataFrame:
 
 def write_write(view: View) -> DataFrame:
     """An edge from each committed transaction to the next one in the log of a key, with its first proof."""
+    return view.once("who wrote before whom", lambda: _write_write(view))
+
+
+def _write_write(view: View) -> DataFrame:
     pairs = write_pairs(view).where(F.col("before.txn") != F.col("txn"))
     proof = F.struct("key", "offset", F.col("before.step").alias("first"), F.col("step").alias("second"))
     edges = pairs.groupBy("run", F.col("before.txn").alias("start"), F.col("txn").alias("end"))
@@ -61,6 +65,11 @@ def _readers(view: View) -> DataFrame:
 
 def write_read(view: View, isolation_level: str = "") -> DataFrame:
     """An edge from the transaction that wrote a value to the one that read it, with its first proof."""
+    name = f"who read from whom {isolation_level}".strip()
+    return view.once(name, lambda: _write_read(view, isolation_level))
+
+
+def _write_read(view: View, isolation_level: str) -> DataFrame:
     reads = readers(view).where(F.col("writer") != F.col("reader"))
     if isolation_level:
         reads = reads.where(F.col("isolation_level") == isolation_level)

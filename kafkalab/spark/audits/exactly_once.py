@@ -50,32 +50,44 @@ def _asked(view: View) -> DataFrame:
 
 def _inputs(view: View) -> DataFrame:
     """The keys that a process read which also wrote: run, key."""
+    return view.once("inputs", lambda: _read_by_writers(view))
+
+
+def _read_by_writers(view: View) -> DataFrame:
     writers = F.broadcast(_asked(view).select("run", "process").distinct())
     polled = view.histories.polls.select("run", "process", "key").distinct()
     read = view.histories.reads.select("run", "process", "key").distinct()
     return polled.unionByName(read).join(writers, ["run", "process"], "left_semi").select("run", "key").distinct()
 
 
-def _written(view: View, inputs: DataFrame) -> DataFrame:
+def _outputs(view: View) -> DataFrame:
+    """The keys that somebody wrote to, but for inputs: run, key, topic."""
+    written = _asked(view).select("run", "key").distinct().join(_inputs(view), ["run", "key"], "left_anti")
+    return view.once(
+        "outputs", lambda: written.withColumn("topic", F.regexp_extract("key", r"^(.*)-[^-]*$", 1))
+    )
+
+
+def _held(view: View) -> DataFrame:
+    """The records of the outputs: run, topic, value, outcome, step."""
+    held = view.records.where((F.col("control") == "") & F.col("value").isNotNull())
+    held = held.join(F.broadcast(_outputs(view).select("run", "key")), ["run", "key"], "left_semi")
+    return held.select("run", "topic", "value", "outcome", "step")
+
+
+def _written(view: View) -> DataFrame:
     """For each source value its outputs, told apart by topic and value: how often each is committed, there, open.
 
-    One row for each run and source: fewest, most, least, alive, undecided, and the steps of all records.
+    One row for each run and source: fewest, most, least, alive, undecided.
     """
-    sends = _asked(view).where(F.col("value").isNotNull())
-    outputs = _asked(view).select("run", "key").distinct().join(inputs, ["run", "key"], "left_anti")
-    topic = F.regexp_extract("key", r"^(.*)-[^-]*$", 1).alias("topic")
-    asked = sends.join(F.broadcast(outputs), ["run", "key"], "left_semi").select(
-        "run", topic, "value", F.lit(None).cast("string").alias("outcome"), F.lit(None).cast("bigint").alias("step")
-    )
-    held = view.records.where((F.col("control") == "") & F.col("value").isNotNull())
-    held = held.join(F.broadcast(outputs), ["run", "key"], "left_semi")
-    each = asked.unionByName(held.select("run", "topic", "value", "outcome", "step")).groupBy("run", "topic", "value")
+    sends = _asked(view).where(F.col("value").isNotNull()).join(F.broadcast(_outputs(view)), ["run", "key"])
+    asked = sends.select("run", "topic", "value", F.lit(None).cast("string").alias("outcome"))
+    each = asked.unionByName(_held(view).drop("step")).groupBy("run", "topic", "value")
     final = F.col("outcome").isin(*FINAL)
     one = each.agg(
         F.count_if(final).alias("committed"),
         F.count("outcome").alias("there"),
         F.coalesce(F.max(F.col("outcome") == OPEN), F.lit(False)).alias("open"),
-        F.collect_list("step").alias("steps"),
     )
     return one.groupBy("run", source_of(F.col("value")).alias("source")).agg(
         F.min("committed").alias("fewest"),
@@ -83,22 +95,20 @@ def _written(view: View, inputs: DataFrame) -> DataFrame:
         F.min("there").alias("least"),
         F.max("there").alias("alive"),
         F.max("open").alias("undecided"),
-        F.flatten(F.collect_list("steps")).alias("steps"),
     )
 
 
 def effects(view: View) -> DataFrame:
-    """One row for each committed input record: run, key, offset, value, step, read_committed, read_uncommitted,
-    verdict, steps; as `kafkalab.checks.exactly_once.Effect`."""
+    """One row for each committed input record: run, key, offset, value, source, step, read_committed, read_uncommitted,
+    verdict; as `kafkalab.checks.exactly_once.Effect`."""
     return view.once("effects", lambda: _effects(view))
 
 
 def _effects(view: View) -> DataFrame:
-    inputs = _inputs(view)
     done = committed_offsets(view).groupBy("run", F.col("of").alias("key")).agg(F.max("committed").alias("done"))
-    known = view.known.join(F.broadcast(inputs), ["run", "key"], "left_semi")
+    known = view.known.join(F.broadcast(_inputs(view)), ["run", "key"], "left_semi")
     known = known.join(F.broadcast(done), ["run", "key"], "left").withColumn("source", F.coalesce("value", F.lit("")))
-    rows = known.join(_written(view, inputs), ["run", "source"], "left")
+    rows = known.join(_written(view), ["run", "source"], "left")
     fewest, most = F.coalesce("fewest", F.lit(0)), F.coalesce("most", F.lit(0))
     least, alive = F.coalesce("least", F.lit(0)), F.coalesce("alive", F.lit(0))
     behind = F.coalesce(F.col("done") > F.col("offset"), F.lit(False)) & ~F.coalesce("undecided", F.lit(False))
@@ -108,11 +118,22 @@ def _effects(view: View) -> DataFrame:
         "key",
         "offset",
         "value",
+        "source",
         "step",
         F.when(most > 1, most).otherwise(fewest).alias("read_committed"),
         F.when(alive > 1, alive).otherwise(least).alias("read_uncommitted"),
         verdict.alias("verdict"),
-        F.coalesce("steps", F.array().cast("array<bigint>")).alias("steps"),
+    )
+
+
+def _not_once(view: View) -> DataFrame:
+    """The effects of which there is not exactly one, with `steps`: those of all records that the outputs hold."""
+    rows = view.once("not once", lambda: effects(view).where(F.col("verdict") != ONCE))
+    held = _held(view).withColumn("source", source_of(F.col("value")))
+    held = held.join(rows.select("run", "source").distinct(), ["run", "source"])
+    steps = held.groupBy("run", "source").agg(F.collect_list("step").alias("steps"))
+    return rows.join(steps, ["run", "source"], "left").withColumn(
+        "steps", F.coalesce("steps", F.array().cast("array<bigint>"))
     )
 
 
@@ -124,8 +145,7 @@ def _all_through_transactions(view: View) -> DataFrame:
 
 def find(audit: Audit, view: View) -> DataFrame:
     """A finding for every input without exactly one effect."""
-    rows = effects(view).where(F.col("verdict") != ONCE)
-    rows = rows.join(F.broadcast(_all_through_transactions(view)), "run", "left")
+    rows = _not_once(view).join(F.broadcast(_all_through_transactions(view)), "run", "left")
     text = F.concat(
         shown(F.coalesce("value", F.lit(""))), F.lit(" at offset "), "offset", F.lit(" of "), "key", F.lit(" is "),
         "verdict", F.lit(": "), "read_committed", F.lit(" effect(s) under read_committed, "), "read_uncommitted",

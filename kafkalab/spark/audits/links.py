@@ -209,7 +209,7 @@ def told_of_aborts(operations: DataFrame) -> DataFrame:
 
 
 def _of_clients(operations: DataFrame) -> DataFrame:
-    """Everything that operations say of transactions."""
+    """Everything that operations say of transactions; of numbers first, since those are what Spark adds up quickly."""
     ends = F.col("function").isin("commit", "abort")
     asked = ends & (F.col("type") == "invoke")
     answered = ends & (F.col("type") != "invoke")
@@ -218,18 +218,29 @@ def _of_clients(operations: DataFrame) -> DataFrame:
         this = (F.col("function") == function) & F.col("type").isin(*types)
         return F.coalesce(F.max(answered & this), F.lit(False))
 
-    return (
-        operations.where(F.col("transaction") >= 1)
-        .groupBy("run", "client", F.col("transaction").alias("number"))
-        .agg(
-            F.min_by("process", "index").alias("process"),
-            F.min("index").alias("first"),
-            F.coalesce(F.max_by(F.when(asked, F.col("step")), F.when(asked, F.col("index"))), F.lit(-1)).alias(
-                "end_step"
-            ),
-            told("abort", "ok").alias("told_aborted"),
-            told("commit", "ok").alias("told_committed"),
-            told("commit", "ok", "info").alias("maybe_committed"),
-            F.max_by(F.when(answered, F.col("step")), F.when(answered, F.col("index"))).alias("last_end"),
-        )
+    def newest(chosen: Column) -> tuple[Column, Column]:
+        index = F.when(chosen, F.col("index"))
+        return F.max(index), F.max_by(F.when(chosen, F.col("step")), index)
+
+    asked_at, end_step = newest(asked)
+    answered_at, last_end = newest(answered)
+    number = F.col("transaction").alias("number")
+    flags = ("told_aborted", "told_committed", "maybe_committed")
+    by_process = operations.where(F.col("transaction") >= 1).groupBy("run", "client", "process", number)
+    each = by_process.agg(
+        F.min("index").alias("first"),
+        asked_at.alias("asked_at"),
+        end_step.alias("end_step"),
+        told("abort", "ok").alias("told_aborted"),
+        told("commit", "ok").alias("told_committed"),
+        told("commit", "ok", "info").alias("maybe_committed"),
+        answered_at.alias("answered_at"),
+        last_end.alias("last_end"),
+    )
+    return each.groupBy("run", "client", "number").agg(
+        F.min_by("process", "first").alias("process"),
+        F.min("first").alias("first"),
+        F.coalesce(F.max_by("end_step", "asked_at"), F.lit(-1)).alias("end_step"),
+        *(F.max(flag).alias(flag) for flag in flags),
+        F.max_by("last_end", "answered_at").alias("last_end"),
     )

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN
 from kafkalab.checks.offset_output_split import CHECK
-from kafkalab.checks.view import OPEN
+from kafkalab.checks.view import COMMITTED, OPEN
 from kafkalab.core.partitions import OFFSETS_TOPIC
 from kafkalab.spark.audits.asof import last_before
 from kafkalab.spark.audits.check import Audit, audit_of
@@ -73,13 +73,17 @@ def _taken(view: View) -> DataFrame:
     )
 
 
+def _twice(view: View) -> DataFrame:
+    """The offsets of inputs that took effect in more than one transaction."""
+    many = _read_by(view).groupBy(*INPUT, "key", "offset").agg(F.count(F.lit(1)).alias("n"))
+    return many.where("n > 1").drop("n")
+
+
 def _doubled(audit: Audit, view: View) -> DataFrame:
-    read = (
-        _read_by(view)
-        .groupBy(*INPUT, "key", "offset")
-        .agg(F.array_sort(F.collect_list(F.struct("order", "reader", "step"))).alias("all"))
-    )
-    found = read.where(F.size("all") > 1).join(_inputs(view), list(INPUT))
+    place = (*INPUT, "key", "offset")
+    read = _read_by(view).join(view.once("taken twice", lambda: _twice(view)), list(place))
+    found = read.groupBy(*place).agg(F.array_sort(F.collect_list(F.struct("order", "reader", "step"))).alias("all"))
+    found = found.join(_inputs(view), list(INPUT))
     text = F.concat(
         F.lit("offset "), "offset", F.lit(" of "), "key", F.lit(" took effect in "), F.size("all").cast("string"),
         F.lit(" transactions: "), F.array_join(F.col("all.reader"), ", "),
@@ -108,9 +112,20 @@ def _lost(audit: Audit, view: View) -> DataFrame:
     return audit.found(found, text, [F.col("newest.step"), F.col("at")], [F.col("key")], F.col("offsets"), policy)
 
 
+def _mixed(view: View) -> DataFrame:
+    """The transactions of which some records are committed and some aborted: run, txn."""
+    committed = F.col("outcome") == COMMITTED
+    both = _ended(view).groupBy("run", "txn").agg(F.max(committed).alias("some"), F.min(committed).alias("all"))
+    return both.where(F.col("some") & ~F.col("all")).select("run", "txn")
+
+
+def _ended(view: View) -> DataFrame:
+    return view.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
+
+
 def _disagreeing(audit: Audit, view: View) -> DataFrame:
     """Transactions whose offsets ended in one way and whose output in another."""
-    ended = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
+    ended = _ended(view).join(view.once("mixed transactions", lambda: _mixed(view)), ["run", "txn"])
     is_offset = has_text("record_key") & (F.col("topic") == OFFSETS_TOPIC)
     each = ended.groupBy("run", "txn", is_offset.alias("is_offset"), "outcome").agg(
         F.min("ordinal").alias("order"), F.max_by(F.struct("key", "step"), "ordinal").alias("last")

@@ -20,16 +20,33 @@ def _reads(view: View) -> DataFrame:
     return view.seen.where(committed & F.col("record.txn").isNotNull()).withColumn("txn", F.col("record.txn"))
 
 
+def _committed(view: View) -> DataFrame:
+    return view.records.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED))
+
+
+def _seen_early(view: View) -> DataFrame:
+    """The transactions of which something was read before the last of their markers was there: run, txn."""
+    last = _committed(view).groupBy("run", "txn").agg(F.max("marker.step").alias("_last"))
+    early = _reads(view).select("run", "txn", "step").join(last, ["run", "txn"]).where(F.col("step") < F.col("_last"))
+    return early.select("run", "txn").distinct()
+
+
+def _subscribed(view: View) -> DataFrame:
+    """Which consumers polled or read which keys."""
+    columns = ("run", "consumer", F.col("key").alias("other"))
+    polled, read = view.histories.polls.select(*columns), view.histories.reads.select(*columns)
+    return polled.distinct().unionByName(read.distinct()).distinct()
+
+
 def find(audit: Audit, view: View) -> DataFrame:
     """One finding for each consumer and transaction: the consumer reads both keys, one of them too early."""
-    records = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED))
-    parts = records.groupBy("run", "txn", F.col("key").alias("other")).agg(
+    few = view.once("seen early", lambda: _seen_early(view))
+    parts = _committed(view).join(few, ["run", "txn"]).groupBy("run", "txn", F.col("key").alias("other")).agg(
         F.min("ordinal").alias("place"), F.max_by("marker.step", "ordinal").alias("late")
     )
     last = parts.groupBy("run", "txn").agg(F.max("late").alias("_last"))
-    early = _reads(view).join(last, ["run", "txn"]).where(F.col("step") < F.col("_last"))
-    subscribed = view.stretches.select("run", "consumer", F.col("key").alias("other")).distinct()
-    pairs = early.join(parts, ["run", "txn"]).join(subscribed, ["run", "consumer", "other"], "left_semi")
+    early = _reads(view).join(few, ["run", "txn"]).join(last, ["run", "txn"]).where(F.col("step") < F.col("_last"))
+    pairs = early.join(parts, ["run", "txn"]).join(_subscribed(view), ["run", "consumer", "other"], "left_semi")
     pairs = pairs.where((F.col("other") != F.col("key")) & (F.col("late") > F.col("step")))
     order = Window.partitionBy("run", "consumer", "txn").orderBy("step", "index", "place")
     first = pairs.withColumn("_n", F.row_number().over(order)).where("_n = 1")

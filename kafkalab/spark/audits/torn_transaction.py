@@ -28,10 +28,7 @@ def _with_decisions(view: View) -> DataFrame:
 def find(audit: Audit, view: View) -> DataFrame:
     """Records that are still undecided do not count: a marker that is late is no tear."""
     decided = _decided(view)
-    ending = F.struct("marker.control", F.coalesce(F.col("decision.step"), F.lit(-1)).alias("decision"))
-    each = decided.groupBy("run", "txn").agg(F.min(ending).alias("first"), F.max(ending).alias("last"))
-    torn = each.where(F.col("first") != F.col("last")).select("run", "txn")
-    records = decided.join(torn, ["run", "txn"])
+    records = decided.join(view.once("torn transactions", lambda: _torn(view)), ["run", "txn"])
     one = F.struct("ordinal", "key", "offset", "step", "marker")
     found = records.groupBy("run", "txn").agg(F.array_sort(F.collect_list(one)).alias("all"))
     parts = F.transform(
@@ -45,17 +42,33 @@ def find(audit: Audit, view: View) -> DataFrame:
     return audit.found(found, text, steps, F.col("all.key"), F.col("all.offset")).unionByName(_joined(audit, view))
 
 
+def _torn(view: View) -> DataFrame:
+    """The transactions whose records ended in more than one way; a way, decision and outcome, is one number."""
+    committed = F.when(F.col("marker.control") == "COMMIT", 1).otherwise(0)
+    ending = 2 * F.coalesce(F.col("decision.step"), F.lit(-1)) + committed
+    each = _decided(view).groupBy("run", "txn").agg(F.min(ending).alias("first"), F.max(ending).alias("last"))
+    return each.where(F.col("first") != F.col("last")).select("run", "txn")
+
+
+def _shared(view: View) -> DataFrame:
+    """The decisions to commit that ended more than one transaction of clients: run, decision."""
+    each = _by_one_decision(view).select("run", "decision", "txn").distinct()
+    many = each.groupBy("run", "decision").agg(F.count(F.lit(1)).alias("n"))
+    return many.where("n > 1").drop("n")
+
+
+def _by_one_decision(view: View) -> DataFrame:
+    committed = (F.col("marker.control") == "COMMIT") & F.col("decision").isNotNull()
+    return _decided(view).where((F.col("client") != "") & committed)
+
+
 def _joined(audit: Audit, view: View) -> DataFrame:
     """Two transactions of clients with one COMMIT between them: the one took effect because the other did."""
-    decided = _decided(view).where(
-        (F.col("client") != "") & (F.col("marker.control") == "COMMIT") & F.col("decision").isNotNull()
-    )
-    one = decided.groupBy("run", "decision", "txn").agg(
+    several = _by_one_decision(view).join(view.once("shared decisions", lambda: _shared(view)), ["run", "decision"])
+    one = several.groupBy("run", "decision", "txn").agg(
         F.min(F.struct("ordinal", "key", "offset", "step")).alias("record")
     )
-    firsts = view.transactions.select("run", "txn", "first")
-    many = one.groupBy("run", "decision").agg(F.count(F.lit(1)).alias("n")).where("n > 1").drop("n")
-    one = one.join(many, ["run", "decision"]).join(firsts, ["run", "txn"])
+    one = one.join(view.transactions.select("run", "txn", "first"), ["run", "txn"])
     all_of = F.array_sort(F.collect_list(F.struct("first", "txn", "record")))
     found = one.groupBy("run", "decision").agg(all_of.alias("all"))
     text = F.concat(F.array_join(F.col("all.txn"), " and "), F.lit(" were committed by one decision"))
