@@ -53,10 +53,11 @@ GROUPS = {
     "polls": ("poll-skip", "int-poll-skip", "nonmonotonic-poll", "int-nonmonotonic-poll"),
     "transactions": ("torn transaction", "hanging transaction", "marker without decision", "decision without marker"),
     "who read what": ("G1a", "precommitted-read", "partial visibility"),
-    "cycles": ("G0", "G1c"),
     "exactly-once effects": ("offset/output split", "exactly-once"),
+    "cycles": ("G0", "G1c"),
 }
-"""The audits that make one plan; together they scan and sort what they share once."""
+"""The audits that make one plan; together they scan and sort what they share once. Python's workers, which the last one
+needs, come when Java has had its largest plans."""
 
 
 def audit(

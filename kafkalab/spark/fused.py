@@ -103,10 +103,11 @@ def audited(view: View, path: str | Path, only: Iterable[str] = FUSED, into: Pat
 def _begun(view: View, first: DataFrame) -> DataFrame:
     """Those whose send left with a Produce of transaction version 2."""
     produced = view.histories.frames.where((F.col("name") == "Produce") & (F.col("version") >= IMPLICIT_ADD))
-    asked = first.withColumn("step", F.explode("sent")).join(
-        produced.select("run", F.col("sent_step").alias("step")), ["run", "step"], "left_semi"
-    )
-    return asked.drop("step", "sent").dropDuplicates(["run", "key", "offsets"]).withColumn("keys", F.array("key"))
+    asked = first.withColumn("step", F.explode("sent"))
+    produced = produced.select("run", F.col("sent_step").alias("step"))
+    produced = produced.join(asked.select("run", "step").distinct(), ["run", "step"], "left_semi")
+    begun = asked.join(produced, ["run", "step"], "left_semi").drop("step", "sent")
+    return begun.dropDuplicates(["run", "key", "offsets"]).withColumn("keys", F.array("key"))
 
 
 def _told(view: View, maybe: DataFrame) -> DataFrame:

@@ -130,4 +130,5 @@ def _settings(master: str, memory: str, ui: bool, brief: bool) -> dict[str, str]
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "4",
         "spark.buffer.pageSize": PAGE,
+        "spark.hadoop.parquet.block.size": str(16 << 20),
     }

@@ -7,21 +7,22 @@ make a block. A cycle must go back somewhere, so it lies in one block, and what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from kafkalab.checks.graph import Graph, add_edge
 from kafkalab.spark.audits.asof import last_before
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Found = Iterator[tuple[list[str], list[int], str, str]]
 """The members of a cycle, the steps that prove it, a policy, and how the text begins."""
 
 CYCLE = "run bigint, members array<string>, steps array<bigint>, policy string, text string"
+CYCLES = pa.schema(
+    [("run", pa.int64()), ("members", pa.list_(pa.string())), ("steps", pa.list_(pa.int64())),
+     ("policy", pa.string()), ("text", pa.string())]
+)  # fmt: skip
 
 
 def blocks(edges: DataFrame) -> DataFrame:
@@ -58,16 +59,14 @@ def _inside(placed: DataFrame, spans: DataFrame) -> DataFrame:
 def cycles_of(edges: DataFrame, search: Callable[[dict[str, Graph]], Found]) -> DataFrame:
     """What `search` finds in each block, given the block's graph of each kind of edge; rows of CYCLE."""
 
-    def in_block(block: pd.DataFrame) -> pd.DataFrame:
-        import pandas as pd
-
+    def in_block(block: pa.Table) -> pa.Table:
         graphs: dict[str, Graph] = {}
-        rows = block.sort_values(["kind", "start", "end"])
-        columns = [rows[name].tolist() for name in ("kind", "start", "end", "first", "second")]
+        rows = block.sort_by([(name, "ascending") for name in ("kind", "start", "end")])
+        columns = [rows.column(name).to_pylist() for name in ("kind", "start", "end", "first", "second")]
         for kind, start, end, first, second in zip(*columns, strict=True):
             add_edge(graphs.setdefault(kind, {}), start, end, (first, second))
-        run = int(block["run"].iloc[0])
+        run = rows.column("run")[0].as_py()
         found = [(run, members, sorted(set(steps)), policy, text) for members, steps, policy, text in search(graphs)]
-        return pd.DataFrame(found, columns=["run", "members", "steps", "policy", "text"])
+        return pa.Table.from_pylist([dict(zip(CYCLES.names, row, strict=True)) for row in found], CYCLES)
 
-    return blocks(edges).groupBy("run", "block").applyInPandas(in_block, CYCLE)
+    return blocks(edges).groupBy("run", "block").applyInArrow(in_block, CYCLE)

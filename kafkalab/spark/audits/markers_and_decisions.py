@@ -21,8 +21,9 @@ def _markers(view: View) -> DataFrame:
 
 def find_markers(audit: Audit, view: View) -> DataFrame:
     """Allowed: an ABORT that an administrator asked for (its frame came from a client) to end what hangs."""
-    alone = _markers(view).where(F.col("decision").isNull())
+    alone = view.once("undecided markers", lambda: _markers(view).where(F.col("decision").isNull()))
     frames = view.histories.frames.select("run", F.col("id").alias("frame"), "sender")
+    frames = frames.join(alone.select("run", "frame").distinct(), ["run", "frame"], "left_semi")
     alone = alone.join(frames, ["run", "frame"], "left")
     by_server = F.coalesce("sender", F.lit("b0")).rlike(f"^({SERVER.pattern})$")
     alone = alone.where(by_server | (F.col("control") != "ABORT"))
