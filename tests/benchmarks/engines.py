@@ -23,7 +23,8 @@ SQL = {
         PARTITION BY run, key, producer_id, producer_epoch ORDER BY place) AS before
         FROM log WHERE {DATA} AND producer_id >= 0) t WHERE sequence <> (CAST(before AS BIGINT) + 1) % 2147483648""",
     "torn transactions": """SELECT count(*) FROM (SELECT run, producer_id, producer_epoch FROM log
-        WHERE control <> '' GROUP BY run, producer_id, producer_epoch HAVING min(control = 'ABORT') <> max(control = 'ABORT')) t""",
+        WHERE control <> '' GROUP BY run, producer_id, producer_epoch
+        HAVING min(control = 'ABORT') <> max(control = 'ABORT')) t""",
     "aborted reads": """SELECT count(*) FROM reads r JOIN (SELECT run, key, place, value, control, transactional,
         {last} OVER (PARTITION BY run, key, producer_id ORDER BY place DESC
         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS ended FROM log WHERE removed <> 'truncated') t
