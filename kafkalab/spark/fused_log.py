@@ -211,25 +211,30 @@ def lso_regressions(marks: pa.Table, names: Names) -> Iterator[Found]:
 
 
 def of_duplicates(log: Log) -> Longs:
+    """Records of topics that are not internal."""
     return log.run[_data(log)]
 
 
 def of_sequences(log: Log) -> Longs:
+    """Records with a producer id; committed offsets have sequences of their own."""
     offsets_topic = [n for n, text in enumerate(log.names.texts) if topic_of(text) == OFFSETS_TOPIC]
     found: Longs = log.run[~log.marker & (log.pid >= 0) & ~np.isin(log.key, offsets_topic)]
     return found
 
 
 def of_committed_reads(reads: Reads) -> Longs:
+    """Reads under read_committed."""
     return reads.run[reads.committed]
 
 
 def of_known(log: Log, reads: Reads) -> Longs:
+    """Known values of keys that somebody read."""
     found: Longs = log.run[log.known & np.isin(log.group, np.unique(reads.group))]
     return found
 
 
 def of_leaders(marks: pa.Table) -> Longs:
+    """Watermarks of leaders."""
     return longs(marks.filter(marks.column("leads")), "run")
 
 

@@ -15,7 +15,7 @@ from kafkalab.checks.sequence_gap import EXPIRATION
 from kafkalab.checks.view import view_of
 from kafkalab.history import History
 from kafkalab.spark.fused import FUSED, bucket_rows
-from kafkalab.spark.fused_files import COLUMNS
+from kafkalab.spark.fused_files import COLUMNS, Tables, columns_for
 from kafkalab.spark.planted import PLANTS
 from kafkalab.spark.schemas import arrow_batch
 from kafkalab.spark.synthetic_shape import Shape
@@ -31,17 +31,21 @@ def made() -> list[History]:
     return [*real, *(mutant(history, seed) for seed, history in enumerate(real)), history_of(shape)]
 
 
-def rows(histories: list[History], first: int = 0, into: Path | None = None) -> list[dict[str, object]]:
+def rows(
+    histories: list[History], first: int = 0, into: Path | None = None, names: tuple[str, ...] = FUSED
+) -> list[dict[str, object]]:
+    """What the pass gives for audits of these names, from the columns that they need."""
     runs = list(enumerate(histories, first))
     whole = {name: pa.Table.from_batches([arrow_batch(name, runs)]) for name in (*COLUMNS, "transactions")}
 
     def elsewhere(table: str, columns: tuple[str, ...], wanted: pc.Expression) -> pa.Table:
         return whole[table].filter(wanted).select(list(columns))
 
-    tables = {name: whole[name].select(columns) for name, columns in COLUMNS.items()}
+    needed = columns_for(names, whole=into is not None)
+    tables = {name: whole[name].select(columns) for name, columns in needed.items()}
     configs = {run: [v for v in history.label("config") if v.startswith(EXPIRATION)] for run, history in runs}
     limits = {run: int(found[0].removeprefix(EXPIRATION)) for run, found in configs.items() if found}
-    return [row for batch in bucket_rows(tables, limits, FUSED, elsewhere, into) for row in batch.to_pylist()]
+    return [row for batch in bucket_rows(tables, limits, names, elsewhere, into) for row in batch.to_pylist()]
 
 
 def committed(history: History) -> set[tuple[str, int]]:
@@ -81,6 +85,28 @@ def test_it_looks_at_as_much_as_the_checks(made: list[History]) -> None:
             given[r["anomaly"], r["run"]] += r["examined"]  # type: ignore[assignment]
     wanted = {(name, run): report[name].examined for run, report in enumerate(reports) for name in FUSED}
     assert given == Counter({place: n for place, n in wanted.items() if n})
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_an_audit_alone_needs_no_more_columns_than_it_says(made: list[History], name: str) -> None:
+    def told(given: list[dict[str, object]]) -> Counter[str]:
+        return Counter(repr(row) for row in given if row["anomaly"] == name)
+
+    assert told(rows(made, names=(name,))) == told(rows(made))
+
+
+def test_a_bucket_is_read_table_by_table_and_of_operations_only_the_sends(tmp_path: Path, made: list[History]) -> None:
+    batch = pa.Table.from_batches([arrow_batch("operations", enumerate(made))])
+    pq.write_table(batch, tmp_path / "a.parquet")
+    pq.write_table(batch, tmp_path / "b.parquet")
+    paths = {"operations": [str(tmp_path / name) for name in ("a.parquet", "b.parquet")], "log": ["nowhere"]}
+    tables = Tables(paths, columns_for(FUSED))
+    sends = batch.filter(pc.equal(batch.column("function"), "send")).select(COLUMNS["operations"]).to_pylist()
+    assert tables["operations"].to_pylist() == sends + sends
+    assert tables["operations"] is tables["operations"], "read once"
+    assert pa.types.is_dictionary(tables["operations"].schema.field("key").type)
+    with pytest.raises(FileNotFoundError):
+        tables["log"]
 
 
 def test_records_and_reads_know_their_transactions(made: list[History], tmp_path: Path) -> None:
