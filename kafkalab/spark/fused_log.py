@@ -216,7 +216,7 @@ def of_duplicates(log: Log) -> Longs:
 
 
 def of_sequences(log: Log) -> Longs:
-    """Records with a producer id; committed offsets have sequences of their own."""
+    """Records with a producer id, but for committed offsets."""
     offsets_topic = [n for n, text in enumerate(log.names.texts) if topic_of(text) == OFFSETS_TOPIC]
     found: Longs = log.run[~log.marker & (log.pid >= 0) & ~np.isin(log.key, offsets_topic)]
     return found
