@@ -21,7 +21,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from kafkalab.spark.frames import Histories
 from kafkalab.spark.schemas import TABLES, arrow_schema, spark_schema
-from kafkalab.spark.written import WRITTEN, writer
+from kafkalab.spark.written import UNFINISHED, WRITTEN, writer
 
 FORMAT, VERSION = "kafkalab-histories", 2
 INDEX = "history.json"
@@ -66,10 +66,7 @@ def write_histories(histories: Histories, path: str | Path, *, buckets: int = 0,
     buckets = buckets or max(FEWEST_BUCKETS, histories.records() // RECORDS_OF_A_BUCKET)
     for name in TABLES:
         work = writer(str(folder), name, BUCKET, buckets if name in BY_KEY else 0)
-        mine = {row.path for row in histories.through(name, work, WRITTEN).collect()}
-        for found in _files_of_table(folder, name):
-            if found.relative_to(folder).as_posix() not in mine:
-                found.unlink()
+        _keep_only(folder, name, {row.path for row in histories.through(name, work, WRITTEN).collect()})
     files = [_described(folder, found) for found in _files(folder)]
     rows = {name: sum(file.rows for file in files if file.table == name) for name in TABLES}
     index = {"format": FORMAT, "version": VERSION, "buckets": buckets, "rows": rows}
@@ -129,6 +126,13 @@ def _make_room(folder: Path, replace: bool) -> None:
             raise FileExistsError(f"{folder} is not empty and no history: it is left alone, name another folder")
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
+
+
+def _keep_only(folder: Path, table: str, written: set[str]) -> None:
+    """Gone is what tasks left that were tried again: whole files that the second try did not have, and half ones."""
+    for found in [*_files_of_table(folder, table), *(folder / table).rglob(f"*{UNFINISHED}")]:
+        if found.relative_to(folder).as_posix() not in written:
+            found.unlink()
 
 
 def _check_schema(table: str, frame: DataFrame) -> None:

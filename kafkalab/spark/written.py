@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 WRITTEN = "path string"
+UNFINISHED = ".tmp"
 AT_ONCE = 250_000
 """A worker holds so many rows before it writes the largest part of them: row groups are large, memory is not."""
 
@@ -106,7 +107,7 @@ class Files:
         del self.rows[folder]
 
     def _unfinished(self, folder: str) -> Path:
-        return self.base / folder / f"_{self.name}-{os.getpid()}.tmp"
+        return self.base / folder / f"_{self.name}-{os.getpid()}{UNFINISHED}"
 
     def __enter__(self) -> Files:
         return self

@@ -22,6 +22,7 @@ from kafkalab.spark.tables import (
     FEWEST_BUCKETS,
     INDEX,
     HistoryError,
+    _keep_only,
     files_of,
     in_buckets,
     read_histories,
@@ -83,6 +84,15 @@ def test_a_table_put_in_the_place_of_another_is_what_is_written(
     few = histories.log.where("offset < 3")
     write_histories(replace(histories, log=few), tmp_path / "few")
     assert rows(read_histories(spark, tmp_path / "few").log) == rows(few)
+
+
+def test_what_a_task_left_that_was_tried_again_goes(tmp_path: Path) -> None:
+    names = ("log/bucket=0/part-00000.parquet", "log/bucket=1/part-00000.parquet", "log/bucket=1/_part-1.parquet-7.tmp")
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    _keep_only(tmp_path, "log", {names[0]})
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*part*")] == [names[0]]
 
 
 def test_the_list_says_how_many_rows_every_table_has(histories: Histories, written: Path) -> None:
