@@ -16,6 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark import TaskContext
+
+from kafkalab.spark.fused_files import give_back
+from kafkalab.spark.schemas import arrow_schema
 
 WRITTEN = "path string"
 UNFINISHED = ".tmp"
@@ -32,10 +37,6 @@ def writer(folder: str, table: str, bucket: str, buckets: int) -> Work:
     """
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        from kafkalab.spark.fused_files import give_back
-
         task: Any = TaskContext.get()
         name = f"part-{task.partitionId():05}.parquet"
         with Files(Path(folder) / table, name, table) as files:
@@ -60,11 +61,10 @@ def _parts(batch: pa.RecordBatch, table: str, buckets: int) -> Iterator[tuple[in
     if not buckets or not rows.num_rows:
         yield 0, rows
         return
-    key = rows.column("key")
+    key = batch.column("key")
     if table == "operations":
-        key = pc.if_else(pc.equal(rows.column("function"), "send"), key, rows.column("client"))
-    coded = key.combine_chunks().dictionary_encode()
-    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+        key = pc.if_else(pc.equal(batch.column("function"), "send"), key, batch.column("client"))
+    coded = key.dictionary_encode()
     known = [bucket_of(text, buckets) for text in coded.dictionary.to_pylist()]
     numbers = pc.take(pa.array([*known, bucket_of(None, buckets)], pa.int32()), coded.indices.fill_null(len(known)))
     order = pc.sort_indices(numbers)
@@ -82,8 +82,6 @@ class Files:
     """
 
     def __init__(self, base: Path, name: str, table: str) -> None:
-        from kafkalab.spark.schemas import arrow_schema
-
         self.base, self.name, self.schema = base, name, arrow_schema(table)
         self.waiting: dict[str, list[pa.Table]] = {}
         self.rows: dict[str, int] = {}
@@ -98,8 +96,6 @@ class Files:
             self._write(max(self.rows, key=lambda one: self.rows[one]))
 
     def _write(self, folder: str) -> None:
-        import pyarrow.parquet as pq
-
         if folder not in self.open:
             (self.base / folder).mkdir(parents=True, exist_ok=True)
             self.open[folder] = pq.ParquetWriter(self._unfinished(folder), self.schema)

@@ -20,6 +20,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.story import payload_of
+from tests.benchmarks.lines import line
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILES = ("4.x/TV1", "4.x/TV2")
@@ -33,10 +34,6 @@ def milliseconds(action: Callable[[], object], times: int) -> list[float]:
         action()
         taken.append((time.perf_counter() - begin) * 1000)
     return sorted(taken)
-
-
-def line(what: str, figures: str, goal: str = "") -> None:
-    print(f"  {what:<46}{figures}" + (f"   (goal: {goal})" if goal else ""), flush=True)
 
 
 def spread(taken: list[float]) -> str:

@@ -12,10 +12,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from tests.benchmarks.engines import ENGINES, FIVE
-from tests.benchmarks.processes import family_mib
+from tests.benchmarks.processes import watched
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (1_000_000, 10_000_000)
@@ -58,7 +57,7 @@ def written(path: Path, records: int, rate: float) -> None:
     began = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", GENERATE, str(records), str(path), str(rate)], cwd=ROOT,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
-    peak = watched(process)
+    peak = sum(watched(process).values())
     if process.wait():
         raise SystemExit(f"the generator ended with {process.returncode}")
     print(f"  {records:,} records written in {time.perf_counter() - began:.0f} s, {peak:.0f} MiB", flush=True)
@@ -92,20 +91,11 @@ def measured(engine: str, path: Path) -> tuple[Result, float]:
     """What an engine took and found, and the most memory it had, in MiB."""
     command = [sys.executable, "-m", "tests.benchmarks.audits", "--engine", engine, str(path)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    peak = watched(process)
+    peak = sum(watched(process).values())
     said, _ = process.communicate()
     if process.returncode:
         return {"failed": (float("nan"), 0)}, peak
     return {name: (taken, found) for name, taken, found in json.loads(said.splitlines()[-1])}, peak
-
-
-def watched(process: subprocess.Popen[Any]) -> float:
-    """The most memory that the process and all below it had until it ended, in MiB."""
-    peak = 0.0
-    while process.poll() is None:
-        peak = max(peak, sum(family_mib(process.pid).values()))
-        time.sleep(0.3)
-    return peak
 
 
 def growth(seconds: dict[tuple[str, int], float], sizes: tuple[int, ...]) -> None:

@@ -13,17 +13,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks.processes import family_mib
+from tests.benchmarks.lines import line
+from tests.benchmarks.processes import watched
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = 1_000_000
 SEEDS = 400
 CELLS_ALONE = 8
-EVERY_S = 0.25
-
-
-def line(what: str, figures: str, goal: str = "") -> None:
-    print(f"  {what:<46}{figures}" + (f"   (goal: {goal})" if goal else ""), flush=True)
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -95,12 +91,7 @@ def measured(records: int) -> None:
     """Run `on_spark` in another process and watch its memory."""
     command = [sys.executable, "-m", "tests.benchmarks.generators", "--inside", str(records)]
     running = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
-    peak = {"JVM": 0.0, "Python": 0.0}
-    while running.poll() is None:
-        now = family_mib(running.pid)
-        if sum(now.values()) > sum(peak.values()):
-            peak = now
-        time.sleep(EVERY_S)
+    peak = watched(running)
     parts = ", ".join(f"{kind} {size:.0f}" for kind, size in peak.items())
     line("peak memory with a driver of 768 MB", f"{sum(peak.values()):6.0f} MiB ({parts})", "below 1700 MB")
     if running.returncode:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from kafkalab.grading.family import members
+
+EVERY_S = 0.25
 
 
 def shares_mib(pids: Iterable[int]) -> dict[str, float]:
@@ -27,6 +32,15 @@ def shares_mib(pids: Iterable[int]) -> dict[str, float]:
 def family_mib(pid: int) -> dict[str, float]:
     """The same for a process and all that it has started."""
     return shares_mib([pid, *members(pid)])
+
+
+def watched(process: subprocess.Popen[Any]) -> dict[str, float]:
+    """What it and all below it had when they had most, until it ended."""
+    peak = family_mib(process.pid)
+    while process.poll() is None:
+        peak = max(peak, family_mib(process.pid), key=lambda now: sum(now.values()))
+        time.sleep(EVERY_S)
+    return peak
 
 
 def _is_its_parents(pid: int) -> bool:

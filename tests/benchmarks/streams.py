@@ -12,11 +12,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.processes import family_mib
+from tests.benchmarks.lines import line
+from tests.benchmarks.processes import watched
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS, BATCHES = 200, 10
-EVERY_S = 0.25
 
 
 def on_spark(seeds: int) -> None:
@@ -56,17 +56,10 @@ def streams(seeds: int = SEEDS) -> None:
     """Run `on_spark` in another process and watch its memory."""
     command = [sys.executable, "-m", "tests.benchmarks.streams", "--inside", str(seeds)]
     running = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
-    peak = 0.0
-    while running.poll() is None:
-        peak = max(peak, sum(family_mib(running.pid).values()))
-        time.sleep(EVERY_S)
+    peak = sum(watched(running).values())
     line("peak memory with a driver of 768 MB", f"{peak:6.0f} MiB")
     if running.returncode:
         line("streaming audits", f"ended with {running.returncode}")
-
-
-def line(what: str, figures: str) -> None:
-    print(f"  {what:<46}{figures}", flush=True)
 
 
 if __name__ == "__main__":

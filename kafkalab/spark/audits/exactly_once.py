@@ -62,10 +62,12 @@ def _read_by_writers(view: View) -> DataFrame:
 
 def _outputs(view: View) -> DataFrame:
     """The keys that somebody wrote to, but for inputs: run, key, topic."""
-    written = _asked(view).select("run", "key").distinct().join(_inputs(view), ["run", "key"], "left_anti")
-    return view.once(
-        "outputs", lambda: written.withColumn("topic", F.regexp_extract("key", r"^(.*)-[^-]*$", 1))
-    )
+    return view.once("outputs", lambda: _written_but_inputs(view))
+
+
+def _written_but_inputs(view: View) -> DataFrame:
+    keys = _asked(view).select("run", "key").distinct().join(_inputs(view), ["run", "key"], "left_anti")
+    return keys.withColumn("topic", F.regexp_extract("key", r"^(.*)-[^-]*$", 1))
 
 
 def _held(view: View) -> DataFrame:
