@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kafkalab.core.errors import Error
+from kafkalab.protocol.errors import Error
 
 FORMAT, VERSION = "kafkalab-trace", 1
 
@@ -36,16 +36,16 @@ def plain(value: Any) -> Any:
     return value
 
 
-def error_of(reply: Any) -> str:
-    """The name of a reply's error: its own, else its parts' first that is not NONE."""
-    top = getattr(reply, "error", None)
+def error_of(response: Any) -> str:
+    """The name of a response's error: its own, else its parts' first that is not NONE."""
+    top = getattr(response, "error", None)
     if top is not None and top is not Error.NONE:
         return str(top.name)
-    errors = getattr(reply, "errors", None)
+    errors = getattr(response, "errors", None)
     if errors:
         parts = errors.values()
     else:
-        parts = [getattr(part, "error", Error.NONE) for part in getattr(reply, "partitions", NO_PARTS).values()]
+        parts = [getattr(part, "error", Error.NONE) for part in getattr(response, "partitions", NO_PARTS).values()]
     for error in parts:
         if error is not Error.NONE:
             return str(error.name)
@@ -54,18 +54,18 @@ def error_of(reply: Any) -> str:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """One request or reply on its way. `id` is the name and how many of that name were sent: "EndTxn#1"."""
+    """One request or response on its way. `id` is the name and how many of that name were sent: "EndTxn#1"."""
 
     id: str
     name: str
-    kind: str  # request or reply
+    kind: str  # request or response
     sender: str
     receiver: str
-    group: str
+    category: str
     body: Any
     version: int
     correlation_id: int
-    of: str = ""  # the request that a reply answers
+    of: str = ""  # the request that a response answers
     copy_of: str = ""
     attempt: int = 1
     sent_step: int = -1
@@ -77,7 +77,7 @@ class Frame:
 
     @property
     def error(self) -> str:
-        """The error of a reply, "" for a request; of several the first that is not NONE."""
+        """The error of a response, "" for a request; of several the first that is not NONE."""
         if self.kind == "request":
             return ""
         return error_of(self.body)

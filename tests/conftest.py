@@ -100,7 +100,7 @@ def typed(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
 
-    from kafkalab.cli import main
+    from kafkalab.cli.main import main
 
     def type_in(*words: str) -> tuple[int, str, str]:
         status = main(list(words))

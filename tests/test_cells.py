@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kafkalab.core.transaction import TxnState
-from kafkalab.core.txn_table import TABLES, Ask
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.programs import lab03
 from tests.cells import watching
 
 

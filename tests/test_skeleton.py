@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kafkalab.cli import lab
+from kafkalab.cli.main import lab
 
 CONDA_NAMES = {"graphviz": "python-graphviz"}
 """What conda-forge calls a distribution, where the name differs."""

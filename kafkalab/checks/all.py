@@ -29,7 +29,7 @@ from kafkalab.checks import (
 )
 from kafkalab.checks.check import VIOLATED, Check, Finding, Result
 from kafkalab.checks.view import view_of
-from kafkalab.history import History
+from kafkalab.history.history import History
 
 CHECKS: tuple[Check, ...] = (
     inconsistent_offsets.CHECK,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kafkalab.checks.view import View, view_of
-from kafkalab.history import History
+from kafkalab.history.history import History
 
 FORBIDDEN, ALLOWED, REPORTED = "forbidden", "allowed", "reported"
 OK, VIOLATED, UNKNOWN = "ok", "violated", "unknown"

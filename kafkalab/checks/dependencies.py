@@ -7,7 +7,7 @@ from bisect import bisect_left
 from kafkalab.checks.graph import Graph, add_edge
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import COMMITTED, View
-from kafkalab.history_rows import Read
+from kafkalab.history.schema import Read
 
 
 def write_write(view: View, graph: Graph) -> int:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined
 from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN, View
-from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
-from kafkalab.history_rows import LogRecord
+from kafkalab.history.schema import LogRecord
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 
 SourceOf = Callable[[str], str]
 ONCE, LOST, IN_FLIGHT, DUPLICATED = "once", "lost", "in flight", "duplicated"

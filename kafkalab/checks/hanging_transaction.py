@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.checks.check import FORBIDDEN, Check, Examined
 from kafkalab.checks.view import View
-from kafkalab.core.transaction import TWO_PHASE_TIMEOUT_MS
-from kafkalab.history_rows import LogRecord, TxnEntry
+from kafkalab.history.schema import LogRecord, TxnEntry
 
 OVERDUE_MS = 30_000
 """So long after its timeout an open transaction would be aborted (the coordinator looks every 10 s)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalab.checks.check import FORBIDDEN, Check, Examined
 from kafkalab.checks.view import View
-from kafkalab.history_rows import Watermark
+from kafkalab.history.schema import Watermark
 
 
 def examine(check: Check, view: View) -> Examined:

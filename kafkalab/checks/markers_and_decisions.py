@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kafkalab.checks.check import FORBIDDEN, Check, Examined
 from kafkalab.checks.view import PREPARED, View
-from kafkalab.history_operations import SERVER
-from kafkalab.history_rows import TxnEntry
+from kafkalab.history.operations import SERVER
+from kafkalab.history.schema import TxnEntry
 
 GRACE_MS = 30_000
 """A decision younger than that may still be under way when the history ends."""

@@ -10,8 +10,8 @@ from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, Finding
 from kafkalab.checks.dependencies import end_of
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import COMMITTED, OPEN, PLAIN, View
-from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
-from kafkalab.history_rows import LogRecord, Read
+from kafkalab.history.schema import LogRecord, Read
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kafkalab.checks.check import ALLOWED, Check, Examined
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import COMMITTED, View
-from kafkalab.history_rows import LogRecord
+from kafkalab.history.schema import LogRecord
 
 
 def examine(check: Check, view: View) -> Examined:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kafkalab.checks.check import FORBIDDEN, Check, Examined
 from kafkalab.checks.view import Place, View
-from kafkalab.core.partitions import OFFSETS_TOPIC, topic_of
-from kafkalab.core.producer_state import EXPIRATION_MS
-from kafkalab.core.records import sequence_after
-from kafkalab.history_rows import LogRecord
+from kafkalab.history.schema import LogRecord
+from kafkalab.log.producer_state.state import EXPIRATION_MS
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
+from kafkalab.protocol.records import sequence_after
 
 IMPLICIT_ADD = 12
 """From this version of Produce on the partition is added on the way, which is what transaction version 2 does."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafkalab.checks.check import FORBIDDEN, Check, Examined, Finding
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import OPEN, View
-from kafkalab.history_rows import LogRecord
+from kafkalab.history.schema import LogRecord
 
 
 def examine(check: Check, view: View) -> Examined:

@@ -10,8 +10,8 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kafkalab.history import History
-from kafkalab.history_rows import LogRecord, Operation, TxnEntry
+from kafkalab.history.history import History
+from kafkalab.history.schema import LogRecord, Operation, TxnEntry
 
 Place = tuple[str, int]
 

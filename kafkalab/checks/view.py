@@ -9,9 +9,9 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from kafkalab.checks.transactions import ClientTxn, Send, link_sends, transactions_of
-from kafkalab.core.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.history import History
-from kafkalab.history_rows import LogRecord, Poll, Read, TxnEntry
+from kafkalab.history.history import History
+from kafkalab.history.schema import LogRecord, Poll, Read, TxnEntry
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 
 COMMITTED, ABORTED, OPEN, PLAIN = "committed", "aborted", "open", "plain"
 Place = tuple[str, int]  # key and offset

@@ -6,14 +6,14 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kafkalab.api.api_versions import ApiVersions
-from kafkalab.api.find_coordinator import FindCoordinator, FindCoordinatorReply
-from kafkalab.api.metadata import Metadata, MetadataReply
 from kafkalab.client.exceptions import exception_for
 from kafkalab.client.promise import Promise
-from kafkalab.client.reactions import APIS, Reaction, reaction
-from kafkalab.core.cluster_metadata import ClusterMetadata
-from kafkalab.core.errors import Error
+from kafkalab.client.transaction_manager.error_reactions import APIS, Reaction, reaction
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.api_versions import ApiVersions
+from kafkalab.protocol.messages.find_coordinator import FindCoordinator, FindCoordinatorResponse
+from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
 
 REQUEST_TIMEOUT_MS = 30_000
 RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS = 100, 1000
@@ -35,7 +35,7 @@ class ClientPort(Protocol):
     filters_aborted: bool
 
     def request(self, to: str, body: Any, answered: Callable[[Any], None], *, timeout_ms: int) -> None:
-        """`answered` gets the reply, or None once the connection broke or the time was up."""
+        """`answered` gets the response, or None once the connection broke or the time was up."""
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None: ...
 
@@ -60,7 +60,7 @@ class Connection:
         self._coordinators: dict[tuple[int, str], str] = {}
 
     def call(self, to: str, body: Any) -> Promise[Any]:
-        """The reply, or None if the connection broke or request.timeout.ms passed."""
+        """The response, or None if the connection broke or request.timeout.ms passed."""
         promise = self.port.promise()
         self.port.request(to, body, promise.resolve, timeout_ms=self.request_timeout_ms)
         return promise
@@ -105,34 +105,36 @@ class Connection:
         """Ask one broker for its image, the first time also for what it speaks; whether it answered."""
         if self.metadata is None:
             await self.call(self.any_broker(), ApiVersions())
-        reply: MetadataReply | None = await self.call(self.any_broker(), Metadata())
-        if reply is None or not reply.metadata.alive:
+        response: MetadataResponse | None = await self.call(self.any_broker(), Metadata())
+        if response is None or not response.metadata.alive:
             self.ask_another()
             return False
-        self.metadata = reply.metadata
+        self.metadata = response.metadata
         return True
 
     async def known(self) -> ClusterMetadata:
         """The image at hand, asked for if there is none yet."""
         return self.metadata if self.metadata is not None else await self.refresh()
 
-    async def find_coordinator(self, key_type: int, key: str, stop: Callable[[], bool]) -> FindCoordinatorReply | None:
+    async def find_coordinator(
+        self, key_type: int, key: str, stop: Callable[[], bool]
+    ) -> FindCoordinatorResponse | None:
         """Where the coordinator is, or an error that no retry cures; None if `stop` said so before."""
         attempt = 0
         while not stop():
             known = self._coordinators.get((key_type, key))
             if known is not None:
-                return FindCoordinatorReply(node_id=known)
-            reply: FindCoordinatorReply | None = await self.call(
+                return FindCoordinatorResponse(node_id=known)
+            response: FindCoordinatorResponse | None = await self.call(
                 self.any_broker(), FindCoordinator(key=key, key_type=key_type)
             )
-            if reply is None:
+            if response is None:
                 self.ask_another()
-            elif reply.error is Error.NONE:
-                self._coordinators[key_type, key] = reply.node_id
-                return reply
-            elif reaction("FindCoordinator", reply.error) is not Reaction.RETRY:
-                return reply
+            elif response.error is Error.NONE:
+                self._coordinators[key_type, key] = response.node_id
+                return response
+            elif reaction("FindCoordinator", response.error) is not Reaction.RETRY:
+                return response
             await self.back_off(attempt)
             attempt += 1
         return None
@@ -142,16 +144,16 @@ class Connection:
         known = self._coordinators.get((key_type, key))
         if known is not None:
             return known
-        reply: FindCoordinatorReply | None = await self.call(
+        response: FindCoordinatorResponse | None = await self.call(
             self.any_broker(), FindCoordinator(key=key, key_type=key_type)
         )
-        if reply is None:
+        if response is None:
             self.ask_another()
-        elif reply.error is Error.NONE:
-            self._coordinators[key_type, key] = reply.node_id
-            return reply.node_id
-        elif reaction("FindCoordinator", reply.error) is not Reaction.RETRY:
-            raise exception_for(reply.error, "FindCoordinator")
+        elif response.error is Error.NONE:
+            self._coordinators[key_type, key] = response.node_id
+            return response.node_id
+        elif reaction("FindCoordinator", response.error) is not Reaction.RETRY:
+            raise exception_for(response.error, "FindCoordinator")
         return ""
 
     def forget_coordinator(self, key_type: int, key: str) -> None:
@@ -175,17 +177,17 @@ class Connection:
                 return Answer(None, api, Error.NONE, Reaction.FATAL, stopped=True)
             if found.error is not Error.NONE:
                 return Answer(None, "FindCoordinator", found.error, reaction("FindCoordinator", found.error))
-            reply = await self.call(found.node_id, body)
-            error = Error.NONE if reply is None else error_of(reply)
-            if reply is not None and error is Error.NONE:
-                return Answer(reply, api, error, Reaction.SUCCESS)
-            what = Reaction.LOOKUP if reply is None else _reaction(api, error)
+            response = await self.call(found.node_id, body)
+            error = Error.NONE if response is None else error_of(response)
+            if response is not None and error is Error.NONE:
+                return Answer(response, api, error, Reaction.SUCCESS)
+            what = Reaction.LOOKUP if response is None else _reaction(api, error)
             if what is Reaction.LOOKUP:
                 self.forget_coordinator(key_type, key)
-                if reply is None:
+                if response is None:
                     self.ask_another()
             elif what is not Reaction.RETRY:
-                return Answer(reply, api, error, what)
+                return Answer(response, api, error, what)
             if first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS:
                 await self.sleep(first_backoff_ms)
             else:
@@ -197,7 +199,7 @@ class Connection:
 class Answer:
     """A coordinator's final answer; `api` is FindCoordinator if there was no coordinator to ask."""
 
-    reply: Any
+    response: Any
     api: str
     error: Error
     reaction: Reaction

@@ -1,12 +1,12 @@
 """What client methods raise; the names and the families are those of Java's exceptions (facts 7.5, KIP-1050).
 
 The family says what a class means in general; what a producer does about an error depends on the call
-(`kafkalab.client.reactions`). Kafka's `TimeoutException` is `KafkaTimeoutError`, and so on.
+(`kafkalab.client.transaction_manager.error_reactions`). Kafka's `TimeoutException` is `KafkaTimeoutError`, and so on.
 """
 
 from __future__ import annotations
 
-from kafkalab.core.errors import Error
+from kafkalab.protocol.errors import Error
 
 
 class KafkaError(Exception):

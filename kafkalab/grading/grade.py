@@ -89,9 +89,7 @@ def _rows(submission: Submission, labs: Mapping[str, Lab], story: Story | None, 
     return [_row(submission, check, told.get(check.exercise), notebook, partial) for check in lab.checks]
 
 
-def _row(
-    submission: Submission, check: Graded, told: dict[str, Any] | None, notebook: str, partial: bool
-) -> Row:
+def _row(submission: Submission, check: Graded, told: dict[str, Any] | None, notebook: str, partial: bool) -> Row:
     found: dict[str, Any] = {"solved": False, "part": 0.0, "reason": notebook}
     result = "not reached"
     if told is not None:

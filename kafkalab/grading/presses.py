@@ -13,7 +13,7 @@ from kafkalab.sim.faults import TYPES, Fault
 from kafkalab.sim.scenario import Scenario
 
 FORM = (
-    'the presses as a list of faults, like [Drop("EndTxnReply#1"), Crash("b3", at_step=84)], '
+    'the presses as a list of faults, like [Drop("EndTxnResponse#1"), Crash("b3", at_step=84)], '
     "or the widget in which you pressed them"
 )
 FAULT_TYPES = tuple(TYPES.values())

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafkalab.grading import family, progress, seeds
+from kafkalab.grading import process_tree as family
+from kafkalab.grading import progress, seeds
 from kafkalab.grading.sheet import Graded, Lab
 from kafkalab.grading.submissions import Submission
 

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kafkalab.grading.confined import confine
-from kafkalab.grading.family import adopt_orphans
+from kafkalab.grading.process_tree import adopt_orphans
+from kafkalab.grading.sandbox import confine
 from kafkalab.grading.untouched import Original
 
 DATA_MAX = 100_000

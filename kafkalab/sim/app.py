@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.client.admin import Admin, AdminConfig
-from kafkalab.client.config import ConsumerConfig
-from kafkalab.client.consumer import Consumer
-from kafkalab.client.legacy_config import producer_config
-from kafkalab.client.producer import Producer
+from kafkalab.client.admin.admin import Admin, AdminConfig
+from kafkalab.client.config.config import ConsumerConfig
+from kafkalab.client.config.legacy import producer_config
+from kafkalab.client.config.settings import configured
+from kafkalab.client.consumer.consumer import Consumer
+from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise
-from kafkalab.client.settings import configured
-from kafkalab.rules import KEEP_EPOCH_EXPECTED
+from kafkalab.protocol.rules import KEEP_EPOCH_EXPECTED
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -42,9 +42,9 @@ class SimPort:
     def request(
         self, to: str, body: Any, answered: Callable[[Any], None], version: int | None = None, timeout_ms: int = 0
     ) -> None:
-        def with_cause(reply: Any, step: int) -> None:
+        def with_cause(response: Any, step: int) -> None:
             self.cause = step
-            answered(reply)
+            answered(response)
 
         if self.cluster.nodes[self.node].alive:
             self.cluster.network.request(self.node, to, body, with_cause, self.cause, False, version, timeout_ms)
@@ -102,7 +102,7 @@ class App:
         return consumer
 
     def ask(self, to: str, body: Any, version: int | None = None) -> Promise[Any]:
-        """Send one request to a broker, in a version of one's choice; the reply, or None if none came."""
+        """Send one request to a broker, in a version of one's choice; the response, or None if none came."""
         promise = self.port.promise()
         if not to:
             promise.resolve(None)

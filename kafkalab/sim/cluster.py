@@ -6,15 +6,15 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.broker import Broker
+from kafkalab.broker.broker import Broker
+from kafkalab.broker.controller import PRODUCER_ID_BLOCK, Controller
+from kafkalab.broker.state import BrokerConfig, BrokerState
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
-from kafkalab.controller import PRODUCER_ID_BLOCK, Controller
-from kafkalab.core.broker_state import BrokerConfig, BrokerState
-from kafkalab.core.partition_log import PartitionLog
-from kafkalab.core.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS
-from kafkalab.core.transaction import TxnState
-from kafkalab.rules import ABORTED_FILTER, REDRIVE_PREPARE, TIMEOUT_ABORT
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.protocol.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS
+from kafkalab.protocol.rules import ABORTED_FILTER, REDRIVE_PREPARE, TIMEOUT_ABORT
 from kafkalab.sim.app import App
 from kafkalab.sim.collector import few_collections
 from kafkalab.sim.endings import RunawayError, StuckError
@@ -138,13 +138,13 @@ class Cluster:
         return found.alive and (life == -1 or life == found.life)
 
     def request(self, sender: str, to: str, body: Any, then: Any, cause: int, background: bool = False) -> None:
-        """Send a request; `then(reply, step)` is called once, with None if the connection breaks."""
+        """Send a request; `then(response, step)` is called once, with None if the connection breaks."""
         if self.nodes[sender].alive:
             self.network.request(sender, to, body, then, cause, background)
 
-    def reply(self, request: Frame, body: Any, cause: int) -> None:
-        """Send the reply of a request."""
-        self.network.reply(request, body, cause)
+    def respond(self, request: Frame, body: Any, cause: int) -> None:
+        """Send the response of a request."""
+        self.network.respond(request, body, cause)
 
     def timer(self, node: str, delay_ms: int, action: Callable[[], None], background: bool = False) -> None:
         """Do `action` on the node after so long, unless it dies before."""

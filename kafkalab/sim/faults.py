@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias, get_args
 
-from kafkalab.api.registry import BY_NAME
+from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.sim.world_faults import (
     WORLD_FAULTS,
     AdvanceClock,
@@ -29,7 +30,8 @@ __all__ = [
     "TimedFault", "WorldFault", "TYPES", "FRAME_NAMES", "check_fault", "check_frame_id", "fault_from_json",
     "fault_to_json",
 ]  # fmt: skip
-FRAME_NAMES = tuple(name + suffix for name in BY_NAME for suffix in ("", "Reply"))
+OLD_FRAME_NAME = re.compile(rf"^({'|'.join(BY_NAME)})Reply#")
+FRAME_NAMES = tuple(name + suffix for name in BY_NAME for suffix in ("", "Response"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +159,16 @@ def fault_from_json(row: Any) -> Fault:
     if not isinstance(row, dict) or row.get("fault") not in TYPES:
         hint = did_you_mean(row.get("fault", ""), TYPES) if isinstance(row, dict) else ""
         raise ValueError(f"{row!r} is not a fault; there are {', '.join(TYPES)}{hint}")
-    arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items() if k != "fault"}
+    arguments = {k: _argument(k, v) for k, v in row.items() if k != "fault"}
     try:
         fault: Fault = TYPES[row["fault"]](**arguments)
     except TypeError as error:
         raise ValueError(f"{row!r} is not a fault: {error}") from None
     return fault
+
+
+def _argument(name: str, value: Any) -> Any:
+    """Lists are tuples; a frame named as before version 0.2, such as "EndTxnReply#1", gets its present name."""
+    if name in ("frame", "after") and isinstance(value, str):
+        return OLD_FRAME_NAME.sub(r"\1Response#", value)
+    return tuple(value) if isinstance(value, list) else value

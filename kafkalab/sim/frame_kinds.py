@@ -1,10 +1,10 @@
-"""What a request's frame is called, which version it speaks, and to which group of a picture it belongs."""
+"""What a request's frame is called, which version it speaks, and its category."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from kafkalab.api.registry import BY_REQUEST
+from kafkalab.protocol.messages.registry import BY_REQUEST
 
 CLIENT_VERSIONS = {
     0: {
@@ -29,16 +29,16 @@ CLIENT_VERSIONS = {
 
 @cache
 def frame_kinds(client_version: int | None) -> dict[type, tuple[str, int, str]]:
-    """By the type of the request: the frame's name, version and group.
+    """By the type of the request: the frame's name, version and category.
 
     They are those of a client that speaks this transaction version; with None those of a broker or the controller.
     """
     kinds = {}
     for request, api in BY_REQUEST.items():
-        version, group = api.versions[-1], api.group
+        version, category = api.versions[-1], api.category
         if client_version is not None:
             version = CLIENT_VERSIONS[client_version].get(api.name, version)
         elif api.name == "AddPartitionsToTxn":
-            group = "verification"
-        kinds[request] = (api.name, version, group)
+            category = "verification"
+        kinds[request] = (api.name, version, category)
     return kinds

@@ -1,4 +1,4 @@
-"""The network: requests and replies with latency, in order per connection; faults on frames; time-outs."""
+"""The network: requests and responses with latency, in order per connection; faults on frames; time-outs."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ class Network:
         self, sender: str, to: str, body: Any, answered: Answered, cause: int, background: bool,
         asked_version: int | None = None, timeout_ms: int = 0,
     ) -> None:  # fmt: skip
-        """Send a request; `answered(reply, step)` is called once, with None if the connection breaks.
+        """Send a request; `answered(response, step)` is called once, with None if the connection breaks.
 
         It breaks after `timeout_ms`, or 30 s where 0 is given; some requests say themselves how long they may take.
         """
         kinds = self._kinds_of_servers if self.cluster.is_server(sender) else self._kinds_of_clients
-        name, version, group = kinds[type(body)]
+        name, version, category = kinds[type(body)]
         if asked_version is not None:
             version = asked_version
         self.frames_sent += 1
-        frame = Frame(self._id(name), name, "request", sender, to, group, body, version, self.frames_sent)
+        frame = Frame(self._id(name), name, "request", sender, to, category, body, version, self.frames_sent)
         if self._failed:
             frame.attempt = self._attempt(sender, name, body)
         timeout_ms = getattr(body, "request_timeout_ms", 0) or timeout_ms or REQUEST_TIMEOUT_MS
@@ -83,12 +83,12 @@ class Network:
         self._watch(sender, background, timeout_ms, frame.correlation_id)
         self._transmit(frame, cause)
 
-    def reply(self, request: Frame, body: Any, cause: int) -> None:
-        """Send the reply of a request back to where it came from."""
+    def respond(self, request: Frame, body: Any, cause: int) -> None:
+        """Send the response of a request back to where it came from."""
         self.frames_sent += 1
-        name = f"{request.name}Reply"
+        name = f"{request.name}Response"
         frame = Frame(
-            self._id(name), name, "reply", request.receiver, request.sender, request.group, body, request.version,
+            self._id(name), name, "response", request.receiver, request.sender, request.category, body, request.version,
             request.correlation_id,
         )  # fmt: skip
         frame.of = request.copy_of or request.id
@@ -165,7 +165,7 @@ class Network:
 
     def _schedule(self, frame: Frame, extra_ms: int) -> None:
         schedule = self.cluster.schedule
-        at = schedule.now + self._latency(frame.correlation_id * 2 + (frame.kind == "reply"))
+        at = schedule.now + self._latency(frame.correlation_id * 2 + (frame.kind == "response"))
         connection = (frame.sender, frame.receiver)
         if extra_ms:
             at += extra_ms

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkalab.client.aborted_filter import deliver
-from kafkalab.core.group_offsets import GroupOffsets
-from kafkalab.core.partition_log import PartitionLog
-from kafkalab.core.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
-from kafkalab.core.records import ControlType
-from kafkalab.core.transaction import PREPARED, Txn, TxnState
+from kafkalab.broker.group_coordinator.offsets import GroupOffsets
+from kafkalab.broker.transaction_coordinator.metadata import PREPARED, Txn, TxnState
+from kafkalab.client.consumer.aborted_filter import deliver
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
+from kafkalab.protocol.records import ControlType
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalab.api.transaction_loading import load_transactions
-from kafkalab.broker import Context
-from kafkalab.core.broker_state import TxnPartition
-from kafkalab.core.effects import Then
-from kafkalab.core.partitions import transaction_partition
-from kafkalab.core.records import Batch, Record
-from kafkalab.core.transaction import Txn
+from kafkalab.broker.broker import Context
+from kafkalab.broker.effects import Then
+from kafkalab.broker.state import TxnPartition
+from kafkalab.broker.transaction_coordinator.loading import load_transactions
+from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.protocol.partitions import transaction_partition
+from kafkalab.protocol.records import Batch, Record
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster

@@ -9,16 +9,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kafkalab.core.acls import Deny
-from kafkalab.core.broker_state import BrokerConfig
-from kafkalab.core.transaction import PRODUCER_EPOCH_MAX
-from kafkalab.profiles import Rules
+from kafkalab.broker.state import BrokerConfig
+from kafkalab.broker.transaction_coordinator.metadata import PRODUCER_EPOCH_MAX
+from kafkalab.protocol.acls import Deny
+from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.faults import Fault, check_fault, fault_from_json, fault_to_json
 
 FORMAT, VERSION = "kafkalab-scenario", 1
 MODULES = (
-    "programs", "programs_groups", "programs_orders", "programs_coordinator", "programs_readers", "by_hand",
-    "hanging", "processor", "workers",
+    "billing", "first_transaction", "groups", "hanging_writer", "orders", "processor", "raw_requests", "readers",
+    "transfers", "workers",
 )  # fmt: skip
 """Where the programs are that come with kafkalab."""
 
@@ -48,7 +48,7 @@ class Program:
         if callable(self.run):
             return self.run
         for module in MODULES:
-            import_module(f"kafkalab.sim.{module}")  # registers the programs that come with kafkalab
+            import_module(f"kafkalab.programs.{module}")  # registers the programs that come with kafkalab
         if self.run not in PROGRAMS:
             raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")
         return PROGRAMS[self.run]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalab.api.delete_records import log_start_note
-from kafkalab.broker import Broker, Context
-from kafkalab.core.cleaner import clean, would_clean
-from kafkalab.core.effects import FeedFollowers
-from kafkalab.core.partition_log import PartitionLog
+from kafkalab.broker.broker import Broker, Context
+from kafkalab.broker.effects import FeedFollowers
+from kafkalab.broker.handlers.delete_records import log_start_note
+from kafkalab.log.cleaner import clean, would_clean
+from kafkalab.log.partition_log import PartitionLog
 from kafkalab.sim.world_faults import (
     AdvanceClock,
     Compact,

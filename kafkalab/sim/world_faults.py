@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TypeAlias, get_args
 
-from kafkalab.core.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS
+from kafkalab.protocol.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS
 
 Side: TypeAlias = str | tuple[str, ...]
 

@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.widgets.story import payload_of
+from kafkalab.widgets.payload.payload import payload_of
 from tests.benchmarks.lines import line
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,10 +24,10 @@ RATE = 1e-5
 Result = dict[str, tuple[float, int]]
 GENERATE = """
 import sys
-from kafkalab.spark.planted import PLANTS
+from kafkalab.spark.synthetic.injected.anomalies import PLANTS
 from kafkalab.spark.session import spark_session
 from kafkalab.spark.synthetic import synthetic
-from kafkalab.spark.tables import write_histories
+from kafkalab.spark.storage.history_files import write_histories
 records, rate = int(sys.argv[1]), float(sys.argv[3])
 plant = dict.fromkeys(PLANTS, rate) if rate else {}
 made = synthetic(spark_session(), records=records, partitions=max(8, records // 150_000), plant=plant)

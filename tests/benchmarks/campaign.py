@@ -6,8 +6,8 @@ import time
 from contextlib import ExitStack
 
 from kafkalab.checks.all import check_all
-from kafkalab.history import history_of
-from kafkalab.sim.chance import Seeded, scenario_by_chance
+from kafkalab.history.history import history_of
+from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
 from kafkalab.sim.cluster import Cluster
 from tests.cells import WATCHED, Cell, watching
 

@@ -65,7 +65,7 @@ def duckdb(path: Path) -> Timed:
 
 def spark_sql(path: Path) -> Timed:
     """The same SQL in Spark, after one small query that starts its workers."""
-    from kafkalab.spark.tables import read_histories
+    from kafkalab.spark.storage.history_files import read_histories
 
     spark = session(path)
     histories = read_histories(spark, path)
@@ -79,7 +79,7 @@ def spark_sql(path: Path) -> Timed:
 
 def spark_fused(path: Path) -> Timed:
     """kafkalab's pass over the files: 14 audits in their full meaning at once."""
-    from kafkalab.spark.fused import FUSED
+    from kafkalab.spark.key_pass.key_pass import FUSED
 
     spark, walk = _walking(path)
     yield timed(f"{len(FUSED)} audits in one pass", lambda: walk(FUSED))
@@ -87,7 +87,7 @@ def spark_fused(path: Path) -> Timed:
 
 def spark_five(path: Path) -> Timed:
     """The five: four of them in one pass over the files, in their full meaning; one looks at all keys, and is SQL."""
-    from kafkalab.spark.tables import read_histories
+    from kafkalab.spark.storage.history_files import read_histories
 
     spark, walk = _walking(path)
     names = ("duplicate", "sequence gap", "G1a", "LSO regression")
@@ -99,8 +99,8 @@ def spark_five(path: Path) -> Timed:
 def _walking(path: Path) -> tuple[Any, Callable[[tuple[str, ...]], int]]:
     """A session that is warm from one small audit, and what counts the findings of one pass for these audits."""
     from kafkalab.spark.audits.view import View
-    from kafkalab.spark.fused import walked
-    from kafkalab.spark.tables import read_histories
+    from kafkalab.spark.key_pass.key_pass import walked
+    from kafkalab.spark.storage.history_files import read_histories
 
     spark = session(path)
     view = View(read_histories(spark, path))
@@ -116,8 +116,8 @@ def spark_all(path: Path) -> Timed:
     """audit() with everything; then what it missed of the labels, and what it found that has none."""
     from pyspark.sql import functions as F
 
-    from kafkalab.spark.audit import audit
-    from kafkalab.spark.tables import read_histories
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.storage.history_files import read_histories
 
     spark = session(path)
     histories = read_histories(spark, path)
@@ -141,8 +141,8 @@ def spark_all(path: Path) -> Timed:
 
 def session(path: Path) -> Any:
     """A session as small as it is by default for up to a million records or so, else one with 2 GB."""
-    from kafkalab.spark.session import spark_session
-    from kafkalab.spark.tables import files_of
+    from kafkalab.spark.session.session import spark_session
+    from kafkalab.spark.storage.history_files import files_of
 
     records = sum(file.rows for file in files_of(path) if file.table == "log")
     return spark_session() if records < 1_500_000 else spark_session(memory="2g")

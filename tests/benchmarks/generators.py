@@ -30,11 +30,11 @@ def seconds(action: Callable[[], object]) -> float:
 
 def alone(records: int) -> None:
     """One core, without Spark: all tables of a few blocks, and simulations."""
-    from kafkalab.spark.planted import PLANTS
-    from kafkalab.spark.runs import Runs, history_of_seed
-    from kafkalab.spark.synthetic import MADE
-    from kafkalab.spark.synthetic_shape import Shape
-    from kafkalab.spark.synthetic_tables import batch_of
+    from kafkalab.spark.simulated.runs import Runs, history_of_seed
+    from kafkalab.spark.synthetic.generator import MADE
+    from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+    from kafkalab.spark.synthetic.shape import Shape
+    from kafkalab.spark.synthetic.tables import batch_of
 
     for title, plant in (("clean", ()), ("all anomalies, 1e-4 each", tuple((name, 1e-4) for name in PLANTS))):
         shape = Shape(records=records, plant=plant)
@@ -55,11 +55,11 @@ def alone(records: int) -> None:
 
 def on_spark(records: int) -> None:
     """Both generators through Spark; runs in a process of its own."""
-    from kafkalab.spark.frames import Histories
-    from kafkalab.spark.planted import PLANTS
-    from kafkalab.spark.session import spark_session
-    from kafkalab.spark.synthetic import MADE, synthetic
-    from kafkalab.spark.tables import write_histories
+    from kafkalab.spark.session.session import spark_session
+    from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.storage.history_files import write_histories
+    from kafkalab.spark.synthetic.generator import MADE, synthetic
+    from kafkalab.spark.synthetic.injected.anomalies import PLANTS
 
     taken = seconds(lambda: spark_session().range(10).count())
     line("session to first result", f"{taken:6.1f} s")
@@ -72,7 +72,7 @@ def on_spark(records: int) -> None:
         taken += seconds(lambda name=name: made.table(name).write.format("noop").mode("overwrite").save())
     with tempfile.TemporaryDirectory() as folder:
         writing = seconds(lambda: write_histories(made, Path(folder) / "made"))
-        from kafkalab.spark.tables import files_of
+        from kafkalab.spark.storage.history_files import files_of
 
         files = files_of(Path(folder) / "made")
         rows, size = sum(file.rows for file in files), sum(file.bytes for file in files)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from kafkalab.grading.family import members
+from kafkalab.grading.process_tree import members
 
 EVERY_S = 0.25
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kafkalab.grading.builder import SOLUTIONS, execute, read
-from kafkalab.grading.family import members
+from kafkalab.grading.process_tree import members
 from tests.benchmarks.processes import shares_mib
 
 ROOT = Path(__file__).resolve().parents[2]

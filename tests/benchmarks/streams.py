@@ -23,9 +23,9 @@ def on_spark(seeds: int) -> None:
     """All arrivals of so many broken runs as a stream of files, and once more as one batch; both find the same."""
     from pyspark.sql import functions as F
 
-    from kafkalab.rules import DEDUPLICATION
-    from kafkalab.spark.frames import Histories
-    from kafkalab.spark.session import spark_session
+    from kafkalab.protocol.rules import DEDUPLICATION
+    from kafkalab.spark.session.session import spark_session
+    from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.streaming.frames import arrivals, read_arrivals
     from kafkalab.spark.streaming.query import findings, watch
     from kafkalab.spark.streaming.sink import FindingsFolder

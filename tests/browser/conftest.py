@@ -82,7 +82,7 @@ def jupyter(program: Callable[[str], str], root: Path, tmp_path_factory: pytest.
     environment = {name: value for name, value in os.environ.items() if name != "KAFKALAB_PROGRESS"}
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         environment[name] = str(folder / name.lower())
-    command = [sys.executable, "-m", "kafkalab.cli", "lab", "--no-browser", "--ServerApp.ip=127.0.0.1"]
+    command = [sys.executable, "-m", "kafkalab.cli.main", "lab", "--no-browser", "--ServerApp.ip=127.0.0.1"]
     command += ["--ServerApp.port=0", f"--IdentityProvider.token={token}"]
     with log.open("wb") as out:
         process = subprocess.Popen(

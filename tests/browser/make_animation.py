@@ -14,9 +14,9 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.packed import packed
-from kafkalab.widgets.sequence import Sequence
+from kafkalab.programs.transfers import lab03
+from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.views.sequence import Sequence
 from tests.browser.conftest import CHROMIUM_ARGS
 from tests.widgets.harness import show
 

@@ -9,19 +9,19 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.faults import Drop
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.client_view import ClientView
-from kafkalab.widgets.cluster_map import ClusterMap
-from kafkalab.widgets.compare import Compare
-from kafkalab.widgets.fault_panel import FaultPanel
-from kafkalab.widgets.journey import Journey
-from kafkalab.widgets.log_tape import LogTape
-from kafkalab.widgets.predict import Predict
-from kafkalab.widgets.share import Share
-from kafkalab.widgets.state_chart import StateChart
-from kafkalab.widgets.verdict import Verdict
-from kafkalab.widgets.view import View
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.client_view import ClientView
+from kafkalab.widgets.views.cluster_map import ClusterMap
+from kafkalab.widgets.views.compare import Compare
+from kafkalab.widgets.views.fault_panel import FaultPanel
+from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.views.predict import Predict
+from kafkalab.widgets.views.share import Share
+from kafkalab.widgets.views.state_chart import StateChart
+from kafkalab.widgets.views.verdict import Verdict
+from kafkalab.widgets.views.view import View
 from tests.browser.conftest import LAPTOP, SHOW_WITHIN_MS, Jupyter
 from tests.browser.test_lab03 import screen, twin
 from tests.widgets.screens import agree

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.story import payload_of
-from kafkalab.widgets.story_text import Payload, batch_outcome, fold, stops
+from kafkalab.widgets.payload.payload import payload_of
+from kafkalab.widgets.payload.text import Payload, batch_outcome, fold, stops
 
 pytestmark = pytest.mark.browser
 
@@ -145,7 +145,7 @@ def test_crashing_the_coordinator_moves_its_role_and_the_transaction_still_commi
     widget: Locator, page: Page, console_errors: list[str]
 ) -> None:
     before = payload_with()
-    step = before["frames"]["EndTxnReply#1"]["sent"]
+    step = before["frames"]["EndTxnResponse#1"]["sent"]
     after = payload_with(Crash("b3", at_step=step))
     widget.focus()
     go_to(page, widget, before, step)

@@ -18,11 +18,11 @@ import pytest
 from nbconvert import HTMLExporter
 from playwright.sync_api import Page, Route, expect
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.story import payload_of
-from kafkalab.widgets.story_text import stops
+from kafkalab.widgets.payload.payload import payload_of
+from kafkalab.widgets.payload.text import stops
 from tests.browser.conftest import START_WITHIN_S, _stop
 
 pytestmark = pytest.mark.browser

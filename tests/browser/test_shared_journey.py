@@ -8,8 +8,8 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.client_view import ClientView
+from kafkalab.programs.transfers import lab03
+from kafkalab.widgets.views.client_view import ClientView
 from tests.browser.conftest import Jupyter
 
 pytestmark = pytest.mark.browser

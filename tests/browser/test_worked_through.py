@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab.course.outline import COURSE
 from kafkalab.grading.check import EXERCISES
-from kafkalab.grading.course import COURSE
 from tests.browser.conftest import Jupyter
 from tests.browser.worked import CELL_MS, Desk, choose_theme
 
@@ -33,7 +33,7 @@ def rows(name: str, last: int, word: str) -> str:
 WRONG = {
     "L0.E1": Wrong(answer='e1 = [Drop("Produce#1")]', says="This run shows no"),
     "L0.E2": Wrong(
-        answer='def request_of(reply, requests):\n    return reply["id"].replace("Reply", "")',
+        answer='def request_of(response, requests):\n    return response["id"].replace("Response", "")',
         says="That is as if",
         opens=False,
     ),

@@ -6,18 +6,8 @@ from typing import Any
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import Result
-from kafkalab.history import History
-from kafkalab.history_rows import (
-    FrameRow,
-    Label,
-    Leader,
-    LogRecord,
-    Operation,
-    Poll,
-    Read,
-    TxnEntry,
-    Watermark,
-)
+from kafkalab.history.history import History
+from kafkalab.history.schema import FrameRow, Label, Leader, LogRecord, Operation, Poll, Read, TxnEntry, Watermark
 
 Read_ = tuple[int, str]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kafkalab.checks.all import CHECKS, check_all
-from kafkalab.history import History
+from kafkalab.history.history import History
 from tests.checks.made import OK, SEEN, UNKNOWN, VIOLATED, Made, verdict
 
 K = "out-0"

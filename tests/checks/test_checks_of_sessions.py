@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.checks.all import check_all
-from kafkalab.core.producer_state import EXPIRATION_MS
-from kafkalab.core.transaction import TWO_PHASE_TIMEOUT_MS
-from kafkalab.history import History, history_of
-from kafkalab.history_rows import FrameRow, Label, Operation
-from kafkalab.rules import LAST_BATCH_STAYS, OLD_BATCHES
+from kafkalab.history.history import History, history_of
+from kafkalab.history.schema import FrameRow, Label, Operation
+from kafkalab.log.producer_state.state import EXPIRATION_MS
+from kafkalab.programs.steps import add, commit, init, produce, sleep
+from kafkalab.protocol.rules import LAST_BATCH_STAYS, OLD_BATCHES
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Compact, Crash, Drop, ElectLeader, Restart
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.steps import add, commit, init, produce, sleep
 from tests.checks.made import OK, UNKNOWN, VIOLATED, Made, verdict
 
 K, OFFSETS = "out-0", "__consumer_offsets-1"

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kafkalab.checks.all import Report, check_all
-from kafkalab.history import history_of
+from kafkalab.history.history import history_of
+from kafkalab.programs.transfers import GROUP, lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause, Restart, Resume
-from kafkalab.sim.programs import GROUP, lab03
 from kafkalab.sim.scenario import Program, Scenario
 
 PROFILES = ("0.11", "1.0", "4.x/TV1", "4.x/TV2")
@@ -32,12 +32,12 @@ def report(scenario: Scenario, then: tuple[tuple[str, str, dict[str, Any]], ...]
 
 FAULTS: tuple[tuple[Fault, ...], ...] = (
     (),
-    (Drop("ProduceReply#1"),),
+    (Drop("ProduceResponse#1"),),
     (Drop("Produce#2"), Duplicate("Produce#1")),
-    (Drop("EndTxnReply#1"),),
+    (Drop("EndTxnResponse#1"),),
     (Duplicate("EndTxn#1"),),
     (Delay("Produce#2", 3000),),
-    (Drop("WriteTxnMarkers#1"), Drop("WriteTxnMarkersReply#2")),
+    (Drop("WriteTxnMarkers#1"), Drop("WriteTxnMarkersResponse#2")),
     (Delay("TxnOffsetCommit#1", 2000),),
     (Crash("app", at_ms=75),),
     (Crash("app", at_ms=132),),
@@ -110,7 +110,7 @@ def _of(name: str, steps: list[list[str]], times: int = 4) -> list[list[str]]:
 
 SHAKEN: tuple[tuple[Fault, ...], ...] = (
     (),
-    (Drop("Produce#2"), Duplicate("Produce#3"), Drop("ProduceReply#5"), Delay("EndTxn#2", 400)),
+    (Drop("Produce#2"), Duplicate("Produce#3"), Drop("ProduceResponse#5"), Delay("EndTxn#2", 400)),
     (Crash("b3", at_ms=60), Restart("b3", at_ms=11_000)),
     (Crash("p1", at_ms=120), Drop("WriteTxnMarkers#3")),
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.spark.errors import one_line
+from kafkalab.spark.session.errors import one_line
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,8 +48,8 @@ def test_a_mistake_costs_one_line_and_no_java(typed: Any, words: str, said: str)
 
 def test_without_java_one_line_says_how_to_get_it(tmp_path: Path) -> None:
     code = (
-        "import sys, kafkalab.spark.java as java; java._fetched = lambda: None; sys.prefix = sys.argv[1]; "
-        "from kafkalab.cli import main; sys.exit(main(['audit', '.']))"
+        "import sys, kafkalab.spark.session.java as java; java._fetched = lambda: None; sys.prefix = sys.argv[1]; "
+        "from kafkalab.cli.main import main; sys.exit(main(['audit', '.']))"
     )
     env = {**os.environ, "PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)}
     command = [sys.executable, "-c", code, str(tmp_path)]
@@ -59,7 +59,9 @@ def test_without_java_one_line_says_how_to_get_it(tmp_path: Path) -> None:
 
 
 def test_without_pyspark_one_line_says_how_to_get_it() -> None:
-    code = "import sys; sys.modules['pyspark'] = None; from kafkalab.cli import main; sys.exit(main(['audit', '.']))"
+    code = (
+        "import sys; sys.modules['pyspark'] = None; from kafkalab.cli.main import main; sys.exit(main(['audit', '.']))"
+    )
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (2, "", 1)
     assert "kafkalab audit: this needs PySpark: pip install 'kafkalab-course[spark]'" in run.stderr

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kafkalab.cli import main
-from kafkalab.cli_transactions import transactions_of
-from kafkalab.core.acls import Deny
+from kafkalab.cli.main import main
+from kafkalab.cli.transactions import transactions_of
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.acls import Deny
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Scenario
 
 DATA = Path(__file__).parents[2] / "data"

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kafkalab.client.config import ConsumerConfig, ProducerConfig, delivery_timeout_ms
-from kafkalab.client.defaults import DEFAULTS, IF_IDEMPOTENT, default
+from kafkalab.client.config.config import ConsumerConfig, ProducerConfig, delivery_timeout_ms
+from kafkalab.client.config.defaults import DEFAULTS, IF_IDEMPOTENT, default
+from kafkalab.client.config.legacy import producer_config
+from kafkalab.client.config.settings import configured
 from kafkalab.client.exceptions import ConfigError, KafkaError
-from kafkalab.client.legacy_config import producer_config
-from kafkalab.client.settings import configured
 
 MAX = 2147483647
 # facts 8, typed by hand: setting, 0.11, 0.11 if idempotent, 1.0, 1.0 if idempotent, 4.4

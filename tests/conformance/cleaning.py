@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.core.cleaner import Cleaning, clean
-from kafkalab.core.partition_log import PartitionLog
-from kafkalab.core.records import Batch, ControlType, Record, marker
-from kafkalab.core.segments import SEGMENT_BYTES
-from kafkalab.profiles import Rules
+from kafkalab.log.cleaner import Cleaning, clean
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.log.segments import SEGMENT_BYTES
+from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.records import Batch, ControlType, Record, marker
 
 RETENTION_MS = 100_000
 

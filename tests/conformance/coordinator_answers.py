@@ -1,6 +1,6 @@
 """The coordinator's answers as typed from the facts (coordinator_answers.csv), and the same asked of the handlers.
 
-A cell says: the answer, `>` the record that is appended first and its epoch, `=` the epoch in the reply. E is the epoch
+A cell says: the answer, `>` the record that is appended first and its epoch, `=` the epoch answered. E is the epoch
 in the metadata; "-" for an answer means that nobody asked. `who` is the epoch in the request, or: nobody (no
 expectation), last (E-1, which is the last epoch in memory), there (E, for a partition that is in the transaction),
 other (another producer id), rotated (the producer id before, at its last epoch). MARKED's `versions` are the client's
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafkalab.api.transaction_scans import abort_timed_out
-from kafkalab.broker import Context
-from kafkalab.core.effects import Then
-from kafkalab.core.errors import Error
-from kafkalab.core.transaction import Txn
+from kafkalab.broker.broker import Context
+from kafkalab.broker.effects import Then
+from kafkalab.broker.transaction_coordinator.expiration import abort_timed_out
+from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.protocol.errors import Error
 from tests.conformance.coordinator_world import EPOCH, PID, CoordinatorWorld, known
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
@@ -81,12 +81,12 @@ def answer(cell: Cell, cluster: int, version: int) -> str:
     if cell.who == "last":
         txn = known(cell.state, last_producer_epoch=EPOCH - 1)
     world.holds(txn, cell.pending)
-    reply = _ask(world, cell, version)
-    text = reply.name if isinstance(reply, Error) else "-" if reply is None else reply.error.name
+    response = _ask(world, cell, version)
+    text = response.name if isinstance(response, Error) else "-" if response is None else response.error.name
     if written := world.written():
         text += f" > {written[0].state.label} {_epoch(txn, written[0].producer_epoch)}"
-    if getattr(reply, "producer_id", -1) == txn.producer_id:
-        text += f" = {_epoch(txn, reply.producer_epoch)}"
+    if getattr(response, "producer_id", -1) == txn.producer_id:
+        text += f" = {_epoch(txn, response.producer_epoch)}"
     return text
 
 
@@ -95,7 +95,7 @@ def _epoch(txn: Txn, epoch: int) -> str:
 
 
 def _ask(world: CoordinatorWorld, cell: Cell, version: int) -> Any:
-    """The reply, an error, or None where nobody asks."""
+    """The response, an error, or None where nobody asks."""
     producer_id = 9 if cell.who == "other" else PID
     epoch = EPOCH_OF.get(cell.who, -1)
     partition = "u-0" if cell.who == "there" else "v-0"

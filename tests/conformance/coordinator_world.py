@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.api.add_offsets_to_txn import AddOffsetsToTxn
-from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn
-from kafkalab.api.end_txn import EndTxn
-from kafkalab.api.init_producer_id import InitProducerId
-from kafkalab.api.write_txn_markers import WriteTxnMarkers, WriteTxnMarkersReply
-from kafkalab.core.broker_state import TxnPartition
-from kafkalab.core.errors import Error
-from kafkalab.core.partitions import transaction_partition
-from kafkalab.core.transaction import Txn, TxnState
+from kafkalab.broker.state import TxnPartition
+from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
+from kafkalab.protocol.messages.end_txn import EndTxn
+from kafkalab.protocol.messages.init_producer_id import InitProducerId
+from kafkalab.protocol.messages.write_txn_markers import WriteTxnMarkers, WriteTxnMarkersResponse
+from kafkalab.protocol.partitions import transaction_partition
 from tests.conformance.one_broker import HOLD, OneBroker
 
 __all__ = ["EPOCH", "HOLD", "ID", "PID", "CoordinatorWorld", "known"]
@@ -85,14 +85,14 @@ class CoordinatorWorld(OneBroker):
     # the questions
 
     def init(self, version: int = 5, transactional_id: str | None = ID, **fields: Any) -> Any:
-        return self.ask(InitProducerId(transactional_id=transactional_id, **fields), version).reply
+        return self.ask(InitProducerId(transactional_id=transactional_id, **fields), version).response
 
     def init_expecting(self, producer_id: int, epoch: int, version: int = 5) -> Any:
         return self.init(version, producer_id=producer_id, producer_epoch=epoch)
 
     def end(self, committed: bool, version: int, epoch: int = EPOCH, producer_id: int = PID) -> Any:
         request = EndTxn(transactional_id=ID, producer_id=producer_id, producer_epoch=epoch, committed=committed)
-        return self.ask(request, version).reply
+        return self.ask(request, version).response
 
     def add(self, *partitions: str, version: int = 3, epoch: int = EPOCH, producer_id: int = PID) -> Any:
         """The error of the first partition; None without an answer. No partition given: v-0."""
@@ -103,12 +103,12 @@ class CoordinatorWorld(OneBroker):
 
     def add_offsets(self, version: int = 4, epoch: int = EPOCH, producer_id: int = PID, group: str = "g") -> Any:
         request = AddOffsetsToTxn(transactional_id=ID, producer_id=producer_id, producer_epoch=epoch, group_id=group)
-        reply = self.ask(request, version).reply
-        return reply and reply.error
+        response = self.ask(request, version).response
+        return response and response.error
 
     def _first(self, request: AddPartitionsToTxn, version: int) -> Any:
-        reply = self.ask(request, version).reply
-        return reply and reply.errors[request.partitions[0]]
+        response = self.ask(request, version).response
+        return response and response.errors[request.partitions[0]]
 
     def _adding(self, partitions: tuple[str, ...], producer_id: int, epoch: int, **more: Any) -> AddPartitionsToTxn:
         return AddPartitionsToTxn(
@@ -126,6 +126,6 @@ class CoordinatorWorld(OneBroker):
             asked = sent.body.markers
             markers += asked
             sent.answer(
-                WriteTxnMarkersReply(markers={m.producer_id: dict.fromkeys(m.partitions, error) for m in asked})
+                WriteTxnMarkersResponse(markers={m.producer_id: dict.fromkeys(m.partitions, error) for m in asked})
             )
         return markers

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.api.add_offsets_to_txn import AddOffsetsToTxn
-from kafkalab.api.describe_groups import DescribeGroups
-from kafkalab.api.end_txn import EndTxn
-from kafkalab.api.init_producer_id import InitProducerId
-from kafkalab.api.join_group import JoinGroup
-from kafkalab.api.offsets import OffsetCommit, OffsetFetch
-from kafkalab.api.sync_group import SyncGroup
-from kafkalab.api.txn_offset_commit import TxnOffsetCommit
+from kafkalab.broker.state import BrokerConfig
 from kafkalab.client.promise import Promise
-from kafkalab.core.broker_state import BrokerConfig
-from kafkalab.core.errors import Error
-from kafkalab.core.partitions import offsets_partition, transaction_partition
-from kafkalab.core.records import Record
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
+from kafkalab.protocol.messages.describe_groups import DescribeGroups
+from kafkalab.protocol.messages.end_txn import EndTxn
+from kafkalab.protocol.messages.init_producer_id import InitProducerId
+from kafkalab.protocol.messages.join_group import JoinGroup
+from kafkalab.protocol.messages.offset_commit import OffsetCommit
+from kafkalab.protocol.messages.offset_fetch import OffsetFetch
+from kafkalab.protocol.messages.sync_group import SyncGroup
+from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
+from kafkalab.protocol.partitions import offsets_partition, transaction_partition
+from kafkalab.protocol.records import Record
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Scenario
@@ -51,12 +52,12 @@ class Groups:
         return self.cluster.controller.metadata.leader(partition)
 
     def ask(self, body: Any, version: int | None = None, client: str = "m1", to: str = "") -> Promise[Any]:
-        """Send the request; the promise of its reply."""
+        """Send the request; the promise of its response."""
         to = to or self.leader(offsets_partition(body.group_id))
         return self.cluster.client(client).ask(to, body, version)
 
     def get(self, body: Any, version: int | None = None, client: str = "m1", to: str = "") -> Any:
-        """Send the request and wait for its reply."""
+        """Send the request and wait for its response."""
         return wait(self.ask(body, version, client, to))
 
     def sleep(self, duration_ms: int) -> None:
@@ -76,7 +77,7 @@ class Groups:
         return self.ask(SyncGroup(**body), None, client)
 
     def stable(self, *clients: str, **fields: Any) -> list[Any]:
-        """A stable group of these members: their JoinGroup replies. Each has the partition foo-<its number>."""
+        """A stable group of these members: their JoinGroup responses. Each has the partition foo-<its number>."""
         promises = [self.join(client, **fields) for client in clients or ("m1",)]
         joined = [wait(p) for p in promises]
         assignments = {j.member_id: (f"foo-{i}",) for i, j in enumerate(joined)}
@@ -98,9 +99,11 @@ class Groups:
     def fetch(self, *partitions: str, stable: bool = False, version: int | None = None) -> dict[str, Any]:
         """Offsets, and the error's name where there is one."""
         body = OffsetFetch(group_id=G, partitions=partitions, require_stable=stable)
-        reply = self.get(body, version)
-        assert reply.error is Error.NONE
-        return {p: o if reply.errors[p] is Error.NONE else reply.errors[p].name for p, o in reply.offsets.items()}
+        response = self.get(body, version)
+        assert response.error is Error.NONE
+        return {
+            p: o if response.errors[p] is Error.NONE else response.errors[p].name for p, o in response.offsets.items()
+        }
 
     # transactions
 
@@ -109,13 +112,13 @@ class Groups:
 
     def begin(self, tid: str) -> tuple[int, int]:
         """A producer id and epoch of its own."""
-        reply = self.get(InitProducerId(transactional_id=tid, transaction_timeout_ms=60_000), to=self.coordinator(tid))
-        self.producers[tid] = reply.producer_id, reply.producer_epoch
+        response = self.get(
+            InitProducerId(transactional_id=tid, transaction_timeout_ms=60_000), to=self.coordinator(tid)
+        )
+        self.producers[tid] = response.producer_id, response.producer_epoch
         return self.producers[tid]
 
-    def offer(
-        self, tid: str, offsets: dict[str, int], version: int = 5, group: str = G, **fields: Any
-    ) -> Promise[Any]:
+    def offer(self, tid: str, offsets: dict[str, int], version: int = 5, group: str = G, **fields: Any) -> Promise[Any]:
         """TxnOffsetCommit, the group's partition being added to the transaction first where the version needs it."""
         producer_id, epoch = self.producers.get(tid) or self.begin(tid)
         own = {"transactional_id": tid, "producer_id": producer_id, "producer_epoch": epoch, "group_id": group}
@@ -137,11 +140,11 @@ class Groups:
         """EndTxn, and long enough for its markers to arrive; the producer goes on with the epoch that it is given."""
         producer_id, epoch = self.producers[tid]
         body = EndTxn(transactional_id=tid, producer_id=producer_id, producer_epoch=epoch, committed=committed)
-        reply = self.get(body, to=self.coordinator(tid))
-        if reply.producer_id >= 0:
-            self.producers[tid] = reply.producer_id, reply.producer_epoch
+        response = self.get(body, to=self.coordinator(tid))
+        if response.producer_id >= 0:
+            self.producers[tid] = response.producer_id, response.producer_epoch
         self.sleep(200)
-        error: Error = reply.error
+        error: Error = response.error
         return error
 
     # the log, and what administrators see

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from kafkalab.api.registry import BY_REQUEST
-from kafkalab.broker import Broker, Context
-from kafkalab.core.broker_state import BrokerConfig, BrokerState
-from kafkalab.core.cluster_metadata import ClusterMetadata, PartitionInfo
-from kafkalab.core.effects import Append, Appended, Effect
-from kafkalab.core.errors import Error
-from kafkalab.core.partitions import TRANSACTION_TOPIC, transaction_partition
-from kafkalab.core.records import Batch, Record
-from kafkalab.core.transaction import Txn, TxnState
-from kafkalab.profiles import Rules
+from kafkalab.broker.broker import Broker, Context
+from kafkalab.broker.effects import Append, Appended, Effect
+from kafkalab.broker.state import BrokerConfig, BrokerState
+from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.registry import BY_REQUEST
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, transaction_partition
+from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.records import Batch, Record
 from kafkalab.sim.schedule import Schedule
 from kafkalab.trace import Frame
 
@@ -60,16 +60,16 @@ class Sent:
     body: Any
     then: Callable[[Any, int], None]
 
-    def answer(self, reply: Any) -> None:
-        self.then(reply, -1)
+    def answer(self, response: Any) -> None:
+        self.then(response, -1)
 
 
 @dataclass(eq=False)
 class Asked:
-    """A request to the broker, and its reply once there is one."""
+    """A request to the broker, and its response once there is one."""
 
     frame: Frame
-    reply: Any = None
+    response: Any = None
 
 
 class OneBroker:
@@ -108,10 +108,10 @@ class OneBroker:
         if type(body).__name__ not in QUIET:
             self.sent.append(Sent(to, body, then))
 
-    def reply(self, request: Frame, body: Any, cause: int) -> None:
+    def respond(self, request: Frame, body: Any, cause: int) -> None:
         asked = next(a for a in self.asked if a.frame is request)
-        assert asked.reply is None, "a second answer to one request"
-        asked.reply = body
+        assert asked.response is None, "a second answer to one request"
+        asked.response = body
 
     def timer(self, node: str, delay_ms: int, action: Any, background: bool) -> None:
         self.schedule.at(self.now + delay_ms, node, 0, action, background)
@@ -161,10 +161,10 @@ class OneBroker:
         self.image({partition: "b1"}, epoch)
 
     def ask(self, body: Any, version: int | None = None, sender: str = "app") -> Asked:
-        """Give the broker a request; the reply is in what comes back as soon as there is one."""
+        """Give the broker a request; the response is in what comes back as soon as there is one."""
         api = BY_REQUEST[type(body)]
         number = api.versions[-1] if version is None else version
-        frame = Frame(f"{api.name}#1", api.name, "request", sender, "b1", api.group, body, number, len(self.asked))
+        frame = Frame(f"{api.name}#1", api.name, "request", sender, "b1", api.category, body, number, len(self.asked))
         asked = Asked(frame)
         self.asked.append(asked)
         self.broker.receive(frame)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.core.errors import Error
-from kafkalab.core.partition_log import PartitionLog
-from kafkalab.core.producer_append import Origin
-from kafkalab.core.producer_entry import CachedBatch, CompletedTxn, ProducerEntry
-from kafkalab.core.producer_state import ProducerStates
-from kafkalab.core.records import Batch, ControlType, Record
-from kafkalab.core.records import marker as marker_batch
-from kafkalab.profiles import Rules
-from kafkalab.rules import VERIFICATION, Rule
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.log.producer_state.append import Origin
+from kafkalab.log.producer_state.entry import CachedBatch, CompletedTxn, ProducerEntry
+from kafkalab.log.producer_state.state import ProducerStates
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.records import Batch, ControlType, Record
+from kafkalab.protocol.records import marker as marker_batch
+from kafkalab.protocol.rules import VERIFICATION, Rule
 
 PID = 1
 COMMIT, ABORT = ControlType.COMMIT, ControlType.ABORT

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from kafkalab.api.add_offsets_to_txn import AddOffsetsToTxn, AddOffsetsToTxnReply
-from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnReply
-from kafkalab.api.api_versions import ApiVersions, ApiVersionsReply
-from kafkalab.api.end_txn import EndTxn, EndTxnReply
-from kafkalab.api.find_coordinator import FindCoordinator, FindCoordinatorReply
-from kafkalab.api.init_producer_id import InitProducerId, InitProducerIdReply
-from kafkalab.api.metadata import Metadata, MetadataReply
-from kafkalab.api.produce import PartitionProduced, Produce, ProduceReply
-from kafkalab.api.txn_offset_commit import TxnOffsetCommit, TxnOffsetCommitReply
-from kafkalab.client.config import ProducerConfig
-from kafkalab.client.producer import Producer
+from kafkalab.client.config.config import ProducerConfig
+from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise
-from kafkalab.core.cluster_metadata import ClusterMetadata, PartitionInfo
-from kafkalab.core.errors import Error
+from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn, AddOffsetsToTxnResponse
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kafkalab.protocol.messages.api_versions import ApiVersions, ApiVersionsResponse
+from kafkalab.protocol.messages.end_txn import EndTxn, EndTxnResponse
+from kafkalab.protocol.messages.find_coordinator import FindCoordinator, FindCoordinatorResponse
+from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProducerIdResponse
+from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
+from kafkalab.protocol.messages.produce import PartitionProduced, Produce, ProduceResponse
+from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit, TxnOffsetCommitResponse
 from kafkalab.sim.schedule import Schedule
 
 PID, EPOCH = 13131, 5
@@ -34,7 +34,7 @@ def image(*topics: str) -> ClusterMetadata:
 
 
 class ScriptedPort:
-    """`script[api]` lists the answers to come: an Error, HOLD, LOST, a reply, or a function of the request.
+    """`script[api]` lists the answers to come: an Error, HOLD, LOST, a response, or a function of the request.
 
     When the list is used up, every request succeeds.
     """
@@ -70,10 +70,10 @@ class ScriptedPort:
         self._answer(body, answer, answered)
 
     def _answer(self, body: Any, answer: Any, answered: Callable[[Any], None]) -> None:
-        reply = None if answer is LOST else answer(body) if callable(answer) else answer
-        if isinstance(reply, Error):
-            reply = self.reply_to(body, reply)
-        self.timer(LATENCY_MS, lambda: answered(reply))
+        response = None if answer is LOST else answer(body) if callable(answer) else answer
+        if isinstance(response, Error):
+            response = self.response_to(body, response)
+        self.timer(LATENCY_MS, lambda: answered(response))
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None:
         self.schedule.at(self.now + delay_ms, "app", 0, action)
@@ -105,26 +105,26 @@ class ScriptedPort:
 
     # what tests use
 
-    def reply_to(self, body: Any, error: Error) -> Any:
-        """A reply with this error, for every partition where a reply has one for each."""
+    def response_to(self, body: Any, error: Error) -> Any:
+        """A response with this error, for every partition where a response has one for each."""
         if isinstance(body, Produce):
             count = sum(len(b.records) for b in body.batches.values())
             base, self.next_offset = self.next_offset, self.next_offset + (count if error is Error.NONE else 0)
             base = base if error is Error.NONE else -1
             answers = {p: PartitionProduced(error=error, base_offset=base) for p in body.batches}
-            return ProduceReply(partitions=answers)
+            return ProduceResponse(partitions=answers)
         epoch = EPOCH if not isinstance(body, InitProducerId) or body.producer_epoch < 0 else body.producer_epoch + 1
         if isinstance(body, EndTxn) and self.transaction_version >= 2:
-            return EndTxnReply(error=error, producer_id=body.producer_id, producer_epoch=body.producer_epoch + 1)
+            return EndTxnResponse(error=error, producer_id=body.producer_id, producer_epoch=body.producer_epoch + 1)
         return {
-            ApiVersions: lambda: ApiVersionsReply(),
-            Metadata: lambda: MetadataReply(metadata=image("t", "u")),
-            FindCoordinator: lambda: FindCoordinatorReply(error=error, node_id="b1"),
-            InitProducerId: lambda: InitProducerIdReply(error=error, producer_id=PID, producer_epoch=epoch),
-            AddPartitionsToTxn: lambda: AddPartitionsToTxnReply(errors=dict.fromkeys(body.partitions, error)),
-            AddOffsetsToTxn: lambda: AddOffsetsToTxnReply(error=error),
-            TxnOffsetCommit: lambda: TxnOffsetCommitReply(errors=dict.fromkeys(body.offsets, error)),
-            EndTxn: lambda: EndTxnReply(error=error),
+            ApiVersions: lambda: ApiVersionsResponse(),
+            Metadata: lambda: MetadataResponse(metadata=image("t", "u")),
+            FindCoordinator: lambda: FindCoordinatorResponse(error=error, node_id="b1"),
+            InitProducerId: lambda: InitProducerIdResponse(error=error, producer_id=PID, producer_epoch=epoch),
+            AddPartitionsToTxn: lambda: AddPartitionsToTxnResponse(errors=dict.fromkeys(body.partitions, error)),
+            AddOffsetsToTxn: lambda: AddOffsetsToTxnResponse(error=error),
+            TxnOffsetCommit: lambda: TxnOffsetCommitResponse(errors=dict.fromkeys(body.offsets, error)),
+            EndTxn: lambda: EndTxnResponse(error=error),
         }[type(body)]()
 
     def release(self, answer: Any = Error.NONE) -> None:

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnReply
-from kafkalab.api.produce import Produce
-from kafkalab.api.txn_offset_commit import TxnOffsetCommit
-from kafkalab.api.write_txn_markers import TxnMarkers, WriteTxnMarkers
-from kafkalab.core.errors import Error
-from kafkalab.core.partitions import offsets_partition, transaction_partition
-from kafkalab.core.records import Batch, Record
-from kafkalab.rules import VERIFICATION
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kafkalab.protocol.messages.produce import Produce
+from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
+from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers
+from kafkalab.protocol.partitions import offsets_partition, transaction_partition
+from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.rules import VERIFICATION
 from tests.conformance.one_broker import LOST, Asked, OneBroker, Sent
 
 PID = 7
@@ -62,16 +62,16 @@ def questions(here: OneBroker) -> list[Sent]:
 def answer(sent: Sent, error: Error = Error.NONE, **others: Error) -> None:
     """The coordinator's answer; `t1=` is the error of t-1."""
     named = {f"{name[:-1]}-{name[-1]}": e for name, e in others.items()}
-    sent.answer(AddPartitionsToTxnReply(errors={p: named.get(p, error) for p in sent.body.partitions}))
+    sent.answer(AddPartitionsToTxnResponse(errors={p: named.get(p, error) for p in sent.body.partitions}))
 
 
 def told(asked: Asked, partition: str = "t-0") -> Error | None:
     """What the client was answered so far."""
-    if asked.reply is None:
+    if asked.response is None:
         return None
     if isinstance(asked.frame.body, TxnOffsetCommit):
-        return next(iter(asked.reply.errors.values()))
-    return asked.reply.partitions[partition].error
+        return next(iter(asked.response.errors.values()))
+    return asked.response.partitions[partition].error
 
 
 def end(here: OneBroker, epoch: int, version: int = 2) -> None:
@@ -84,7 +84,7 @@ def end(here: OneBroker, epoch: int, version: int = 2) -> None:
         partitions=("t-0",),
         transaction_version=version,
     )
-    assert here.ask(WriteTxnMarkers(markers=(markers,))).reply.markers == {PID: {"t-0": Error.NONE}}
+    assert here.ask(WriteTxnMarkers(markers=(markers,))).response.markers == {PID: {"t-0": Error.NONE}}
 
 
 # the question
@@ -240,9 +240,9 @@ def ended(here: OneBroker, asked: Asked, how: Any) -> Error | None:
 
 WHOLE = {
     "LOST": LOST,
-    "VERSION": AddPartitionsToTxnReply(errors={}, error=Error.UNSUPPORTED_VERSION),
-    "AUTH": AddPartitionsToTxnReply(errors={}, error=Error.CLUSTER_AUTHORIZATION_FAILED),
-    "OTHER": AddPartitionsToTxnReply(errors={}, error=Error.INVALID_REQUEST),
+    "VERSION": AddPartitionsToTxnResponse(errors={}, error=Error.UNSUPPORTED_VERSION),
+    "AUTH": AddPartitionsToTxnResponse(errors={}, error=Error.CLUSTER_AUTHORIZATION_FAILED),
+    "OTHER": AddPartitionsToTxnResponse(errors={}, error=Error.INVALID_REQUEST),
 }
 SAME = ("INVALID_PRODUCER_ID_MAPPING", "INVALID_TXN_STATE", "OPERATION_NOT_ATTEMPTED", "UNKNOWN_TOPIC_OR_PARTITION")
 AT_COORDINATOR = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "NETWORK_EXCEPTION")

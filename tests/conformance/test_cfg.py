@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kafkalab.client.config import ConfigError, ProducerConfig
+from kafkalab.client.config.config import ConfigError, ProducerConfig
+from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.client.legacy_config import producer_config
-from kafkalab.client.producer import Producer
+from kafkalab.client.producer.producer import Producer
 from tests.conformance.scripted_port import ScriptedPort
 
 RETRIES = "Must set retries to non-zero when using the idempotent producer."

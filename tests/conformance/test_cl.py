@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxnReply
-from kafkalab.api.end_txn import EndTxnReply
 from kafkalab.client.exceptions import (
     CommitFailedError,
     FencedInstanceIdError,
@@ -21,9 +19,11 @@ from kafkalab.client.exceptions import (
     TransactionalIdAuthorizationError,
 )
 from kafkalab.client.results import GroupMetadata
-from kafkalab.client.transaction_state import ProducerState
-from kafkalab.core.errors import Error
-from kafkalab.core.records import sequence_after
+from kafkalab.client.transaction_manager.transaction_state import ProducerState
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
+from kafkalab.protocol.messages.end_txn import EndTxnResponse
+from kafkalab.protocol.records import sequence_after
 from tests.conformance.scripted_port import EPOCH, HOLD, PID, ScriptedPort, begun, error_of
 
 GROUP = GroupMetadata("g", 1, "m")
@@ -202,7 +202,7 @@ def test_CL_16_17_a_refused_partition_is_fatal(case: str, refusal: Error) -> Non
 
 def test_CL_18_an_unauthorized_topic_is_named_and_no_partition_joins() -> None:
     refused = {"t-0": Error.TOPIC_AUTHORIZATION_FAILED, "u-1": Error.OPERATION_NOT_ATTEMPTED}
-    port = ScriptedPort(1, AddPartitionsToTxn=AddPartitionsToTxnReply(errors=refused))
+    port = ScriptedPort(1, AddPartitionsToTxn=AddPartitionsToTxnResponse(errors=refused))
     error, state, on_commit, on_abort = port.run(partitions_refused(port))
     assert isinstance(error, TopicAuthorizationError)
     assert (error.topics, state) == (("t",), ProducerState.ABORTABLE_ERROR)
@@ -319,7 +319,7 @@ def test_CL_28_a_gap_that_nothing_fills_makes_an_idempotent_producer_raise_its_e
 def test_CL_31_32_end_txn_brings_the_next_identity(
     committed: bool, given: tuple[int, int], then: tuple[int, int]
 ) -> None:
-    port = ScriptedPort(2, EndTxn=EndTxnReply(producer_id=given[0], producer_epoch=given[1]))
+    port = ScriptedPort(2, EndTxn=EndTxnResponse(producer_id=given[0], producer_epoch=given[1]))
 
     async def program() -> None:
         producer = await begun(port)

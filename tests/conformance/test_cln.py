@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.profiles import Rules
-from kafkalab.rules import DELETE_HORIZON, LAST_BATCH_STAYS
+from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.rules import DELETE_HORIZON, LAST_BATCH_STAYS
 from tests.conformance.cleaning import RETENTION_MS, Written
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.fetch import FetchReply, PartitionFetched
-from kafkalab.api.list_offsets import ListOffsetsReply
-from kafkalab.client.config import ConsumerConfig
-from kafkalab.client.consumer import Consumer
-from kafkalab.core.errors import Error
-from kafkalab.core.records import Batch, ControlType, Record
-from kafkalab.core.transaction_index import AbortedTxn
+from kafkalab.client.config.config import ConsumerConfig
+from kafkalab.client.consumer.consumer import Consumer
+from kafkalab.protocol.aborted_transaction import AbortedTxn
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.fetch import FetchResponse, PartitionFetched
+from kafkalab.protocol.messages.list_offsets import ListOffsetsResponse
+from kafkalab.protocol.records import Batch, ControlType, Record
 from tests.conformance.scripted_port import ScriptedPort
 
 PID = 1
@@ -35,13 +35,13 @@ def polled(isolation_level: str, *batches: Batch) -> tuple[list[tuple[int, str]]
     last = batches[-1].last_offset
     aborted = AbortedTxn(producer_id=PID, first_offset=0, last_offset=last, last_stable_offset=last + 1)
 
-    def fetched(request: Any) -> FetchReply:
+    def fetched(request: Any) -> FetchResponse:
         named = (aborted,) if request.isolation_level == "read_committed" else None
         rest = tuple(b for b in batches if b.last_offset >= request.positions["t-0"])
-        return FetchReply(partitions={"t-0": PartitionFetched(batches=rest, aborted_transactions=named)})
+        return FetchResponse(partitions={"t-0": PartitionFetched(batches=rest, aborted_transactions=named)})
 
     port = ScriptedPort(
-        Fetch=[fetched] * 50, ListOffsets=ListOffsetsReply(offsets={"t-0": 0}, errors={"t-0": Error.NONE})
+        Fetch=[fetched] * 50, ListOffsets=ListOffsetsResponse(offsets={"t-0": 0}, errors={"t-0": Error.NONE})
     )
 
     async def program() -> tuple[list[tuple[int, str]], int]:

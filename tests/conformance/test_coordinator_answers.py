@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.core.transaction import TxnState
-from kafkalab.core.txn_table import TABLES, Ask, Go, Outcome, Refuse
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Outcome, Refuse
 from tests.cells import watching
 from tests.conformance.coordinator_answers import STATES, Cell, cells, differences
 

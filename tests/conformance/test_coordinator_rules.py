@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kafkalab.core.errors import Error
-from kafkalab.core.transaction import TxnState
-from kafkalab.rules import (
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.rules import (
     ABORT_ON_INIT,
     BUMP_ON_INIT,
     COORDINATOR_EPOCH_CHECK,
@@ -30,8 +30,8 @@ LAST = 32766
 WAIT = (E.CONCURRENT_TRANSACTIONS, -1, -1)
 
 
-def told(reply: Any) -> tuple[Any, ...]:
-    return reply.error, reply.producer_id, reply.producer_epoch
+def told(response: Any) -> tuple[Any, ...]:
+    return response.error, response.producer_id, response.producer_epoch
 
 
 def without(*off: Rule, state: str = "Ongoing", pending: str = "", cluster: int = 2, **fields: Any) -> CoordinatorWorld:

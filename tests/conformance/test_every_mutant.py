@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalab.core.errors import Error
-from kafkalab.core.transaction import TxnState
-from kafkalab.core.txn_table import TABLES, Ask, Go, Outcome, Refuse, Same
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Outcome, Refuse, Same
+from kafkalab.protocol.errors import Error
 from tests.conformance.coordinator_answers import cells, differences
 
 pytestmark = pytest.mark.campaign

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from kafkalab.core.errors import Error
-from kafkalab.core.transaction import TxnState
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.protocol.errors import Error
 from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PARTITION, PID, CoordinatorWorld, known
 
 NONE, WAIT = Error.NONE, Error.CONCURRENT_TRANSACTIONS
 VERSIONS = pytest.mark.parametrize(("version", "cluster"), [(4, 0), (4, 2), (5, 2)])
 
 
-def told(reply: Any) -> tuple[Any, ...]:
-    return reply.error, reply.producer_id, reply.producer_epoch
+def told(response: Any) -> tuple[Any, ...]:
+    return response.error, response.producer_id, response.producer_epoch
 
 
 def lost_while(state: str, cluster: int, version: int, ask: str, *, replicated: bool) -> CoordinatorWorld:

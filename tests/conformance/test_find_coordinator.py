@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.api.create_topics import CreateTopics, NewTopic
-from kafkalab.api.find_coordinator import GROUP, TRANSACTION, FindCoordinator
-from kafkalab.core.errors import Error
-from kafkalab.core.partitions import offsets_partition, transaction_partition
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
+from kafkalab.protocol.messages.find_coordinator import GROUP, TRANSACTION, FindCoordinator
+from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from tests.conformance.one_broker import OneBroker
 
 OWNER = {GROUP: offsets_partition, TRANSACTION: transaction_partition}
@@ -19,8 +19,8 @@ def world(*, led_by: str = "b2") -> OneBroker:
 
 
 def found(here: OneBroker, key: str, key_type: int) -> tuple[Error, str, str]:
-    reply = here.ask(FindCoordinator(key=key, key_type=key_type)).reply
-    return reply.error, reply.node_id, reply.partition
+    response = here.ask(FindCoordinator(key=key, key_type=key_type)).response
+    return response.error, response.node_id, response.partition
 
 
 @pytest.mark.parametrize("key_type", [GROUP, TRANSACTION])

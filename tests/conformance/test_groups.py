@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.api.heartbeat import Heartbeat
-from kafkalab.api.join_group import JoinGroup
-from kafkalab.api.leave_group import LeaveGroup, LeavingMember
-from kafkalab.api.sync_group import SyncGroup
-from kafkalab.core.errors import Error
-from kafkalab.core.group import GroupEntry
-from kafkalab.core.group_table import GROUP_TABLE, GroupAsk, GroupState, group_edges
-from kafkalab.core.partitions import offsets_partition
+from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupState, group_edges
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.group_record import GroupEntry
+from kafkalab.protocol.messages.heartbeat import Heartbeat
+from kafkalab.protocol.messages.join_group import JoinGroup
+from kafkalab.protocol.messages.leave_group import LeaveGroup, LeavingMember
+from kafkalab.protocol.messages.sync_group import SyncGroup
+from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.sim.faults import Pause, Resume
 from tests.conformance.group_driver import RANGE, G, Groups, wait
 
@@ -72,11 +72,11 @@ def test_the_arrows_are_those_of_kafka() -> None:
 
 def test_a_new_dynamic_member_is_given_an_id_first() -> None:
     groups = Groups()
-    reply = groups.get(JoinGroup(group_id=G, protocols=RANGE), 4)
-    assert (reply.error, reply.member_id != "") == (Error.MEMBER_ID_REQUIRED, True)
+    response = groups.get(JoinGroup(group_id=G, protocols=RANGE), 4)
+    assert (response.error, response.member_id != "") == (Error.MEMBER_ID_REQUIRED, True)
     assert groups.state() == "Empty"
-    joined = wait(groups.join(member_id=reply.member_id))
-    assert (joined.error, joined.generation_id, joined.leader) == (NONE, 1, reply.member_id)
+    joined = wait(groups.join(member_id=response.member_id))
+    assert (joined.error, joined.generation_id, joined.leader) == (NONE, 1, response.member_id)
 
 
 @pytest.mark.parametrize(("version", "instance"), [(3, None), (2, None), (9, "i1"), (5, "i1")])
@@ -124,11 +124,11 @@ def test_the_first_join_phase_waits_for_more_members_and_once_more_for_each_that
     second = groups.join("m2")
     groups.sleep(500)
     assert not first.done
-    replies = wait(first), wait(second)
+    responses = wait(first), wait(second)
     assert 6_000 <= groups.cluster.now - began <= 6_100
-    assert [r.generation_id for r in replies] == [1, 1]
-    assert [len(r.members) for r in replies] == [2, 0]
-    assert replies[1].leader == replies[0].member_id
+    assert [r.generation_id for r in responses] == [1, 1]
+    assert [len(r.members) for r in responses] == [2, 0]
+    assert responses[1].leader == responses[0].member_id
 
 
 def test_alone_it_takes_the_initial_delay() -> None:
@@ -275,9 +275,9 @@ def test_a_commit_is_a_sign_of_life_in_plain_but_not_in_a_transaction() -> None:
 
 def test_an_id_that_nobody_comes_back_with_is_forgotten() -> None:
     groups = Groups()
-    reply = groups.get(JoinGroup(group_id=G, protocols=RANGE, session_timeout_ms=6_000), 9)
+    response = groups.get(JoinGroup(group_id=G, protocols=RANGE, session_timeout_ms=6_000), 9)
     groups.sleep(7_000)
-    assert wait(groups.join("m1", reply.member_id)).error is Error.UNKNOWN_MEMBER_ID
+    assert wait(groups.join("m1", response.member_id)).error is Error.UNKNOWN_MEMBER_ID
 
 
 def test_leaving_takes_each_member_by_its_own() -> None:
@@ -424,5 +424,5 @@ def test_a_coordinator_that_resigns_sends_those_who_wait_to_the_next() -> None:
     groups.sleep(12_000)
     groups.cluster.failures.plan(Resume(name, at_ms=groups.cluster.now))
     groups.sleep(1)
-    reply = wait(joining)
-    assert reply.error is Error.NOT_COORDINATOR
+    response = wait(joining)
+    assert response.error is Error.NOT_COORDINATOR

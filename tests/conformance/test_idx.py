@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.core.errors import IllegalArgumentError
-from kafkalab.core.transaction_index import AbortedTxn, TransactionIndex
+from kafkalab.log.transaction_index import TransactionIndex
+from kafkalab.protocol.aborted_transaction import AbortedTxn
+from kafkalab.protocol.errors import IllegalArgumentError
 
 ENTRIES = [AbortedTxn(0, 0, 10, 11), AbortedTxn(1, 5, 15, 13), AbortedTxn(2, 18, 35, 25), AbortedTxn(3, 32, 50, 40)]
 

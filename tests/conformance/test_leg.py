@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.core.errors import Error
-from kafkalab.core.partition_log import PartitionLog
-from kafkalab.core.partitions import partition_for
-from kafkalab.core.producer_append import Origin
-from kafkalab.core.producer_entry import CachedBatch
-from kafkalab.core.producer_state import ProducerStates
-from kafkalab.core.records import Batch
-from kafkalab.profiles import Rules
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.log.producer_state.append import Origin
+from kafkalab.log.producer_state.entry import CachedBatch
+from kafkalab.log.producer_state.state import ProducerStates
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.partitions import partition_for
+from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.records import Batch
 from tests.conformance.producer_log import ABORT, COMMIT, PID, Fed, data, end, plain, write
 
 OK, SEQUENCE = Error.NONE, Error.OUT_OF_ORDER_SEQUENCE_NUMBER

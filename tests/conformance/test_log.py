@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.fetch import Fetch
-from kafkalab.core.errors import Error, IllegalArgumentError
-from kafkalab.core.partition_log import PartitionLog
-from kafkalab.core.producer_append import VERSION_UNKNOWN, Origin
-from kafkalab.core.producer_entry import CachedBatch
-from kafkalab.core.records import Batch
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.log.producer_state.append import VERSION_UNKNOWN, Origin
+from kafkalab.log.producer_state.entry import CachedBatch
+from kafkalab.protocol.errors import Error, IllegalArgumentError
+from kafkalab.protocol.messages.fetch import Fetch
+from kafkalab.protocol.records import Batch
 from tests.conformance.one_broker import OneBroker
 from tests.conformance.producer_log import ABORT, COMMIT, PID, data, end, plain, rules, write
 
@@ -215,7 +215,7 @@ def test_a_fetch_that_brings_nothing_tells_of_no_aborted_transaction(
         fetch = Fetch(isolation_level=isolation_level, positions={"t-0": offset}, max_wait_ms=0)
         asked = world.ask(fetch)
         world.run_for(1)
-        answer = asked.reply.partitions["t-0"]
+        answer = asked.response.partitions["t-0"]
         aborted = answer.aborted_transactions
         assert (aborted if aborted is None else [a.producer_id for a in aborted]) == expected
         assert (answer.high_watermark, answer.last_stable_offset) == (5, 2)

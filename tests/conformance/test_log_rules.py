@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.fetch import READ_COMMITTED, READ_UNCOMMITTED, Fetch
-from kafkalab.core.errors import Error
-from kafkalab.core.partition_log import PartitionLog
-from kafkalab.core.producer_append import EPOCH_MAX
-from kafkalab.core.producer_entry import CachedBatch
-from kafkalab.core.records import Batch
-from kafkalab.profiles import Rules
-from kafkalab.rules import (
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.log.producer_state.append import EPOCH_MAX
+from kafkalab.log.producer_state.entry import CachedBatch
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.fetch import READ_COMMITTED, READ_UNCOMMITTED, Fetch
+from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.records import Batch
+from kafkalab.protocol.rules import (
     ANY_FIRST_SEQUENCE,
     DEDUPLICATION,
     EMPTY_NOT_COMPLETED,
@@ -193,7 +193,7 @@ def test_how_far_readers_may_read(off: tuple[Rule, ...], committed: int, uncommi
     produce(world, t_0=plain(2))
     ends = []
     for isolation_level in (READ_COMMITTED, READ_UNCOMMITTED):
-        answer = world.ask(Fetch(isolation_level=isolation_level, positions={"t-0": 0})).reply.partitions["t-0"]
+        answer = world.ask(Fetch(isolation_level=isolation_level, positions={"t-0": 0})).response.partitions["t-0"]
         ends.append(answer.batches[-1].last_offset + 1)
         assert (answer.high_watermark, answer.last_stable_offset) == (2, 1)
     assert ends == [committed, uncommitted]
@@ -203,6 +203,6 @@ def test_without_the_high_watermark_a_waiting_reader_gets_what_the_leader_alone_
     world = OneBroker(off=(VERIFICATION.name, HIGH_WATERMARK.name))
     in_sync(world, ("b1", "b2"))
     waiting = world.ask(Fetch(isolation_level=READ_UNCOMMITTED, positions={"t-0": 0}))
-    assert waiting.reply is None
+    assert waiting.response is None
     produce(world, t_0=plain(1))
-    assert len(waiting.reply.partitions["t-0"].batches) == 1
+    assert len(waiting.response.partitions["t-0"].batches) == 1

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafkalab.core.errors import Error, IllegalArgumentError, IllegalStateError
-from kafkalab.core.transaction import Txn, TxnState
-from kafkalab.core.transitions import check_transition
+from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.broker.transaction_coordinator.transition_check import check_transition
+from kafkalab.protocol.errors import Error, IllegalArgumentError, IllegalStateError
 from tests.conformance.coordinator_world import PID, known
 
 EMPTY, ONGOING, P_COMMIT, P_ABORT, C_COMMIT, C_ABORT, DEAD, FENCE = TxnState

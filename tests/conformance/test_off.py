@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.delete_groups import DeleteGroups, OffsetDelete
-from kafkalab.api.heartbeat import Heartbeat
-from kafkalab.api.leave_group import LeaveGroup, LeavingMember
-from kafkalab.api.offsets import OffsetCommit as PlainCommit
-from kafkalab.api.offsets import OffsetFetch
-from kafkalab.api.txn_offset_commit import TxnOffsetCommit
-from kafkalab.core.errors import Error
-from kafkalab.core.group_offsets import OffsetCommit
-from kafkalab.core.partitions import offsets_partition
-from kafkalab.rules import GENERATION_CHECK, NEWEST_OFFSET, STABLE_OFFSETS, TIMEOUT_ABORT
+from kafkalab.broker.group_coordinator.offsets import OffsetCommit
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.delete_groups import DeleteGroups
+from kafkalab.protocol.messages.heartbeat import Heartbeat
+from kafkalab.protocol.messages.leave_group import LeaveGroup, LeavingMember
+from kafkalab.protocol.messages.offset_commit import OffsetCommit as PlainCommit
+from kafkalab.protocol.messages.offset_delete import OffsetDelete
+from kafkalab.protocol.messages.offset_fetch import OffsetFetch
+from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
+from kafkalab.protocol.partitions import offsets_partition
+from kafkalab.protocol.rules import GENERATION_CHECK, NEWEST_OFFSET, STABLE_OFFSETS, TIMEOUT_ABORT
 from tests.conformance.group_driver import G, Groups, wait
 
 VERSIONS = (3, 4, 5, 6)
@@ -254,10 +255,10 @@ def test_metadata_and_leader_epoch_come_back_with_the_offset(transactional: bool
         groups.end("t", committed=True)
     else:
         groups.commit(offsets={"foo-0": 5, "foo-1": 6}, **given)
-    reply = groups.get(OffsetFetch(group_id=G, partitions=None))
-    assert reply.offsets == {"foo-0": 5, "foo-1": 6}
-    assert reply.metadata == {"foo-0": "until here", "foo-1": ""}
-    assert reply.leader_epochs == {"foo-0": 3, "foo-1": -1}
+    response = groups.get(OffsetFetch(group_id=G, partitions=None))
+    assert response.offsets == {"foo-0": 5, "foo-1": 6}
+    assert response.metadata == {"foo-0": "until here", "foo-1": ""}
+    assert response.leader_epochs == {"foo-0": 3, "foo-1": -1}
 
 
 def test_the_group_without_a_name_commits_plainly_but_not_in_a_transaction() -> None:

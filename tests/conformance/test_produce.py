@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnReply
-from kafkalab.api.produce import PartitionProduced, Produce
-from kafkalab.core.cluster_metadata import ClusterMetadata
-from kafkalab.core.errors import Error
-from kafkalab.core.partitions import transaction_partition
-from kafkalab.core.records import Batch, OtherRecords
-from kafkalab.rules import VERIFICATION, Rule
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kafkalab.protocol.messages.produce import PartitionProduced, Produce
+from kafkalab.protocol.partitions import transaction_partition
+from kafkalab.protocol.records import Batch, OtherRecords
+from kafkalab.protocol.rules import VERIFICATION, Rule
 from tests.conformance.one_broker import Asked, OneBroker
 from tests.conformance.producer_log import ABORT, PID, data, end, plain
 
@@ -41,14 +41,14 @@ def produce(world: OneBroker, *, tid: str | None = None, acks: int = -1, version
 
 
 def errors(asked: Asked) -> dict[str, Error]:
-    return {p: answer.error for p, answer in asked.reply.partitions.items()}
+    return {p: answer.error for p, answer in asked.response.partitions.items()}
 
 
 def test_a_batch_is_answered_with_its_offset_and_the_log_start() -> None:
     world = broker()
     produce(world, t_0=plain(3))
     world.state.log(T).raise_log_start(2)
-    answer = produce(world, t_0=data(0, 0, 2)).reply.partitions[T]
+    answer = produce(world, t_0=data(0, 0, 2)).response.partitions[T]
     assert answer == PartitionProduced(error=OK, base_offset=3, log_append_time_ms=-1, log_start_offset=2)
 
 
@@ -57,7 +57,7 @@ def test_a_duplicate_is_answered_with_the_first_offset_and_time_and_the_present_
     produce(world, t_0=data(0, 0, 2, ms=77))
     produce(world, t_0=data(0, 2))
     world.state.log(T).raise_log_start(1)
-    again = produce(world, t_0=data(0, 0, 2, ms=99)).reply.partitions[T]
+    again = produce(world, t_0=data(0, 0, 2, ms=99)).response.partitions[T]
     assert again == PartitionProduced(error=OK, base_offset=0, log_append_time_ms=77, log_start_offset=1)
     assert world.state.log(T).log_end_offset == 3
 
@@ -68,14 +68,14 @@ def test_a_duplicate_is_recognised_though_its_records_are_deleted() -> None:
     log = world.state.log(T)
     log.roll(0)
     log.drop_segments(2)
-    assert produce(world, t_0=data(0, 0, 2)).reply.partitions[T].base_offset == 0
+    assert produce(world, t_0=data(0, 0, 2)).response.partitions[T].base_offset == 0
 
 
 def test_a_duplicate_waits_until_the_first_one_is_replicated() -> None:
     world = broker(isr=("b1", "b2"))
     first, again = (produce(world, t_0=data(0, 0)) for _ in range(2))
-    assert (first.reply, again.reply) == (None, None)
-    assert produce(world, t_0=data(0, 0), acks=1).reply.partitions[T].base_offset == 0
+    assert (first.response, again.response) == (None, None)
+    assert produce(world, t_0=data(0, 0), acks=1).response.partitions[T].base_offset == 0
     in_sync(world, ("b1",))
     world.broker.replication.advance(T, -1)
     assert errors(first) == errors(again) == {T: OK}
@@ -97,8 +97,8 @@ BAD = (
 @pytest.mark.parametrize("batch", BAD)
 def test_a_batch_that_no_client_may_write_is_invalid(batch: Batch) -> None:
     world = broker()
-    reply = errors(produce(world, tid="a", t_0=batch, x_0=plain(1)))
-    assert reply == {T: Error.INVALID_RECORD, "x-0": OK}
+    response = errors(produce(world, tid="a", t_0=batch, x_0=plain(1)))
+    assert response == {T: Error.INVALID_RECORD, "x-0": OK}
     assert world.state.log(T).log_end_offset == 0
 
 
@@ -131,7 +131,7 @@ def test_a_partition_that_is_not_here_is_said_before_its_batch_is_looked_at(
 )
 def test_acks_all_needs_enough_replicas_in_sync(acks: int, isr: tuple[str, ...], expected: Error | None) -> None:
     asked = produce(broker(isr=isr, min_insync_replicas=2), acks=acks, t_0=data(0, 0))
-    assert (errors(asked)[T] if asked.reply else None) is expected
+    assert (errors(asked)[T] if asked.response else None) is expected
 
 
 def test_the_in_sync_set_is_looked_at_before_batch_and_sequence() -> None:
@@ -153,15 +153,15 @@ def test_a_set_that_shrank_after_the_append_is_told() -> None:
 
 def test_nothing_is_answered_to_acks_0() -> None:
     world = broker()
-    assert produce(world, acks=0, t_0=data(0, 0)).reply is None
-    assert produce(world, acks=0, t_0=data(0, 5)).reply is None
+    assert produce(world, acks=0, t_0=data(0, 0)).response is None
+    assert produce(world, acks=0, t_0=data(0, 5)).response is None
     assert world.state.log(T).log_end_offset == 1
 
 
 def test_transactional_records_need_a_transactional_id_for_the_whole_request() -> None:
     world = broker()
-    reply = errors(produce(world, t_0=data(0, 0, txn=True), x_0=plain(1), nowhere_0=plain(1)))
-    assert set(reply.values()) == {Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED}
+    response = errors(produce(world, t_0=data(0, 0, txn=True), x_0=plain(1), nowhere_0=plain(1)))
+    assert set(response.values()) == {Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED}
     assert world.state.log("x-0").log_end_offset == 0
 
 
@@ -186,13 +186,13 @@ def elsewhere() -> OneBroker:
 def verified(world: OneBroker, error: Error = OK) -> None:
     """The coordinator's answer to what the leader asked."""
     for sent in world.take(AddPartitionsToTxn):
-        sent.answer(AddPartitionsToTxnReply(errors=dict.fromkeys(sent.body.partitions, error)))
+        sent.answer(AddPartitionsToTxnResponse(errors=dict.fromkeys(sent.body.partitions, error)))
 
 
 def test_a_marker_between_verification_and_append_refuses_the_late_batch() -> None:
     world = elsewhere()
     late = produce(world, tid="a", version=11, t_0=data(0, 0, txn=True))
-    assert late.reply is None
+    assert late.response is None
     world.state.log(T).append(end(ABORT, 0), 0)
     verified(world)
     assert errors(late) == {T: Error.INVALID_TXN_STATE}

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.controller_requests import AllocateProducerIds, AllocateProducerIdsReply
-from kafkalab.api.init_producer_id import InitProducerId
-from kafkalab.core.errors import Error
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.allocate_producer_ids import AllocateProducerIds, AllocateProducerIdsResponse
+from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from tests.conformance.one_broker import LOST, OneBroker, Sent
 
-NEXT = AllocateProducerIdsReply(producer_id_start=9000, producer_id_len=1000)
+NEXT = AllocateProducerIdsResponse(producer_id_start=9000, producer_id_len=1000)
 
 
 def with_block(*block: int) -> OneBroker:
@@ -21,7 +21,7 @@ def with_block(*block: int) -> OneBroker:
 
 
 def initialised(world: OneBroker, transactional_id: str | None = None) -> Any:
-    return world.ask(InitProducerId(transactional_id=transactional_id)).reply
+    return world.ask(InitProducerId(transactional_id=transactional_id)).response
 
 
 def requests(world: OneBroker) -> list[Sent]:
@@ -65,15 +65,15 @@ def test_without_a_block_a_client_is_told_to_come_back(transactional_id: str | N
         assert initialised(world, transactional_id).error is Error.COORDINATOR_LOAD_IN_PROGRESS
     (sent,) = requests(world)
     sent.answer(NEXT)
-    reply = initialised(world, transactional_id)
-    assert (reply.error, reply.producer_id, reply.producer_epoch) == (Error.NONE, 9000, 0)
+    response = initialised(world, transactional_id)
+    assert (response.error, response.producer_id, response.producer_epoch) == (Error.NONE, 9000, 0)
 
 
 def test_after_an_error_the_controller_is_not_asked_again_within_50_ms() -> None:
     world = with_block()
     initialised(world)
     requests(world)[0].answer(
-        AllocateProducerIdsReply(error=Error.UNKNOWN_SERVER_ERROR, producer_id_start=0, producer_id_len=0)
+        AllocateProducerIdsResponse(error=Error.UNKNOWN_SERVER_ERROR, producer_id_start=0, producer_id_len=0)
     )
     world.run_for(49)
     initialised(world)

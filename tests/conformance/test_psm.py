@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from kafkalab.core.crc32c import crc32c
-from kafkalab.core.errors import Error
-from kafkalab.core.producer_append import EPOCH_MAX, Origin
-from kafkalab.core.producer_entry import CompletedTxn
-from kafkalab.core.producer_state import ProducerStates
-from kafkalab.core.records import SEQUENCE_MAX, Batch
+from kafkalab.log.producer_state.append import EPOCH_MAX, Origin
+from kafkalab.log.producer_state.entry import CompletedTxn
+from kafkalab.log.producer_state.state import ProducerStates
+from kafkalab.protocol.crc32c import crc32c
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.records import SEQUENCE_MAX, Batch
 from tests.conformance.producer_log import ABORT, COMMIT, PID, Fed, data, end, rules, state_of
 
 OK, SEQUENCE = Error.NONE, Error.OUT_OF_ORDER_SEQUENCE_NUMBER

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.add_offsets_to_txn import AddOffsetsToTxn
-from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn
-from kafkalab.api.api_versions import ApiVersions
-from kafkalab.api.end_txn import EndTxn
-from kafkalab.api.write_txn_markers import WriteTxnMarkers
-from kafkalab.core.errors import Error, IllegalStateError
-from kafkalab.core.partitions import offsets_partition
-from kafkalab.core.transaction import TxnState
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
+from kafkalab.protocol.messages.api_versions import ApiVersions
+from kafkalab.protocol.messages.end_txn import EndTxn
+from kafkalab.protocol.messages.write_txn_markers import WriteTxnMarkers
+from kafkalab.protocol.partitions import offsets_partition
 from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PARTITION, PID, CoordinatorWorld, known
 
 E = Error
@@ -22,8 +22,8 @@ NONE = Error.NONE
 LAST = 32766
 
 
-def told(reply: Any) -> tuple[Any, ...]:
-    return reply.error, reply.producer_id, reply.producer_epoch
+def told(response: Any) -> tuple[Any, ...]:
+    return response.error, response.producer_id, response.producer_epoch
 
 
 def holding(state: str, pending: str = "", cluster: int = 2, **fields: Any) -> CoordinatorWorld:
@@ -59,13 +59,13 @@ def requests(transactional_id: str) -> dict[str, tuple[Any, int]]:
 QUESTIONS = list(requests(ID))
 
 
-def errors(reply: Any) -> list[Error]:
-    return list(reply.errors.values()) if hasattr(reply, "errors") else [reply.error]
+def errors(response: Any) -> list[Error]:
+    return list(response.errors.values()) if hasattr(response, "errors") else [response.error]
 
 
 def error_for(world: CoordinatorWorld, question: str, transactional_id: str = ID) -> Error:
     body, version = requests(transactional_id)[question]
-    (error,) = dict.fromkeys(errors(world.ask(body, version).reply))
+    (error,) = dict.fromkeys(errors(world.ask(body, version).response))
     return error
 
 
@@ -98,8 +98,8 @@ def test_tc_03_two_phase_commit_is_not_allowed_and_keeping_a_prepared_transactio
 @pytest.mark.parametrize("timeout_ms", [-1, 0, 60_000, 900_001])
 def test_a_transaction_under_two_phase_commit_has_no_timeout(timeout_ms: int) -> None:
     world = CoordinatorWorld(transaction_two_phase_commit_enable=True, transaction_abort_cleanup_interval_ms=1_000_000)
-    reply = world.init(6, enable_2pc=True, transaction_timeout_ms=timeout_ms)
-    assert told(reply) == (NONE, 1000, 0)
+    response = world.init(6, enable_2pc=True, transaction_timeout_ms=timeout_ms)
+    assert told(response) == (NONE, 1000, 0)
     assert world.now_known.timeout_ms == 2**31 - 1
     assert world.init(6, enable_2pc=True, keep_prepared_txn=True).error is E.UNSUPPORTED_VERSION
     assert world.add(producer_id=1000, epoch=0) is NONE
@@ -111,8 +111,8 @@ def test_a_transaction_under_two_phase_commit_has_no_timeout(timeout_ms: int) ->
 def test_tc_04_without_a_transactional_id_each_caller_gets_the_next_producer_id(fields: dict[str, int]) -> None:
     world = CoordinatorWorld()
     world.state.producer_ids = [0, 1000]
-    replies = [told(world.init(transactional_id=None, **fields)) for _ in range(2)]
-    assert replies == [(NONE, 0, 0), (NONE, 1, 0)]
+    responses = [told(world.init(transactional_id=None, **fields)) for _ in range(2)]
+    assert responses == [(NONE, 0, 0), (NONE, 1, 0)]
     assert not world.appended
     assert all(not owned.txns for owned in world.state.transactions.values())
 
@@ -228,8 +228,8 @@ def test_a_further_partition_joins_and_the_clock_goes_on() -> None:
 def test_partitions_that_are_there_already_are_not_written_again(partitions: tuple[str, ...]) -> None:
     world = holding("Ongoing")
     who = {"transactional_id": ID, "producer_id": PID, "producer_epoch": EPOCH}
-    reply = world.ask(AddPartitionsToTxn(**who, partitions=partitions), 3).reply
-    assert reply.errors == dict.fromkeys(partitions, NONE)
+    response = world.ask(AddPartitionsToTxn(**who, partitions=partitions), 3).response
+    assert response.errors == dict.fromkeys(partitions, NONE)
     assert world.written() == []
 
 
@@ -252,9 +252,9 @@ def test_the_producer_id_is_compared_before_the_epoch_and_the_state() -> None:
 def test_one_unknown_partition_and_no_partition_is_added(version: int, verify_only: bool) -> None:
     world = holding("Ongoing")
     who = {"transactional_id": ID, "producer_id": PID, "producer_epoch": EPOCH, "verify_only": verify_only}
-    reply = world.ask(AddPartitionsToTxn(**who, partitions=("u-0", "x-7", "v-0")), version).reply
+    response = world.ask(AddPartitionsToTxn(**who, partitions=("u-0", "x-7", "v-0")), version).response
     refused = E.OPERATION_NOT_ATTEMPTED
-    assert reply.errors == {"u-0": refused, "x-7": E.UNKNOWN_TOPIC_OR_PARTITION, "v-0": refused}
+    assert response.errors == {"u-0": refused, "x-7": E.UNKNOWN_TOPIC_OR_PARTITION, "v-0": refused}
     assert world.written() == []
 
 
@@ -281,11 +281,11 @@ def test_a_broker_asks_for_many_transactions_at_once_and_each_has_its_own_answer
     unknown = replace(add, transactional_id="unknown")
     world.fail(HOLD)
     asked = world.ask(batch(verify, add, unknown, replace(add, partitions=("v-0", "x-1"))), version)
-    assert asked.reply is None
+    assert asked.response is None
     world.held.pop()(NONE)
-    assert asked.reply.error is NONE
-    assert asked.reply.errors == {"u-0": NONE, "v-0": E.TRANSACTION_ABORTABLE}
-    assert list(asked.reply.further) == [
+    assert asked.response.error is NONE
+    assert asked.response.errors == {"u-0": NONE, "v-0": E.TRANSACTION_ABORTABLE}
+    assert list(asked.response.further) == [
         {"v-0": NONE, "w-0": NONE},
         dict.fromkeys(("v-0", "w-0"), E.INVALID_PRODUCER_ID_MAPPING),
         {"v-0": E.OPERATION_NOT_ATTEMPTED, "x-1": E.UNKNOWN_TOPIC_OR_PARTITION},
@@ -300,9 +300,12 @@ def test_the_answer_to_a_batch_waits_for_the_slowest_append_and_tells_each_ones_
     who = {"producer_id": PID, "producer_epoch": EPOCH, "partitions": ("v-0",)}
     world.fail(HOLD)
     asked = world.ask(batch(*(AddPartitionsToTxn(transactional_id=x, **who) for x in (ID, other))), 5)
-    assert asked.reply is None
+    assert asked.response is None
     world.held.pop()(E.NOT_ENOUGH_REPLICAS)
-    assert (asked.reply.errors, list(asked.reply.further)) == ({"v-0": E.COORDINATOR_NOT_AVAILABLE}, [{"v-0": NONE}])
+    assert (asked.response.errors, list(asked.response.further)) == (
+        {"v-0": E.COORDINATOR_NOT_AVAILABLE},
+        [{"v-0": NONE}],
+    )
 
 
 @pytest.mark.parametrize(
@@ -401,7 +404,7 @@ def test_tc_31_under_version_2_nothing_is_aborted_and_the_epoch_rises() -> None:
     world.fail(HOLD)
     assert world.end(False, 5) is None
     world.held.pop()(NONE)
-    assert told(world.asked[-1].reply) == (NONE, PID, EPOCH + 1)
+    assert told(world.asked[-1].response) == (NONE, PID, EPOCH + 1)
     prepared = world.written()[0]
     assert (prepared.state, prepared.producer_epoch, prepared.last_producer_epoch) == (
         TxnState.PREPARE_ABORT,
@@ -421,14 +424,14 @@ def test_the_decision_is_answered_once_it_is_durable_and_before_any_marker(
     assert world.end(committed, version) is None
     assert (world.now_known, world.take(WriteTxnMarkers)) == (known("Ongoing"), [])
     world.held.pop()(NONE)
-    reply = world.asked[-1].reply
-    assert told(reply) == ((NONE, PID, after) if version == 5 else (NONE, -1, -1))
+    response = world.asked[-1].response
+    assert told(response) == ((NONE, PID, after) if version == 5 else (NONE, -1, -1))
     state, pending = ("PrepareCommit", "CompleteCommit") if committed else ("PrepareAbort", "CompleteAbort")
     assert (world.now_known.state.label, world.pending(ID)) == (state, TxnState.of(pending))
     assert world.end(committed, version).error is E.CONCURRENT_TRANSACTIONS
     assert [m.producer_epoch for m in world.answer_markers()] == [after]
     assert (world.now_known.state.label, world.pending(ID)) == (pending, None)
-    assert told(world.end(committed, version)) == told(reply)
+    assert told(world.end(committed, version)) == told(response)
 
 
 @pytest.mark.parametrize("version", [4, 5])
@@ -469,7 +472,7 @@ def test_a_record_that_no_longer_fits_once_it_is_durable_is_a_mistake_of_the_pro
 
 @pytest.mark.parametrize("cluster", [0, 1, 2])
 def test_a_client_learns_the_clusters_transaction_version(cluster: int) -> None:
-    assert CoordinatorWorld(cluster).ask(ApiVersions()).reply.transaction_version == cluster
+    assert CoordinatorWorld(cluster).ask(ApiVersions()).response.transaction_version == cluster
 
 
 # the end of the epochs
@@ -542,8 +545,8 @@ def test_tc_58_old_versions_hear_invalid_producer_epoch(state: str) -> None:
 def test_a_broker_that_adds_for_an_old_client_says_fenced_too() -> None:
     world = holding("Empty")
     who = {"transactional_id": ID, "producer_id": PID, "producer_epoch": 1, "partitions": ("v-0",)}
-    reply = world.ask(batch(AddPartitionsToTxn(**who), AddPartitionsToTxn(**who)), 4).reply
-    assert (reply.errors, list(reply.further)) == ({"v-0": E.PRODUCER_FENCED}, [{"v-0": E.PRODUCER_FENCED}])
+    response = world.ask(batch(AddPartitionsToTxn(**who), AddPartitionsToTxn(**who)), 4).response
+    assert (response.errors, list(response.further)) == ({"v-0": E.PRODUCER_FENCED}, [{"v-0": E.PRODUCER_FENCED}])
 
 
 # leaving

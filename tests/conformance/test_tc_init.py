@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.ending import abort_fenced, fence, nobody
-from kafkalab.core.effects import Effect, Reply, Then
-from kafkalab.core.errors import Error
-from kafkalab.core.transaction import TxnState
+from kafkalab.broker.effects import Effect, Respond, Then
+from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence, nobody
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.protocol.errors import Error
 from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PID, CoordinatorWorld, known
 
 E = Error
@@ -19,8 +19,8 @@ AT_REST = ("Empty", "CompleteCommit", "CompleteAbort")
 WAIT = (E.CONCURRENT_TRANSACTIONS, -1, -1)
 
 
-def told(reply: Any) -> tuple[Any, ...]:
-    return reply.error, reply.producer_id, reply.producer_epoch
+def told(response: Any) -> tuple[Any, ...]:
+    return response.error, response.producer_id, response.producer_epoch
 
 
 def holding(state: str, pending: str = "", cluster: int = 2, **fields: Any) -> CoordinatorWorld:
@@ -72,8 +72,8 @@ def test_an_epoch_for_the_next_instance(
 ) -> None:
     world = holding(state, cluster=cluster, producer_epoch=held[0], last_producer_epoch=held[1])
     world.run_for(40)
-    reply = world.init(transaction_timeout_ms=777, **request_fields)
-    assert told(reply) == answer
+    response = world.init(transaction_timeout_ms=777, **request_fields)
+    assert told(response) == answer
     if after is None:
         assert (world.written(), identity(world)) == ([], (PID, *held))
         return
@@ -90,7 +90,7 @@ def test_an_epoch_is_told_once_it_is_durable() -> None:
     assert (identity(world), world.pending(ID)) == ((PID, EPOCH, -1), TxnState.EMPTY)
     assert told(world.init()) == WAIT
     world.held.pop()(NONE)
-    assert told(world.asked[0].reply) == (NONE, PID, EPOCH + 1)
+    assert told(world.asked[0].response) == (NONE, PID, EPOCH + 1)
 
 
 @pytest.mark.parametrize("failure", ["NOT_ENOUGH_REPLICAS", "NOT_LEADER_OR_FOLLOWER"])
@@ -196,7 +196,7 @@ def test_under_version_2_the_abort_itself_takes_the_next_epoch() -> None:
     assert world.init() is None
     assert (identity(world), world.pending(ID)) == ((PID, EPOCH, 9), TxnState.PREPARE_ABORT)
     world.held.pop()(NONE)
-    assert told(world.asked[0].reply) == WAIT
+    assert told(world.asked[0].response) == WAIT
     (entry,) = world.written()
     assert (identity(world), entry.client_transaction_version) == ((PID, EPOCH + 1, EPOCH), 2)
     world.answer_markers()
@@ -211,7 +211,7 @@ def test_over_an_open_transaction_only_the_producer_id_of_an_expectation_counts(
 
 
 def answered(broker: Any, error: Error, now: int, new: Any) -> list[Effect]:
-    return [Reply(error)]
+    return [Respond(error)]
 
 
 @pytest.mark.parametrize("cluster", [0, 2])
@@ -222,9 +222,9 @@ def test_tc_38_a_fence_that_was_overtaken_by_another_is_fenced_itself(cluster: i
     world.holds(known("Ongoing", producer_epoch=EPOCH + ahead))
     effects = abort_fenced(world.state, fenced, world.now, Then(answered))
     if error == "NONE":
-        assert not any(isinstance(e, Reply) for e in effects)
+        assert not any(isinstance(e, Respond) for e in effects)
     else:
-        assert effects == [Reply(E[error])]
+        assert effects == [Respond(E[error])]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_fence_finds_another_transaction_than_it_fenced(instead: Any, error: E
     world = holding("Ongoing", cluster=0)
     fenced = fence(world.owned, world.now_known)
     world.holds(instead)
-    assert abort_fenced(world.state, fenced, world.now, Then(answered)) == [Reply(error)]
+    assert abort_fenced(world.state, fenced, world.now, Then(answered)) == [Respond(error)]
     assert abort_fenced(world.state, fenced, world.now, Then(nobody)) == []
 
 
@@ -248,9 +248,9 @@ def test_tc_39_under_version_0_a_fence_that_cannot_be_written_raises_the_epoch_o
     flags = []
     for failure in (E.NOT_ENOUGH_REPLICAS, E.NOT_LEADER_OR_FOLLOWER, NONE):
         world.fail(failure)
-        reply = world.init()
+        response = world.init()
         error = {E.NOT_ENOUGH_REPLICAS: E.COORDINATOR_NOT_AVAILABLE, E.NOT_LEADER_OR_FOLLOWER: E.NOT_COORDINATOR}
-        assert told(reply) == (error.get(failure, E.CONCURRENT_TRANSACTIONS), -1, -1)
+        assert told(response) == (error.get(failure, E.CONCURRENT_TRANSACTIONS), -1, -1)
         assert identity(world) == (PID, EPOCH + 1, -1)
         flags.append(ID in world.owned.failed_fences)
     assert flags == [True, True, False]

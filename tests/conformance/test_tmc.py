@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.end_txn import EndTxn
-from kafkalab.api.init_producer_id import InitProducerId
-from kafkalab.api.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersReply
-from kafkalab.core.errors import Error, IllegalStateError
-from kafkalab.core.partitions import transaction_partition
-from kafkalab.core.transaction import Txn, TxnState
-from kafkalab.rules import COMPLETE_REWRITTEN, MARKERS_BY_EPOCH, PREPARE_FIRST, REDRIVE_PREPARE
+from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.messages.end_txn import EndTxn
+from kafkalab.protocol.messages.init_producer_id import InitProducerId
+from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
+from kafkalab.protocol.partitions import transaction_partition
+from kafkalab.protocol.rules import COMPLETE_REWRITTEN, MARKERS_BY_EPOCH, PREPARE_FIRST, REDRIVE_PREPARE
 from tests.conformance.one_broker import HOLD, LOST, OneBroker, Sent
 
 EPOCH = 4
@@ -53,7 +53,7 @@ def answer(sent: Sent, error: Error = Error.NONE, **others: Error) -> None:
     """One error for all partitions; of some, another: `u=` is u-0's."""
     named = {f"{name}-0": e for name, e in others.items()}
     told = {m.producer_id: {p: named.get(p, error) for p in m.partitions} for m in sent.body.markers}
-    sent.answer(WriteTxnMarkersReply(markers=told))
+    sent.answer(WriteTxnMarkersResponse(markers=told))
 
 
 def state(world: OneBroker, transactional_id: str = "a") -> str:
@@ -288,7 +288,7 @@ def test_tsm_07_the_pending_state_outlives_an_append_that_is_tried_again(error: 
     world.appends[transaction_partition("a")] = [Error[error], HOLD]
     answer(markers(world)[0])
     init = world.ask(InitProducerId(transactional_id="a"))
-    assert init.reply.error is Error.CONCURRENT_TRANSACTIONS
+    assert init.response.error is Error.CONCURRENT_TRANSACTIONS
     assert world.pending("a") is TxnState.COMPLETE_COMMIT
 
 
@@ -416,7 +416,7 @@ def test_any_other_error_of_a_marker_is_an_illegal_state(error: str) -> None:
 def test_an_answer_that_does_not_name_the_producer_is_an_illegal_state() -> None:
     (sent,) = markers(prepared("u-0"))
     with pytest.raises(IllegalStateError):
-        sent.answer(WriteTxnMarkersReply(markers={}))
+        sent.answer(WriteTxnMarkersResponse(markers={}))
 
 
 # rules
@@ -435,14 +435,18 @@ def test_markers_wait_for_the_decision_to_be_durable(first: bool) -> None:
     world.appends[transaction_partition("a")] = [HOLD]
     asked = end(world, "a")
     sent = markers(world)
-    assert (len(sent), asked.reply) == (0 if first else 1, None)
+    assert (len(sent), asked.response) == (0 if first else 1, None)
     for one in sent:
         answer(one)
     assert (state(world), completions(world)) == ("Ongoing", [])
     world.held.pop()(Error.NONE)
     for one in markers(world):
         answer(one)
-    assert (asked.reply.error, state(world), completions(world)) == (Error.NONE, "CompleteCommit", ["CompleteCommit"])
+    assert (asked.response.error, state(world), completions(world)) == (
+        Error.NONE,
+        "CompleteCommit",
+        ["CompleteCommit"],
+    )
 
 
 def test_without_the_rule_markers_outlive_a_decision_that_was_lost() -> None:
@@ -451,5 +455,5 @@ def test_without_the_rule_markers_outlive_a_decision_that_was_lost() -> None:
     world.appends[transaction_partition("a")] = [Error.REQUEST_TIMED_OUT]
     asked = end(world, "a")
     answer(markers(world)[0])
-    assert asked.reply.error is Error.COORDINATOR_NOT_AVAILABLE
+    assert asked.response.error is Error.COORDINATOR_NOT_AVAILABLE
     assert (state(world), world.pending("a"), completions(world)) == ("Ongoing", None, [])

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.add_partitions_to_txn import AddPartitionsToTxn
-from kafkalab.api.end_txn import EndTxn
-from kafkalab.api.init_producer_id import InitProducerId
-from kafkalab.api.write_txn_markers import WriteTxnMarkers
-from kafkalab.core.errors import Error
-from kafkalab.core.partitions import transaction_partition
-from kafkalab.core.records import Batch, Record
-from kafkalab.core.transaction import Txn, TxnState
-from kafkalab.rules import ROTATION_LOGGED
+from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
+from kafkalab.protocol.messages.end_txn import EndTxn
+from kafkalab.protocol.messages.init_producer_id import InitProducerId
+from kafkalab.protocol.messages.write_txn_markers import WriteTxnMarkers
+from kafkalab.protocol.partitions import transaction_partition
+from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.rules import ROTATION_LOGGED
 from tests.conformance.one_broker import HOLD, OneBroker
 
 PID, EPOCH = 7, 3
@@ -43,7 +43,7 @@ def add(world: OneBroker, *append: Any) -> Any:
 
 
 def error_of(asked: Any) -> Error | None:
-    return asked.reply.errors["t-0"] if asked.reply else None
+    return asked.response.errors["t-0"] if asked.response else None
 
 
 def test_tsm_02_a_durable_append_is_the_state_and_clears_what_was_pending() -> None:
@@ -136,7 +136,7 @@ def test_an_append_of_an_epoch_that_is_over_leaves_the_pending_state_of_the_next
     init = world.ask(InitProducerId(transactional_id="a"))
     assert world.pending("a") is TxnState.EMPTY
     world.held.pop(0)(Error.NOT_LEADER_OR_FOLLOWER)
-    assert (world.pending("a"), init.reply) == (TxnState.EMPTY, None)
+    assert (world.pending("a"), init.response) == (TxnState.EMPTY, None)
 
 
 # the timeout that a producer may ask for
@@ -150,8 +150,8 @@ def test_an_append_of_an_epoch_that_is_over_leaves_the_pending_state_of_the_next
     ],
 )
 def test_a_timeout_is_positive_and_at_most_the_brokers_maximum(timeout_ms: int, good: bool) -> None:
-    reply = OneBroker().ask(InitProducerId(transactional_id="a", transaction_timeout_ms=timeout_ms)).reply
-    assert reply.error is (Error.NONE if good else Error.INVALID_TRANSACTION_TIMEOUT)
+    response = OneBroker().ask(InitProducerId(transactional_id="a", transaction_timeout_ms=timeout_ms)).response
+    assert response.error is (Error.NONE if good else Error.INVALID_TRANSACTION_TIMEOUT)
 
 
 # transactions that are open too long
@@ -291,7 +291,7 @@ def test_a_load_ends_when_the_partition_leaves() -> None:
 def test_a_failover_forgets_the_epoch_before_the_last_one() -> None:
     world = loaded(txn(last_producer_epoch=EPOCH - 1))
     again = InitProducerId(transactional_id="a", producer_id=PID, producer_epoch=EPOCH - 1)
-    assert world.ask(again).reply.error is Error.PRODUCER_FENCED
+    assert world.ask(again).response.error is Error.PRODUCER_FENCED
 
 
 @pytest.mark.parametrize(
@@ -333,8 +333,8 @@ def test_tsm_10_an_id_at_rest_for_long_is_removed_with_a_tombstone(state: str) -
     assert None not in world.entries("fresh")
     assert add_answer(world) is Error.INVALID_PRODUCER_ID_MAPPING
     end = EndTxn(transactional_id="a", producer_id=PID, producer_epoch=EPOCH, committed=True)
-    assert world.ask(end).reply.error is Error.INVALID_PRODUCER_ID_MAPPING
-    anew = world.ask(InitProducerId(transactional_id="a")).reply
+    assert world.ask(end).response.error is Error.INVALID_PRODUCER_ID_MAPPING
+    anew = world.ask(InitProducerId(transactional_id="a")).response
     assert (anew.error, anew.producer_id, anew.producer_epoch) == (Error.NONE, 1000, 0)
 
 
@@ -377,7 +377,7 @@ def test_an_id_is_dead_while_its_tombstone_is_in_the_air() -> None:
     world.appends[PARTITION] = [HOLD]
     world.run_for(60_000)
     assert (world.txn("a"), world.pending("a")) == (txn(), TxnState.DEAD)
-    assert world.ask(InitProducerId(transactional_id="a")).reply.error is Error.CONCURRENT_TRANSACTIONS
+    assert world.ask(InitProducerId(transactional_id="a")).response.error is Error.CONCURRENT_TRANSACTIONS
     world.run_for(20_000)
     assert len(world.appended) == 1
     world.held.pop()(Error.NONE)

@@ -13,13 +13,13 @@ from kafkalab.client.exceptions import (
     KafkaTimeoutError,
     ProducerFencedError,
 )
-from kafkalab.core.partitions import transaction_partition
-from kafkalab.core.records import ControlType
-from kafkalab.rules import VERIFICATION
+from kafkalab.programs.transfers import read_all
+from kafkalab.protocol.partitions import transaction_partition
+from kafkalab.protocol.records import ControlType
+from kafkalab.protocol.rules import VERIFICATION
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Fault, Restart
-from kafkalab.sim.programs import read_all
 from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 from tests.conformance.scripted_port import error_of
 
@@ -101,7 +101,7 @@ async def delayed_fetch(app: App, min_bytes: int) -> list[tuple[str, int]]:
 def test_TXN_02_a_fetch_that_waited_knows_of_the_aborted_transaction(profile: str, min_bytes: int) -> None:
     cluster = run(delayed_fetch, profile, min_bytes=min_bytes)
     assert cluster.results["app"] == [("x1", 0), ("x2", 3)]
-    fetches = [f for f in cluster.trace.frames.values() if f.name == "FetchReply"]
+    fetches = [f for f in cluster.trace.frames.values() if f.name == "FetchResponse"]
     assert len(fetches) == 1
     assert fetches[0].received_ms > (2_000 if min_bytes > 1 else 0)
 
@@ -301,7 +301,7 @@ def test_TXN_16_a_commit_that_nobody_answers_times_out_after_max_block_ms(profil
 def test_TXN_17_after_a_time_out_an_abort_is_told_the_new_epoch_and_a_commit_is_refused(end: str) -> None:
     cluster = run(expired, "4.x/TV2", end=end)
     told, epoch, state = cluster.results["app"]
-    answer = next(f.body for f in cluster.trace.frames.values() if f.name == "EndTxnReply")
+    answer = next(f.body for f in cluster.trace.frames.values() if f.name == "EndTxnResponse")
     request = sent(cluster, "EndTxn")[0].body
     if end == "abort":
         assert (answer.error.name, answer.producer_epoch) == ("NONE", request.producer_epoch + 1)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.txn_offset_commit import TxnOffsetCommit
-from kafkalab.api.write_txn_markers import TxnMarkers, WriteTxnMarkers
-from kafkalab.core.errors import Error
-from kafkalab.core.partitions import offsets_partition
-from kafkalab.core.records import ControlType, marker
-from kafkalab.rules import VERIFICATION
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
+from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers
+from kafkalab.protocol.partitions import offsets_partition
+from kafkalab.protocol.records import ControlType, marker
+from kafkalab.protocol.rules import VERIFICATION
 from tests.conformance.one_broker import HOLD, Asked, OneBroker
 
 OFFSETS = offsets_partition("g")
@@ -44,7 +44,7 @@ def written(here: OneBroker, partition: str = "t-0") -> list[tuple[int, int, Con
 def test_a_marker_says_who_how_and_under_which_coordinator(committed: bool, control: ControlType) -> None:
     here = world()
     asked = write(here, entry("t-0", "t-1", epoch=5, coordinator=3, committed=committed))
-    assert asked.reply.markers == {7: {"t-0": Error.NONE, "t-1": Error.NONE}}
+    assert asked.response.markers == {7: {"t-0": Error.NONE, "t-1": Error.NONE}}
     assert written(here, "t-0") == written(here, "t-1") == [(7, 5, control, 3)]
 
 
@@ -57,36 +57,38 @@ def test_one_request_ends_many_transactions_and_each_has_its_own_errors() -> Non
         entry("t-0", "t-1", producer_id=8, epoch=3, committed=False),
         entry("nowhere-0", producer_id=9),
     )
-    assert asked.reply.markers == {
+    assert asked.response.markers == {
         7: {"t-0": Error.NONE, "u-0": Error.NOT_LEADER_OR_FOLLOWER},
         8: {"t-0": Error.INVALID_PRODUCER_EPOCH, "t-1": Error.NONE},
         9: {"nowhere-0": Error.UNKNOWN_TOPIC_OR_PARTITION},
     }
     assert written(here) == [(8, 9, ControlType.COMMIT, 0), (7, 0, ControlType.COMMIT, 0)]
-    assert asked.reply.errors["8/t-0"] is Error.INVALID_PRODUCER_EPOCH
+    assert asked.response.errors["8/t-0"] is Error.INVALID_PRODUCER_EPOCH
 
 
 def test_each_entry_is_checked_after_the_one_before_it_is_written() -> None:
     here = world()
     asked = write(here, entry("t-0", epoch=5), entry("t-0", epoch=4))
-    assert asked.reply.markers == {7: {"t-0": Error.INVALID_PRODUCER_EPOCH}}
+    assert asked.response.markers == {7: {"t-0": Error.INVALID_PRODUCER_EPOCH}}
     assert [epoch for _, epoch, _, _ in written(here)] == [5]
 
 
 @pytest.mark.parametrize("entries", [(), (entry(),), (entry("nowhere-0"),)])
 def test_a_request_that_appends_nothing_is_answered_at_once(entries: tuple[TxnMarkers, ...]) -> None:
     asked = write(world(), *entries)
-    assert asked.reply is not None
-    assert [p for errors in asked.reply.markers.values() for p in errors] == [p for e in entries for p in e.partitions]
+    assert asked.response is not None
+    assert [p for errors in asked.response.markers.values() for p in errors] == [
+        p for e in entries for p in e.partitions
+    ]
 
 
 def test_the_answer_waits_for_the_last_partition() -> None:
     here = world()
     here.appends["t-1"] = [HOLD]
     asked = write(here, entry("t-0", "t-1"), entry("t-0", producer_id=8))
-    assert (asked.reply, len(written(here))) == (None, 2)
+    assert (asked.response, len(written(here))) == (None, 2)
     here.held.pop()(Error.NONE)
-    assert set(asked.reply.errors.values()) == {Error.NONE}
+    assert set(asked.response.errors.values()) == {Error.NONE}
 
 
 @pytest.mark.parametrize(
@@ -107,9 +109,9 @@ def test_a_partition_that_cannot_be_written_has_its_error(
     here.image({where: leader}, 1, **image)
     asked = write(here, entry(where))
     here.run_for(999 if partition == "replicated too slowly" else 0)
-    assert (asked.reply is None) == (partition == "replicated too slowly")
+    assert (asked.response is None) == (partition == "replicated too slowly")
     here.run_for(1)
-    assert asked.reply.markers[7][where] is Error[data if where == "t-0" else offsets]
+    assert asked.response.markers[7][where] is Error[data if where == "t-0" else offsets]
 
 
 FAILURES = ("NOT_ENOUGH_REPLICAS_AFTER_APPEND", "NOT_LEADER_OR_FOLLOWER", "KAFKA_STORAGE_ERROR", "INVALID_RECORD")
@@ -121,7 +123,7 @@ def test_an_append_that_fails_is_told_in_a_leaders_words(where: str, error: str)
     here = world()
     here.appends[where] = [Error[error]]
     same = where == "t-0" or error == "INVALID_RECORD"
-    told = write(here, entry(where)).reply.markers[7][where]
+    told = write(here, entry(where)).response.markers[7][where]
     assert told is (Error[error] if same else Error.NOT_LEADER_OR_FOLLOWER)
 
 
@@ -129,9 +131,9 @@ def test_group_offsets_that_are_being_loaded_have_no_leader_yet() -> None:
     here = world()
     write(here, entry(OFFSETS))
     here.image({OFFSETS: "b1"}, 1)
-    assert write(here, entry(OFFSETS, epoch=1)).reply.markers == {7: {OFFSETS: Error.NOT_LEADER_OR_FOLLOWER}}
+    assert write(here, entry(OFFSETS, epoch=1)).response.markers == {7: {OFFSETS: Error.NOT_LEADER_OR_FOLLOWER}}
     here.run_for(5)
-    assert write(here, entry(OFFSETS, epoch=1)).reply.markers == {7: {OFFSETS: Error.NONE}}
+    assert write(here, entry(OFFSETS, epoch=1)).response.markers == {7: {OFFSETS: Error.NONE}}
 
 
 @pytest.mark.parametrize(
@@ -153,23 +155,23 @@ def test_the_producer_epoch_is_compared_first_and_then_the_coordinator_epoch(
     here = world()
     write(here, entry("t-0", epoch=5, coordinator=3))
     asked = write(here, entry("t-0", epoch=epoch, coordinator=coordinator, transaction_version=version))
-    assert asked.reply.markers == {7: {"t-0": Error[error]}}
+    assert asked.response.markers == {7: {"t-0": Error[error]}}
 
 
 def test_too_few_replicas_come_before_an_old_epoch() -> None:
     here = world(min_insync_replicas=2)
     here.image({"t-0": "b1"}, 1, isr=("b1", "b2"))
     here.state.log("t-0").append(marker(7, 5, ControlType.COMMIT, 0, 0), 1)
-    assert write(here, entry("t-0", epoch=4)).reply.markers == {7: {"t-0": Error.INVALID_PRODUCER_EPOCH}}
+    assert write(here, entry("t-0", epoch=4)).response.markers == {7: {"t-0": Error.INVALID_PRODUCER_EPOCH}}
     here.image({"t-0": "b1"}, 2, isr=("b1",))
-    assert write(here, entry("t-0", epoch=4)).reply.markers == {7: {"t-0": Error.NOT_ENOUGH_REPLICAS}}
+    assert write(here, entry("t-0", epoch=4)).response.markers == {7: {"t-0": Error.NOT_ENOUGH_REPLICAS}}
 
 
 class Watched(OneBroker):
-    """Notes what the group's committed offsets are in the moment of each reply."""
+    """Notes what the group's committed offsets are in the moment of each response."""
 
-    def reply(self, request: Any, body: Any, cause: int) -> None:
-        super().reply(request, body, cause)
+    def respond(self, request: Any, body: Any, cause: int) -> None:
+        super().respond(request, body, cause)
         offsets = self.state.offsets.get(OFFSETS)
         self.seen = dict(offsets.committed) if offsets else {}
 
@@ -178,7 +180,7 @@ class Watched(OneBroker):
 def test_group_offsets_are_visible_or_gone_when_the_answer_is_given(committed: bool) -> None:
     here = Watched(leaders={OFFSETS: "b1"}, off=(VERIFICATION.name,))
     commit = TxnOffsetCommit(transactional_id="a", group_id="g", producer_id=7, producer_epoch=0, offsets={"t-0": 5})
-    assert here.ask(commit, 4).reply.errors == {"t-0": Error.NONE}
+    assert here.ask(commit, 4).response.errors == {"t-0": Error.NONE}
     assert here.seen == {}
-    assert write(here, entry(OFFSETS, epoch=1, committed=committed)).reply.markers == {7: {OFFSETS: Error.NONE}}
+    assert write(here, entry(OFFSETS, epoch=1, committed=committed)).response.markers == {7: {OFFSETS: Error.NONE}}
     assert {key: stored.offset for key, stored in here.seen.items()} == ({("g", "t-0"): 5} if committed else {})

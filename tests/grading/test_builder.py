@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.cli import build_labs, main
+from kafkalab.cli.main import build_labs, main
 from kafkalab.grading.builder import FIGURE, STOPS_NOTHING, WIDGET, as_text, blank, execute, is_check, student
 
 

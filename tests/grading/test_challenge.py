@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.cli_grade import grade
+from kafkalab.cli.grade import grade
 from kafkalab.grading.challenge import KIND, TOKEN, Challenge, answer_challenge, open_challenge, unpacked
 from kafkalab.grading.exercise import WrongAnswer, WrongValue
 from kafkalab.grading.tokens import ranked
+from kafkalab.programs.transfers import kafka_17754, lab03
 from kafkalab.sim.code import pack
 from kafkalab.sim.faults import Crash, Delay, Drop, fault_to_json
-from kafkalab.sim.programs import kafka_17754, lab03
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.widgets.sequence import Sequence
+from kafkalab.widgets.views.sequence import Sequence
 
 TORN = Challenge(scenario=replace(kafka_17754(), faults=()), find=("torn transaction",), most=2)
 LATE = Delay("EndTxn#1", 31_500)
@@ -68,7 +68,7 @@ def test_a_challenge_that_nobody_could_meet_is_refused(change: dict[str, object]
 
 
 def test_a_challenge_that_is_met_without_a_press_has_no_code() -> None:
-    met = replace(TWICE, scenario=NO_DEDUP.with_faults(Drop("ProduceReply#1")))
+    met = replace(TWICE, scenario=NO_DEDUP.with_faults(Drop("ProduceResponse#1")))
     with pytest.raises(ValueError, match="shows duplicate without any press; there is nothing to find"):
         _ = met.code
 
@@ -88,18 +88,18 @@ def test_who_finds_it_gets_a_line_to_hand_in() -> None:
 
 def test_the_widget_in_which_one_pressed_is_an_answer() -> None:
     widget = Sequence(open_challenge(TWICE.code).scenario)
-    widget.press("drop", "ProduceReply#1")
-    assert unpacked(token(answer_challenge(TWICE.code, "Bo", widget)))[2] == (Drop("ProduceReply#1"),)
+    widget.press("drop", "ProduceResponse#1")
+    assert unpacked(token(answer_challenge(TWICE.code, "Bo", widget)))[2] == (Drop("ProduceResponse#1"),)
 
 
 @pytest.mark.parametrize(
     ("faults", "why"),
     [
         ([], "no press in it"),
-        ([Drop("MetadataReply#1")], "shows no duplicate or G1a"),
+        ([Drop("MetadataResponse#1")], "shows no duplicate or G1a"),
         ([Drop("EndTxn#1")], "Nothing came of Drop"),
         ([Crash("p", at_step=3)], "does not count here; Drop, Delay do"),
-        ([Drop("ProduceReply#1")] * 4, "4 presses; at most 3 count"),
+        ([Drop("ProduceResponse#1")] * 4, "4 presses; at most 3 count"),
     ],
 )
 def test_who_does_not_find_it_is_told_why(faults: list[Drop], why: str) -> None:
@@ -110,20 +110,20 @@ def test_who_does_not_find_it_is_told_why(faults: list[Drop], why: str) -> None:
 @pytest.mark.parametrize("name", ["", "  ", 7, "x" * 61, "a\nb"])
 def test_a_name_is_a_short_line(name: object) -> None:
     with pytest.raises(WrongValue, match="give your name"):
-        answer_challenge(TWICE.code, name, [Drop("ProduceReply#1")])  # type: ignore[arg-type]
+        answer_challenge(TWICE.code, name, [Drop("ProduceResponse#1")])  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def tokens(tmp_path: Path) -> Path:
-    drop = Drop("ProduceReply#1")
+    drop = Drop("ProduceResponse#1")
     lines = [
         "# Tuesday's class",
-        forged(TWICE, "Anna", drop, Drop("MetadataReply#1")),
+        forged(TWICE, "Anna", drop, Drop("MetadataResponse#1")),
         forged(TWICE, "Bo", drop),
         "",
         forged(TWICE, "anna", drop),
         forged(TWICE, "Chen", Delay("Produce#1", 31_000)),
-        forged(TWICE, "Liar", Drop("MetadataReply#1")),
+        forged(TWICE, "Liar", Drop("MetadataResponse#1")),
         forged(TWICE, "Unallowed", Crash("p", at_step=3)),
         forged(TORN, "Other", drop),
         token(answer_challenge(TWICE.code, "Dee", [drop]))[:-1] + "x",

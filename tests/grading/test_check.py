@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
+from kafkalab.course.lab03 import exercise_1 as lab03_e1
+from kafkalab.course.lab03 import exercise_2 as lab03_e2
 from kafkalab.grading import check as checks
-from kafkalab.grading import lab03_e1, lab03_e2
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, cells
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
-from kafkalab.sim.programs import lab03
 
 E1 = {
     1: "nothing", 2: "aborted", 3: "committed", 4: "committed", 5: "aborted",
@@ -114,7 +115,7 @@ def test_the_runs_that_the_questions_of_the_table_point_to_show_their_answers() 
         assert code in told("L3.E2", {**E2, state: ""})
         cluster = Cluster(eval(code, names))
         cluster.run()
-        assert cluster.trace.frames["EndTxnReply#2"].error == E2[state]
+        assert cluster.trace.frames["EndTxnResponse#2"].error == E2[state]
 
 
 @pytest.mark.campaign
@@ -131,8 +132,8 @@ def test_the_answers_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_cells_come_from_the_table_that_the_coordinator_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kafkalab.core.transaction import TxnState
-    from kafkalab.core.txn_table import TABLES, Ask, Same
+    from kafkalab.broker.transaction_coordinator.metadata import TxnState
+    from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Same
 
     monkeypatch.setitem(TABLES["TV1"][TxnState.EMPTY], Ask.COMMIT, Same())
     assert "EndTxn(COMMIT) in Empty" in told("L3.E2", E2)

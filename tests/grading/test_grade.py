@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from kafkalab.cli import main
-from kafkalab.cli_grade import grade as command
+from kafkalab.cli.grade import grade as command
+from kafkalab.cli.main import main
 from kafkalab.grading import seeds
 from kafkalab.grading.builder import as_text
 from kafkalab.grading.check import check
@@ -190,7 +190,7 @@ def test_an_edited_check_is_told_and_the_original_used(rows: dict[str, Row], stu
 
 def test_overwriting_the_check_is_of_no_use(rows: dict[str, Row]) -> None:
     assert (rows["cheats"].points, rows["patches"].points) == (0, 0)
-    assert "changes kafkalab itself (kafkalab.grading.lab03_e2.EXERCISE)" in rows["patches"].notebook
+    assert "changes kafkalab itself (kafkalab.course.lab03.exercise_2.EXERCISE)" in rows["patches"].notebook
     assert "it reads kafkalab.grading" in rows["patches"].notebook
 
 
@@ -329,7 +329,7 @@ def test_what_is_to_be_run_is_checked_in_the_notebooks_own_process() -> None:
 
 
 def test_a_labs_own_look_behind_the_curtain_is_not_held_against_anybody(tmp_path: Path) -> None:
-    look = "from kafkalab.grading.lab03_e2 import STATES"
+    look = "from kafkalab.course.lab03.exercise_2 import STATES"
     lab = lab_of(LAB, notebook(IMPORT, look))
     put(tmp_path / "bo", f"{LAB}.ipynb", notebook(IMPORT, look, RIGHT))
     put(tmp_path / "cy", f"{LAB}.ipynb", notebook(IMPORT, look + "\n", look.replace("STATES", "truth"), RIGHT))
@@ -364,7 +364,7 @@ def test_the_notebook_runs_under_the_graders_seed(root_of_labs: Path, tmp_path: 
 
 SPARK_CELLS = (
     IMPORT,
-    "from kafkalab.spark.session import spark_session\nspark = spark_session()",
+    "from kafkalab.spark.session.session import spark_session\nspark = spark_session()",
     "from pyspark.sql.functions import udf\nadd = udf(lambda x: x + 1, 'long')",
     "total = spark.range(10).select(add('id').alias('y')).agg({'y': 'sum'}).collect()[0][0]\nspark.stop()",
     f"{RIGHT}\nassert total == 55",

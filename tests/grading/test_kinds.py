@@ -15,13 +15,13 @@ from kafkalab.grading.mutants import Mutant, against_mutants, judged
 from kafkalab.grading.predictions import Fact, predicted, table
 from kafkalab.grading.presses import Goal, presses_of, replayed
 from kafkalab.grading.schedules import Broken, ended_with_error, over_schedules
-from kafkalab.history import history_of
+from kafkalab.history.history import history_of
+from kafkalab.programs.transfers import lab03, read_to_the_end
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Duplicate
-from kafkalab.sim.programs import lab03, read_to_the_end
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.widgets.sequence import Sequence
+from kafkalab.widgets.views.sequence import Sequence
 
 # accept(last, sequence): the answer of a leader that remembers one last sequence
 
@@ -33,9 +33,7 @@ def leader(last: int, sequence: int) -> str:
 
 
 MUTANTS = (
-    Mutant(
-        name="no gap check", says="a gap were fine", function=lambda last, s: "DUPLICATE" if s <= last else "NONE"
-    ),
+    Mutant(name="no gap check", says="a gap were fine", function=lambda last, s: "DUPLICATE" if s <= last else "NONE"),
     Mutant(
         name="no duplicates",
         says="a retry were new",
@@ -128,16 +126,16 @@ GOAL = Goal(
 
 
 def test_presses_are_replayed_and_counted() -> None:
-    assert replayed([Drop("ProduceReply#1")], NO_DEDUP, GOAL, most=2, par=1) == "1 press, par 1"
-    error = told(lambda: replayed([Drop("MetadataReply#1")], NO_DEDUP, GOAL, most=2, par=1))
+    assert replayed([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1) == "1 press, par 1"
+    error = told(lambda: replayed([Drop("MetadataResponse#1")], NO_DEDUP, GOAL, most=2, par=1))
     assert "shows no record twice in the log yet" in str(error)
     assert (error.miss, error.run.outcome().committed) == ("late", {"out-0": ("a",)})
-    many = [Drop("ProduceReply#1"), Drop("MetadataReply#1")]
+    many = [Drop("ProduceResponse#1"), Drop("MetadataResponse#1")]
     assert "can you do it in 1?" in str(told(lambda: replayed(many, NO_DEDUP, GOAL, most=1, par=1)))
 
 
 def test_a_press_without_effect_or_of_another_form_is_named() -> None:
-    useless = [Drop("ProduceReply#1"), Drop("EndTxn#1")]
+    useless = [Drop("ProduceResponse#1"), Drop("EndTxn#1")]
     assert "nothing came of Drop(frame='EndTxn#1')" in str(told(lambda: replayed(useless, NO_DEDUP, GOAL, 2, 1)))
     assert "still blank" in str(told(lambda: replayed([], NO_DEDUP, GOAL, most=2, par=1)))
     with pytest.raises(WrongType, match="In the list stands str 'drop', which is no fault"):
@@ -147,13 +145,13 @@ def test_a_press_without_effect_or_of_another_form_is_named() -> None:
     with pytest.raises(WrongValue, match="'b9' is no node|b9"):
         replayed([Crash("b9", at_step=3)], NO_DEDUP, GOAL, most=2, par=1)
     with pytest.raises(WrongValue, match="may not be pressed here; there are Duplicate"):
-        replayed([Drop("ProduceReply#1")], NO_DEDUP, GOAL, most=2, par=1, allowed=("Duplicate",))
+        replayed([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1, allowed=("Duplicate",))
 
 
 def test_the_widget_in_which_was_pressed_is_an_answer_and_that_of_another_scenario_is_not() -> None:
     widget = Sequence(lab03())
-    widget.press("drop", "EndTxnReply#1")
-    assert presses_of(widget, lab03()) == presses_of(widget.cluster, lab03()) == (Drop("EndTxnReply#1"),)
+    widget.press("drop", "EndTxnResponse#1")
+    assert presses_of(widget, lab03()) == presses_of(widget.cluster, lab03()) == (Drop("EndTxnResponse#1"),)
     with pytest.raises(WrongValue, match="another scenario than that of the exercise, 'no deduplication'"):
         presses_of(widget, NO_DEDUP)
 
@@ -267,8 +265,7 @@ def squares(monkeypatch: pytest.MonkeyPatch) -> Exercise:
     def compare(answer: Any) -> str:
         numbers = inputs(seeds.seed())
         facts = [
-            Fact(name=n, says="a square", truth=n * n, misses={2 * n: "doubled", n: "same"}, run=lab03)
-            for n in numbers
+            Fact(name=n, says="a square", truth=n * n, misses={2 * n: "doubled", n: "same"}, run=lab03) for n in numbers
         ]
         return predicted(answer, numbers, facts, "a list")
 
@@ -314,7 +311,7 @@ def test_an_exercise_cannot_point_to_a_hint_that_is_not_there() -> None:
 
 
 def test_the_checks_of_histories_can_be_goals() -> None:
-    cluster = Cluster(NO_DEDUP.with_faults(Drop("ProduceReply#1")))
+    cluster = Cluster(NO_DEDUP.with_faults(Drop("ProduceResponse#1")))
     cluster.run()
     read_to_the_end(cluster)
     assert "duplicate" in check_all(history_of(cluster)).violated

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.course import outline as course
+from kafkalab.course.outline import COURSE, TRACKS, CourseMap, progress
 from kafkalab.grading import check as checks
-from kafkalab.grading import course
 from kafkalab.grading import progress as kept
 from kafkalab.grading.builder import execute
 from kafkalab.grading.check import EXERCISES, check
-from kafkalab.grading.course import COURSE, TRACKS, CourseMap, progress
 from kafkalab.grading.exercise import WrongAnswer, WrongType
 from kafkalab.grading.progress import Done, keep, load, merge
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.cli import main
+from kafkalab.cli.main import main
 from kafkalab.grading.builder import SOLUTIONS, is_check, read, sources
 from kafkalab.grading.retake import build_clean, clean
 
@@ -53,9 +53,7 @@ def test_code_headings_and_what_is_asked_stay_and_the_rest_goes() -> None:
 
 def test_every_lab_has_a_clean_variant_with_the_same_checks(root: Path, tmp_path: Path) -> None:
     made = build_clean(root, tmp_path / "retake")
-    assert [p.name for p in made] == [
-        p.name for p in sources(root) if any(is_check(c) for c in read(p)["cells"])
-    ]
+    assert [p.name for p in made] == [p.name for p in sources(root) if any(is_check(c) for c in read(p)["cells"])]
     for path in made:
         whole, left = read(root / SOLUTIONS / path.name), read(path)
         assert [c["id"] for c in left["cells"] if is_check(c)] == [c["id"] for c in whole["cells"] if is_check(c)]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.history import History, history_of, load_history
-from kafkalab.history_rows import ROWS, TYPES, columns_of
+from kafkalab.history.history import History, history_of, load_history
+from kafkalab.history.schema import ROWS, TYPES, columns_of
+from kafkalab.programs.steps import abort, add, commit, init, produce
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.steps import abort, add, commit, init, produce
 
 PROFILES = ("4.x/TV1", "4.x/TV2")
 
@@ -73,7 +73,7 @@ def test_the_log_holds_records_markers_and_offsets_and_the_reads_what_was_polled
 
 
 def test_a_batch_sent_twice_is_one_send_and_a_send_without_an_answer_ends_in_info() -> None:
-    lost = history(lab03().with_faults(Drop("ProduceReply#1")))
+    lost = history(lab03().with_faults(Drop("ProduceResponse#1")))
     sends = [(o.type, o.value) for o in lost.operations if o.function == "send" and o.key == "accounts-0"]
     assert sends == [("invoke", "-10"), ("invoke", "-25"), ("ok", "-10"), ("ok", "-25")]
     step = next(f.sent_step for f in lost.frames if f.id == "Produce#1")

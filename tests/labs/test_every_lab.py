@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from kafkalab.course.outline import COURSE
 from kafkalab.grading.builder import FIGURE, LABS, SOLUTIONS, WIDGET, as_text, execute, is_check, read, student
 from kafkalab.grading.check import EXERCISES
-from kafkalab.grading.course import COURSE
 from kafkalab.grading.exercise import LINE_LENGTH
 
 ROOT = Path(__file__).resolve().parents[2]

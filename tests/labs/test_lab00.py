@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kafkalab.course.lab00.exercise_1 import copies
+from kafkalab.course.lab00.exercise_3 import ROWS
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.grading.lab00_e1 import copies
-from kafkalab.grading.lab00_e3 import ROWS
+from kafkalab.programs.orders import lab00
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Fault
-from kafkalab.sim.programs_orders import lab00
 
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "00_meet_the_machine.ipynb"
 TEXTS = {c["id"]: "".join(c["source"]) for c in read(PATH)["cells"]}
@@ -43,7 +43,7 @@ def test_the_programs_of_the_notebook_do_what_those_of_the_scenario_do() -> None
     assert output("naive-well") == "['soup']"
     assert output("naive-bad") == "['soup', 'soup']"
     assert copies(run()) == 1
-    assert copies(run(Drop("ProduceReply#1"))) == 2
+    assert copies(run(Drop("ProduceResponse#1"))) == 2
 
 
 def test_the_walk_has_the_steps_that_the_list_names() -> None:
@@ -55,12 +55,12 @@ def test_the_walk_has_the_steps_that_the_list_names() -> None:
         next(e.step for e in cluster.trace.events if (e.kind, e.name) == pair and "orders" in str(e.data) + e.name)
         for pair in (("append", "orders-0"), ("state", "watermark"))
     )
-    assert appended < frames["ProduceReply#1"].sent_step < watermark
-    assert (frames["ProduceReply#1"].received_ms, frames["ListOffsets#1"].sent_ms) == (20, 109)
+    assert appended < frames["ProduceResponse#1"].sent_step < watermark
+    assert (frames["ProduceResponse#1"].received_ms, frames["ListOffsets#1"].sent_ms) == (20, 109)
 
 
 def test_the_lost_answer_makes_a_second_attempt_after_thirty_seconds() -> None:
-    frames = run(Drop("ProduceReply#1")).trace.frames
+    frames = run(Drop("ProduceResponse#1")).trace.frames
     assert frames["Produce#2"].attempt == 2
     assert 30_000 < frames["Produce#2"].sent_ms < 30_200
     assert "[0 soup] [1 soup]" in output("break-end")
@@ -94,7 +94,7 @@ def test_with_acks_1_an_acknowledged_record_can_be_lost() -> None:
     for seed in range(1, 40):
         base = Cluster(lab00(seed))
         base.run()
-        step = base.trace.frames["ProduceReply#1"].sent_step + 1
+        step = base.trace.frames["ProduceResponse#1"].sent_step + 1
         crashed = Cluster(lab00(seed).with_faults(Crash("b2", at_step=step)))
         crashed.run()
         lost.append(crashed.results["shop"] == [0] and copies(crashed) == 0)
@@ -104,7 +104,7 @@ def test_with_acks_1_an_acknowledged_record_can_be_lost() -> None:
 def test_from_where_the_shop_stands_a_lost_request_and_a_lost_answer_look_the_same() -> None:
     heard = [
         [(e.at_ms, e.name) for e in run(Drop(name)).trace.of("receive") if e.node == "shop" and e.at_ms < 30_000]
-        for name in ("Produce#1", "ProduceReply#1")
+        for name in ("Produce#1", "ProduceResponse#1")
     ]
     assert heard[0] == heard[1]
     assert output("same").endswith("True")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.course.lab01.exercise_1 import arrivals
+from kafkalab.course.lab01.exercise_2 import LENGTH, STREAMS
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.grading.lab01_e1 import arrivals
-from kafkalab.grading.lab01_e2 import LENGTH, STREAMS
+from kafkalab.programs.orders import lab01
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop, Fault
-from kafkalab.sim.programs_orders import lab01
 
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "01_idempotent_producer.ipynb"
 CELLS = {c["id"]: c for c in read(PATH)["cells"]}
@@ -63,22 +63,22 @@ def test_the_walk_has_the_numbers_that_the_list_names() -> None:
     frames = run().trace.frames
     batches = [frames[f"Produce#{n}"].body.batches["orders-0"] for n in (1, 2, 3)]
     assert [(b.base_sequence, len(b.records)) for b in batches] == [(0, 2), (2, 1), (3, 1)]
-    assert frames["Produce#3"].sent_ms < frames["ProduceReply#2"].received_ms
-    reply = frames["InitProducerIdReply#1"].body
-    assert (reply.producer_id, reply.producer_epoch) == (0, 0)
+    assert frames["Produce#3"].sent_ms < frames["ProduceResponse#2"].received_ms
+    response = frames["InitProducerIdResponse#1"].body
+    assert (response.producer_id, response.producer_epoch) == (0, 0)
 
 
 def test_the_retry_is_answered_with_the_first_offset_and_nothing_is_appended() -> None:
-    cluster = run(Drop("ProduceReply#2"))
-    retry, reply = cluster.trace.frames["Produce#4"], cluster.trace.frames["ProduceReply#4"]
+    cluster = run(Drop("ProduceResponse#2"))
+    retry, response = cluster.trace.frames["Produce#4"], cluster.trace.frames["ProduceResponse#4"]
     assert retry.body.batches["orders-0"].base_sequence == 2
-    assert (reply.error, reply.body.partitions["orders-0"].base_offset) == ("NONE", 2)
+    assert (response.error, response.body.partitions["orders-0"].base_offset) == ("NONE", 2)
     assert written(cluster) == ["soup", "bread", "rice", "tea"]
 
 
 def test_the_gap_is_refused_and_both_batches_come_in_order() -> None:
     cluster = run(Drop("Produce#2"))
-    assert cluster.trace.frames["ProduceReply#2"].error == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    assert cluster.trace.frames["ProduceResponse#2"].error == "OUT_OF_ORDER_SEQUENCE_NUMBER"
     assert cluster.results["shop"] == [0, 1, 2, 3]
     assert written(cluster) == ["soup", "bread", "rice", "tea"]
 
@@ -89,7 +89,7 @@ def test_only_a_leader_that_remembers_five_knows_the_retry() -> None:
     assert one.endswith("120000 ms has passed since batch creation")
     scenario = lab01(orders=("soup", "bread", "rice", "tea", "cake", "figs"))
     forgetful = replace(scenario, rules_off=("five batches of a producer are remembered",))
-    cluster = Cluster(forgetful.with_faults(Drop("ProduceReply#2")))
+    cluster = Cluster(forgetful.with_faults(Drop("ProduceResponse#2")))
     cluster.run()
     frames = cluster.trace.frames.values()
     retry = next(f for f in frames if f.name == "Produce" and f.attempt == 2)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kafkalab.course.lab02.exercise_3 import ROWS
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.grading.lab02_e3 import ROWS
+from kafkalab.programs.first_transaction import lab02
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
-from kafkalab.sim.programs_coordinator import lab02
 
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "02_coordinator.ipynb"
 CELLS = {c["id"]: c for c in read(PATH)["cells"]}
@@ -43,10 +43,10 @@ def test_the_nodes_have_the_roles_that_the_words_give_them() -> None:
     frames = cluster.run().frames
     leader = cluster.controller.metadata.leader
     assert (leader("accounts-0"), leader("__transaction_state-22")) == ("b1", "b3")
-    assert frames["FindCoordinatorReply#1"].body.node_id == "b3"
+    assert frames["FindCoordinatorResponse#1"].body.node_id == "b3"
     entry = next(e for e in cluster.trace.of("append", "__transaction_state-22") if e.node == "b3")
     replicas = [e.step for e in cluster.trace.of("append", "__transaction_state-22") if e.node != "b3"][:2]
-    assert entry.step < max(replicas) < frames["InitProducerIdReply#1"].sent_step
+    assert entry.step < max(replicas) < frames["InitProducerIdResponse#1"].sent_step
     assert frames["AddPartitionsToTxn#1"].sender == "b1"
 
 
@@ -59,7 +59,7 @@ def test_for_nine_seconds_the_living_name_the_dead_one() -> None:
     base = Cluster(lab02(records=0))
     base.run()
     dead = base.fork(7, Crash("b3"))
-    found = [f for f in dead.trace.frames.values() if f.name == "FindCoordinatorReply"]
+    found = [f for f in dead.trace.frames.values() if f.name == "FindCoordinatorResponse"]
     assert {f.body.node_id for f in found if f.sent_ms < 9_000} == {"b3"}
     assert {f.sender for f in found} == {"b1", "b2"}
     assert [f.body.node_id for f in found if f.sent_ms >= 9_000] == ["b1"]
@@ -77,5 +77,5 @@ def test_a_single_broker_needs_both_settings() -> None:
     assert "INVALID_REPLICATION_FACTOR" in output("alone")
     first, second = output("alone-one").split("initialised")
     assert first.startswith("Timeout expired")
-    assert "('InitProducerIdReply', 'COORDINATOR_NOT_AVAILABLE')" in first
+    assert "('InitProducerIdResponse', 'COORDINATOR_NOT_AVAILABLE')" in first
     assert "InitProducerId" not in second

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.core.records import ControlType
+from kafkalab.course.lab03.exercise_1 import ROWS
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.grading.lab03_e1 import ROWS
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.records import ControlType
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Duplicate
-from kafkalab.sim.programs import lab03
 
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "03_a_full_commit.ipynb"
 TEXTS = {c["id"]: "".join(c["source"]) for c in read(PATH)["cells"]}
@@ -47,7 +47,7 @@ def test_the_nodes_of_the_table_of_words_have_the_roles_that_it_gives_them(base:
     leader = base.controller.metadata.leader
     assert (leader("accounts-0"), leader("accounts-1")) == ("b1", "b2")
     assert (leader("__transaction_state-22"), leader("__consumer_offsets-13")) == ("b3", "b2")
-    body = base.trace.frames["InitProducerIdReply#1"].body
+    body = base.trace.frames["InitProducerIdResponse#1"].body
     assert (body.producer_id, body.producer_epoch) == (2000, 0)
 
 
@@ -69,11 +69,11 @@ def test_the_lost_answer_is_found_to_be_dealt_with(base: Cluster) -> None:
 
 
 def test_the_new_coordinator_finishes_before_it_answers(base: Cluster) -> None:
-    step = base.trace.frames["EndTxnReply#1"].sent_step - 1
+    step = base.trace.frames["EndTxnResponse#1"].sent_step - 1
     moved = base.fork(step, Crash("b3"))
     took = next(e for e in moved.trace.events if e.name == "coordinator loaded")
     done = next(e for e in moved.trace.of("state", "transaction") if e.data["state"] == "CompleteCommit")
-    answered = next(f for f in moved.trace.frames.values() if f.name == "EndTxnReply")
+    answered = next(f for f in moved.trace.frames.values() if f.name == "EndTxnResponse")
     assert took.node == done.node == answered.sender == "b1"
     assert 9_000 < took.at_ms < done.at_ms < answered.sent_ms < 10_000
 

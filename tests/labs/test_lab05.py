@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kafkalab.grading.builder import SOLUTIONS, read
+from kafkalab.programs.readers import lab05, two_accounts
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.programs_readers import lab05, two_accounts
 from kafkalab.sim.scenario import Program, Scenario
 
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "05_read_committed.ipynb"
@@ -52,8 +52,8 @@ def test_the_walk_has_the_offsets_that_the_list_names() -> None:
     marks = [e.data for e in cluster.trace.of("state", "watermark") if e.data["partition"] == "ledger-0"]
     assert (marks[-1]["high_watermark"], marks[-1]["last_stable_offset"]) == (8, 8)
     assert {m["last_stable_offset"] for m in marks[:-1]} == {0}
-    replies = [f for f in frames.values() if f.name == "ListOffsetsReply"]
-    assert replies[0].sent_ms < 1_100
+    responses = [f for f in frames.values() if f.name == "ListOffsetsResponse"]
+    assert responses[0].sent_ms < 1_100
     assert "LSO 0, HW 6" in output("line-text")
     assert "read_uncommitted gets 0–2, 4" in output("line-text")
     assert "read_committed gets nothing" in output("line-text")

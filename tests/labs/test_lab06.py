@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kafkalab.grading.builder import SOLUTIONS, read
+from kafkalab.programs.billing import VALUES, lab06
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
-from kafkalab.sim.programs_billing import VALUES, lab06
 
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "06_fencing_and_zombies.ipynb")
 

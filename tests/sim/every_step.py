@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkalab.core.errors import Error
-from kafkalab.core.partitions import TRANSACTION_TOPIC, transaction_partition
-from kafkalab.core.transaction import Txn
+from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.programs.transfers import GROUP, TRANSACTIONAL_ID, committed_offsets, lab03, read_all
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, transaction_partition
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
-from kafkalab.sim.programs import GROUP, TRANSACTIONAL_ID, committed_offsets, lab03, read_all
 from kafkalab.trace import Frame
-from kafkalab.widgets.story import payload_of
-from kafkalab.widgets.story_text import stops
+from kafkalab.widgets.payload.payload import payload_of
+from kafkalab.widgets.payload.text import stops
 
 WHOLE = {"accounts-0": ["-10", "-25"], "accounts-1": ["+10", "+25"]}
 NOTHING: dict[str, list[str]] = {"accounts-0": [], "accounts-1": []}
@@ -21,7 +21,7 @@ SHOWN = ("transaction", "verification")
 
 def frames_of(cluster: Cluster, groups: tuple[str, ...]) -> list[Frame]:
     """The frames of these groups, in sending order."""
-    return [f for f in cluster.trace.frames.values() if f.group in groups]
+    return [f for f in cluster.trace.frames.values() if f.category in groups]
 
 
 def coordinator_of(cluster: Cluster) -> str:

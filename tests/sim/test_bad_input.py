@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster, RunawayError
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Restart
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.task import ForeignAwaitError
 from kafkalab.trace import load_trace
@@ -96,7 +96,9 @@ def test_a_scenario_file_that_is_none_is_refused(tmp_path: Path, text: str, mess
 
 
 def test_a_scenario_comes_back_from_its_file_as_it_was(tmp_path: Path) -> None:
-    scenario = lab03("4.x/TV1", 9).with_faults(Drop("EndTxnReply#1"), Crash("b2", at_step=40), Duplicate("Produce#1"))
+    scenario = lab03("4.x/TV1", 9).with_faults(
+        Drop("EndTxnResponse#1"), Crash("b2", at_step=40), Duplicate("Produce#1")
+    )
     scenario.save(tmp_path / "run.klab")
     again = Scenario.load(tmp_path / "run.klab")
     assert again == scenario

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.sim.chance import Seeded, scenario_by_chance
+from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.code import pack, scenario_of_row, scenario_row, unpack
 from kafkalab.sim.faults import Crash, Cut, Drop
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
 
 
@@ -38,7 +38,7 @@ def test_scenarios_by_chance_come_out_as_they_went_in(seed: int) -> None:
 
 
 def test_a_code_is_short_and_one_line_and_always_the_same() -> None:
-    scenario = lab03().with_faults(Drop("EndTxnReply#1"), Crash("b3", at_step=84), Cut("b1", ("b2", "app"), at_ms=5))
+    scenario = lab03().with_faults(Drop("EndTxnResponse#1"), Crash("b3", at_step=84), Cut("b1", ("b2", "app"), at_ms=5))
     code = scenario_to_code(scenario)
     assert code == scenario_to_code(scenario)
     assert len(scenario_to_code(lab03())) < 260

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from kafkalab.rules import DEDUPLICATION, REDRIVE_PREPARE, SEQUENCE_GAPS, Rule
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.rules import DEDUPLICATION, REDRIVE_PREPARE, SEQUENCE_GAPS, Rule
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
-from kafkalab.sim.programs import lab03
 from tests.sim.every_step import SHOWN, broken_promises, experiment
 
 FEW, MANY = range(1, 2), range(2, 21)  # twenty in all
@@ -31,9 +31,7 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 @pytest.mark.campaign
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-def test_one_fault_at_any_step_never_breaks_the_promise(
-    pool: ProcessPoolExecutor, profile: str, seeds: range
-) -> None:
+def test_one_fault_at_any_step_never_breaks_the_promise(pool: ProcessPoolExecutor, profile: str, seeds: range) -> None:
     done = list(pool.map(experiment, [profile] * len(seeds), seeds))
     assert [line for _, broken in done for line in broken] == []
     assert min(count for count, _ in done) > 300
@@ -56,7 +54,7 @@ def promises_without(rules: tuple[Rule, ...], fault: Fault, profile: str = "4.x/
 
 
 def test_the_experiment_notices_a_broker_without_deduplication() -> None:
-    lost_answer = Drop("ProduceReply#1")
+    lost_answer = Drop("ProduceResponse#1")
     assert promises_without((), lost_answer) == []
     found = promises_without((DEDUPLICATION, SEQUENCE_GAPS), lost_answer)
     assert any("not all or nothing" in line for line in found)

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.core.cluster_metadata import PartitionInfo
-from kafkalab.core.transaction import Txn
-from kafkalab.rules import CLEAN_ELECTION
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.cluster_metadata import PartitionInfo
+from kafkalab.protocol.rules import CLEAN_ELECTION
 from kafkalab.sim import faults as all_faults
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
@@ -32,9 +33,8 @@ from kafkalab.sim.faults import (
     fault_from_json,
     fault_to_json,
 )
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario, program
-from kafkalab.widgets.story import payload_of
+from kafkalab.widgets.payload.payload import payload_of
 
 
 @program

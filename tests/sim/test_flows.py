@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.programs import lab03
 from kafkalab.trace import Frame
 
 SEEDS = range(1, 21)
@@ -60,7 +60,7 @@ def whole(profile: str, seed: int = 1) -> Cluster:
 
 def requests(cluster: Cluster) -> list[Frame]:
     shown = ("transaction", "verification")
-    return [f for f in cluster.trace.frames.values() if f.group in shown and f.kind == "request"]
+    return [f for f in cluster.trace.frames.values() if f.category in shown and f.kind == "request"]
 
 
 def body(cluster: Cluster, frame: str) -> Any:
@@ -76,7 +76,7 @@ def test_the_requests_are_those_of_the_protocol_in_its_order(profile: str, flow:
 @pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
 def test_every_request_has_one_answer_without_an_error_back_on_its_lane(profile: str) -> None:
     cluster = whole(profile)
-    answers = {f.of: f for f in cluster.trace.frames.values() if f.kind == "reply"}
+    answers = {f.of: f for f in cluster.trace.frames.values() if f.kind == "response"}
     for request in requests(cluster):
         answer = answers[request.id]
         assert (answer.sender, answer.receiver, answer.error) == (request.receiver, request.sender, "NONE")
@@ -92,16 +92,16 @@ def test_only_a_client_of_version_1_adds_partitions_and_offsets_itself() -> None
 
 def test_leaders_verify_under_version_1_and_add_under_version_2() -> None:
     for profile, only in (("4.x/TV1", True), ("4.x/TV2", False)):
-        asked = [f.body.verify_only for f in requests(whole(profile)) if f.group == "verification"]
+        asked = [f.body.verify_only for f in requests(whole(profile)) if f.category == "verification"]
         assert asked == [only] * 3
 
 
 def test_the_answer_to_end_txn_carries_the_next_epoch_under_version_2_only() -> None:
     old, new = whole("4.x/TV1"), whole("4.x/TV2")
-    assert (body(old, "EndTxnReply#1").producer_id, body(old, "EndTxnReply#1").producer_epoch) == (-1, -1)
+    assert (body(old, "EndTxnResponse#1").producer_id, body(old, "EndTxnResponse#1").producer_epoch) == (-1, -1)
     assert body(new, "EndTxn#1").producer_epoch == 0
-    assert body(new, "EndTxnReply#1").producer_id == body(new, "EndTxn#1").producer_id
-    assert body(new, "EndTxnReply#1").producer_epoch == 1
+    assert body(new, "EndTxnResponse#1").producer_id == body(new, "EndTxn#1").producer_id
+    assert body(new, "EndTxnResponse#1").producer_epoch == 1
 
 
 @pytest.mark.parametrize(("profile", "epoch"), [("4.x/TV1", 0), ("4.x/TV2", 1)])
@@ -129,7 +129,7 @@ def test_the_transaction_log_holds_every_state_in_order(profile: str, epochs: li
 def test_end_txn_is_answered_after_prepare_is_replicated_and_before_any_marker_is_written(profile: str) -> None:
     trace = whole(profile).trace
     prepared = next(e for e in trace.of("state", "transaction") if e.data["state"] == "PrepareCommit")
-    answered = trace.frames["EndTxnReply#1"].sent_step
+    answered = trace.frames["EndTxnResponse#1"].sent_step
     marked = min(e.step for e in trace.of("append") if e.data.control is not None)
     replicas = [e.step for e in trace.of("append", "__transaction_state-22") if e.data.base_offset == 4]
     assert len(replicas) == 3
@@ -152,5 +152,5 @@ def test_internal_topics_are_created_on_demand_in_a_fresh_cluster() -> None:
     cluster = Cluster(replace(lab03(), fresh=True))
     cluster.run()
     assert cluster.results == {"app": "committed"}
-    assert cluster.trace.frames["FindCoordinatorReply#1"].error == "COORDINATOR_NOT_AVAILABLE"
+    assert cluster.trace.frames["FindCoordinatorResponse#1"].error == "COORDINATOR_NOT_AVAILABLE"
     assert len(cluster.controller.metadata.partitions_of("__transaction_state")) == 50

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kafkalab.core.partitions import transaction_partition
+from kafkalab.programs.steps import add, commit, init, produce, sleep
+from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Restart
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.steps import add, commit, init, produce, sleep
 
 
 def test_a_coordinator_whose_log_is_empty_takes_its_followers_back_when_it_needs_them() -> None:

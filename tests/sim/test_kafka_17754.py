@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.programs.transfers import kafka_17754
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.programs import kafka_17754
 from kafkalab.sim.scenario import Scenario
 
 SAVED = Path(__file__).parents[2] / "data" / "kafka_17754.klab"
@@ -24,7 +24,7 @@ def run(scenario: Scenario) -> Cluster:
 
 
 def answer_to_the_late_one(cluster: Cluster) -> str:
-    return next(f.error for f in cluster.trace.frames.values() if f.name == "EndTxnReply" and f.of == "EndTxn#1")
+    return next(f.error for f in cluster.trace.frames.values() if f.name == "EndTxnResponse" and f.of == "EndTxn#1")
 
 
 def test_the_file_holds_the_scenario() -> None:

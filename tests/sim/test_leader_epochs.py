@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kafkalab.core.partition_log import PartitionLog
-from kafkalab.core.records import Batch, Record
-from kafkalab.rules import LEADER_EPOCH
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.rules import LEADER_EPOCH
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Cut, ElectLeader, Heal, Restart

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster, StuckError
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
 
 
@@ -94,7 +94,7 @@ def test_the_next_transaction_waits_until_the_markers_of_the_last_one_are_writte
     scenario = Scenario(topics={"out": 1}, profile=profile, programs=programs)
     cluster = Cluster(scenario.with_faults(Delay("WriteTxnMarkers#1", 400)))
     cluster.run()
-    asked = [f for f in cluster.trace.frames.values() if f.name == "AddPartitionsToTxnReply"]
+    asked = [f for f in cluster.trace.frames.values() if f.name == "AddPartitionsToTxnResponse"]
     assert "CONCURRENT_TRANSACTIONS" in [f.error for f in asked]
     states = [e.data["state"] for e in cluster.trace.of("state", "transaction") if not e.data["pending"]]
     second = states.index("Ongoing", states.index("PrepareCommit"))

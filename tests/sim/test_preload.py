@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from kafkalab.programs.steps import init, sleep
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.steps import init, sleep
 
 ASK = init("pay", show=["producer_id", "producer_epoch"])
 

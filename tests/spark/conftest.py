@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def spark(program: Callable[[str], str]) -> Iterator[SparkSession]:
     """A session of the size that Binder allows; stopped at the end."""
     program("java")
-    from kafkalab.spark.session import spark_session
+    from kafkalab.spark.session.session import spark_session
 
     session = spark_session(brief=True)
     yield session

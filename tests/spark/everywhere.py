@@ -14,9 +14,9 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from kafkalab.spark.audit import audit
-from kafkalab.spark.frames import Histories
-from kafkalab.spark.session import spark_session
+from kafkalab.spark.audits.audit import audit
+from kafkalab.spark.session.session import spark_session
+from kafkalab.spark.storage.frames import Histories
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,17 +15,17 @@ import pytest
 
 from kafkalab.checks.all import CHECKS, Report, check_all
 from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED
-from kafkalab.history import History
-from kafkalab.rules import ABORTED_FILTER, DEDUPLICATION
-from kafkalab.spark.runs import Runs, history_of_seed
+from kafkalab.history.history import History
+from kafkalab.protocol.rules import ABORTED_FILTER, DEDUPLICATION
+from kafkalab.spark.simulated.runs import Runs, history_of_seed
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from kafkalab.spark.frames import Histories
-    from kafkalab.spark.summary import Summary
+    from kafkalab.spark.audits.summary import Summary
+    from kafkalab.spark.storage.frames import Histories
 
 pytestmark = pytest.mark.spark
 
@@ -56,8 +56,8 @@ def examined_of(summary: Summary) -> dict[tuple[int, str], int]:
 
 
 def both(one: Histories, *others: Histories) -> Histories:
-    from kafkalab.spark.frames import Histories
-    from kafkalab.spark.schemas import TABLES
+    from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.storage.schemas import TABLES
 
     tables = {name: one.table(name) for name in TABLES}
     for other in others:
@@ -67,10 +67,10 @@ def both(one: Histories, *others: Histories) -> Histories:
 
 @pytest.fixture(scope="module")
 def everything(spark: SparkSession) -> Everything:
-    from kafkalab.spark.audit import audit
-    from kafkalab.spark.frames import Histories
-    from kafkalab.spark.planted import PLANTS
-    from kafkalab.spark.synthetic import synthetic
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.synthetic.generator import synthetic
+    from kafkalab.spark.synthetic.injected.anomalies import PLANTS
 
     real = stored() + by_chance(CHANCES)
     made = [*real, *(mutant(history, seed) for seed, history in enumerate(real[-MUTANTS:]))]
@@ -147,9 +147,9 @@ def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(
     """`everything` was audited in the order in which it was made, by one task a stage."""
     from pyspark.sql import functions as F
 
-    from kafkalab.spark import audit
-    from kafkalab.spark.frames import Histories
-    from kafkalab.spark.schemas import TABLES
+    from kafkalab.spark.audits import audit
+    from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.storage.schemas import TABLES
 
     shuffled = {name: everything.histories.table(name).orderBy(F.rand(7)).repartition(8) for name in TABLES}
     for number in ("spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):
@@ -161,7 +161,7 @@ def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(
 
 
 def test_the_checks_in_tasks_find_the_same(everything: Everything) -> None:
-    from kafkalab.spark.audit import audit
+    from kafkalab.spark.audits.audit import audit
 
     checked = audit(everything.histories, progress=False)
     assert checked.way == "checks"
@@ -172,8 +172,8 @@ def test_the_checks_in_tasks_find_the_same(everything: Everything) -> None:
 
 
 def test_simulations_are_checked_where_they_are_simulated(spark: SparkSession) -> None:
-    from kafkalab.spark.audit import audit
-    from kafkalab.spark.frames import Histories
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.storage.frames import Histories
 
     runs = Runs.of("1-3", rules_off=f"{DEDUPLICATION.name}; {ABORTED_FILTER.name}")
     summary = audit(Histories.simulated(spark, "1-3", rules_off="; ".join(runs.rules_off)), progress=False)
@@ -189,9 +189,9 @@ def test_simulations_are_checked_where_they_are_simulated(spark: SparkSession) -
 
 
 def test_the_pass_over_files_finds_the_same(everything: Everything, tmp_path: Path) -> None:
-    from kafkalab.spark.audit import audit
-    from kafkalab.spark.fused import FUSED
-    from kafkalab.spark.tables import read_histories, write_histories
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.key_pass.key_pass import FUSED
+    from kafkalab.spark.storage.history_files import read_histories, write_histories
 
     write_histories(everything.histories, tmp_path / "h", buckets=3)
     histories = read_histories(everything.histories.log.sparkSession, tmp_path / "h")
@@ -201,8 +201,8 @@ def test_the_pass_over_files_finds_the_same(everything: Everything, tmp_path: Pa
 
 
 def test_of_an_empty_history_nothing_is_known(spark: SparkSession) -> None:
-    from kafkalab.spark.audit import audit
-    from kafkalab.spark.frames import Histories
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.storage.frames import Histories
 
     names = ("G1a", "duplicate", "poll-skip", "LSO regression", "decision without marker")
     for way in ("checks", "dataframes"):
@@ -212,7 +212,7 @@ def test_of_an_empty_history_nothing_is_known(spark: SparkSession) -> None:
 
 
 def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: Everything) -> None:
-    from kafkalab.spark.audit import audit
+    from kafkalab.spark.audits.audit import audit
 
     with pytest.raises(ValueError, match="no audit 'torn'; there are inconsistent-offsets, G1a"):
         audit(everything.histories, only=["torn"])
@@ -227,8 +227,8 @@ def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: E
 def test_progress_is_told_and_the_scratch_goes_with_the_summary(
     spark: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from kafkalab.spark.audit import audit
-    from kafkalab.spark.frames import Histories
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.storage.frames import Histories
 
     one = audit(Histories.of(spark, [(0, History())]), only="LSO regression", scratch=tmp_path)
     assert "1 audit in" in capsys.readouterr().err

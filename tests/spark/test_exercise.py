@@ -18,7 +18,7 @@ COLUMNS = ("key", "offset")
 
 def test_the_truth_is_what_the_checks_forbid() -> None:
     from kafkalab.checks.all import BY_NAME
-    from kafkalab.spark.exercise import truth_of
+    from kafkalab.course.lab12.spark_exercise import truth_of
 
     history = without("deduplication")
     (finding,) = (f for f in BY_NAME["duplicate"](history).findings if f.policy == "forbidden")
@@ -43,7 +43,7 @@ def test_the_truth_is_what_the_checks_forbid() -> None:
     ],
 )  # fmt: skip
 def test_a_difference_is_shown(spark: SparkSession, sql: str, said: str) -> None:
-    from kafkalab.spark.exercise import compare
+    from kafkalab.course.lab12.spark_exercise import compare
 
     difference = compare(spark.sql(f"SELECT * FROM {sql}"), TRUTH, COLUMNS)
     assert bool(difference) is not said.startswith("all")
@@ -53,7 +53,7 @@ def test_a_difference_is_shown(spark: SparkSession, sql: str, said: str) -> None
 
 @pytest.mark.parametrize("given", [None, ..., [("k-0", 3)], "SELECT 1"])
 def test_what_is_no_dataframe_is_said_to_be_none(given: Any) -> None:
-    from kafkalab.spark.exercise import compare
+    from kafkalab.course.lab12.spark_exercise import compare
 
     said = f"a DataFrame with the columns key, offset is asked for, not {type(given).__name__}"
     assert str(compare(given, TRUTH, COLUMNS)) == said
@@ -63,7 +63,7 @@ def test_what_is_no_dataframe_is_said_to_be_none(given: Any) -> None:
 def test_a_task_that_is_tried_again_sends_again_unless_the_sink_is_idempotent(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    from kafkalab.spark.retried_sink import deliver, delivered
+    from kafkalab.course.lab12.retried_sink import deliver, delivered
 
     rows = spark.range(0, 12, 1, 3).selectExpr("concat('v', id) AS value")
     values = [f"v{n}" for n in range(12)]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafkalab.history import History
-from kafkalab.spark.frames import ORDER, Histories
-from kafkalab.spark.runs import Runs, history_of_seed
-from kafkalab.spark.schemas import TABLES, spark_schema
+from kafkalab.history.history import History
+from kafkalab.spark.simulated.runs import Runs, history_of_seed
+from kafkalab.spark.storage.frames import ORDER, Histories
+from kafkalab.spark.storage.schemas import TABLES, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

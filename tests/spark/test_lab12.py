@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kafkalab.course.lab12 import exercise_1 as lab12_e1
+from kafkalab.course.lab12 import exercise_3 as lab12_e3
 from kafkalab.grading import check as checks
-from kafkalab.grading import lab12_e1, lab12_e3, seeds
+from kafkalab.grading import seeds
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongValue
-from tests.grading.test_lab12 import blank, solution, told
+from tests.course.test_lab12 import blank, solution, told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from kafkalab.spark.java import HOW_TO_GET_ONE, JavaMissingError, java_home, version_of
-from kafkalab.spark.session import LOCAL, megabytes, spark_session
+from kafkalab.spark.session.java import HOW_TO_GET_ONE, JavaMissingError, java_home, version_of
+from kafkalab.spark.session.session import LOCAL, megabytes, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +42,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr("sys.prefix", str(tmp_path))
-    monkeypatch.setattr("kafkalab.spark.java._fetched", lambda: None)
+    monkeypatch.setattr("kafkalab.spark.session.java._fetched", lambda: None)
 
 
 @pytest.mark.usefixtures("nowhere")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafkalab.checks.all import check_all
-from kafkalab.spark.planted import PLANTS
-from kafkalab.spark.schemas import TABLES, spark_schema
-from kafkalab.spark.synthetic import Synthetic, synthetic
-from kafkalab.spark.synthetic_shape import Shape
+from kafkalab.spark.storage.schemas import TABLES, spark_schema
+from kafkalab.spark.synthetic.generator import Synthetic, synthetic
+from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.whole import expected, found
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kafkalab.spark.planted import PLANTS
-from kafkalab.spark.synthetic_shape import Shape
+from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.whole import history_of
 
 

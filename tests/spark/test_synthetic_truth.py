@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from kafkalab.checks.all import BY_NAME, check_all
-from kafkalab.spark.planted import PLANTS, windows_of
-from kafkalab.spark.synthetic_shape import Shape
+from kafkalab.spark.synthetic.injected.anomalies import PLANTS, windows_of
+from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.whole import expected, found, history_of
 
 PROFILES = ("4.x/TV1", "4.x/TV2")

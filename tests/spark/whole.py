@@ -6,11 +6,11 @@ from collections import Counter
 from typing import Any
 
 from kafkalab.checks.all import Report
-from kafkalab.history import History
-from kafkalab.history_rows import ROWS, Label
-from kafkalab.spark.synthetic import MADE, labels_of
-from kafkalab.spark.synthetic_shape import Shape
-from kafkalab.spark.synthetic_tables import batch_of, truth_of
+from kafkalab.history.history import History
+from kafkalab.history.schema import ROWS, Label
+from kafkalab.spark.synthetic.generator import MADE, labels_of
+from kafkalab.spark.synthetic.shape import Shape
+from kafkalab.spark.synthetic.tables import batch_of, truth_of
 
 Found = tuple[str, str, tuple[str, ...], tuple[int, ...], tuple[int, ...] | None]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.marks import with_marks
-from kafkalab.widgets.story import payload_of
+from kafkalab.widgets.payload.marks import with_marks
+from kafkalab.widgets.payload.payload import payload_of
 from tests.browser.conftest import browser, console_errors, page
 
 __all__ = ["browser", "console_errors", "page"]

@@ -7,11 +7,11 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from kafkalab.widgets import statechart
-from kafkalab.widgets.marks import with_marks
-from kafkalab.widgets.packed import packed
-from kafkalab.widgets.sequence import Sequence
-from kafkalab.widgets.view import View
+from kafkalab.widgets.payload import state_diagram as statechart
+from kafkalab.widgets.payload.marks import with_marks
+from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.view import View
 
 ROOT = {"id": 0, "parent": -1, "name": "", "label": "", "at": 0, "landed": 0, "outcome": "committed"}
 SHOWN = ("transaction", "verification")

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from kafkalab.widgets.journey import Journey
+from kafkalab.widgets.model.journey import Journey
 from tests.widgets.harness import MODEL
 
 PLACES = "width: min(100%, 1800px); margin-bottom: 12px"
@@ -76,10 +76,7 @@ class Live:
     def _html(self) -> str:
         data = json.dumps({i: self.state(w) for i, w in self._all().items()}).replace("</", "<\\/")
         styles = "\n".join({str(w._css): "" for w in self.widgets.values()})
-        modules = "\n".join(
-            f"window.{i} = (() => {{ {exposed(str(w._esm))} }})();"
-            for i, w in self.widgets.items()
-        )
+        modules = "\n".join(f"window.{i} = (() => {{ {exposed(str(w._esm))} }})();" for i, w in self.widgets.items())
         return f"""<!doctype html><meta charset="utf-8"><title>kafkalab</title>
         <style>body {{ margin: 8px; background: var(--jp-layout-color0, #fff); }} {styles}</style>
         {"".join(f'<div id="{i}" style="{PLACES}"></div>' for i in self.widgets)}

@@ -16,23 +16,23 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from kafkalab.rules import DEDUPLICATION
+from kafkalab.programs.groups import two_members
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.faults import Crash, Cut, Drop, Pause
-from kafkalab.sim.programs import lab03
-from kafkalab.sim.programs_groups import two_members
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.client_view import ClientView
-from kafkalab.widgets.cluster_map import ClusterMap
-from kafkalab.widgets.compare import Compare
-from kafkalab.widgets.fault_panel import FaultPanel
-from kafkalab.widgets.journey import Journey
-from kafkalab.widgets.log_tape import LogTape
-from kafkalab.widgets.predict import Predict
-from kafkalab.widgets.sequence import Sequence
-from kafkalab.widgets.share import Share
-from kafkalab.widgets.state_chart import StateChart
-from kafkalab.widgets.verdict import Verdict
-from kafkalab.widgets.view import View
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.client_view import ClientView
+from kafkalab.widgets.views.cluster_map import ClusterMap
+from kafkalab.widgets.views.compare import Compare
+from kafkalab.widgets.views.fault_panel import FaultPanel
+from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.views.predict import Predict
+from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.share import Share
+from kafkalab.widgets.views.state_chart import StateChart
+from kafkalab.widgets.views.verdict import Verdict
+from kafkalab.widgets.views.view import View
 from tests.browser.conftest import CHROMIUM_ARGS
 from tests.widgets.live import Live
 

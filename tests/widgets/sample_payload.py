@@ -63,8 +63,8 @@ class Story:
         return step
 
     def send(self, name: str, sender: str, receiver: str, fields: dict[str, Any], cause: int, **more: Any) -> str:
-        reply = name.endswith("Reply")
-        api = name.removesuffix("Reply")
+        response = name.endswith("Response")
+        api = name.removesuffix("Response")
         self.count[name] += 1
         id_ = f"{name}#{self.count[name]}"
         group = GROUPS.get(api, "transaction")
@@ -74,7 +74,7 @@ class Story:
         self.frames[id_] = {
             "id": id_,
             "name": name,
-            "kind": "reply" if reply else "request",
+            "kind": "response" if response else "request",
             "from": sender,
             "to": receiver,
             "group": group,
@@ -86,10 +86,10 @@ class Story:
             "of": "",
             "copy_of": "",
             "attempt": 1,
-            "error": "NONE" if reply else "",
+            "error": "NONE" if response else "",
             "txn": ID,
             "fields": [[k, repr(v)] for k, v in fields.items()],
-            "about": ("Answers " + api + ". " if reply else "") + ABOUT[api],
+            "about": ("Answers " + api + ". " if response else "") + ABOUT[api],
             **more,
         }
         return id_
@@ -125,7 +125,7 @@ class Story:
         frame = self.frames[id_]
         more: dict[str, Any] = {"of": id_, "error": error, "attempt": frame["attempt"]}
         sent = {"error": error, **fields}
-        _, step = self.ask(f"{frame['name']}Reply", frame["to"], frame["from"], sent, cause, **more)
+        _, step = self.ask(f"{frame['name']}Response", frame["to"], frame["from"], sent, cause, **more)
         return step
 
     def append(self, partition: str, cause: int, **more: Any) -> int:
@@ -255,8 +255,8 @@ def transaction(s: Story, number: int, crash_b2: bool) -> None:
         s.at += 100
         id_, got = s.ask("EndTxn", "app", "b1", fields, step, attempt=2)
     step = s.move("PrepareCommit", got, epoch=epoch + 1)
-    reply = s.send(
-        "EndTxnReply",
+    response = s.send(
+        "EndTxnResponse",
         "b1",
         "app",
         {"error": "NONE", "producer_id": 1000, "producer_epoch": epoch + 1},
@@ -277,7 +277,7 @@ def transaction(s: Story, number: int, crash_b2: bool) -> None:
         )
         for b, ps in marks.items()
     ]
-    done = s.arrive(reply)
+    done = s.arrive(response)
     s.client("READY", "commit_transaction()", "complete", done)
     last = step
     for one in sent:

@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from kafkalab.widgets.view import View
+from kafkalab.widgets.views.view import View
 from tests.widgets.harness import show
 
 HIDDEN = ("journey", "size", "layout", "tabbable", "tooltip")

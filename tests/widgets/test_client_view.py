@@ -6,11 +6,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from kafkalab.sim.programs import lab03
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.widgets.client_view import ClientView
-from kafkalab.widgets.code import FOLDER
-from kafkalab.widgets.journey import Journey
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.client_view import ClientView
+from kafkalab.widgets.views.source import FOLDER
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.client_view import ClientView
+from kafkalab.widgets.views.client_view import ClientView
 from tests.widgets.harness import show
 
 pytestmark = pytest.mark.browser

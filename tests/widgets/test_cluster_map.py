@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.programs.groups import two_members
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Heal, Hold, Pause
-from kafkalab.sim.programs import lab03
-from kafkalab.sim.programs_groups import two_members
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.cluster_map import ClusterMap
-from kafkalab.widgets.cluster_story import in_flight, node_words, partition_words, replica_word, walls
-from kafkalab.widgets.story_text import fold
+from kafkalab.widgets.payload.cluster import in_flight, node_words, partition_words, replica_word, walls
+from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.views.cluster_map import ClusterMap
 
-FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets"
+FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets" / "views"
 DATA = Path(__file__).parents[2] / "data"
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab.programs.groups import two_members
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Fault, Hold, Pause
-from kafkalab.sim.programs import lab03
-from kafkalab.sim.programs_groups import two_members
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.cluster_map import ClusterMap
-from kafkalab.widgets.story import GROUPS
+from kafkalab.widgets.payload.payload import GROUPS
+from kafkalab.widgets.views.cluster_map import ClusterMap
 from tests.widgets.screens import agree, open_view, outside, too_small
 
 pytestmark = pytest.mark.browser

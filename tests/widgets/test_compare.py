@@ -6,15 +6,15 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from kafkalab.rules import EPOCH_PER_TRANSACTION
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.widgets.compare import Compare
-from kafkalab.widgets.journey import Journey
-from kafkalab.widgets.side_by_side import parting
-from kafkalab.widgets.story_text import fold, stops
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.payload.side_by_side import parting
+from kafkalab.widgets.payload.text import fold, stops
+from kafkalab.widgets.views.compare import Compare
 
 
 def dropped() -> Compare:

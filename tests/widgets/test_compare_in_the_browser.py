@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.rules import EPOCH_PER_TRANSACTION
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.sim.faults import Drop
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.compare import Compare
+from kafkalab.widgets.views.compare import Compare
 from tests.widgets.live import Live
 from tests.widgets.test_compare import long_run
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.widgets.code import FOLDER
+from kafkalab.widgets.views.source import FOLDER
 from tests.widgets.live import Live
 from tests.widgets.references import MADE
 

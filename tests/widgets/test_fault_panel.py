@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.rules import EPOCH_PER_TRANSACTION, REGISTRY
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.fault_panel import FaultPanel, buttons, chosen_frame
-from kafkalab.widgets.presses import FAULTS
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION, REGISTRY
+from kafkalab.widgets.model.presses import FAULTS
+from kafkalab.widgets.views.fault_panel import FaultPanel, buttons, chosen_frame
 
-FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets"
+FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets" / "views"
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.rules import EPOCH_PER_TRANSACTION
-from kafkalab.sim.programs import lab03
-from kafkalab.sim.programs_groups import two_members
-from kafkalab.widgets.fault_panel import FaultPanel, label_of
-from kafkalab.widgets.fork_tree import entry_text, in_order
-from kafkalab.widgets.presses import why
-from kafkalab.widgets.sequence import Sequence
+from kafkalab.programs.groups import two_members
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
+from kafkalab.widgets.model.fork_tree import entry_text, in_order
+from kafkalab.widgets.model.presses import why
+from kafkalab.widgets.views.fault_panel import FaultPanel, label_of
+from kafkalab.widgets.views.sequence import Sequence
 from tests.widgets.every_press import presses as presses_of
 from tests.widgets.live import Live
 

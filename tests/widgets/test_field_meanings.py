@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from kafkalab.api.registry import BY_NAME
-from kafkalab.core.cluster_metadata import ClusterMetadata
-from kafkalab.core.records import CleanedBatch, OtherRecords, Record
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.protocol.records import CleanedBatch, OtherRecords, Record
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.field_meanings import MEANINGS, key_of, meaning_of
-from kafkalab.widgets.story_fields import fields_of, path_of
+from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of, meaning_of
+from kafkalab.widgets.payload.fields import fields_of, path_of
 
 IN_ONE_LINE = (ClusterMetadata, Record)
 
@@ -38,7 +38,7 @@ def paths(kind: Any, prefix: str = "", inside: tuple[Any, ...] = ()) -> Iterator
 def all_fields() -> list[tuple[str, str]]:
     found = [("EndTxn", "version"), ("EndTxn", "correlation_id")]
     for name, api in BY_NAME.items():
-        for frame, kind in ((name, api.request), (f"{name}Reply", api.reply)):
+        for frame, kind in ((name, api.request), (f"{name}Response", api.response)):
             found += [(frame, path) for path in paths(kind)]
     kinds = (CleanedBatch, OtherRecords)
     found += [("Produce", f"batches.{f.name}") for kind in kinds for f in dataclasses.fields(kind)]
@@ -67,7 +67,7 @@ def test_the_parts_of_a_frame_are_fields_of_their_own():
     produce = dict(fields_of(frames["Produce#1"]))
     assert produce["batches[accounts-0].base_sequence"] == "0"
     assert produce["batches[accounts-0].transactional"] == "True"
-    answer = dict(fields_of(frames["ProduceReply#1"]))
+    answer = dict(fields_of(frames["ProduceResponse#1"]))
     assert answer["partitions[accounts-0].base_offset"] == "0"
     marker = dict(fields_of(frames["WriteTxnMarkers#1"]))
     assert marker["markers[0].committed"] == "True"

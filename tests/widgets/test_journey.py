@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.faults import Crash, Drop, Duplicate
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.widgets.code import code, style
-from kafkalab.widgets.journey import Journey
-from kafkalab.widgets.sequence import Sequence
-from kafkalab.widgets.story_text import stops
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.payload.text import stops
+from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.source import code, style
 
 
 @pytest.fixture
@@ -165,5 +165,5 @@ def test_what_views_share_comes_before_their_own_code():
     module, sheet = code("sequence.js"), style("sequence.css")
     assert module.index("function openRun(") < module.index("export default")
     assert sheet.index(".klab {") < sheet.index(".klab.sequence {")
-    with pytest.raises(ValueError, match=r"no file 'sequenz.js' of kind .js is in widgets/"):
+    with pytest.raises(ValueError, match=r"no file 'sequenz.js' of kind .js is in views/"):
         code("sequenz.js")

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.programs.transfers import lab03, read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Compact, Crash, DeleteSegment
-from kafkalab.sim.programs import lab03, read_to_the_end
-from kafkalab.widgets.journey import Journey
-from kafkalab.widgets.log_tape import LogTape
-from kafkalab.widgets.sequence import Sequence
-from kafkalab.widgets.story_text import fold, offsets_of
-from kafkalab.widgets.tape import LEVELS, MEANING, batch_fields, given, reading, record_lines, replicas_at
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.payload.log_view import LEVELS, MEANING, batch_fields, given, reading, record_lines, replicas_at
+from kafkalab.widgets.payload.text import fold, offsets_of
+from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.views.sequence import Sequence
 
-FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets"
+FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets" / "views"
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.faults import Compact, Crash, DeleteSegment
-from kafkalab.sim.programs import lab03
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.log_tape import LogTape
+from kafkalab.widgets.views.log_tape import LogTape
 from tests.widgets.harness import page_of
 from tests.widgets.screens import agree, kind_of, open_view, outside, too_small, traits_of
 

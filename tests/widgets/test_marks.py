@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.marks import ends_of, marks_of
-from kafkalab.widgets.story import payload_of
+from kafkalab.widgets.payload.marks import ends_of, marks_of
+from kafkalab.widgets.payload.payload import payload_of
 from tests.widgets.sample_payload import sample
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.journey import Journey
-from kafkalab.widgets.predict import Predict, Score
+from kafkalab.programs.transfers import lab03
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.predict import Predict, Score
 
 CHOICES = {"a": "It commits", "b": "It aborts", "c": "It hangs"}
 BECAUSE = "The decision is in the log already."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.widgets.predict import Predict
+from kafkalab.widgets.views.predict import Predict
 from tests.widgets.live import Live
 from tests.widgets.test_predict import BECAUSE, CHOICES
 

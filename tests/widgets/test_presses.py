@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from kafkalab.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
-from kafkalab.sim.by_hand import by_hand
+from kafkalab.programs.groups import two_members
+from kafkalab.programs.raw_requests import by_hand
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TYPES, AdvanceClock, Crash, Delay, Hold, Pause, Release, Restart
-from kafkalab.sim.programs import lab03
-from kafkalab.sim.programs_groups import two_members
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets import presses
-from kafkalab.widgets.futures import agreement, run_of
-from kafkalab.widgets.journey import Journey
+from kafkalab.widgets.model import presses
+from kafkalab.widgets.model.futures import agreement, run_of
+from kafkalab.widgets.model.journey import Journey
 from tests.widgets.every_press import presses as presses_of
 
 DATA = Path(__file__).parents[2] / "data"

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.sequence import Sequence
-from kafkalab.widgets.story_text import stops, text_at
+from kafkalab.widgets.payload.text import stops, text_at
+from kafkalab.widgets.views.sequence import Sequence
 
 SHOWN = ("transaction", "verification")
-FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets"
+FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets" / "views"
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_named_frame_can_be_struck_from_anywhere(widget: Sequence):
 
 
 def test_a_crash_strikes_right_after_the_step_and_a_new_fault_forgets_what_was_undone(widget: Sequence):
-    at = widget.step = sent(widget, "EndTxnReply#1")
+    at = widget.step = sent(widget, "EndTxnResponse#1")
     widget.press("crash", "b3")
     assert widget.cluster.scenario.faults == (Crash("b3", at_step=at),)
     assert (widget.step, widget.payload["events"][widget.step]["kind"]) == (at + 1, "crash")

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab.programs.orders import lab00
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Duplicate
-from kafkalab.sim.programs import lab03
-from kafkalab.sim.programs_orders import lab00
-from kafkalab.widgets.field_meanings import meaning_of
-from kafkalab.widgets.packed import packed
-from kafkalab.widgets.story import payload_of
-from kafkalab.widgets.story_text import batch_outcome, fold, stops, text_at
+from kafkalab.widgets.payload.field_meanings import meaning_of
+from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.payload import payload_of
+from kafkalab.widgets.payload.text import batch_outcome, fold, stops, text_at
 from tests.widgets.harness import LOOK, SHOWN, complete, look, page_of, show
 from tests.widgets.sample_payload import sample
 
@@ -86,7 +86,7 @@ def test_each_step_of_the_lab_shows_what_the_text_says_forwards_and_backwards(
     assert console_errors == []
 
 
-@pytest.mark.parametrize("change", [{"drop": "EndTxn#1"}, {"drop": "EndTxnReply#1"}, {"crash_b2": True}])
+@pytest.mark.parametrize("change", [{"drop": "EndTxn#1"}, {"drop": "EndTxnResponse#1"}, {"crash_b2": True}])
 def test_a_run_with_a_fault_shows_what_the_text_says(page: Page, change: dict[str, Any], console_errors: list[str]):
     payload = complete(sample(**change))
     show(page, payload, stops(payload, SHOWN)[-12])

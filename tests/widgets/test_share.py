@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kafkalab.sim.programs import lab03
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.widgets.share import Share
+from kafkalab.widgets.views.share import Share
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.sim.programs import lab03
-from kafkalab.widgets.sequence import Sequence
-from kafkalab.widgets.share import Share
+from kafkalab.programs.transfers import lab03
+from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.share import Share
 from tests.widgets.live import Live
 
 pytestmark = pytest.mark.browser

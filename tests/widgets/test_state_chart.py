@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.programs.groups import two_members
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.faults import Crash, Drop
-from kafkalab.sim.programs import lab03
-from kafkalab.sim.programs_groups import two_members
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.journey import Journey
-from kafkalab.widgets.machine_story import place_at, places, questions
-from kafkalab.widgets.machines import machine
-from kafkalab.widgets.state_chart import StateChart
-from kafkalab.widgets.story_text import fold
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.payload.machines import place_at, places, questions
+from kafkalab.widgets.payload.state_machines import machine
+from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.views.state_chart import StateChart
 
-FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets"
+FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets" / "views"
 
 
 @pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
-@pytest.mark.parametrize("faults", [(), (Crash("b3", at_step=150),), (Drop("EndTxnReply#1"),)], ids=str)
+@pytest.mark.parametrize("faults", [(), (Crash("b3", at_step=150),), (Drop("EndTxnResponse#1"),)], ids=str)
 def test_at_every_step_the_chart_stands_where_the_fold_does(profile: str, faults: tuple[Crash, ...]) -> None:
     journey = Journey(lab03(profile).with_faults(*faults))
     coordinator, producer = machine("coordinator", profile[-3:]), machine("producer")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab.programs.groups import two_members
+from kafkalab.programs.transfers import lab03
 from kafkalab.sim.faults import Crash
-from kafkalab.sim.programs import lab03
-from kafkalab.sim.programs_groups import two_members
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.state_chart import StateChart
+from kafkalab.widgets.views.state_chart import StateChart
 from tests.widgets.screens import agree, open_view, outside, too_small
 
 pytestmark = pytest.mark.browser

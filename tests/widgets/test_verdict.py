@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from kafkalab.checks.all import CHECKS, check_all
-from kafkalab.history import history_of
-from kafkalab.rules import DEDUPLICATION, REDRIVE_PREPARE
+from kafkalab.history.history import history_of
+from kafkalab.programs.transfers import kafka_17754, lab03, read_to_the_end
+from kafkalab.protocol.rules import DEDUPLICATION, REDRIVE_PREPARE
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.programs import kafka_17754, lab03, read_to_the_end
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.journey import Journey
-from kafkalab.widgets.verdict import Verdict
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.verdict import Verdict
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -70,7 +70,7 @@ def test_the_verdict_follows_the_run_that_is_shown():
     assert verdict.report["verdict"] == "ok"
     journey.step = journey.payload["frames"]["EndTxn#1"]["received"]
     journey.press("rule_off", REDRIVE_PREPARE.name) if not journey.possible("rule_off", REDRIVE_PREPARE.name) else None
-    journey.press("drop", "EndTxnReply#1")
+    journey.press("drop", "EndTxnResponse#1")
     assert verdict.report["place"] == journey.place
     journey.press("undo")
     assert verdict.report["place"] == journey.place

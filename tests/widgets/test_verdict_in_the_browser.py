@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.sim.programs import kafka_17754, lab03
-from kafkalab.widgets.journey import Journey
-from kafkalab.widgets.sequence import Sequence
-from kafkalab.widgets.verdict import Verdict, finding_text
+from kafkalab.programs.transfers import kafka_17754, lab03
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.verdict import Verdict, finding_text
 from tests.widgets.live import Live
 from tests.widgets.test_verdict import duplicated
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED, Check
 from kafkalab.spark.audits.view import View
-from kafkalab.spark.frames import Histories
+from kafkalab.spark.storage.frames import Histories
 
 FIELDS = ("run", "anomaly", "policy", "keys", "offsets", "steps", "text")
 SCHEMA = (

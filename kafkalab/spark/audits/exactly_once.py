@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from kafkalab.checks.check import ALLOWED
 from kafkalab.checks.exactly_once import CHECK, DUPLICATED, IN_FLIGHT, LOST, ONCE
 from kafkalab.checks.view import OPEN
-from kafkalab.core.partitions import OFFSETS_TOPIC
+from kafkalab.protocol.partitions import OFFSETS_TOPIC
 from kafkalab.spark.audits.check import Audit, audit_of, counted, shown
 from kafkalab.spark.audits.view import FINAL, View, has_text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.checks.hanging_transaction import CHECK, LONGEST_MS, OVERDUE_MS
 from kafkalab.checks.view import OPEN
-from kafkalab.core.transaction import TWO_PHASE_TIMEOUT_MS
 from kafkalab.spark.audits.check import Audit, audit_of, counted
 from kafkalab.spark.audits.view import View
 

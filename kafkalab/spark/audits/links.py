@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from kafkalab.spark.audits.asof import last_before
-from kafkalab.spark.frames import Histories
+from kafkalab.spark.storage.frames import Histories
 
 OFFSETS, SENT, UNCLAIMED = 0, 1, 2
 """What made a record its transaction's, in the order in which transactions take them."""

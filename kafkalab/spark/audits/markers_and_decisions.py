@@ -9,7 +9,7 @@ from kafkalab.checks.markers_and_decisions import DECISIONS as DECISIONS_CHECK
 from kafkalab.checks.markers_and_decisions import GRACE_MS
 from kafkalab.checks.markers_and_decisions import MARKERS as MARKERS_CHECK
 from kafkalab.checks.view import PREPARED
-from kafkalab.history_operations import SERVER
+from kafkalab.history.operations import SERVER
 from kafkalab.spark.audits.check import Audit, audit_of, counted
 from kafkalab.spark.audits.view import View
 

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from kafkalab.checks.check import ALLOWED, FORBIDDEN
 from kafkalab.checks.offset_output_split import CHECK
 from kafkalab.checks.view import COMMITTED, OPEN
-from kafkalab.core.partitions import OFFSETS_TOPIC
+from kafkalab.protocol.partitions import OFFSETS_TOPIC
 from kafkalab.spark.audits.asof import last_before
 from kafkalab.spark.audits.check import Audit, audit_of
 from kafkalab.spark.audits.dependencies import NEVER

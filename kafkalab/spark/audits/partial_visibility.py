@@ -41,8 +41,11 @@ def _subscribed(view: View) -> DataFrame:
 def find(audit: Audit, view: View) -> DataFrame:
     """One finding for each consumer and transaction: the consumer reads both keys, one of them too early."""
     few = view.once("seen early", lambda: _seen_early(view))
-    parts = _committed(view).join(few, ["run", "txn"]).groupBy("run", "txn", F.col("key").alias("other")).agg(
-        F.min("ordinal").alias("place"), F.max_by("marker.step", "ordinal").alias("late")
+    parts = (
+        _committed(view)
+        .join(few, ["run", "txn"])
+        .groupBy("run", "txn", F.col("key").alias("other"))
+        .agg(F.min("ordinal").alias("place"), F.max_by("marker.step", "ordinal").alias("late"))
     )
     last = parts.groupBy("run", "txn").agg(F.max("late").alias("_last"))
     early = _reads(view).join(few, ["run", "txn"]).join(last, ["run", "txn"]).where(F.col("step") < F.col("_last"))

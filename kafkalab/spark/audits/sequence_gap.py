@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from kafkalab.checks.sequence_gap import CHECK, EXPIRATION, IMPLICIT_ADD
-from kafkalab.core.partitions import OFFSETS_TOPIC
-from kafkalab.core.producer_state import EXPIRATION_MS
+from kafkalab.log.producer_state.state import EXPIRATION_MS
+from kafkalab.protocol.partitions import OFFSETS_TOPIC
 from kafkalab.spark.audits.check import Audit, audit_of, counted
 from kafkalab.spark.audits.view import View
 

@@ -9,10 +9,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN
-from kafkalab.core.partitions import INTERNAL_TOPICS
+from kafkalab.protocol.partitions import INTERNAL_TOPICS
 from kafkalab.spark.audits import links, walks
 from kafkalab.spark.audits.asof import last_before
-from kafkalab.spark.frames import Histories
+from kafkalab.spark.storage.frames import Histories
 
 FINAL = (COMMITTED, PLAIN)
 Keep = Callable[[str, DataFrame], DataFrame]

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from kafkalab.spark.audits.asof import last_before
-from kafkalab.spark.frames import Histories
+from kafkalab.spark.storage.frames import Histories
 
 EACH = ("run", "consumer", "key")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kafkalab.history import History
+from kafkalab.history.history import History
 
 ARRIVALS = "arrivals"
 END_STEP = 1 << 62

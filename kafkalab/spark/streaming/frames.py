@@ -12,15 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType
 
-from kafkalab.spark.schemas import columns
-from kafkalab.spark.source import register
+from kafkalab.spark.simulated.source import register
+from kafkalab.spark.storage.schemas import columns
 from kafkalab.spark.streaming.arrivals import ARRIVALS, CONDITIONS, NAMES, ORDER, RENAMED, Arrival
 from kafkalab.spark.streaming.schema import SCHEMA, arrow_arrivals, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kafkalab.spark.frames import Histories
+    from kafkalab.spark.storage.frames import Histories
 
 _DEFAULTS = {"partitions": "array()", "transactional": "false", "record_key": "null", "value": "null"}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kafkalab.checks.check import Finding
-from kafkalab.core.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.spark.streaming import duplicate, lso_stuck, open_too_long, torn_transaction
 from kafkalab.spark.streaming.finding import Limits, Watch
 

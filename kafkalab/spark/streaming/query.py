@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import StringType, StructField, StructType
 
-from kafkalab.core.partitions import INTERNAL_TOPICS
+from kafkalab.protocol.partitions import INTERNAL_TOPICS
 from kafkalab.spark.streaming.finding import Limits
 from kafkalab.spark.streaming.group import RUN, VALUE, Group
 from kafkalab.spark.streaming.sink import FindingsFolder

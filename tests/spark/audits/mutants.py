@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.history import History
+from kafkalab.history.history import History
 
 Change = Callable[[random.Random, Any, tuple[Any, ...]], Any]
 

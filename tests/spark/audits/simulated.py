@@ -6,14 +6,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from kafkalab.checks.rule_matrix import EXPECTED, scenario_of
-from kafkalab.history import History, history_of
-from kafkalab.profiles import PROFILES
+from kafkalab.history.history import History, history_of
+from kafkalab.programs.billing import lab06
+from kafkalab.protocol.profiles import PROFILES
+from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.endings import RunawayError, StuckError
-from kafkalab.sim.programs_billing import lab06
 from kafkalab.sim.scenario import Scenario
-from kafkalab.spark.runs import Runs, history_of_seed
+from kafkalab.spark.simulated.runs import Runs, history_of_seed
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("", "bugs", "errors", "rules")

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from kafkalab.spark.session import spark_session
+from kafkalab.spark.session.session import spark_session
 from kafkalab.spark.streaming import query
 from kafkalab.spark.streaming.frames import read_arrivals
 from kafkalab.spark.streaming.sink import FindingsFolder

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from kafkalab.checks.rule_matrix import EXPECTED, FOLDER, slug
-from kafkalab.history import History, history_of
-from kafkalab.rules import Rule
+from kafkalab.history.history import History, history_of
+from kafkalab.protocol.rules import Rule
+from kafkalab.reference.rule_matrix import EXPECTED, FOLDER, slug
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 

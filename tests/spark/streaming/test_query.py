@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafkalab.checks.check import Finding
-from kafkalab.spark.runs import Runs, history_of_seed
+from kafkalab.spark.simulated.runs import Runs, history_of_seed
 from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
 from kafkalab.spark.streaming.finding import Limits
 from kafkalab.spark.streaming.group import watched
@@ -57,7 +57,7 @@ def from_frame(frame: DataFrame) -> Iterator[tuple[int, Finding]]:
 
 @pytest.mark.spark
 def test_the_tables_of_histories_arrive_as_the_histories_do(spark: SparkSession, rows: list[Arrival]) -> None:
-    from kafkalab.spark.frames import Histories
+    from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.streaming.frames import SCHEMA, arrivals
     from kafkalab.spark.streaming.query import findings
 

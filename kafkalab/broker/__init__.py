@@ -1,0 +1,1 @@
+"""A broker: state, handlers, both coordinators, replication and leadership; and the controller."""

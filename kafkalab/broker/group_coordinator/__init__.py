@@ -1,0 +1,1 @@
+"""The group coordinator: classic groups, rebalance, and committed offsets."""

@@ -1,0 +1,1 @@
+"""One file for each API that a broker serves: `handle(broker, request, now, header)`."""

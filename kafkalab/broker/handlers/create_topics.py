@@ -1,0 +1,67 @@
+"""CreateTopics: a broker passes what a client asks for on to the controller, which places the replicas.
+
+Simplified: Kafka wraps the forwarded request in an Envelope, and the controller asks who may create; here the broker
+that a client speaks to asks, and sends the same request on.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kafkalab.broker.authorization import with_refused
+from kafkalab.broker.effects import Effect, Respond, Send, Then
+from kafkalab.broker.state import BrokerState
+from kafkalab.protocol.acls import CLUSTER, CREATE, TOPIC
+from kafkalab.protocol.api import Header
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.create_topics import CreateTopics, CreateTopicsResponse, NewTopic
+
+NAME_MAX = 249
+
+
+LEGAL_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+METADATA_TOPIC = "__cluster_metadata"
+
+
+def handle(broker: BrokerState, request: CreateTopics, now: int, header: Header) -> list[Effect]:
+    """A name given twice is an invalid request, one that may not be created is refused; the rest goes on."""
+    names = [t.name for t in request.topics]
+    refused = {n: Error.INVALID_REQUEST for n in names if names.count(n) > 1 or n == METADATA_TOPIC}
+    if broker.denies(header.sender, CREATE, CLUSTER):
+        forbidden = [n for n in names if n not in refused and broker.denies(header.sender, CREATE, TOPIC, n)]
+        refused.update(dict.fromkeys(forbidden, Error.TOPIC_AUTHORIZATION_FAILED))
+    rest = CreateTopics(
+        topics=tuple(t for t in request.topics if t.name not in refused), validate_only=request.validate_only
+    )
+    if not rest.topics:
+        return [Respond(CreateTopicsResponse(errors=refused))]
+    return with_refused([Send("controller", rest, Then(_created, (rest,)))], "errors", refused)
+
+
+def _created(
+    broker: BrokerState, response: CreateTopicsResponse | None, now: int, request: CreateTopics
+) -> list[Effect]:
+    if response is None:
+        return [Respond(CreateTopicsResponse(errors={t.name: Error.REQUEST_TIMED_OUT for t in request.topics}))]
+    return [Respond(response)]
+
+
+def shape_error(topic: NewTopic, known: list[str], registered: int) -> Error:
+    """Why a topic cannot be, in the controller's order (`ReplicationControlManager.createTopic`); NONE if it can.
+
+    Names that differ in "." and "_" only would have the same metrics, so the second one is refused.
+    """
+    name = topic.name
+    if name in ("", ".", "..") or len(name) > NAME_MAX or LEGAL_NAME.fullmatch(name) is None:
+        return Error.INVALID_TOPIC_EXCEPTION
+    if name in known:
+        return Error.TOPIC_ALREADY_EXISTS
+    if name.replace(".", "_") in [k.replace(".", "_") for k in known]:
+        return Error.INVALID_TOPIC_EXCEPTION
+    if topic.replication_factor < -1 or topic.replication_factor == 0:
+        return Error.INVALID_REPLICATION_FACTOR
+    if topic.num_partitions < -1 or topic.num_partitions == 0:
+        return Error.INVALID_PARTITIONS
+    return Error.INVALID_REPLICATION_FACTOR if topic.replication_factor > registered else Error.NONE

@@ -1,0 +1,62 @@
+"""ListTransactions (KIP-664): all transactional ids that one broker coordinates, through filters."""
+
+from __future__ import annotations
+
+import re
+
+from kafkalab.broker.effects import Effect, Respond
+from kafkalab.broker.state import BrokerState
+from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.protocol.acls import DESCRIBE, TRANSACTIONAL_ID
+from kafkalab.protocol.api import Header
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.list_transactions import ListedTransaction, ListTransactions, ListTransactionsResponse
+
+NOT_IN_RE2 = re.compile(r"\(\?(=|!|<=|<!|>|\(|#)|\\[1-9]|[*+?}]\+")
+"""What Python's expressions have and RE2/J, which Kafka uses, refuses: looking around, back references, possession."""
+
+
+def handle(broker: BrokerState, request: ListTransactions, now: int, header: Header) -> list[Effect]:
+    """The ids of this broker by name, without those that the sender may not describe; an error is for all."""
+    if any(owned.loading for owned in broker.transactions.values()):
+        return [Respond(ListTransactionsResponse(error=Error.COORDINATOR_LOAD_IN_PROGRESS))]
+    pattern = _compiled(request.transactional_id_pattern or ".*")
+    if pattern is None:
+        return [Respond(ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION))]
+    known = [s.label for s in TxnState]
+    found = {
+        tid: txn
+        for partition, owned in broker.transactions.items()
+        if broker.leads(partition)
+        for tid, txn in owned.txns.items()
+        if _passes(txn, request, now) and pattern.fullmatch(tid)
+    }
+    response = ListTransactionsResponse(
+        unknown_state_filters=tuple(s for s in request.state_filters if s not in known),
+        transactions=tuple(
+            ListedTransaction(transactional_id=tid, producer_id=txn.producer_id, state=txn.state.label)
+            for tid, txn in sorted(found.items())
+            if not broker.denies(header.sender, DESCRIBE, TRANSACTIONAL_ID, tid)
+        ),
+    )
+    return [Respond(response)]
+
+
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    """The expression, which must match a whole id; None if RE2 would refuse it (simplified: Python's engine)."""
+    if NOT_IN_RE2.search(pattern):
+        return None
+    try:
+        return re.compile(pattern)
+    except re.error:
+        return None
+
+
+def _passes(txn: Txn, request: ListTransactions, now: int) -> bool:
+    if txn.state is TxnState.DEAD:
+        return False
+    if request.producer_id_filters and txn.producer_id not in request.producer_id_filters:
+        return False
+    if request.state_filters and txn.state.label not in request.state_filters:
+        return False
+    return request.duration_filter_ms < 0 or now - txn.start_ms > request.duration_filter_ms

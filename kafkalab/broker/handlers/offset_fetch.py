@@ -1,0 +1,35 @@
+"""OffsetCommit and OffsetFetch: a group's committed offsets outside a transaction (facts 6.5)."""
+
+from __future__ import annotations
+
+from kafkalab.broker.effects import Effect, Respond
+from kafkalab.broker.group_coordinator.guards import group_error, offsets_of
+from kafkalab.broker.handlers.offset_commit import REQUIRES_STABLE
+from kafkalab.broker.state import BrokerState
+from kafkalab.protocol.acls import DESCRIBE, GROUP
+from kafkalab.protocol.api import Header
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.offset_fetch import OffsetFetch, OffsetFetchResponse
+from kafkalab.protocol.rules import STABLE_OFFSETS
+
+
+def handle(broker: BrokerState, request: OffsetFetch, now: int, header: Header) -> list[Effect]:
+    """The last committed offsets below the high watermark."""
+    if broker.denies(header.sender, DESCRIBE, GROUP, request.group_id):
+        return [Respond(OffsetFetchResponse(error=Error.GROUP_AUTHORIZATION_FAILED, offsets={}, errors={}))]
+    error = group_error(broker, request.group_id, may_be_empty=True)
+    if error is not Error.NONE:
+        return [Respond(OffsetFetchResponse(error=error, offsets={}, errors={}))]
+    group, known = request.group_id, offsets_of(broker, request.group_id)
+    stable = request.require_stable and header.version >= REQUIRES_STABLE and broker.rules.on(STABLE_OFFSETS)
+    asked = known.offsets_of(group) if request.partitions is None else request.partitions
+    response = OffsetFetchResponse(offsets={}, errors={})
+    for partition in asked:
+        stored = known.committed.get((group, partition))
+        unstable = stable and known.is_unstable(group, partition)
+        response.errors[partition] = Error.UNSTABLE_OFFSET_COMMIT if unstable else Error.NONE
+        given = None if unstable else stored
+        response.offsets[partition] = given.offset if given else -1
+        response.metadata[partition] = given.metadata if given else ""
+        response.leader_epochs[partition] = given.leader_epoch if given else -1
+    return [Respond(response)]

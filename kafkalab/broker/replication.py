@@ -1,0 +1,296 @@
+"""Replication: followers fetch from leaders; the high watermark follows; the in-sync set shrinks and grows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.broker.effects import Respond
+from kafkalab.broker.handlers.delete_records import log_start_note
+from kafkalab.broker.state import FetchSession
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.alter_partition import AlterPartition
+from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
+from kafkalab.protocol.rules import LEADER_EPOCH
+
+if TYPE_CHECKING:
+    from kafkalab.broker.broker import Broker, Context
+
+
+class Replication:
+    """Both halves of one broker: as a leader it serves followers, as a follower it fetches from leaders."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.fetching: dict[str, int] = {}  # leader -> generation of the fetch under way
+        self.altering: dict[str, tuple[str, ...]] = {}
+        self.led_since: dict[str, int] = {}  # partition -> metadata version in which this broker became its leader
+        self._generation = 0
+
+    def forget(self) -> None:
+        """A crash: no sessions, no requests under way."""
+        self.fetching, self.altering, self.led_since = {}, {}, {}
+        self._generation += 1
+
+    # the leader's half
+
+    def serve(self, request: ReplicaFetch, context: Context) -> None:
+        """Note how far the follower has got, move high watermarks, and answer or park the request."""
+        state, now = self.broker.state, self.broker.port.now
+        session = state.sessions.get(request.replica)
+        if request.session_epoch == 0:
+            session = state.sessions[request.replica] = FetchSession(behind=dict.fromkeys(state.logs))
+        elif session is None or request.session_epoch != session.epoch:
+            error = Error.FETCH_SESSION_ID_NOT_FOUND if session is None else Error.INVALID_FETCH_SESSION_EPOCH
+            self.broker.perform([Respond(ReplicaFetchResponse(error=error, partitions={}))], context)
+            return
+        if request.metadata_version > state.metadata.version:
+            error = Error.UNKNOWN_LEADER_EPOCH  # the follower knows more than this leader: let it come back
+            self.broker.perform([Respond(ReplicaFetchResponse(error=error, partitions={}))], context)
+            return
+        session.epoch += 1
+        session.parked = (context, request.metadata_version)
+        diverging: dict[str, ReplicaData] = {}
+        for partition, (offset, last_epoch) in request.positions.items():
+            if not state.leads(partition) or self.led_since.get(partition, 0) > request.metadata_version:
+                continue
+            log = state.log(partition)
+            data = self._diverging(log, offset, last_epoch)
+            if data is not None:
+                diverging[partition] = data
+                session.positions.pop(partition, None)
+                continue
+            session.positions[partition] = offset
+            if offset == log.log_end_offset:
+                session.caught_up_ms[partition] = now
+        life = self.broker.life
+        for partition in request.positions:
+            self.advance(partition, context.cause)
+            if self.broker.life != life:
+                return
+            self._maybe_expand(partition, request.replica)
+        for partition, start in request.log_starts.items():
+            if session.log_starts.get(partition) != start:
+                session.log_starts[partition] = start
+                self.broker.wake(partition, context.cause)
+        current = state.sessions.get(request.replica)
+        if current is not None and current.parked is not None:
+            self._answer(request.replica, current, diverging, context.cause)
+
+    def _diverging(self, log: PartitionLog, offset: int, last_epoch: int) -> ReplicaData | None:
+        """What to tell a follower whose log is not a beginning of this one (`Partition.readRecords`); else None."""
+        if last_epoch == log.last_epoch and offset <= log.log_end_offset:
+            return None
+        state, epoch, end = self.broker.state, last_epoch, offset
+        if last_epoch >= 0 and state.rules.on(LEADER_EPOCH):
+            epoch, end = log.epoch_and_end(last_epoch)
+        if epoch == last_epoch and offset <= min(end, log.log_end_offset):
+            return None
+        return ReplicaData(
+            leader_epoch=state.metadata.partitions[log.partition].leader_epoch,
+            high_watermark=log.high_watermark,
+            diverging_offset=min(end, log.log_end_offset),
+            diverging_epoch=epoch,
+            log_start_offset=log.log_start_offset,
+        )
+
+    def feed(self, partition: str, cause: int) -> None:
+        """The log has grown: answer the followers that wait for this partition."""
+        info = self.broker.state.metadata.partitions[partition]
+        for follower in info.replicas:
+            session = self.broker.state.sessions.get(follower)
+            if session is not None:
+                session.behind[partition] = None
+                if session.parked is not None:
+                    self._answer(follower, session, {}, cause)
+
+    def _answer(self, follower: str, session: FetchSession, diverging: dict[str, ReplicaData], cause: int) -> None:
+        """Answer the parked request if there is anything new for the follower."""
+        state = self.broker.state
+        context, metadata_version = session.parked
+        found = dict(diverging)
+        for partition in list(session.behind):
+            log, position = state.log(partition), session.positions.get(partition, 0)
+            end = log.log_end_offset
+            if position >= end and session.told_starts.get(partition, 0) >= log.log_start_offset:
+                del session.behind[partition]
+                continue
+            if partition in found or not state.leads(partition):
+                continue
+            info = state.metadata.partitions[partition]
+            if follower not in info.replicas or self.led_since.get(partition, 0) > metadata_version:
+                continue
+            in_range = log.log_start_offset <= position < end
+            found[partition] = ReplicaData(
+                leader_epoch=info.leader_epoch,
+                high_watermark=log.high_watermark,
+                log_start_offset=log.log_start_offset,
+                batches=tuple(log.read(position, end)) if in_range else (),
+            )
+        for partition, data in found.items():
+            if data.log_start_offset:
+                session.told_starts[partition] = data.log_start_offset
+        if found:
+            session.parked = None
+            self.broker.port.respond(context.request, ReplicaFetchResponse(partitions=found), cause)
+
+    def advance(self, partition: str, cause: int) -> None:
+        """The high watermark is what every in-sync replica has; release what waited for it."""
+        state, name = self.broker.state, self.broker.name
+        info = state.metadata.partitions.get(partition)
+        if info is None or info.leader != name:
+            return
+        log, sessions = state.log(partition), state.sessions
+        before, reached = log.high_watermark, log.log_end_offset
+        for replica in info.isr:
+            if replica != name:
+                session = sessions.get(replica)
+                position = session.positions.get(partition, 0) if session else 0
+                if position <= before:
+                    return
+                if position < reached:
+                    reached = position
+        if reached > before and log.advance(reached):
+            step = self._note_marks(log, cause)
+            self.broker.watermark_moved(partition, before, step)
+
+    def _note_marks(self, log: PartitionLog, cause: int) -> int:
+        marks = {"partition": log.partition, "high_watermark": log.high_watermark}
+        marks["last_stable_offset"] = log.last_stable_offset
+        return self.broker.port.record(self.broker.name, "state", "watermark", cause, marks)
+
+    # the in-sync set
+
+    def shrink(self) -> None:
+        """Ask the controller to drop in-sync replicas that lag for longer than replica.lag.time.max.ms."""
+        state, now = self.broker.state, self.broker.port.now
+        for partition, log in state.logs.items():
+            info = state.metadata.partitions.get(partition)
+            if info is None or info.leader != self.broker.name or log.high_watermark == log.log_end_offset:
+                continue
+            kept = tuple(r for r in info.isr if r == self.broker.name or not self._lags(r, partition, now))
+            if kept != info.isr:
+                self._alter(partition, info.leader_epoch, kept)
+
+    def _lags(self, replica: str, partition: str, now: int) -> bool:
+        session = self.broker.state.sessions.get(replica)
+        if (
+            session is not None
+            and session.positions.get(partition, 0) >= self.broker.state.log(partition).log_end_offset
+        ):
+            return False
+        since = session.caught_up_ms.get(partition, 0) if session else 0
+        return now - since > self.broker.state.config.replica_lag_time_max_ms
+
+    def readmit(self, partition: str) -> None:
+        """Let followers back in that have all there is but had nothing to report: of a log without records, say."""
+        state = self.broker.state
+        for replica in state.metadata.partitions[partition].replicas:
+            if replica in state.sessions:
+                self._maybe_expand(partition, replica)
+
+    def _maybe_expand(self, partition: str, replica: str) -> None:
+        state = self.broker.state
+        info = state.metadata.partitions.get(partition)
+        if info is None or info.leader != self.broker.name or replica in info.isr or replica not in info.replicas:
+            return
+        if replica in state.metadata.alive and state.sessions[replica].positions.get(partition, 0) >= max(
+            state.log(partition).high_watermark, 0
+        ):
+            isr = tuple(r for r in info.replicas if r in info.isr or r == replica)
+            self._alter(partition, info.leader_epoch, isr)
+
+    def _alter(self, partition: str, leader_epoch: int, isr: tuple[str, ...]) -> None:
+        if self.altering.get(partition) == isr:
+            return
+        self.altering[partition] = isr
+        request = AlterPartition(partition=partition, leader_epoch=leader_epoch, isr=isr)
+
+        def answered(response: Any, cause: int) -> None:
+            if self.altering.get(partition) == isr:
+                del self.altering[partition]
+
+        self.broker.port.request(self.broker.name, "controller", request, answered, -1)
+
+    # the follower's half
+
+    def follow(self, leader: str, cause: int) -> None:
+        """Start a new fetch session at this leader, with all that this broker has of its partitions."""
+        state = self.broker.state
+        positions = {
+            partition: (log.log_end_offset, log.last_epoch)
+            for partition, log in state.logs.items()
+            if state.metadata.leader(partition) == leader
+        }
+        self._fetch(leader, 0, positions, cause)
+
+    def unfollow(self, leader: str) -> None:
+        """Forget the fetch under way; its answer will be ignored."""
+        self.fetching.pop(leader, None)
+
+    def _fetch(self, leader: str, session_epoch: int, positions: dict[str, tuple[int, int]], cause: int) -> None:
+        self._generation += 1
+        generation = self.fetching[leader] = self._generation
+        version = self.broker.state.metadata.version
+        logs = self.broker.state.logs
+        request = ReplicaFetch(
+            replica=self.broker.name,
+            session_epoch=session_epoch,
+            metadata_version=version,
+            positions=positions,
+            log_starts={p: logs[p].log_start_offset for p in positions if logs[p].log_start_offset},
+        )
+
+        def answered(response: Any, step: int) -> None:
+            if self.fetching.get(leader) != generation:
+                return
+            if response is None or response.error is Error.UNKNOWN_LEADER_EPOCH:
+                retry_ms = self.broker.state.config.replica_fetch_backoff_ms
+                self.broker.port.timer(self.broker.name, retry_ms, lambda: again(step), True)
+            elif response.error is not Error.NONE:
+                self.follow(leader, step)
+            else:
+                self._fetch(leader, session_epoch + 1, self._take_over(response, step), step)
+
+        def again(step: int) -> None:
+            if self.fetching.get(leader) == generation:
+                self.follow(leader, step)
+
+        self.broker.port.request(self.broker.name, leader, request, answered, cause, background=True)
+
+    def truncate(self, partition: str, offset: int, cause: int) -> None:
+        """Drop this replica's records from `offset` on."""
+        self.broker.state.log(partition).truncate(offset, self.broker.port.now)
+        cut = {"partition": partition, "offset": offset}
+        self.broker.port.record(self.broker.name, "truncate", partition, cause, cut)
+
+    def _take_over(self, response: ReplicaFetchResponse, cause: int) -> dict[str, tuple[int, int]]:
+        """Append what is new; the positions to tell the leader next."""
+        state, life = self.broker.state, self.broker.life
+        changed: dict[str, tuple[int, int]] = {}
+        for partition, data in response.partitions.items():
+            info = state.metadata.partitions.get(partition)
+            if info is None or info.leader_epoch != data.leader_epoch or info.leader == self.broker.name:
+                continue
+            log = state.log(partition)
+            if data.diverging_offset != -1:
+                epochs = state.rules.on(LEADER_EPOCH)
+                own_end = log.end_offset_for(data.diverging_epoch) if epochs else log.log_end_offset
+                self.truncate(partition, min(data.diverging_offset, own_end), cause)
+            elif log.log_end_offset < data.log_start_offset:
+                self.truncate(partition, log.log_start_offset, cause)
+                log.start_at(data.log_start_offset)
+            for batch in data.batches:
+                if batch.base_offset >= log.log_end_offset:
+                    log.replicate(batch)
+                    self.broker.port.record(self.broker.name, "append", partition, cause, batch)
+            if self.broker.life != life:
+                return changed
+            if log.advance(data.high_watermark):
+                self._note_marks(log, cause)
+            if log.raise_log_start(data.log_start_offset):
+                self.broker.port.record(
+                    self.broker.name, "state", "log start", cause, log_start_note(state, partition).data
+                )
+            changed[partition] = (log.log_end_offset, log.last_epoch)
+        return changed

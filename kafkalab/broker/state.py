@@ -1,0 +1,223 @@
+"""Everything that one broker knows. Facts follow from its logs; the rest is forgotten in a crash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafkalab.broker.effects import Suspended, Then
+from kafkalab.broker.group_coordinator.group import ClassicGroup
+from kafkalab.broker.group_coordinator.offsets import GroupOffsets
+from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.protocol.acls import Deny, is_denied
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of, transaction_partition
+from kafkalab.protocol.profiles import Rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig:
+    """Broker settings, with Kafka 4.4's defaults (facts 8)."""
+
+    transaction_max_timeout_ms: int = 900_000
+    transaction_abort_cleanup_interval_ms: int = 10_000
+    transaction_remove_expired_cleanup_interval_ms: int = 3_600_000
+    transactional_id_expiration_ms: int = 604_800_000
+    transaction_state_log_max_message_bytes: int = 1_048_588
+    transaction_state_log_min_isr: int = 2
+    transaction_state_log_replication_factor: int = 0
+    """Kafka's default is 3; 0: 3, or as many as there are brokers, so that a smaller cluster works as it is."""
+    min_insync_replicas: int = 1
+    add_partitions_retry_backoff_ms: int = 20
+    add_partitions_retry_backoff_max_ms: int = 100
+    offsets_commit_timeout_ms: int = 5_000
+    offset_metadata_max_bytes: int = 4096
+    offsets_retention_minutes: int = 10_080
+    offsets_retention_check_interval_ms: int = 600_000
+    group_initial_rebalance_delay_ms: int = 3_000
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_max_size: int = 2**31 - 1
+    group_new_member_join_timeout_ms: int = 300_000
+    request_timeout_ms: int = 30_000
+    replica_lag_time_max_ms: int = 30_000
+    coordinator_load_ms: int = 5
+    replica_fetch_backoff_ms: int = 1_000
+    producer_id_block_size: int = 1000
+    producer_id_expiration_ms: int = 86_400_000
+    delete_retention_ms: int = 86_400_000
+    log_retention_ms: int = 604_800_000
+    log_retention_bytes: int = -1
+    log_retention_check_interval_ms: int = 300_000
+    producer_id_expiration_check_interval_ms: int = 600_000
+    transaction_two_phase_commit_enable: bool = False
+    transaction_version: int | None = None
+    """The cluster's finalized `transaction.version`, 0 to 2; None: the profile's."""
+
+
+@dataclass(slots=True)
+class Waiter:
+    """An append that waits for its durability: all below `offset` must be under the high watermark."""
+
+    offset: int
+    then: Then
+    context: Any
+    appended: Any
+    deadline_ms: int
+
+
+@dataclass(slots=True)
+class FetchSession:
+    """A follower as its leader sees it: what it has of each partition, and its parked request (KIP-227)."""
+
+    epoch: int = 0
+    positions: dict[str, int] = field(default_factory=dict)
+    behind: dict[str, None] = field(default_factory=dict)  # partitions of which the follower may lack something
+    caught_up_ms: dict[str, int] = field(default_factory=dict)
+    log_starts: dict[str, int] = field(default_factory=dict)  # as the follower said; 0 is not said
+    told_starts: dict[str, int] = field(default_factory=dict)  # as it was told
+    parked: Any = None
+
+
+@dataclass(slots=True)
+class TxnPartition:
+    """The cache of a `__transaction_state` partition that this broker leads, at its leader epoch.
+
+    `failed_fences` names the ids whose epoch was raised in memory for an abort that could not be written
+    (`TransactionMetadata.hasFailedEpochFence`).
+    """
+
+    coordinator_epoch: int
+    loading: bool
+    txns: dict[str, Txn] = field(default_factory=dict)
+    pending: dict[str, TxnState] = field(default_factory=dict)
+    markers: dict[str, MarkerProgress] = field(default_factory=dict)
+    failed_fences: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class MarkerProgress:
+    """A decided transaction whose markers are being written: the partitions that still lack theirs.
+
+    `completed` is the record to append after the last one; `logged` says that the decision itself is durable.
+    """
+
+    txn: Txn
+    completed: Txn
+    coordinator_epoch: int
+    remaining: list[str]
+    logged: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedMarkers:
+    """The markers of one transaction that go to one broker."""
+
+    progress: MarkerProgress
+    partitions: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class MarkerQueues:
+    """What a coordinator has to send: per broker, and there per `__transaction_state` partition.
+
+    The broker "" stands for all whose leader is not known or not alive at the moment.
+    """
+
+    brokers: dict[str, dict[str, list[QueuedMarkers]]] = field(default_factory=dict)
+    looks_up: bool = False
+
+    def drop(self, partition: str) -> None:
+        """Forget what was queued for transactions of this `__transaction_state` partition."""
+        for queue in self.brokers.values():
+            queue.pop(partition, None)
+
+
+@dataclass(slots=True)
+class CoordinatorLink:
+    """A leader's questions to one coordinator: how many are unanswered, and what is queued per transactional id."""
+
+    in_flight: int = 0
+    queued: dict[str, tuple[Any, Suspended]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class BrokerState:
+    """One broker. `logs` survive a crash; all other mutable fields are volatile."""
+
+    name: str
+    config: BrokerConfig
+    rules: Rules
+    logs: dict[str, PartitionLog] = field(default_factory=dict)
+    metadata: ClusterMetadata = field(default_factory=ClusterMetadata)
+    transactions: dict[str, TxnPartition] = field(default_factory=dict)
+    marker_queues: MarkerQueues = field(default_factory=MarkerQueues)
+    coordinator_links: dict[str, CoordinatorLink] = field(default_factory=dict)
+    offsets: dict[str, GroupOffsets] = field(default_factory=dict)
+    offsets_loading: list[str] = field(default_factory=list)
+    groups: dict[str, ClassicGroup] = field(default_factory=dict)
+    held: dict[str, Any] = field(default_factory=dict)  # requests that wait for a group
+    sessions: dict[str, FetchSession] = field(default_factory=dict)
+    waiters: dict[str, list[Waiter]] = field(default_factory=dict)
+    parked_fetches: dict[str, list[Any]] = field(default_factory=dict)
+    producer_ids: list[int] = field(default_factory=list)  # next id, end of the block
+    next_producer_ids: list[int] = field(default_factory=list)  # the block after it, fetched in advance
+    allocating: bool = False
+    epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
+    acls: tuple[Deny, ...] = ()
+
+    def log(self, partition: str) -> PartitionLog:
+        """The local replica, made when first used."""
+        log = self.logs.get(partition)
+        if log is None:
+            log = PartitionLog(partition, self.rules, self.config.producer_id_expiration_ms)
+            self.logs[partition] = log
+        return log
+
+    def leads(self, partition: str) -> bool:
+        """Whether this broker believes that it leads the partition."""
+        info = self.metadata.partitions.get(partition)
+        return info is not None and info.leader == self.name
+
+    @property
+    def transaction_version(self) -> int:
+        """The cluster's transaction version: 0, 1 or 2."""
+        configured = self.config.transaction_version
+        return self.rules.cluster_version if configured is None else configured
+
+    def min_isr(self, partition: str) -> int:
+        """min.insync.replicas of the partition's topic."""
+        if topic_of(partition) == TRANSACTION_TOPIC:
+            return self.config.transaction_state_log_min_isr
+        return self.config.min_insync_replicas
+
+    def denies(self, principal: str, operation: str, kind: str, name: str = "") -> bool:
+        """Whether a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
+        return bool(self.acls) and is_denied(self.acls, principal, operation, f"{kind}:{name}" if name else kind)
+
+    def is_under_min_isr(self, partition: str) -> bool:
+        """Whether fewer replicas are in sync than min.insync.replicas asks for."""
+        info = self.metadata.partitions.get(partition)
+        return info is not None and len(info.isr) < self.min_isr(partition)
+
+    def coordinates(self, transactional_id: str) -> TxnPartition | Error:
+        """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS (facts 1.4)."""
+        partition = transaction_partition(transactional_id)
+        owned = self.transactions.get(partition)
+        if owned is None:
+            if not self.leads(partition):
+                return Error.NOT_COORDINATOR
+            epoch = self.metadata.partitions[partition].leader_epoch
+            owned = self.transactions[partition] = TxnPartition(epoch, loading=False)
+        return Error.COORDINATOR_LOAD_IN_PROGRESS if owned.loading else owned
+
+    def forget(self) -> None:
+        """A crash: all that is not in a log is gone."""
+        self.logs = {p: log.reloaded() for p, log in self.logs.items()}
+        self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
+        self.offsets, self.offsets_loading = {}, []
+        self.groups, self.held = {}, {}
+        self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
+        self.producer_ids, self.next_producer_ids, self.allocating, self.epoch_start = [], [], False, {}

@@ -1,0 +1,1 @@
+"""The transaction coordinator: states, guards, decision, markers, log, loading and expiration."""

@@ -1,0 +1,54 @@
+"""A new coordinator reads its `__transaction_state` partition and finishes what was decided (facts 6.1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kafkalab.broker.effects import Effect, Note
+from kafkalab.broker.state import BrokerState
+from kafkalab.broker.transaction_coordinator.markers import complete
+from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.broker.transaction_coordinator.transition_table import Ask, goes_to
+from kafkalab.protocol.records import Record
+from kafkalab.protocol.rules import REDRIVE_PREPARE, ROTATION_LOGGED
+
+
+def load_transactions(broker: BrokerState, result: None, now: int, partition: str, epoch: int) -> list[Effect]:
+    """The cache holds the last record of each id; then the markers of every decided transaction are sent again.
+
+    The markers carry `epoch`, the new coordinator epoch. Nothing happens if the broker has lost the partition, or
+    leads it at a newer epoch, for which another load is under way (KAFKA-18137).
+    """
+    owned = broker.transactions.get(partition)
+    if owned is None or owned.coordinator_epoch != epoch or not owned.loading:
+        return []
+    log = broker.log(partition)
+    effects: list[Effect] = []
+    for batch in log.read(log.log_start_offset, log.log_end_offset):
+        for offset, record in zip(batch.offsets, batch.records, strict=True):
+            if record.value is None and record.key is not None:
+                owned.txns.pop(record.key, None)
+            elif isinstance(record.value, Txn):
+                owned.txns[record.value.transactional_id] = _loaded(broker, record.value)
+            else:
+                effects.append(_skipped(partition, offset, record))
+    owned.loading = False
+    effects.append(Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch}))
+    for txn in list(owned.txns.values()):
+        decided = goes_to(txn.client_transaction_version, txn.state, Ask.MARKED) is not None
+        if decided and broker.rules.on(REDRIVE_PREPARE):
+            effects += complete(broker, owned, txn, now)
+    return effects
+
+
+def _loaded(broker: BrokerState, txn: Txn) -> Txn:
+    """What is not in the record is forgotten: the last epoch, and what a value of that age has no field for."""
+    txn = txn.loaded()
+    if broker.transaction_version == 0:
+        return replace(txn, prev_producer_id=-1, next_producer_id=-1, client_transaction_version=0)
+    return txn if broker.rules.on(ROTATION_LOGGED) else replace(txn, prev_producer_id=-1, next_producer_id=-1)
+
+
+def _skipped(partition: str, offset: int, record: Record) -> Note:
+    """A key or a value of a version that this broker does not know: a warning, and the next record."""
+    return Note("record skipped", {"partition": partition, "offset": offset, "key": record.key or ""})

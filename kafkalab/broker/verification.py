@@ -1,0 +1,66 @@
+"""A leader asks the coordinator before the first transactional append (KIP-890, facts 3.6)."""
+
+from __future__ import annotations
+
+from kafkalab.broker.effects import Effect, Then
+from kafkalab.broker.state import BrokerState
+from kafkalab.broker.verification_queue import ask, refuse
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
+from kafkalab.protocol.partitions import transaction_partition
+from kafkalab.protocol.records import Batch
+from kafkalab.protocol.rules import VERIFICATION
+
+ADD, VERIFY, OLD_VERIFY = "add partition", "generic error", "default error"
+
+
+def guards_for(
+    broker: BrokerState, batches: dict[str, Batch], mode: str, now: int
+) -> tuple[dict[str, int], dict[str, Error]]:
+    """The guards of the partitions that must be verified, and those refused at once."""
+    guards: dict[str, int] = {}
+    refused: dict[str, Error] = {}
+    if mode != ADD and not broker.rules.on(VERIFICATION):
+        return guards, refused
+    for partition, batch in batches.items():
+        if not batch.transactional or not broker.leads(partition):
+            continue
+        producers = broker.log(partition).producers
+        version = 2 if mode == ADD else 0
+        started = batch.producer_id, batch.base_sequence, batch.producer_epoch
+        guard = producers.start_verification(*started, version, now)
+        if isinstance(guard, Error):
+            refused[partition] = guard
+        elif guard:
+            guards[partition] = guard
+    return guards, refused
+
+
+def ask_coordinator(
+    broker: BrokerState, transactional_id: str, batch: Batch, partitions: tuple[str, ...], mode: str, then: Then
+) -> list[Effect]:
+    """One AddPartitionsToTxn for the partitions; `then` gets {partition: Error} in Kafka's terms for the leader."""
+    coordinator = broker.metadata.leader(transaction_partition(transactional_id))
+    then = Then(_answered, (mode, then))
+    if coordinator not in broker.metadata.alive:
+        return refuse(partitions, Error.COORDINATOR_NOT_AVAILABLE, then)
+    request = AddPartitionsToTxn(
+        transactional_id=transactional_id,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        partitions=partitions,
+        verify_only=mode != ADD,
+    )
+    return ask(broker, coordinator, request, then)
+
+
+def _answered(broker: BrokerState, errors: dict[str, Error], now: int, mode: str, then: Then) -> list[Effect]:
+    return then.function(broker, {p: _as_leader_says(e, mode) for p, e in errors.items()}, now, *then.args)
+
+
+def _as_leader_says(error: Error, mode: str) -> Error:
+    if error is Error.PRODUCER_FENCED:
+        return Error.INVALID_PRODUCER_EPOCH
+    if error is Error.TRANSACTION_ABORTABLE and mode == OLD_VERIFY:
+        return Error.INVALID_TXN_STATE
+    return error

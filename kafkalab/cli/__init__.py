@@ -1,0 +1,1 @@
+"""The `kafkalab` command, one file for each subcommand."""

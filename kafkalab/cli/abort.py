@@ -1,0 +1,119 @@
+"""`kafkalab transactions abort`: an administrator ends a hanging transaction, in the scenario once more, or now."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from typing import Any
+
+from kafkalab.cli.saved_scenarios import CommandLineError, Text, answer, free_name, simulated
+from kafkalab.client.admin.results import AbortTransactionSpec, ProducerState
+from kafkalab.client.exceptions import KafkaError
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Program, Scenario
+
+IDENTIFIED = (
+    "the transaction must be identified either with --start-offset, "
+    "or with --producer-id, --producer-epoch and --coordinator-epoch"
+)
+
+
+def add_abort_options(parser: argparse.ArgumentParser, can_save: bool) -> None:
+    """Those of `kafka-transactions.sh abort`, and where to save the scenario with the abort in it."""
+    parser.add_argument("--topic", required=True)
+    parser.add_argument("--partition", type=int, required=True)
+    parser.add_argument("--start-offset", type=int, help="where the transaction begins (Kafka 3.0 and newer)")
+    parser.add_argument("--producer-id", type=int)
+    parser.add_argument("--producer-epoch", type=int)
+    parser.add_argument("--coordinator-epoch", type=int)
+    if can_save:
+        parser.add_argument("--save", metavar="OUT", help="write the scenario with the abort added")
+    parser.set_defaults(check=_check)
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.start_offset is not None:
+        return
+    if options.producer_id is None:
+        raise CommandLineError(IDENTIFIED)
+    for name in ("producer_epoch", "coordinator_epoch"):
+        if getattr(options, name) is None:
+            raise CommandLineError(f"missing --{name.replace('_', '-')}")
+
+
+def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> int:
+    """The partition before and after the marker is printed; 1 and the error, if the leader refuses it."""
+    asked_ms, partition = cluster.now, f"{options.topic}-{options.partition}"
+    before = _marks(cluster, partition)
+    node = free_name(cluster)
+    spec = _spec(cluster, partition, node, options)
+    arguments = _arguments(asked_ms, spec)
+    added = replace(scenario, programs=(*scenario.programs, Program(node, "abort_transaction", arguments)))
+    again = simulated(added, None, 0)
+    result = again.results.get(node)
+    if isinstance(result, KafkaError):
+        raise CommandLineError(f"failed to abort: {type(result).__name__}: {result}")
+    print(_told(arguments, before, _marks(again, partition), options.json))
+    if options.save:
+        try:
+            added.save(options.save)
+        except OSError as error:
+            raise CommandLineError(f"cannot write {options.save}: {(error.strerror or 'failed').lower()}") from None
+    return 0
+
+
+def abort_now(cluster: Cluster, options: argparse.Namespace) -> Text:
+    """The marker is in the partition of this cluster. CommandLineError if its leader refuses it."""
+    asked_ms, partition = cluster.now, f"{options.topic}-{options.partition}"
+    before = _marks(cluster, partition)
+    node = free_name(cluster)
+    spec = _spec(cluster, partition, node, options)
+    answer(cluster.client(node).admin().abort_transaction(spec))
+    return _told(_arguments(asked_ms, spec), before, _marks(cluster, partition), options.json)
+
+
+def _arguments(asked_ms: int, spec: AbortTransactionSpec) -> dict[str, Any]:
+    return {
+        "at_ms": asked_ms,
+        "partition": spec.partition,
+        "producer_id": spec.producer_id,
+        "producer_epoch": spec.producer_epoch,
+        "coordinator_epoch": spec.coordinator_epoch,
+    }
+
+
+def _told(arguments: dict[str, Any], before: dict[str, int], after: dict[str, int], as_json: bool) -> Text:
+    if as_json:
+        return Text(json.dumps({**arguments, "before": before, "after": after}, indent=1))
+    a = arguments
+    who = f"producer {a['producer_id']} epoch {a['producer_epoch']} on {a['partition']} at {a['at_ms']} ms"
+    lines = [f"{who}: ABORT written"]
+    for name, marks in (("before", before), ("after", after)):
+        lso, hw = marks["last_stable_offset"], marks["high_watermark"]
+        lines.append(f"{name:<8}last stable offset {lso}, high watermark {hw}")
+    return Text("\n".join(lines))
+
+
+def _marks(cluster: Cluster, partition: str) -> dict[str, int]:
+    try:
+        log = cluster.log_of(partition)
+    except ValueError as error:
+        raise CommandLineError(str(error)) from None
+    return {"last_stable_offset": log.last_stable_offset, "high_watermark": log.high_watermark}
+
+
+def _spec(cluster: Cluster, partition: str, node: str, options: argparse.Namespace) -> AbortTransactionSpec:
+    """As given, or of the producer whose open transaction begins there; an unknown coordinator epoch becomes 0."""
+    if options.start_offset is None:
+        epoch = max(options.coordinator_epoch, 0)
+        return AbortTransactionSpec(partition, options.producer_id, options.producer_epoch, epoch)
+    admin = cluster.client(node).admin()
+    states: tuple[ProducerState, ...] = answer(admin.describe_producers([partition]))[partition]
+    for state in states:
+        if state.current_txn_start_offset == options.start_offset and options.start_offset >= 0:
+            epoch = max(state.coordinator_epoch, 0)
+            return AbortTransactionSpec(partition, state.producer_id, state.producer_epoch, epoch)
+    raise CommandLineError(
+        f"could not find any open transaction that starts at offset {options.start_offset} of {partition}"
+    )

@@ -1,0 +1,102 @@
+"""`kafkalab audit PATH`: which guarantees held in the histories that a folder or a file keeps."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.checks.all import BY_NAME
+from kafkalab.checks.check import FORBIDDEN
+from kafkalab.cli.audit_page import page_of
+from kafkalab.cli.saved_scenarios import CommandLineError, Parser, one_line_errors
+from kafkalab.cli.spark_options import add_spark_options, spark_for
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kafkalab.spark.audits.summary import Summary
+    from kafkalab.spark.storage.frames import Histories
+
+LISTED, ON_A_PAGE = 10, 200
+"""So many findings are printed, and stand on a page."""
+
+VIOLATED, HELD = 1, 0
+"""Exit statuses, as a script may ask for them; 2 is an error."""
+
+
+def audit(extra: Sequence[str], root: Path) -> int:
+    """A table and the first findings are printed. 1 if something forbidden was found, 0 if not, 2 for errors."""
+    return one_line_errors("audit", lambda: _audit(extra))
+
+
+def _audit(extra: Sequence[str]) -> int:
+    options = _parser().parse_args(list(extra))
+    only = _names(options.only)
+    path, page = Path(options.path), Path(options.html) if options.html else None
+    if not path.exists():
+        raise CommandLineError(f"there is no file or folder {path}; `kafkalab workload` makes one")
+    if page is not None and not page.absolute().parent.is_dir():
+        raise CommandLineError(f"cannot write {page}: there is no folder {page.absolute().parent}")
+    with spark_for(options) as spark:
+        from kafkalab.spark.audits.audit import audit as run_audits
+
+        files = path if path.is_dir() else None
+        summary = run_audits(_read(spark, path), only=only, progress=not options.quiet, files=files)
+        first = _first(summary, LISTED if page is None else ON_A_PAGE)
+        print(summary)
+        for found in [row for row in first if row["policy"] == FORBIDDEN][:LISTED]:
+            print(f"  run {found['run']}, {found['anomaly']}: {found['text']}")
+        if page is not None:
+            page.write_text(page_of(summary, str(path), first), encoding="utf-8")
+            print(f"{page} shows it, too")
+        return VIOLATED if summary.violated else HELD
+
+
+def _first(summary: Summary, number: int) -> list[Any]:
+    """The first findings, the forbidden ones before the others."""
+    ordered = summary.findings.orderBy(summary.findings.policy != FORBIDDEN, "run", "anomaly", "keys", "offsets")
+    rows: list[Any] = ordered.limit(number).collect()
+    return rows
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="kafkalab audit",
+        description="Say which guarantees held in a history. Status 0: none was broken; 1: some was; 2: an error.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="audits, for --only:\n  " + "\n  ".join(BY_NAME),
+    )
+    parser.add_argument("path", help="a folder that `kafkalab workload` wrote, or a file that History.save wrote")
+    parser.add_argument("--only", action="append", metavar="NAMES", help="only these audits, with commas between")
+    parser.add_argument("--html", metavar="FILE", help="write a page with the summary and the findings, too")
+    parser.add_argument("--quiet", action="store_true", help="no line of progress")
+    add_spark_options(parser)
+    return parser
+
+
+def _names(given: list[str] | None) -> list[str] | None:
+    """The audits' own names for what was typed; capitals make no difference."""
+    if given is None:
+        return None
+    by_lower = {name.lower(): name for name in BY_NAME}
+    asked = [name.strip() for names in given for name in names.split(",") if name.strip()]
+    unknown = [name for name in asked if name.lower() not in by_lower]
+    if unknown or not asked:
+        raise CommandLineError(f"there is no audit {', '.join(unknown) or 'named'}; there are {', '.join(BY_NAME)}")
+    return [by_lower[name.lower()] for name in asked]
+
+
+def _read(spark: SparkSession, path: Path) -> Histories:
+    """The histories of a folder, or the one of a file."""
+    from kafkalab.history.history import load_history
+    from kafkalab.spark.storage.frames import Histories
+
+    if path.is_dir():
+        from kafkalab.spark.storage.history_files import read_histories
+
+        return read_histories(spark, path)
+    history = load_history(path)
+    seed = next(iter(history.label("seed")), "0")
+    return Histories.of(spark, [(int(seed) if seed.isdigit() else 0, history)])

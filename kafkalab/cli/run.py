@@ -1,0 +1,61 @@
+"""`kafkalab run FILE.klab`: what became of a saved scenario."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kafkalab.cli.saved_scenarios import Parser, add_scenario_options, loaded, one_line_errors, simulated
+from kafkalab.sim.cluster import Cluster
+
+
+def run(extra: Sequence[str], root: Path) -> int:
+    """The outcome, the digest of the trace and the faults that changed nothing are printed."""
+    return one_line_errors("run", lambda: _run(extra))
+
+
+def _run(extra: Sequence[str]) -> int:
+    parser = Parser(prog="kafkalab run", description="Run a saved scenario and say what became of it.")
+    add_scenario_options(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(list(extra))
+    found = summary(simulated(loaded(options.file), options.at_ms, options.after_ms))
+    if options.json:
+        print(json.dumps(found, indent=1))
+        return 0
+    for name, value in found.items():
+        for line in _lines(value):
+            print(f"{name:<14}{line}".rstrip())
+            name = ""
+    return 0
+
+
+def summary(cluster: Cluster) -> dict[str, Any]:
+    """The run in a few fields; what programs returned is text, since it may be anything."""
+    outcome = cluster.outcome()
+    return {
+        "title": cluster.scenario.title,
+        "outcome": outcome.verdict,
+        "transactions": dict(outcome.txn_states),
+        "committed": {p: list(values) for p, values in outcome.committed.items()},
+        "offsets": dict(outcome.offsets),
+        "programs": {node: _returned(value) for node, value in cluster.results.items()},
+        "time_ms": cluster.now,
+        "steps": cluster.trace.steps,
+        "digest": cluster.trace.digest(),
+        "unused_faults": [repr(fault) for fault in cluster.unused_faults],
+    }
+
+
+def _returned(value: Any) -> str:
+    return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else str(value)
+
+
+def _lines(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [f"{k}: {', '.join(v) if isinstance(v, list) else v}" for k, v in value.items()] or ["none"]
+    if isinstance(value, list):
+        return value or ["none"]
+    return [str(value)]

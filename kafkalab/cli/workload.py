@@ -1,0 +1,134 @@
+"""`kafkalab workload simulated` or `synthetic`: histories with known faults, for audits and for learners."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafkalab.checks.all import BY_NAME
+from kafkalab.cli.saved_scenarios import CommandLineError, Parser, one_line_errors
+from kafkalab.cli.spark_options import add_spark_options, spark_for
+from kafkalab.protocol.profiles import PROFILES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kafkalab.spark.storage.frames import Histories
+
+DEFAULT_PROFILE = "4.x/TV2"
+
+
+def workload(extra: Sequence[str], root: Path) -> int:
+    """A folder of Parquet tables is there, with what is true of them; a folder that is not empty is left as it is."""
+    return one_line_errors("workload", lambda: _workload(extra))
+
+
+def _workload(extra: Sequence[str]) -> int:
+    options = _parser().parse_args(list(extra))
+    out = Path(options.out)
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise CommandLineError(f"{out} is there already; give --out a new folder, or remove it")
+    if options.kind == "simulated" and options.scenario and not Path(options.scenario).is_file():
+        raise CommandLineError(f"cannot read {options.scenario}: no such file")
+    planted = _planted(options.plant) if options.kind == "synthetic" else {}
+    began = time.monotonic()
+    with spark_for(options) as spark:
+        from kafkalab.spark.storage.history_files import write_histories
+
+        made = _simulated(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)
+        _say(f"writing {out} …", options.quiet)
+        write_histories(made, out)
+    print(f"{out} is written, in {time.monotonic() - began:.1f} s; kafkalab audit {out} says what it holds")
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="kafkalab workload", description="Make histories, with known faults or without any.")
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="simulated|synthetic")
+    simulated = kinds.add_parser("simulated", help="runs of the simulator, one for each seed")
+    simulated.add_argument("--seeds", default="1-100", help="such as 7 or 1-1000")
+    simulated.add_argument("--rules-off", default="", help="names of rules, with semicolons between (kafkalab rules)")
+    simulated.add_argument("--scenario", default="", help="a .klab file that every seed runs; by chance if not given")
+    synthetic = kinds.add_parser("synthetic", help="a long history, made with numpy")
+    synthetic.add_argument("--records", type=_count, default=10_000, help="records and markers, about")
+    synthetic.add_argument("--producers", type=_count, default=20)
+    synthetic.add_argument("--partitions", type=_count, default=8)
+    synthetic.add_argument("--txn-size", type=_count, default=5, help="mean of records in a transaction")
+    synthetic.add_argument("--abort-rate", type=_rate, default=0.1, help="share of transactions that are aborted")
+    synthetic.add_argument("--seed", type=_count, default=1)
+    synthetic.add_argument(
+        "--plant", action="append", default=[], metavar="ANOMALY=RATE", help="such as duplicate=0.0001, once for each"
+    )
+    for kind in (simulated, synthetic):
+        kind.add_argument("--out", required=True, metavar="PATH", help="a new folder")
+        kind.add_argument("--profile", default=DEFAULT_PROFILE, choices=list(PROFILES), help="the Kafka that it was")
+        kind.add_argument("--quiet", action="store_true", help="no line of progress")
+        add_spark_options(kind)
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.replace("_", "").isdigit():
+        raise argparse.ArgumentTypeError(f"a whole number from 0 on, not {text!r}")
+    return int(text)
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = -1
+    if not 0 <= rate <= 1:
+        raise argparse.ArgumentTypeError(f"a share from 0 to 1, not {text!r}")
+    return rate
+
+
+def _planted(given: list[str]) -> dict[str, float]:
+    by_lower = {name.lower(): name for name in BY_NAME}
+    planted = {}
+    for text in given:
+        name, equals, rate = text.rpartition("=")
+        if not equals or name.strip().lower() not in by_lower:
+            raise CommandLineError(f"--plant is like duplicate=0.0001, not {text}; anomalies: {', '.join(BY_NAME)}")
+        try:
+            planted[by_lower[name.strip().lower()]] = _rate(rate)
+        except argparse.ArgumentTypeError as error:
+            raise CommandLineError(f"--plant {text}: {error}") from None
+    return planted
+
+
+def _simulated(spark: SparkSession, options: argparse.Namespace) -> Histories:
+    from kafkalab.spark.simulated.runs import Runs
+    from kafkalab.spark.storage.frames import Histories
+
+    runs = Runs.of(options.seeds, options.profile, options.rules_off, options.scenario)
+    _say(f"simulating {len(runs.seeds)} runs …", options.quiet)
+    return Histories.simulated(
+        spark, options.seeds, profile=options.profile, rules_off=options.rules_off, scenario=options.scenario
+    )
+
+
+def _synthetic(spark: SparkSession, options: argparse.Namespace, planted: dict[str, float]) -> Histories:
+    from kafkalab.spark.synthetic.generator import synthetic
+
+    _say(f"making {options.records:,} records …", options.quiet)
+    return synthetic(
+        spark,
+        records=options.records,
+        producers=options.producers,
+        partitions=options.partitions,
+        txn_size=options.txn_size,
+        abort_rate=options.abort_rate,
+        plant=planted,
+        seed=options.seed,
+        profile=options.profile,
+    )
+
+
+def _say(line: str, quiet: bool) -> None:
+    if not quiet:
+        print(line, file=sys.stderr, flush=True)

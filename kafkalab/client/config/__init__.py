@@ -1,0 +1,1 @@
+"""Client settings: names, defaults by version, checks and Kafka's messages."""

@@ -1,0 +1,40 @@
+"""What a consumer delivers of what the broker sent: no markers; to read_committed no aborted records (facts 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kafkalab.protocol.aborted_transaction import AbortedTxn
+from kafkalab.protocol.records import Batch, ControlType
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerRecord:
+    """A record as an application gets it."""
+
+    partition: str
+    offset: int
+    key: str | None
+    value: str
+
+
+def deliver(
+    partition: str, position: int, batches: Sequence[Batch], aborted: Sequence[AbortedTxn] | None
+) -> tuple[list[ConsumerRecord], int]:
+    """The records from `position` on, and the next position. `aborted` is None for read_uncommitted."""
+    waiting = sorted(aborted or (), key=lambda a: a.first_offset)
+    aborting: list[int] = []
+    records: list[ConsumerRecord] = []
+    for batch in batches:
+        while waiting and waiting[0].first_offset <= batch.last_offset:
+            aborting.append(waiting.pop(0).producer_id)
+        if batch.control is not None:
+            if batch.control is ControlType.ABORT and batch.records and batch.producer_id in aborting:
+                aborting.remove(batch.producer_id)
+        elif not (batch.transactional and batch.producer_id in aborting):
+            for offset, record in zip(batch.offsets, batch.records, strict=True):
+                if offset >= position:
+                    records.append(ConsumerRecord(partition, offset, record.key, record.value))
+        position = max(position, batch.last_offset + 1)
+    return records, position

@@ -1,0 +1,278 @@
+"""The consumer: methods named as those of Java's `KafkaConsumer`, in snake_case, as coroutines."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from typing import Any
+
+from kafkalab.client.config.config import ConsumerConfig
+from kafkalab.client.connection import ClientPort, Connection
+from kafkalab.client.consumer.aborted_filter import ConsumerRecord
+from kafkalab.client.consumer.fetcher import Fetcher
+from kafkalab.client.consumer.group_member import GroupMember
+from kafkalab.client.consumer.offset_commits import Callback, OffsetCommits
+from kafkalab.client.consumer.rebalance_listener import RebalanceListener
+from kafkalab.client.consumer.subscription_state import SubscriptionState
+from kafkalab.client.exceptions import IllegalStateError, KafkaError, KafkaTimeoutError
+from kafkalab.client.promise import Promise
+from kafkalab.client.results import GroupMetadata, Offsets
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST
+
+CLOSE_TIMEOUT_MS = 30_000
+
+
+class Consumer:
+    """One consumer. `position` may be ahead of the last record delivered: markers and aborted records take offsets."""
+
+    def __init__(self, port: ClientPort, config: ConsumerConfig) -> None:
+        self.port = port
+        self.config = config
+        self.connection = Connection(port)
+        self.name = "consumer"
+        self.gone = False
+        self.subscriptions = SubscriptionState()
+        self.member = GroupMember(self, config.group_id) if config.group_id is not None else None
+        self.commits = OffsetCommits(self)
+        self.fetcher = Fetcher(self)
+        self._polling: Promise[list[ConsumerRecord]] | None = None  # a poll that timed out and goes on
+        self._before: dict[str, int] = {}  # the positions when the present poll began
+
+    # what to read
+
+    def subscribe(self, topics: Sequence[str], listener: RebalanceListener | None = None) -> None:
+        """Read these topics as a member of the group; the next poll joins it, again if need be.
+
+        Replaces an earlier subscription. An empty one is an `unsubscribe` that is not waited for.
+        """
+        self._open()
+        if not topics:
+            self.port.spawn(self.unsubscribe())
+            return
+        self._group()
+        assert self.member is not None
+        self.subscriptions.subscribe(topics)
+        if listener is not None:
+            self.member.listener = listener
+
+    def assign(self, partitions: Sequence[str]) -> None:
+        """Read these partitions ("in-0"), each from its committed offset or as auto.offset.reset says."""
+        self._open()
+        self.subscriptions.assign(partitions)
+        self._forget_fetched()
+
+    async def unsubscribe(self) -> None:
+        """Read nothing; a member of a group gives its partitions back and leaves."""
+        self._open()
+        if self.member is not None and self.subscriptions.topics:
+            await self.member.unsubscribe()
+        self.subscriptions.unsubscribe()
+        self._forget_fetched()
+
+    def assignment(self) -> list[str]:
+        """The partitions that are read at present."""
+        return list(self.subscriptions.assigned)
+
+    def subscription(self) -> tuple[str, ...]:
+        """The topics that were subscribed to."""
+        return self.subscriptions.topics
+
+    def pause(self, partitions: Sequence[str]) -> None:
+        """Polls deliver nothing of these partitions until `resume`; they stay assigned."""
+        self.subscriptions.pause(partitions)
+        self._forget_fetched()
+
+    def resume(self, partitions: Sequence[str]) -> None:
+        """Polls deliver records of these partitions again."""
+        self.subscriptions.resume(partitions)
+
+    def paused(self) -> list[str]:
+        """The partitions that are paused."""
+        return list(self.subscriptions.paused)
+
+    # where to read
+
+    def seek(self, partition: str, offset: int) -> None:
+        """The next poll reads `partition` from `offset` on."""
+        if offset < 0:
+            raise ValueError("seek offset must not be a negative number")
+        self.subscriptions.seek(partition, offset)
+        self._forget_fetched()
+
+    async def seek_to_beginning(self, partitions: Sequence[str] | None = None) -> None:
+        """The next poll reads these partitions, or all assigned ones, from their first record on."""
+        await self._seek_to(EARLIEST, partitions)
+
+    async def seek_to_end(self, partitions: Sequence[str] | None = None) -> None:
+        """The next poll reads on from the end as the isolation level sees it: under read_committed before the first
+        undecided record. (Java looks the end up lazily, at the next poll or position; here it is looked up at once.)
+        """
+        await self._seek_to(LATEST, partitions)
+
+    async def _seek_to(self, timestamp: int, partitions: Sequence[str] | None) -> None:
+        chosen = self.subscriptions.assigned if partitions is None else list(partitions)
+        for partition in chosen:
+            self.subscriptions.check(partition)
+        for partition, offset in (await self._offsets(chosen, timestamp)).items():
+            self.subscriptions.seek(partition, offset)
+        self._forget_fetched()
+
+    def _forget_fetched(self) -> None:
+        """What is still under way was read from another position: nobody gets it."""
+        self._polling = None
+
+    async def position(self, partition: str) -> int:
+        """The offset of the next record to read."""
+        self.subscriptions.check(partition)
+        await self._within("position", self.fetcher.find_positions())
+        return self.subscriptions.positions[partition]
+
+    # reading
+
+    async def poll(self, timeout_ms: int = 1000) -> list[ConsumerRecord]:
+        """The next records, at the latest after `timeout_ms`; an empty list if there were none.
+
+        A member of a group takes part in its rebalances here, and commits automatically if it is so configured.
+        """
+        self._open()
+        if self.subscriptions.nothing:
+            raise IllegalStateError("Consumer is not subscribed to any topics or assigned any partitions")
+        if self._polling is None:
+            self._polling = self.port.spawn(self._poll(self.port.now + timeout_ms))
+        records: list[ConsumerRecord] = await self._done_within("poll", self._polling)
+        self.port.record("complete", "poll", self._noted(records))
+        self.subscriptions.moved = {}
+        return records
+
+    def _noted(self, records: list[ConsumerRecord]) -> dict[str, Any]:
+        """What a trace keeps of a poll: its records, and which offsets it went over, from where to where."""
+        return {
+            "records": [[r.partition, r.offset, r.value] for r in records],
+            "consumer": self.name,
+            "group_id": self.config.group_id,
+            "isolation_level": self.config.isolation_level,
+            "from": self._before,
+            "to": dict(self.subscriptions.positions),
+            "moved": self.subscriptions.moved,
+        }
+
+    async def _poll(self, until: int) -> list[ConsumerRecord]:
+        self._before = {}
+        attempt = 0
+        while True:
+            if self.member is not None and self.subscriptions.topics and not await self.member.ready(until):
+                return []
+            self.commits.when_polled()
+            await self.fetcher.find_positions()
+            self._before = dict(self.subscriptions.positions)
+            wait_ms = max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0)
+            records, failed = await self.fetcher.fetch(wait_ms)
+            if records or self.port.now >= until:
+                return records
+            if failed:
+                await self.connection.back_off(attempt)
+                attempt += 1
+                await self.connection.refresh()
+
+    # committed offsets
+
+    async def commit_sync(self, offsets: Offsets | None = None) -> None:
+        """The positions (or `offsets`) are the group's committed offsets, outside any transaction.
+
+        CommitFailedError if the group has moved on, RebalanceInProgressError if it is moving: poll, then again.
+        """
+        self._open()
+        chosen = dict(self.subscriptions.positions) if offsets is None else offsets
+        await self._within("commit_sync", self.commits.commit(self._group(), chosen))
+
+    def commit_async(self, offsets: Offsets | None = None, callback: Callback | None = None) -> None:
+        """The same without waiting; `callback(offsets, error or None)` is called at the end."""
+        self._open()
+        chosen = dict(self.subscriptions.positions) if offsets is None else offsets
+        self.commits.commit_later(self._group(), chosen, callback)
+
+    async def committed(self, partitions: Sequence[str]) -> dict[str, int]:
+        """The group's committed offsets, -1 where there are none; waits while a transaction is undecided."""
+        return await self.commits.committed(self._group(), tuple(partitions))
+
+    def group_metadata(self) -> GroupMetadata:
+        """For `Producer.send_offsets_to_transaction`: who this member was when it was last assigned partitions."""
+        self._group()
+        assert self.member is not None
+        return self.member.metadata
+
+    # what there is
+
+    async def end_offset(self, partition: str) -> int:
+        """The end as the isolation level sees it: the last stable offset, or the high watermark."""
+        return (await self.end_offsets([partition]))[partition]
+
+    async def end_offsets(self, partitions: Sequence[str]) -> dict[str, int]:
+        """The ends as the isolation level sees them: last stable offsets, or high watermarks."""
+        return await self._offsets(partitions, LATEST)
+
+    async def beginning_offsets(self, partitions: Sequence[str]) -> dict[str, int]:
+        """The first offset of each partition."""
+        return await self._offsets(partitions, EARLIEST)
+
+    async def offsets_for_times(self, times: dict[str, int]) -> dict[str, int | None]:
+        """The first offset at or after a time in ms; None where the isolation level sees no such record."""
+        found: dict[str, int | None] = {}
+        for partition, timestamp in times.items():
+            if timestamp < 0:
+                raise ValueError(f"The target time for partition {partition} is {timestamp}. It cannot be negative.")
+            offset = (await self._offsets([partition], timestamp))[partition]
+            found[partition] = offset if offset >= 0 else None
+        return found
+
+    async def _offsets(self, partitions: Sequence[str], timestamp: int) -> dict[str, int]:
+        """One ListOffsets after the other; each partition's offset, -1 where there is none."""
+        return {p: await self._within("list_offsets", self.fetcher.list_offset(p, timestamp)) for p in partitions}
+
+    # the end
+
+    async def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
+        """Automatic commits are done, partitions given back, the group left (a static member stays); no call after it
+        is allowed. What takes longer than `timeout_ms` is left undone.
+        """
+        if self.gone:
+            return
+        leaving = self.port.spawn(self._leave())
+        await self.connection.done_within(leaving, timeout_ms)
+        self.gone = True
+        if self.member is not None:
+            self.member.closed = True
+            self.member.heartbeats.stop()
+        if leaving.done:
+            leaving.result()
+
+    async def _leave(self) -> None:
+        if self.commits.automatic and self.subscriptions.positions:
+            with suppress(KafkaError):  # Java logs it and goes on
+                await self.commits.commit(self._group(), dict(self.subscriptions.positions))
+        if self.member is not None and self.subscriptions.topics:
+            await self.member.unsubscribe()
+
+    def _open(self) -> None:
+        if self.gone:
+            raise IllegalStateError("This consumer has already been closed.")
+
+    # waiting
+
+    async def _within(self, name: str, step: Coroutine[Any, Any, Any]) -> Any:
+        """The step's result; KafkaTimeoutError if it takes longer than default.api.timeout.ms."""
+        return await self._done_within(name, self.port.spawn(step))
+
+    async def _done_within(self, name: str, promise: Promise[Any]) -> Any:
+        limit = self.config.default_api_timeout_ms
+        if not await self.connection.done_within(promise, limit):
+            raise KafkaTimeoutError(f"Timeout of {limit}ms expired before {name}() was done", Error.REQUEST_TIMED_OUT)
+        if promise is self._polling:
+            self._polling = None
+        return promise.result()
+
+    def _group(self) -> str:
+        if self.config.group_id is None:
+            raise IllegalStateError("To use the group management or offset commit APIs, you must set group.id")
+        return self.config.group_id

@@ -1,0 +1,1 @@
+"""A producer's identity and transaction state (Kafka: `TransactionManager`)."""

@@ -1,1 +1,0 @@
-"""One broker's facts and state: pure functions and plain data, standard library only."""

@@ -1,0 +1,68 @@
+"""L0.E1: three presses after which the kitchen is given one order twice; the presses are replayed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.presses import Goal, replayed
+from kafkalab.grading.seeds import seed
+from kafkalab.programs.orders import PARTITION, lab00
+from kafkalab.sim.cluster import Cluster
+
+ORDER = "soup"
+ALLOWED = ("Drop", "Delay", "Pause", "Resume")
+MOST, PAR = 4, 3
+
+
+def copies(cluster: Cluster) -> int:
+    """How often the order stands in the log."""
+    return [r.value for b in cluster.log_of(PARTITION).batches for r in b.records].count(ORDER)
+
+
+def served(cluster: Cluster) -> int:
+    """How often the kitchen was given the order."""
+    result = cluster.results.get("kitchen")
+    return result.count(ORDER) if isinstance(result, list) else 0
+
+
+GOAL = Goal(
+    says="soup that the kitchen was given twice",
+    reached=lambda cluster: served(cluster) > 1,
+    misses=(
+        (
+            "read too early",
+            "The log does hold it twice. But when did the kitchen read, and when did the second one come?",
+            lambda cluster: copies(cluster) > 1,
+        ),
+        (
+            "lost before it was written",
+            "The order was lost before anybody had written it. Which frame must be lost so that the shop does not know "
+            "that it was?",
+            lambda cluster: any(f.fate == "dropped" and f.name == "Produce" for f in cluster.trace.frames.values()),
+        ),
+        ("one copy", "The log holds it once only. Begin there.", lambda cluster: True),
+    ),
+)
+
+
+def check(answer: Any) -> str:
+    """ "3 presses, par 3" if the kitchen is given the soup twice; WrongAnswer, with the run, if it is not."""
+    return replayed(answer, lab00(seed()), GOAL, MOST, PAR, ALLOWED)
+
+
+EXERCISE = Exercise(
+    "L0.E1",
+    check,
+    (
+        "Two things are needed: soup must stand in the log twice, and the kitchen must read only then. The first "
+        "takes one press.",
+        "The shop sends again what was not answered, 30 seconds later. The kitchen reads after a tenth of a "
+        "second. Who "
+        "has to wait?",
+        "Lose the answer to the first Produce. And stop the kitchen: Pause and Resume take the time at which they "
+        "strike, such as at_ms=50.",
+    ),
+    points=3,
+    misses={"read too early": 1, "lost before it was written": 0, "one copy": 0},
+)

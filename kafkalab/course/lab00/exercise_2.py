@@ -1,0 +1,146 @@
+"""L0.E2: which request does a response answer? A function that says so, run on the frames of runs full of faults."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants
+from kafkalab.grading.seeds import chance, seed
+from kafkalab.programs.orders import TOPIC
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
+from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.trace import Frame
+
+FORM = 'a function request_of(response, requests) that returns the id of a request, such as "Produce#2"'
+RUNS = 4
+Row = dict[str, Any]
+
+
+def row(frame: Frame) -> Row:
+    """What stands on the outside of a frame."""
+    return {
+        "id": frame.id,
+        "name": frame.name,
+        "sender": frame.sender,
+        "receiver": frame.receiver,
+        "sent_ms": frame.sent_ms,
+        "version": frame.version,
+        "correlation_id": frame.correlation_id,
+    }
+
+
+def frames(cluster: Cluster) -> tuple[list[Row], list[Row]]:
+    """The requests of the run's clients, and the responses that reached them."""
+    clients = [p.node for p in cluster.scenario.programs]
+    found = [f for f in cluster.trace.frames.values() if not f.copy_of]
+    requests = [row(f) for f in found if f.kind == "request" and f.sender in clients]
+    responses = [row(f) for f in found if f.kind == "response" and f.receiver in clients and f.fate == "delivered"]
+    return requests, responses
+
+
+def two_shops(run_seed: int, *faults: FrameFault) -> Scenario:
+    """Two shops and a kitchen at one topic, with these faults."""
+    menu = {"shop": ["soup", "tea", "rice"], "stall": ["cake", "figs", "plums"]}
+    settings = {"enable_idempotence": False, "max_in_flight_requests_per_connection": 3}
+    shops = [Program(node, "shop", {"orders": orders, "settings": settings}) for node, orders in menu.items()]
+    kitchen = Program("kitchen", "kitchen", {"wait_ms": 40})
+    return Scenario(
+        title="Two shops", seed=run_seed, topics={TOPIC: 2}, programs=(*shops, kitchen), faults=tuple(faults)
+    )
+
+
+@cache
+def cases(of_seed: int) -> tuple[Case, ...]:
+    """(response, requests sent before it) of some runs in which frames are lost, doubled and late."""
+    random = chance("L0.E2", of_seed)
+    found: list[Case] = []
+    for _ in range(RUNS):
+        names = random.sample(["ProduceResponse#1", "ProduceResponse#3", "Produce#2", "Produce#4"], 3)
+        faults = (Drop(names[0]), Delay(names[1], random.randint(20, 60)), Duplicate(names[2]))
+        cluster = Cluster(two_shops(random.randint(1, 999), *faults))
+        cluster.run()
+        requests, responses = frames(cluster)
+        for response in responses:
+            before = [r for r in requests if r["sent_ms"] < response["sent_ms"]]
+            random.shuffle(before)
+            found.append((response, before))
+    return tuple(found)
+
+
+def reference(response: Row, requests: list[Row]) -> str:
+    """The id of the request with the same number."""
+    return next(str(r["id"]) for r in requests if r["correlation_id"] == response["correlation_id"])
+
+
+def _of_its_name(response: Row, requests: list[Row]) -> list[Row]:
+    name = str(response["name"]).removesuffix("Response")
+    return sorted((r for r in requests if r["name"] == name), key=lambda r: (r["sent_ms"], r["correlation_id"]))
+
+
+def _same_line(response: Row, requests: list[Row]) -> list[Row]:
+    ours = [r for r in requests if (r["sender"], r["receiver"]) == (response["receiver"], response["sender"])]
+    return sorted(ours, key=lambda r: (r["sent_ms"], r["correlation_id"]))
+
+
+def _id(rows: list[Row], place: int) -> str:
+    return str(rows[place]["id"]) if rows else ""
+
+
+MUTANTS = (
+    Mutant(
+        name="the numbers of the names",
+        says="the tenth response were always that of the tenth request, and none were ever lost or late",
+        function=lambda response, requests: str(response["id"]).replace("Response", ""),
+    ),
+    Mutant(
+        name="the newest of that name",
+        says="there were one client, with one request of a kind under way",
+        function=lambda response, requests: _id(_of_its_name(response, requests), -1),
+    ),
+    Mutant(
+        name="the newest between the two",
+        says="two nodes had one request under way between them at a time",
+        function=lambda response, requests: _id(_same_line(response, requests), -1),
+    ),
+    Mutant(
+        name="the newest of that name between the two",
+        says="two nodes had one request of a kind under way between them at a time",
+        function=lambda response, requests: _id(_of_its_name(response, _same_line(response, requests)), -1),
+    ),
+    Mutant(
+        name="the oldest of that name between the two",
+        says="the first request were answered for ever",
+        function=lambda response, requests: _id(_of_its_name(response, _same_line(response, requests)), 0),
+    ),
+)
+
+
+def check(answer: Any) -> str:
+    """How many responses find their request, if all do; WrongAnswer shows one that does not."""
+    return against_mutants(answer, reference, MUTANTS, cases(seed()), FORM)
+
+
+EXERCISE = Exercise(
+    "L0.E2",
+    check,
+    (
+        "Print one request and its response from the picture above, and compare them field by field.",
+        "Frames are lost, late and doubled, and several are under way at a time: neither their times nor the numbers "
+        "in their names agree. One field of a request is copied into its response.",
+        "Look for the request whose correlation_id is the response's, and return its id.",
+    ),
+    points=3,
+    misses={
+        "the numbers of the names": 'The number in "Produce#2" is the picture\'s own: it counts frames of a '
+        "name as they "
+        "are sent. No node sees it.",
+        "the newest of that name": 1,
+        "the newest between the two": 1,
+        "the newest of that name between the two": 1,
+        "the oldest of that name between the two": 1,
+    },
+    question=lambda of_seed: cases(of_seed)[:6],
+)

@@ -1,0 +1,139 @@
+"""L1.E1: batches sent by hand to one leader; what becomes of each? The answers are found by running them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.seeds import LEARNER_SEED, chance, seed
+from kafkalab.programs.orders import PARTITION, TOPIC
+from kafkalab.programs.steps import idempotent, produce_idempotent
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Program, Scenario
+
+APPENDED, KNOWN = "appended", "known"
+ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH")
+WORDS = (APPENDED, KNOWN, *ERRORS)
+FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "appended", 2: ...}}'
+MISSES = {
+    2: dict.fromkeys(ERRORS, "a retry is an error"),
+    4: {APPENDED: "sequences count batches"},
+    6: dict.fromkeys(ERRORS, "an unknown producer must begin at 0"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """One batch: who sends it, its epoch, the sequence of its first record, how many records it has."""
+
+    producer: str
+    epoch: int
+    sequence: int
+    count: int
+
+    def __str__(self) -> str:
+        records = "record" if self.count == 1 else "records"
+        return f"producer {self.producer}, epoch {self.epoch}, sequence {self.sequence}, {self.count} {records}"
+
+
+LOOK = {
+    1: "The leader knows nothing of A. With which sequence does a producer begin?",
+    2: "Has this batch been here before? What would its sender want to hear?",
+    3: "Which sequence is due? Where would the batches be that belong in between?",
+    4: "Does a sequence count batches or records?",
+    5: "Write the sequence of each record of A's batches below each other: which one is next?",
+    6: "What does the leader remember of B? Read again what a leader without memory does.",
+    7: "A new epoch: where does the numbering begin?",
+    8: "Of which epoch is this batch, and which one is A's newest here?",
+    9: "Is there a remembered batch with exactly these sequences, from the first to the last?",
+}
+
+
+@cache
+def arrivals(of_seed: int = LEARNER_SEED) -> dict[int, Arrival]:
+    """The nine rows; the numbers of records follow from the seed, what becomes of the rows does not."""
+    random = chance("L1.E1", of_seed)
+    first, second, third = random.randint(3, 5), random.randint(2, 4), random.randint(2, 3)
+    rows = (
+        ("A", 0, 0, first),
+        ("A", 0, 0, first),
+        ("A", 0, first + second, 1),
+        ("A", 0, 1, second),
+        ("A", 0, first, second),
+        ("B", 0, random.randint(4, 9), 1),
+        ("A", 1, 0, third),
+        ("A", 0, first + second, 1),
+        ("A", 1, 0, third - 1),
+    )
+    return {n: Arrival(producer=p, epoch=e, sequence=s, count=c) for n, (p, e, s, c) in enumerate(rows, 1)}
+
+
+def scenario(of_seed: int = LEARNER_SEED, rows: int = 9) -> Scenario:
+    """A client that sends the first so many rows, one after the other, by hand."""
+    steps = [idempotent("A"), idempotent("B")]
+    for number, row in list(arrivals(of_seed).items())[:rows]:
+        values = [f"{number}{letter}" for letter in "abcde"[: row.count]]
+        epoch = f"+{row.epoch}" if row.epoch else ""
+        steps.append(produce_idempotent(row.producer, PARTITION, row.sequence, *values, epoch=epoch))
+    program = Program("by hand", "by_hand", {"steps": steps})
+    return Scenario(title="Batches by hand", seed=of_seed, topics={TOPIC: 1}, programs=(program,))
+
+
+@cache
+def truth(of_seed: int) -> dict[int, str]:
+    """What the leader does with each row, as the run's log and answers have it."""
+    cluster = Cluster(scenario(of_seed))
+    cluster.run()
+    errors = [error for api, error in cluster.results["by hand"] if api == "Produce"]
+    written = [r.value for b in cluster.log_of(PARTITION).batches for r in b.records]
+    rows = zip(arrivals(of_seed), errors, strict=True)
+    return {n: error if error != "NONE" else APPENDED if f"{n}a" in written else KNOWN for n, error in rows}
+
+
+@cache
+def facts(of_seed: int) -> tuple[Fact, ...]:
+    """The rows with what is true of them, and the run up to each."""
+    return tuple(
+        Fact(
+            name=n,
+            says=str(row),
+            truth=truth(of_seed)[n],
+            look=LOOK[n],
+            run=partial(scenario, of_seed, n),
+            misses=MISSES.get(n),
+        )
+        for n, row in arrivals(of_seed).items()
+    )
+
+
+def check(answer: Any) -> str:
+    """How many rows are right, if all are; WrongAnswer names the first that is not, with the run up to it."""
+    return table(answer, facts(seed()), WORDS, FORM)
+
+
+EXERCISE = Exercise(
+    "L1.E1",
+    check,
+    (
+        "Keep a small table while you read: for A and for B the epoch, and the sequences of each batch that the leader "
+        "has. Only an appended batch changes it.",
+        'A batch that is there already, from the first sequence to the last, is "known": the leader answers NONE and '
+        "appends nothing. A sequence counts records, so after a batch of three that begins at 0, 3 is due.",
+        "Ask in this order: is it one of the remembered batches? Is its epoch lower than the newest? Is the epoch new "
+        "(then 0 is due)? Is the producer unknown here (then any sequence will do)? Is the sequence the one that is "
+        "due?",
+    ),
+    points=9,
+    questions=(20, 21),
+    misses={
+        "a retry is an error": "A retry is not an error: its sender asks again because it has no answer, and it is to "
+        "hear the answer of the first time.",
+        "sequences count batches": 1,
+        "an unknown producer must begin at 0": "The leader may have forgotten a producer that was idle for a "
+        "day. If it "
+        "insisted on 0, that producer could never go on.",
+    },
+)  # fmt: skip

@@ -1,0 +1,183 @@
+"""L1.E2: a leader's decision about one batch, run beside the one that the brokers use, and beside mutants of it."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+from typing import Any
+
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants
+from kafkalab.grading.seeds import chance, seed
+from kafkalab.log.producer_state.append import Origin
+from kafkalab.log.producer_state.entry import CACHED_BATCHES, CachedBatch, ProducerEntry
+from kafkalab.log.producer_state.state import ProducerStates
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.records import SEQUENCE_MAX, Batch, Record, sequence_after
+
+FORM = "a function accept(state, batch) that returns (appended, error)"
+PRODUCER_ID = 2000
+GAP, OLD_EPOCH = Error.OUT_OF_ORDER_SEQUENCE_NUMBER.name, Error.INVALID_PRODUCER_EPOCH.name
+STREAMS, LENGTH = 16, 20
+
+State = dict[str, Any]
+Decision = tuple[int, str]
+
+
+def reference(state: State, batch: dict[str, int]) -> Decision:
+    """What a leader with this memory does, asked of the code that the brokers of this package run."""
+    states = ProducerStates()
+    entry = ProducerEntry(producer_epoch=state["epoch"])
+    for first, last in state["batches"]:
+        delta = (last - first) & SEQUENCE_MAX
+        entry.batches.append(CachedBatch(last, 100, delta, 0))
+    if state["epoch"] >= 0:
+        states.entries[PRODUCER_ID] = entry
+    records = (Record(None, ""),) * batch["count"]
+    arriving = Batch(
+        records=records, producer_id=PRODUCER_ID, producer_epoch=batch["epoch"], base_sequence=batch["first"]
+    )
+    found = states.analyze(arriving, Origin.CLIENT)
+    if isinstance(found, CachedBatch):
+        return 0, "NONE"
+    return (batch["count"], "NONE") if found is Error.NONE else (0, found.name)
+
+
+def decide(
+    state: State,
+    batch: dict[str, int],
+    *,
+    window: int = CACHED_BATCHES,
+    gaps: bool = True,
+    per_record: bool = True,
+    epochs: bool = True,
+    new_epoch_at_zero: bool = True,
+    unknown_at_zero: bool = False,
+    duplicates: bool = True,
+    exact: bool = True,
+    wraps: bool = True,
+) -> Decision:
+    """The decision with some of its rules switched; with none switched it is the reference, which a test says."""
+    epoch, batches = state["epoch"], state["batches"][-window:] if window else []
+    first, count = batch["first"], batch["count"]
+    last = sequence_after(first, count - 1) if wraps else first + count - 1
+    known = (first, last) in batches or (not exact and any(f <= first and last <= e for f, e in batches))
+    if duplicates and known and (not epochs or batch["epoch"] == epoch):
+        return 0, "NONE"
+    if epochs and batch["epoch"] < epoch:
+        return 0, OLD_EPOCH
+    if not gaps:
+        return count, "NONE"
+    if epoch == -1:
+        return (0, GAP) if unknown_at_zero and first else (count, "NONE")
+    if epochs and batch["epoch"] > epoch:
+        return (0, GAP) if new_epoch_at_zero and first else (count, "NONE")
+    due = _due(batches or state["batches"], per_record, wraps)
+    return (count, "NONE") if first == due else (0, GAP)
+
+
+def _due(batches: list[tuple[int, int]], per_record: bool, wraps: bool) -> int:
+    if not batches:
+        return 0
+    first, last = batches[-1]
+    newest = last if per_record else first
+    return sequence_after(newest, 1) if wraps else newest + 1
+
+
+def _mutant(name: str, says: str, **switched: Any) -> Mutant:
+    return Mutant(name=name, says=says, function=lambda state, batch: decide(state, batch, **switched))
+
+
+MUTANTS = (
+    _mutant("no gap check", "a batch may come before the one that belongs in front of it", gaps=False),
+    _mutant("sequence per batch", "a sequence counted batches; it counts records", per_record=False),
+    _mutant("window of one", "the leader remembered only its newest batch", window=1),
+    _mutant("epoch ignored", "there were no epochs", epochs=False),
+    _mutant("new epoch anywhere", "a new epoch could go on with any sequence", new_epoch_at_zero=False),
+    _mutant(
+        "unknown must begin at 0", "an idle producer could never go on after it was forgotten", unknown_at_zero=True
+    ),
+    _mutant("retry is an error", "a retry deserved an error; its sender is to hear that all is well", duplicates=False),
+    _mutant("part of a batch is known", "sequences that overlap made a duplicate; they must agree", exact=False),
+    _mutant("no wrap", "numbers never ended; after 2147483647 comes 0", wraps=False),
+)
+
+
+@cache
+def cases(of_seed: int) -> tuple[Case, ...]:
+    """States and batches as they come up at a leader: retries of all ages, gaps, new and old epochs, unknown ids."""
+    random = chance("L1.E2", of_seed)
+    found: list[Case] = []
+    for stream in range(STREAMS):
+        near_the_end = SEQUENCE_MAX - random.randint(0, 5)
+        first = (0, near_the_end, random.randint(1, 99), near_the_end)[stream % 4]
+        state: State = {"epoch": -1, "batches": []}
+        sent: list[tuple[int, int, int]] = []
+        for _ in range(LENGTH):
+            batch = _next(random, state, sent, first)
+            found.append(({"epoch": state["epoch"], "batches": list(state["batches"])}, batch))
+            appended, _ = decide(state, batch)
+            if appended:
+                sent.append((batch["epoch"], batch["first"], batch["count"]))
+                _remember(state, batch)
+    return tuple(found)
+
+
+def _next(random: Random, state: State, sent: list[tuple[int, int, int]], first: int) -> dict[str, int]:
+    """A batch that goes on, in seven of ten; else a retry, a gap, a part of a batch, another epoch."""
+    count = random.randint(1, 4)
+    epoch = max(state["epoch"], 0)
+    due = _due(state["batches"], True, True) if state["batches"] else (first if state["epoch"] == -1 else 0)
+    kind = random.choice(("next", "next", "next", "next", "retry", "retry", "gap", "part", "epoch", "old"))
+    if kind == "retry" and sent:
+        epoch, due, count = random.choice(sent[-8:])
+    elif kind == "gap":
+        due = sequence_after(due, random.randint(1, 3))
+    elif kind == "part" and state["batches"]:
+        start, _ = state["batches"][-1]
+        due, count = start, max(1, count - 1)
+    elif kind == "epoch":
+        epoch, due = epoch + 1, random.choice((0, 0, due))
+    elif kind == "old" and epoch:
+        epoch -= 1
+    return {"epoch": epoch, "first": due, "count": count}
+
+
+def _remember(state: State, batch: dict[str, int]) -> None:
+    if batch["epoch"] != state["epoch"]:
+        state["epoch"], state["batches"] = batch["epoch"], []
+    last = sequence_after(batch["first"], batch["count"] - 1)
+    state["batches"] = [*state["batches"], (batch["first"], last)][-CACHED_BATCHES:]
+
+
+def check(answer: Any) -> str:
+    """How many cases are right, if all are; WrongAnswer shows one that is not, and the mutant that does the same."""
+    return against_mutants(answer, reference, MUTANTS, cases(seed()), FORM)
+
+
+EXERCISE = Exercise(
+    "L1.E2",
+    check,
+    (
+        "Five questions, and their order matters: known? old epoch? never heard of? new epoch? due?",
+        "A batch is known if its epoch is the state's and (first, last) is in the state's batches; last is first + "
+        "count - 1. An epoch of -1 in the state means that the leader has never heard of this producer.",
+        "Due is 0 in a new epoch, else the last sequence of the newest batch plus one. After 2147483647 comes 0: "
+        "calculate modulo 2**31, for `last` too. Never heard of: any sequence is right.",
+    ),
+    points=9,
+    questions=(20, 21),
+    misses={
+        "no gap check": 0,
+        "sequence per batch": 1,
+        "window of one": "Five requests may be under way. If the oldest of them is asked again, four newer batches may "
+        "lie behind it: look at all of state['batches'].",
+        "epoch ignored": "The epoch is compared twice: a lower one is INVALID_PRODUCER_EPOCH, and a higher one begins "
+        "to count anew.",
+        "new epoch anywhere": 2,
+        "unknown must begin at 0": 2,
+        "retry is an error": 1,
+        "part of a batch is known": 1,
+        "no wrap": 2,
+    },
+)

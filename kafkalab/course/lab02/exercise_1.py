@@ -1,0 +1,131 @@
+"""L2.E1: which partition of __transaction_state owns an id; a function beside Kafka's, and beside mutants."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants
+from kafkalab.grading.seeds import chance, seed
+from kafkalab.protocol.partitions import INT_MIN, INTERNAL_PARTITIONS, java_hash, partition_for
+
+FORM = "a function partition_of(transactional_id, partitions) that returns a number"
+NAMES = (
+    "payments", "orders", "invoices", "shipping", "billing", "stock", "ledger", "refunds", "clicks",
+    "zürich", "данные", "订单",
+)  # fmt: skip
+SMILE = "😀"
+SMALLEST = "polygenelubricants"
+"""Its hash is the smallest number of 32 bits, which has no absolute value."""
+
+
+def _hash64(text: str) -> int:
+    value = 0
+    for unit in text:
+        value = value * 31 + ord(unit)
+    return value
+
+
+def _of_bytes(text: str) -> int:
+    value = 0
+    for byte in text.encode():
+        value = (value * 31 + byte) & 0xFFFFFFFF
+    return value - 2**32 if value >= 2**31 else value
+
+
+def _of_code_points(text: str) -> int:
+    value = 0
+    for letter in text:
+        value = (value * 31 + ord(letter)) & 0xFFFFFFFF
+    return value - 2**32 if value >= 2**31 else value
+
+
+def _absolute(hashed: int, partitions: int) -> int:
+    return (0 if hashed == INT_MIN else abs(hashed)) % partitions
+
+
+MUTANTS = (
+    Mutant(
+        name="sign bit cleared",
+        says="the sign bit were cleared, as producers do for keys; the coordinator takes the absolute value",
+        function=lambda text, partitions: (java_hash(text) & 0x7FFFFFFF) % partitions,
+    ),
+    Mutant(
+        name="no absolute value",
+        says="a negative hash were divided as it is",
+        function=lambda text, partitions: java_hash(text) % partitions,
+    ),
+    Mutant(
+        name="no wrap to 32 bits",
+        says="the hash could grow without end; Java's has 32 bits",
+        function=lambda text, partitions: _absolute(_hash64(text), partitions),
+    ),
+    Mutant(
+        name="bytes",
+        says="the hash went over bytes; it goes over UTF-16 units",
+        function=lambda text, partitions: _absolute(_of_bytes(text), partitions),
+    ),
+    Mutant(
+        name="code points",
+        says="the hash went over whole characters; it goes over UTF-16 units, of which an emoji has two",
+        function=lambda text, partitions: _absolute(_of_code_points(text), partitions),
+    ),
+    Mutant(
+        name="the smallest number",
+        says="the smallest number of 32 bits had an absolute value; there Kafka takes 0",
+        function=lambda text, partitions: abs(java_hash(text)) % partitions,
+    ),
+    Mutant(
+        name="always 50",
+        says="there were always 50 partitions",
+        function=lambda text, partitions: partition_for(text, INTERNAL_PARTITIONS),
+    ),
+)
+
+
+@cache
+def cases(of_seed: int) -> tuple[Case, ...]:
+    """Ids as they are in use, and numbers of partitions; some with letters beyond ASCII, one with the smallest hash."""
+    random = chance("L2.E1", of_seed)
+    found: list[Case] = [(_name(random), INTERNAL_PARTITIONS) for _ in range(24)]
+    found += [(f"{_name(random)}-{SMILE}", INTERNAL_PARTITIONS) for _ in range(4)]
+    found += [(SMALLEST, random.choice((6, 7, 9, 12, 30))), *((_name(random), random.randint(5, 40)) for _ in range(8))]
+    random.shuffle(found)
+    return tuple(found)
+
+
+def _name(random: Random) -> str:
+    parts = [random.choice(NAMES), *(str(random.randint(0, 99)) for _ in range(random.randint(1, 2)))]
+    return random.choice("-_.").join(parts)
+
+
+def check(answer: object) -> str:
+    """How many ids are right, if all are; WrongAnswer shows one that is not, and the misconception that fits."""
+    return against_mutants(answer, partition_for, MUTANTS, cases(seed()), FORM)
+
+
+EXERCISE = Exercise(
+    "L2.E1",
+    check,
+    (
+        "Three steps: Java's hash of the string, its absolute value, the remainder.",
+        "The hash: begin with 0; for each UTF-16 unit multiply by 31 and add the unit; keep 32 bits. As Java's int has "
+        "a sign, 2**31 and more stand for a negative number: subtract 2**32.",
+        'The units: `data = text.encode("utf-16-be")`, two bytes each, `data[i] * 256 + data[i + 1]`. The '
+        "absolute value "
+        "of -2**31 counts as 0.",
+    ),
+    points=7,
+    misses={
+        "sign bit cleared": 0,
+        "no absolute value": 0,
+        "no wrap to 32 bits": 1,
+        "bytes": 2,
+        "code points": 2,
+        "the smallest number": 2,
+        "always 50": "The number of partitions is an argument: a cluster may have been set up with another than 50 "
+        "(transaction.state.log.num.partitions).",
+    },
+    question=lambda of_seed: cases(of_seed)[:8],
+)

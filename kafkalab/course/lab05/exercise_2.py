@@ -1,0 +1,118 @@
+"""L5.E2: what a read_committed consumer leaves out; the learner's function beside the consumer's, and mutants of it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from kafkalab.course.lab05.logs import ABORT, RECORD, Aborted, Row, aborted_of, delivered, rows, stable_offset
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants
+from kafkalab.grading.seeds import chance, seed
+
+FORM = "a function visible(rows, aborted) that returns a list of values"
+LOGS = 48
+
+
+def filtered(
+    fetched: list[Row],
+    aborted: list[Aborted],
+    *,
+    ends: bool = True,
+    from_the_start: bool = False,
+    once: bool = False,
+    any_marker: bool = False,
+    markers: bool = False,
+) -> list[str]:
+    """The filter with some of its rules switched; with none it is the reference, which a test says."""
+    waiting, leaving_out, done = list(aborted), [], set()
+    values: list[str] = []
+    for row in fetched:
+        while waiting and (from_the_start or waiting[0][1] <= row["offset"]):
+            producer, _ = waiting.pop(0)
+            if producer not in done:
+                leaving_out.append(producer)
+        if row["kind"] != RECORD:
+            if row["kind"] == ABORT and ends and leaving_out and (any_marker or row["producer"] in leaving_out):
+                leaving_out.remove(leaving_out[0] if any_marker else row["producer"])
+                if once:
+                    done.add(row["producer"])
+            if markers:
+                values.append(row["value"])
+        elif row["producer"] not in leaving_out:
+            values.append(row["value"])
+    return values
+
+
+def _mutant(name: str, says: str, **switched: Any) -> Mutant:
+    return Mutant(name=name, says=says, function=lambda fetched, aborted: filtered(fetched, aborted, **switched))
+
+
+MUTANTS = (
+    Mutant(
+        name="no filter",
+        says="the broker had left the aborted records out; it has not",
+        function=lambda fetched, aborted: [row["value"] for row in fetched if row["kind"] == RECORD],
+    ),
+    Mutant(
+        name="by producer alone",
+        says="a producer that has aborted once were never to be read again",
+        function=lambda fetched, aborted: [
+            row["value"]
+            for row in fetched
+            if row["kind"] == RECORD and row["producer"] not in [producer for producer, _ in aborted]
+        ],
+    ),
+    _mutant("it never ends", "an aborted transaction went on behind its ABORT marker", ends=False),
+    _mutant("from the start", "an aborted transaction began before its first offset", from_the_start=True),
+    _mutant("only once", "a producer could abort only once", once=True),
+    _mutant(
+        "any marker", "any ABORT marker ended the oldest aborted transaction; one may belong to none", any_marker=True
+    ),
+    _mutant("markers are records", "markers were records; nobody is given them", markers=True),
+)
+
+
+@cache
+def cases(of_seed: int) -> tuple[Case, ...]:
+    """What a broker sends of a log up to its last stable offset: the rows, and the aborted transactions."""
+    random = chance("L5.E2", of_seed)
+    found: list[Case] = []
+    while len(found) < LOGS:
+        log = rows(random, random.randint(8, 18))
+        upper = stable_offset(log, len(log))
+        aborted = aborted_of(log, 0, upper)
+        if aborted or len(found) % 8 == 0:
+            found.append((log[:upper], aborted))
+    return tuple(found)
+
+
+def check(answer: Any) -> str:
+    """How many logs are right, if all are; WrongAnswer shows one that is not, and the misconception that fits."""
+    return against_mutants(answer, delivered, MUTANTS, cases(seed()), FORM)
+
+
+EXERCISE = Exercise(
+    "L5.E2",
+    check,
+    (
+        "Go through the rows once. Keep the producers whose records are to be left out at present.",
+        "A producer comes in when you reach the first offset of its aborted transaction, and goes out at its ABORT "
+        "marker. It may come in again later.",
+        "Before each row: move every entry of `aborted` whose first offset is not greater than the row's offset into "
+        "your set. Then: a marker is never returned; an ABORT marker takes its producer out of the set, if it is in; a "
+        "record is returned unless its producer is in the set.",
+    ),
+    points=7,
+    questions=(8, 10),
+    misses={
+        "no filter": 0,
+        "by producer alone": 1,
+        "it never ends": 1,
+        "from the start": 1,
+        "only once": 1,
+        "any marker": 2,
+        "markers are records": 2,
+    },
+    question=lambda of_seed: cases(of_seed)[1:3],
+)

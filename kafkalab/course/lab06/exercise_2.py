@@ -1,0 +1,91 @@
+"""L6.E2: a zombie's charge is committed, once leaders do not compare epochs; the presses are replayed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kafkalab.client.exceptions import KafkaError
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.presses import Goal, presses_of, replayed, run_with
+from kafkalab.grading.seeds import seed
+from kafkalab.programs.billing import CHARGES, lab06
+from kafkalab.protocol.rules import PRODUCE_EPOCH
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+
+ALLOWED = ("Pause", "Resume", "Crash")
+MOST, PAR = 2, 2
+WORK_MS, LINGER_MS = 600, 500
+"""A record waits so long in the producer before it is sent; the coordinator has been asked by then."""
+
+
+def scenario(of_seed: int = 1, epochs: bool = False) -> Scenario:
+    """Both instances, Kafka 1.0, nothing pressed yet; leaders do not compare epochs unless `epochs`."""
+    base = lab06(seed=of_seed, profile="1.0", work_ms=WORK_MS, linger_ms=LINGER_MS)
+    off = () if epochs else (PRODUCE_EPOCH.name,)
+    return replace(base, title="Leaders that do not look at the epoch", rules_off=off, faults=())
+
+
+def with_epochs(answer: Any) -> Cluster:
+    """The run of the learner's presses with leaders that do compare epochs."""
+    base = scenario(epochs=True)
+    return run_with(base, presses_of(answer, scenario()))
+
+
+def twice(cluster: Cluster) -> bool:
+    """Whether a charge is committed twice."""
+    charges = cluster.outcome().committed[f"{CHARGES}-0"]
+    return len(set(charges)) < len(charges)
+
+
+def _produced(cluster: Cluster, after_ms: int) -> bool:
+    sent = (f for f in cluster.trace.frames.values() if f.name == "Produce" and f.sender == "first")
+    return any(f.sent_ms >= after_ms for f in sent)
+
+
+GOAL = Goal(
+    says="order that was charged twice",
+    reached=twice,
+    misses=(
+        (
+            "nobody slept",
+            "The first instance did all of its work before the second began. Stop it in the middle.",
+            lambda c: "first" in c.results and not isinstance(c.results["first"], KafkaError),
+        ),
+        (
+            "asked the coordinator first",
+            "When the first one woke up, it asked the coordinator before it wrote, and the coordinator does compare "
+            "epochs. Let it fall asleep when only the Produce is left to do.",
+            lambda c: "first" in c.results and not _produced(c, 5_000),
+        ),
+        (
+            "too late",
+            "The zombie's record got into the log, but nothing committed it. Whose marker could do that, and when?",
+            lambda c: _produced(c, 5_000),
+        ),
+    ),
+)
+
+
+def check(answer: Any) -> str:
+    """ "2 presses, par 2" if an order is charged twice; WrongAnswer, with the run, if none is."""
+    return replayed(answer, scenario(seed()), GOAL, MOST, PAR, ALLOWED)
+
+
+EXERCISE = Exercise(
+    "L6.E2",
+    check,
+    (
+        "The first instance must fall asleep in the middle of a transaction, and wake up in the middle of one of the "
+        "second's.",
+        "Before a Produce comes AddPartitionsToTxn, which the coordinator answers: when it is answered, only the "
+        "leader stands in the way. Look in the picture for the moment between the two. A marker ends what its producer "
+        "*id* has open on the partition.",
+        "Pause the first one a little before its Produce#1 leaves, and resume it while the second one works on its "
+        "first charge: some hundred milliseconds after 5 seconds.",
+    ),
+    points=4,
+    questions=(14,),
+    misses={"nobody slept": 0, "asked the coordinator first": 1, "too late": 2},
+)

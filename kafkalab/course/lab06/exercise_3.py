@@ -1,0 +1,147 @@
+"""L6.E3: two instances, one name: whose charge counts in the end? Every row is found by running it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.seeds import seed
+from kafkalab.programs.billing import CHARGES, two_charges
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Drop, Fault
+from kafkalab.sim.scenario import Scenario
+
+WORDS = ("first", "second", "both", "none")
+FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "both", 2: ...}}'
+SECOND: Mapping[str, Any] = {"start_ms": 1_000, "send_ms": 2_500, "commit_ms": 3_000}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One schedule: what it says, the arguments of both instances, and what fails."""
+
+    says: str
+    look: str
+    first: Mapping[str, Any] = field(default_factory=dict)
+    second: Mapping[str, Any] | None = field(default_factory=lambda: dict(SECOND))
+    faults: tuple[Fault, ...] = ()
+    misses: Mapping[str, str] = field(default_factory=dict)
+
+
+ROWS = (
+    Row(
+        says="first has written; second calls init_transactions(); first commits; second writes and commits",
+        look="What does init_transactions() do to a transaction that is open under its name?",
+        misses={"both": "init is harmless", "first": "init is harmless"},
+    ),
+    Row(
+        says="the same, but second has another transactional id",
+        look="To whom does the coordinator compare a name that it has never seen?",
+        second={**SECOND, "transactional_id": "billing-1"},
+    ),
+    Row(
+        says="first has written; second is made with the same id, and never calls init_transactions(); first commits",
+        look="Which frame would have told the coordinator of the second one?",
+        second={**SECOND, "init": False},
+        misses={"none": "the name alone fences", "second": "the name alone fences"},
+    ),
+    Row(
+        says="first has committed; then second calls init_transactions(), writes and commits",
+        look="What is fenced: an instance, or what it has committed?",
+        first={"commit_ms": 700},
+    ),
+    Row(
+        says="first has written; second calls init_transactions() and crashes; first commits",
+        look="Is the first one asked whether its successor is still alive?",
+        faults=(Crash("second", at_ms=1_700),),
+        misses={"first": "the zombie comes back"},
+    ),
+    Row(
+        says="first's commit is decided, its answer is lost, and first crashes; then second starts, writes and commits",
+        look="What does init_transactions() do with a transaction that is decided already?",
+        first={"commit_ms": 900},
+        faults=(Drop("EndTxnResponse#1"), Crash("first", at_ms=950)),
+        misses={"second": "decided is decided"},
+    ),
+    Row(
+        says="first has written and crashes; second never starts",
+        look="Who is left that could commit? Who ends it then, and when?",
+        second=None,
+        faults=(Crash("first", at_ms=1_000),),
+        misses={"first": "written is not committed"},
+    ),
+    Row(
+        says="second has called init_transactions(); the coordinator crashes and another takes over; first commits, "
+        "then second writes and commits",
+        look="Where is it written down that the epoch has risen? Who reads it?",
+        first={"commit_ms": 20_000},
+        second={**SECOND, "send_ms": 21_000, "commit_ms": 22_000},
+        faults=(Crash("b1", at_ms=1_800),),
+        misses={"both": "epochs die with the coordinator", "first": "epochs die with the coordinator"},
+    ),
+    Row(
+        says="first has only begun; second calls init_transactions(), writes and commits; then first writes and "
+        "commits",
+        look="begin_transaction() sends nothing. Who notices the first one, and at which frame?",
+        first={"send_ms": 4_000, "commit_ms": 4_500},
+        misses={"both": "begin protects", "first": "begin protects"},
+    ),
+)
+
+
+def scenario(of_seed: int, row: Row) -> Scenario:
+    """The row's schedule, with the latencies of this seed."""
+    second = dict(row.second) if row.second is not None else None
+    return two_charges(dict(row.first), second, *row.faults, seed=of_seed, title=row.says)
+
+
+@cache
+def facts(of_seed: int) -> tuple[Fact, ...]:
+    """Every row with whose charges a read_committed reader finds in the end."""
+    found = []
+    for number, row in enumerate(ROWS, 1):
+        cluster = Cluster(scenario(of_seed, row))
+        cluster.run()
+        charges = cluster.outcome().committed[f"{CHARGES}-0"]
+        truth = "both" if len(charges) == 2 else charges[0] if charges else "none"
+        run = partial(scenario, of_seed, row)
+        found.append(Fact(name=number, says=row.says, truth=truth, look=row.look, run=run, misses=row.misses))
+    return tuple(found)
+
+
+def check(answer: Any) -> str:
+    """How many rows are right, if all are; WrongAnswer names the first that is not, and its run."""
+    return table(answer, facts(seed()), WORDS, FORM)
+
+
+EXERCISE = Exercise(
+    "L6.E3",
+    check,
+    (
+        "init_transactions() is the moment. It raises the epoch in the coordinator's log, and ends what is open under "
+        "that name. What is done is not undone.",
+        "Ask three questions of each row. Is the first one's transaction decided when second calls "
+        "init_transactions()? Does second call it at all, under that name? And who commits afterwards, with the newest "
+        "epoch?",
+        "A transaction that is open is aborted, one that is decided is finished. Whoever has an older epoch commits "
+        "nothing any more, whether its successor lives or not, and whichever broker coordinates.",
+    ),
+    points=9,
+    questions=(14, 17),
+    misses={
+        "init is harmless": 0,
+        "the name alone fences": "Making a producer sends nothing. Only init_transactions() asks the coordinator.",
+        "the zombie comes back": 2,
+        "decided is decided": 2,
+        "written is not committed": "Records that are written wait for a marker. Without a commit they get an ABORT "
+        "marker when transaction.timeout.ms has passed.",
+        "epochs die with the coordinator": "The epoch stands in __transaction_state, which is replicated. The next "
+        "coordinator reads it.",
+        "begin protects": "begin_transaction() is a note in the client. The first frame after it carries the old "
+        "epoch.",
+    },
+)

@@ -1,0 +1,143 @@
+"""L12.E1: four anomalies as SQL, each run on two histories whose planted anomalies are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.course.lab12.spark import error_line, spark
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.seeds import seed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kafkalab.course.lab12.lesson import Lesson
+
+NAMES = ("duplicate", "G1a", "lost-write", "poll-skip")
+COLUMNS = ("key", "offset")
+FORM = f"a dict with an SQL query for each of {', '.join(NAMES)}; each has the columns key and offset"
+OTHER = 1000
+"""What is added to the seed for the second history: a query must be right there, too, where no rows are known."""
+
+MISTAKES = {
+    "duplicate": {
+        "once for each": "SELECT key, max(offset) offset FROM records GROUP BY key, value HAVING count(*) > 1",
+    },
+    "G1a": {
+        "any level": "SELECT DISTINCT key, offset FROM reads JOIN records USING (key, offset) "
+        "WHERE outcome = 'aborted'",
+        "not committed": "SELECT key, offset FROM reads JOIN records USING (key, offset) "
+        "WHERE isolation_level = 'read_committed' AND outcome <> 'committed'",
+    },
+    "lost-write": {
+        "unseen": "SELECT key, offset FROM acknowledged a WHERE committed AND NOT EXISTS "
+        "(SELECT 1 FROM reads r WHERE r.key = a.key AND r.offset = a.offset AND r.value = a.value)",
+    },
+    "poll-skip": {
+        "a gap is a loss": "SELECT key, offset FROM (SELECT *, lag(offset) OVER (PARTITION BY consumer, key "
+        "ORDER BY poll, offset) AS before FROM reads) WHERE offset > before + 1",
+        "no positions": "SELECT key, from_offset AS offset FROM (SELECT *, lag(to_offset) OVER (PARTITION BY consumer, "
+        "key ORDER BY poll) AS expected FROM polls) WHERE from_offset > expected",
+    },
+}  # fmt: skip
+"""Plausible wrong queries, by the misconception; whoever gives their rows gets the hint that fits."""
+
+
+@cache
+def history(session: SparkSession, of_seed: int) -> Lesson:
+    """The history of this seed, with its views and its truth."""
+    from kafkalab.course.lab12.lesson import lesson
+
+    return lesson(session, of_seed)
+
+
+def check(answer: Any) -> str:
+    """All queries find exactly what is planted, in both histories; WrongAnswer says which does not, and the rows."""
+    queries = _queries(answer)
+    first, second = (history(spark(), one) for one in (seed(), seed() + OTHER))
+    try:
+        right = 0
+        for name in NAMES:
+            _check(name, queries[name], first, "", right)
+            right += 1
+        second.show_as_views()
+        for name in NAMES:
+            _check(name, queries[name], second, " in a second history, which you do not see", right - 1)
+    finally:
+        first.show_as_views()
+    return f"{len(NAMES)} of {len(NAMES)} queries, on 2 histories"
+
+
+def _check(name: str, query: str, here: Lesson, where: str, right: int) -> None:
+    from kafkalab.course.lab12.spark_exercise import compare
+
+    if is_blank(query):
+        raise WrongAnswer(f"The query for {name} is still blank. Give {FORM}.", part=right / len(NAMES))
+    here.show_as_views()
+    try:
+        difference = compare(spark().sql(query), here.truth[name], COLUMNS)
+    except Exception as error:
+        raise WrongValue(f"The query for {name} does not run: {error_line(error)}") from None
+    if difference:
+        miss = _miss(name, query)
+        raise WrongAnswer(f"{name}{where}: {difference}.", miss=miss, part=right / len(NAMES))
+
+
+def _miss(name: str, query: str) -> str:
+    """The mistake whose rows are the learner's."""
+    given = _rows(query)
+    return next((f"{name}: {miss}" for miss, sql in MISTAKES[name].items() if given and _rows(sql) == given), "")
+
+
+def _rows(query: str) -> list[Any]:
+    frame = spark().sql(query)
+    if not {"key", "offset"} <= {name.lower() for name in frame.columns}:
+        return []
+    return [tuple(row) for row in frame.select("key", "offset").orderBy("key", "offset").limit(5000).collect()]
+
+
+def _queries(answer: Any) -> dict[str, str]:
+    if not isinstance(answer, Mapping):
+        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+    unknown = [name for name in answer if name not in NAMES]
+    if unknown or set(answer) != set(NAMES):
+        what = (
+            f"there is no {unknown[0]!r}" if unknown else f"{', '.join(n for n in NAMES if n not in answer)} is missing"
+        )
+        raise WrongValue(f"Give {FORM}; {what}.")
+    wrong = [name for name in NAMES if not isinstance(answer[name], str) and not is_blank(answer[name])]
+    if wrong:
+        raise WrongType(f"The query for {wrong[0]} is SQL in a string, not {described(answer[wrong[0]])}.")
+    if all(is_blank(query) for query in answer.values()):
+        raise WrongAnswer(f"All queries are still blank. Give {FORM}.")
+    return {name: answer[name] if isinstance(answer[name], str) else "" for name in NAMES}
+
+
+EXERCISE = Exercise(
+    "L12.E1",
+    check,
+    (
+        "Say each anomaly as a sentence with two tables in it. duplicate: records and records. G1a: reads and records. "
+        "lost-write: acknowledged, polls and reads. poll-skip: polls and the polls before them, then records.",
+        "A key is a topic-partition, and every statement is about one key: key belongs into every GROUP BY, PARTITION "
+        "BY and ON. Only read_committed promises that nothing aborted is read.",
+        "lost-write: EXISTS a poll of the key with from_offset <= offset < to_offset, and NOT EXISTS a read of it. "
+        "poll-skip: lag(to_offset) OVER (PARTITION BY consumer, key ORDER BY poll) is where the next poll should "
+        "begin; what lies between that and from_offset counts only if it is committed or plain.",
+    ),
+    points=20,
+    questions=(5,),
+    misses={
+        "duplicate: once for each": "All places of the value belong to the finding, the first one, too.",
+        "G1a: any level": "read_uncommitted promises nothing: what it returns from an aborted transaction is no G1a.",
+        "G1a: not committed": "Outside transactions there is nothing to commit: plain records may be read.",
+        "lost-write: unseen": "What nobody has polled yet may only be late. It is lost when a poll of its key has gone "
+        "past it.",
+        "poll-skip: a gap is a loss": "Gaps in offsets are legal: markers and aborted records take offsets, too. "
+        "Which committed records lie in the gap?",
+        "poll-skip: no positions": "A poll that begins further on has skipped something only if a committed record "
+        "lies in between.",
+    },
+)

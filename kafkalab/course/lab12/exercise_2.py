@@ -1,0 +1,78 @@
+"""L12.E2: the one torn transaction of a long history, found by a function that is run on histories not seen before."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.course.lab12.spark import error_line, spark
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.seeds import seed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORM = "a function torn(log) that returns a DataFrame with the columns producer_id and producer_epoch"
+COLUMNS = ("producer_id", "producer_epoch")
+SIZE = 20_000
+OTHER = 2000
+
+
+@cache
+def history(session: SparkSession, of_seed: int) -> tuple[DataFrame, list[tuple[int, int]]]:
+    """A history's log, and producer id and epoch of the markers of its torn transaction."""
+    from kafkalab.course.lab12.lesson import one_torn
+
+    return one_torn(session, of_seed, SIZE)
+
+
+def check(answer: Any) -> str:
+    """The function finds the torn transaction of two histories, and nothing else; WrongAnswer says what it found."""
+    from kafkalab.course.lab12.spark_exercise import compare
+
+    if not callable(answer):
+        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+    seeds = (seed(), seed() + OTHER)
+    for number, one in enumerate(seeds):
+        log, truth = history(spark(), one)
+        try:
+            given = answer(log)
+            if is_blank(given):
+                raise WrongAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
+            difference = compare(given, truth, COLUMNS)
+        except WrongAnswer:
+            raise
+        except Exception as error:
+            raise WrongValue(f"torn(log) fails: {error_line(error)}") from None
+        if difference:
+            told = f"In a history of {SIZE:,} records, made anew: {difference}."
+            raise WrongAnswer(told, miss=_miss(difference), part=number / len(seeds))
+    return f"1 transaction in each of {len(seeds)} histories"
+
+
+def _miss(difference: Any) -> str:
+    if difference.problem:
+        return ""
+    if len(difference.extra) > 1:
+        return "every transaction of a producer"
+    return "nothing" if difference.missing and not difference.extra else ""
+
+
+EXERCISE = Exercise(
+    "L12.E2",
+    check,
+    (
+        "A transaction is torn if it took effect on one partition and not on another. What is written into every "
+        "partition of a transaction when it ends?",
+        "Only the markers matter: rows whose control is not empty. Group them by what names a transaction here, and "
+        "count the different words that each group has.",
+        "In version 2 a producer id and an epoch name one transaction. Keep the groups that have both COMMIT and "
+        "ABORT, and of those the two columns.",
+    ),
+    points=10,
+    misses={
+        "every transaction of a producer": "A producer commits some transactions and aborts others: that is no tear. "
+        "What names one transaction, besides the producer id?",
+        "nothing": 1,
+    },
+)

@@ -1,0 +1,149 @@
+"""L12.E3: what a sink without transactions holds after its tasks were tried again, and how every row is there once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from kafkalab.course.lab12.spark import error_line, spark
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.mutants import Mutant, against_mutants
+from kafkalab.grading.seeds import chance
+
+FORM = 'a dict {"sent": your function of (rows, fails), "once": your function of the topic}'
+SENT = "a function sent(rows, fails) that returns the number of records in the topic"
+ONCE = "a function once(topic) that returns a DataFrame with the column value"
+CASES = 30
+
+
+def sent(rows: Sequence[int], fails: Mapping[int, int]) -> int:
+    """Every task's rows, and again what a failed first attempt had sent."""
+    return sum(rows) + sum(n for task, n in fails.items() if n <= rows[task])
+
+
+MUTANTS = (
+    Mutant(
+        name="rolled back",
+        says="what a failed attempt had sent were taken back, or the next attempt went on behind it",
+        function=lambda rows, fails: sum(rows),
+    ),
+    Mutant(
+        name="all twice",
+        says="a failed task had sent all of its rows before it failed",
+        function=lambda rows, fails: sum(rows) + sum(rows[t] for t, n in fails.items() if n <= rows[t]),
+    ),
+    Mutant(
+        name="the whole job",
+        says="one failed task made all tasks send again",
+        function=lambda rows, fails: sum(rows) * (2 if any(n <= rows[t] for t, n in fails.items()) else 1),
+    ),
+    Mutant(
+        name="always fails",
+        says="a task failed that had ended before",
+        function=lambda rows, fails: sum(rows) + sum(fails.values()),
+    ),
+)
+
+
+def cases(random: Random) -> list[tuple[list[int], dict[int, int]]]:
+    """Rows of each task, and which tasks fail after how many."""
+    made = []
+    for _ in range(CASES):
+        rows = [random.randrange(1, 9) for _ in range(random.randrange(2, 6))]
+        failing = random.sample(range(len(rows)), random.randrange(len(rows)))
+        made.append((rows, {task: random.randrange(rows[task] + 3) for task in sorted(failing)}))
+    return made
+
+
+def topic(random: Random) -> tuple[list[tuple[str, int, int, int]], list[str]]:
+    """What the topic holds after a job in which tasks failed, and the values that it ought to hold.
+
+    Some values are there twice by right: the application has two rows with that value.
+    """
+    found, truth = [], []
+    for task in range(4):
+        values = [f"v{random.randrange(12)}" for _ in range(6 + task)]
+        truth += values
+        failed = random.randrange(1, 6) if task != 1 else -1
+        attempts = [values[:failed], values] if failed > 0 else [values]
+        found += [(value, task, a, place) for a, part in enumerate(attempts) for place, value in enumerate(part)]
+    random.shuffle(found)
+    return found, truth
+
+
+def check(answer: Any) -> str:
+    """Both functions do what they should; WrongAnswer shows the first case in which one does not."""
+    if not isinstance(answer, Mapping):
+        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+    if set(answer) != {"sent", "once"}:
+        raise WrongValue(f"Give {FORM}; yours has the names {', '.join(map(str, answer)) or 'none'}.")
+    random = chance("L12.E3")
+    try:
+        line = against_mutants(answer["sent"], sent, MUTANTS, cases(random), SENT)
+    except WrongAnswer as error:
+        raise WrongAnswer(f"sent: {error}", miss=error.miss, part=error.part / 2) from None
+    _check_once(answer["once"], random)
+    return f"{line}, and every row is there once"
+
+
+def _check_once(function: Any, random: Random) -> None:
+    from kafkalab.course.lab12.retried_sink import COLUMNS
+    from kafkalab.course.lab12.spark_exercise import compare
+
+    if not callable(function):
+        raise WrongType(f"Give {ONCE}, not {described(function)}.")
+    rows, truth = topic(random)
+    frame = spark().createDataFrame(rows, COLUMNS)
+    try:
+        given = function(frame)
+    except Exception as error:
+        raise WrongValue(f"once(topic) fails: {error_line(error)}") from None
+    if is_blank(given):
+        raise WrongAnswer(f"once is still blank: it returns nothing. Give {ONCE}.", part=0.5)
+    try:
+        difference = compare(given, [(value,) for value in truth], ("value",))
+    except Exception as error:
+        raise WrongValue(f"once(topic) fails: {error_line(error)}") from None
+    if difference:
+        miss = _miss(Counter(r["value"] for r in given.select("value").collect()) if not difference.problem else None,
+                     rows, truth)  # fmt: skip
+        raise WrongAnswer(f"sent is right. once is not yet, on a topic made anew: {difference}.", miss=miss, part=0.5)
+
+
+def _miss(given: Counter[str] | None, rows: list[tuple[str, int, int, int]], truth: list[str]) -> str:
+    """Which of the known mistakes gives these values."""
+    known = {
+        "nothing removed": Counter(row[0] for row in rows),
+        "by value": Counter(set(truth)),
+        "first attempts": Counter(row[0] for row in rows if row[2] == 0),
+        "second attempts": Counter(row[0] for row in rows if row[2] == 1),
+    }
+    return next((name for name, values in known.items() if values == given), "")
+
+
+EXERCISE = Exercise(
+    "L12.E3",
+    check,
+    (
+        "A failed attempt has sent what it has sent. The next attempt of that task knows nothing of it and begins at "
+        "its first row. Other tasks are not touched.",
+        "A task fails only if it comes to the row after which it fails; one with fewer rows ends before. For once: "
+        "which columns of the topic name a row, whatever attempt sent it?",
+        "Two rows may have the same value by right. The same task and the same place, sent by two attempts, are one "
+        "row: keep one of each.",
+    ),
+    points=10,
+    questions=(34,),
+    misses={
+        "rolled back": 0,
+        "all twice": 1,
+        "always fails": 1,
+        "the whole job": 0,
+        "by value": 2,
+        "nothing removed": 1,
+        "first attempts": "Where a first attempt failed, the rows behind the failure were sent by the second alone.",
+        "second attempts": "A task that never failed has no second attempt, and its rows count, too.",
+    },
+)

@@ -1,0 +1,28 @@
+"""The Spark session that the exercises of lab 12 run on, and one line for whatever Spark says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkalab.grading.exercise import WrongValue
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def spark() -> SparkSession:
+    """The session that runs, or a new one; WrongValue, with the line that says how to get Java, without Java."""
+    from kafkalab.spark.session.java import JavaMissingError
+    from kafkalab.spark.session.session import spark_session
+
+    try:
+        return spark_session()
+    except JavaMissingError as error:
+        raise WrongValue(str(error)) from None
+
+
+def error_line(error: Exception) -> str:
+    """What went wrong in a learner's query, in one line without Java."""
+    from kafkalab.spark.session.errors import one_line
+
+    return f"{type(error).__name__}: {one_line(error)}"

@@ -1,0 +1,147 @@
+"""The course: its fifteen labs, the short ways through it, and `progress()`, the picture of what is solved."""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kafkalab.course.map_svg import Tile, draw
+from kafkalab.grading import progress as kept
+from kafkalab.grading.exercise import wrapped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CourseLab:
+    """One lab: its number, its notebook's name, its title, and what one knows after it."""
+
+    number: int
+    name: str
+    title: str
+    know: str
+
+
+COURSE: tuple[CourseLab, ...] = tuple(
+    CourseLab(number=number, name=name, title=title, know=know)
+    for number, (name, title, know) in enumerate(
+        (
+            ("00_meet_the_machine", "Meet the machine", "nodes, frames, logs and a clock that only moves when you do"),
+            ("01_idempotent_producer", "The idempotent producer", "how a partition tells a retry from a new record"),
+            ("02_coordinator", "The coordinator and its log", "who remembers a transaction, and where"),
+            ("03_a_full_commit", "A full commit, one frame at a time", "at which frame a transaction is decided"),
+            ("04_markers_and_lag", "Markers, offsets and lag", "why the offsets have gaps"),
+            ("05_read_committed", "Reading committed data", "what a reader waits for, and what it skips"),
+            ("06_fencing_and_zombies", "Fencing and zombies", "how a producer's name outlives its process"),
+            ("07_timeouts", "Timeouts and expiry", "who gives up first, and what is then forgotten"),
+            ("08_failover", "Failover and hanging transactions", "what a new coordinator finishes, and what it cannot"),
+            ("09_torn_transaction", "The torn transaction", "why transactions needed a second protocol"),
+            ("10_consume_transform_produce", "Consume, transform, produce", "how input positions commit with output"),
+            ("11_edge_of_the_guarantee", "Where the guarantee ends", "databases, outboxes and sinks outside Kafka"),
+            ("12_auditing_with_spark", "Auditing millions of records", "how to find one broken transaction with Spark"),
+            ("13_cost_and_latency", "Cost and latency", "what a commit costs, and an incident to solve"),
+            ("14_other_ways", "Other ways to be atomic", "two-phase commit, MVCC and atomic broadcast beside Kafka"),
+        )
+    )
+)
+TRACKS: dict[str, tuple[int, ...]] = {
+    "A demo in 90 minutes": (0, 3, 5, 9),
+    "Operators, half a day": (4, 5, 7, 8),
+    "Developers of streams": (1, 6, 9, 10, 11),
+    "Data engineers": (4, 5, 11, 12),
+}
+BINDER = "BINDER_SERVICE_HOST"
+"""Set in the environment of a session on Binder, whose machine goes away."""
+
+
+class CourseMap:
+    """The picture of the course; `str()` is its twin in text.
+
+    Where progress is kept (`live`) a notebook gets it as HTML, too, in the colours of its theme, and on Binder with a
+    download button.
+    """
+
+    def __init__(self, record: kept.Record, exercises: dict[str, str], message: str = "", live: bool = False) -> None:
+        self.message, self.live = message, live
+        self.record = record
+        self._tiles = tuple(_tile(lab, record, exercises) for lab in COURSE)
+
+    @property
+    def solved(self) -> int:
+        """How many exercises are solved."""
+        return sum(tile.states.count("solved") for tile in self._tiles)
+
+    @property
+    def total(self) -> int:
+        """How many exercises there are."""
+        return sum(len(tile.states) for tile in self._tiles)
+
+    def __str__(self) -> str:
+        signs = {"solved": "●", "tried": "◐", "new": "○"}
+        lines = [f"The course: {self.solved} of {self.total} exercises solved (● solved, ◐ tried, ○ not yet)"]
+        for tile in self._tiles:
+            dots = "".join(signs[state] for state in tile.states) or ("planned" if not tile.ready else "")
+            lines.append(f"  L{tile.number:<3}{tile.title:<36}{dots}{'  done' if tile.done else ''}".rstrip())
+        return "\n".join([*lines, *filter(None, [wrapped(self.message)])])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def svg(self) -> str:
+        """The picture as a standalone SVG."""
+        return draw(self._tiles, f"{self.solved} of {self.total} exercises solved", self.message)
+
+    def download(self) -> str:
+        """A link, as HTML, that saves the record on the learner's own machine; it works without a kernel."""
+        data = base64.b64encode(kept.as_text(self.record).encode()).decode()
+        style = (
+            "display:inline-block;margin:.4em 0;padding:.35em .9em;border-radius:4px;text-decoration:none;"
+            "background:#1f5fa8;color:#fff"
+        )
+        return (
+            f'<a download="{kept.FILE}" href="data:application/json;base64,{data}" style="{style}">'
+            "Download my progress</a> This machine goes away when you leave. "
+            f"Next time, upload the file and run <code>progress(also={kept.FILE!r})</code>."
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = {"image/svg+xml": self.svg(), "text/plain": str(self)}
+        if self.live:
+            button = f"<div>{self.download()}</div>" if os.environ.get(BINDER) else ""
+            bundle["text/html"] = f"<div>{self.svg()}</div>{button}"
+        return bundle
+
+
+def progress(also: str | Path | None = None) -> CourseMap:
+    """The course with what is solved in it. `also` names a file of progress from elsewhere, which is taken over.
+
+    A damaged file is set aside, and the picture says so. OSError or ValueError for an `also` that cannot be read.
+    """
+    from kafkalab.grading.check import EXERCISES
+
+    path = kept.place()
+    if path is None:
+        return CourseMap({}, EXERCISES)
+    try:
+        found = kept.load(path) if also is None else _taken_over(path, Path(also))
+    except OSError as error:
+        if also is not None and not Path(also).exists():
+            raise ValueError(f"there is no file {also}; upload it beside this notebook") from None
+        return CourseMap({}, EXERCISES, f"{path} cannot be used ({error.strerror}), so no progress is kept.")
+    return CourseMap(found.record, EXERCISES, found.message, live=True)
+
+
+def _taken_over(path: Path, other: Path) -> kept.Read:
+    if other.exists() and path.exists() and other.samefile(path):
+        return kept.load(path)
+    found = kept.merge(path, other)
+    said = f"Of {other.name}, {found.message}." if found.message else f"{other.name} was taken over."
+    return kept.Read(record=found.record, message=said)
+
+
+def _tile(lab: CourseLab, record: kept.Record, exercises: dict[str, str]) -> Tile:
+    names = [name for name in exercises if name.startswith(f"L{lab.number}.")]
+    done = [record.get(name, kept.Done()) for name in names]
+    states = tuple("solved" if d.solved else "tried" if d.tries else "new" for d in done)
+    return Tile(number=lab.number, title=lab.title, states=states, ready=bool(names))

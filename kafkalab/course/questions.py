@@ -1,0 +1,153 @@
+"""The 38 questions that learners bring with them, and the table of the labs' cells that settle them.
+
+A cell settles a question if its metadata says so ({"kafkalab": {"questions": [19]}}), if its text names it (Q19), or
+if it checks an exercise that does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kafkalab.course.outline import COURSE
+from kafkalab.grading import check as checks
+from kafkalab.grading.builder import LABS, SOLUTIONS, read, sources
+from kafkalab.grading.sheet import exercises_asked
+
+PAGE = LABS / "README.md"
+NAMED = re.compile(r"\bQ(\d{1,2})\b")
+HEADING = re.compile(r"^#{1,4} +(.+?)\s*$", re.M)
+
+QUESTIONS: dict[int, str] = {
+    1: "One record sent, and the end offset went up by two: who took the other offset?",
+    2: "Why does the lag of a transactional topic never reach zero?",
+    3: "My tool waits for the record before the end offset and hangs. Why?",
+    4: "End offset minus start offset is the number of records, is it not?",
+    5: "Offsets have gaps: was data lost?",
+    6: "My read_committed consumer stands still while records keep coming. Why?",
+    7: "My transaction is committed. Why does nobody see it while an older one is open?",
+    8: "When a transaction aborts, are its records removed from the log?",
+    9: "Which isolation level does a consumer have if I set none?",
+    10: "Who filters aborted records, the broker or the client, and what does it need for that?",
+    11: "Does a consumer hold records back in memory until their transaction commits?",
+    12: "How do I choose a transactional.id: per process, per partition, at random?",
+    13: "Two applications keep fencing each other. What do they share?",
+    14: "ProducerFenced or InvalidProducerEpoch: which one ends my producer for good?",
+    15: "I have one producer only. Who fenced it?",
+    16: "Why is my transaction.timeout.ms refused?",
+    17: "After a crash, must I wait until the old transaction has timed out?",
+    18: "initTransactions() times out on my one-broker cluster. Why?",
+    19: "Does idempotence mean that there are no duplicates, ever?",
+    20: "How many requests may be in flight under idempotence, and is it on by default?",
+    21: "OUT_OF_ORDER_SEQUENCE_NUMBER: is data lost?",
+    22: "My producer was idle for days and now fails. What was forgotten?",
+    23: "INVALID_PRODUCER_ID_MAPPING again and again: what has expired?",
+    24: "The commit timed out. Did it commit, and what may I do now?",
+    25: "After EndTxn timed out, may I simply begin the next transaction?",
+    26: "What has transaction version 2 changed, and why does the epoch rise with every commit?",
+    27: "After an abort, does the consumer go back to where it was?",
+    28: "Why does sendOffsetsToTransaction want the group's metadata?",
+    29: "UNSTABLE_OFFSET_COMMIT: why can a group not read its own offsets?",
+    30: "Is commitSync inside a transaction not the same thing?",
+    31: "Does exactly-once cover my database?",
+    32: "Is one annotation over database and Kafka atomic?",
+    33: "Can Kafka take part in a two-phase commit?",
+    34: "Is Spark's Kafka sink exactly-once?",
+    35: "Are transactions slow, and what is it that costs?",
+    36: "How much latency does read_committed add?",
+    37: "Can one producer have several transactions open, one in each thread?",
+    38: "How do I find a hanging transaction, and what if I abort it while its client commits?",
+}
+NEEDED = (1, 2, 3, *range(6, 23), 24, 34, 37)
+"""The questions that the first seven labs settle."""
+SETTLED_IN = {
+    **dict.fromkeys((19, 20, 21, 22), 1),
+    **dict.fromkeys((18,), 2),
+    **dict.fromkeys((24, 37), 3),
+    **dict.fromkeys((1, 2, 3, 6, 7, 8, 9, 10, 11), 5),
+    **dict.fromkeys((12, 13, 14, 15, 16, 17), 6),
+    **dict.fromkeys((34,), 12),
+}
+"""The lab that is to settle each of them; another may, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A cell that settles a question: its notebook, its id, and the heading under which it stands."""
+
+    question: int
+    lab: str
+    cell: str
+    heading: str
+
+    @property
+    def link(self) -> str:
+        """A link of a page in labs/, to the heading in JupyterLab, to the notebook elsewhere."""
+        return f"[{self.heading}]({self.lab}.ipynb#{self.heading.replace(' ', '-')})"
+
+
+def places(root: Path) -> dict[int, tuple[Place, ...]]:
+    """Every question, with the cells that settle it, in the order of the labs."""
+    found = [place for path in sources(root) for place in _places(path.stem, read(path)["cells"])]
+    return {number: tuple(p for p in found if p.question == number) for number in QUESTIONS}
+
+
+def _places(lab: str, cells: list[dict[str, Any]]) -> Iterator[Place]:
+    heading = lab
+    for cell in cells:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown" and (headings := HEADING.findall(text)):
+            heading = plain(headings[-1])
+        for number in sorted(_settled(cell, text)):
+            yield Place(question=number, lab=lab, cell=cell["id"], heading=heading)
+
+
+def _settled(cell: dict[str, Any], text: str) -> set[int]:
+    found = {int(n) for n in cell["metadata"].get("kafkalab", {}).get("questions", ())}
+    if cell["cell_type"] == "markdown":
+        found |= {int(n) for n in NAMED.findall(text)}
+    for exercise in exercises_asked([text] if cell["cell_type"] == "code" else []):
+        found |= set(checks.find(exercise).questions) if exercise in checks.EXERCISES else set()
+    unknown = found - set(QUESTIONS)
+    if unknown:
+        raise ValueError(f"cell {cell['id']} names question {min(unknown)}; there are 1 to {max(QUESTIONS)}")
+    return found
+
+
+def plain(heading: str) -> str:
+    """A heading without Markdown's signs, so that it can stand in a link."""
+    return re.sub(r"[`*\[\]|]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)).strip()
+
+
+def lacking(root: Path) -> tuple[int, ...]:
+    """Those of the needed questions that no cell settles yet."""
+    found = places(root)
+    return tuple(number for number in NEEDED if not found[number])
+
+
+def page(root: Path) -> str:
+    """labs/README.md: the labs there are, and where each question is answered."""
+    names = {path.stem for path in sources(root)}
+    lines = [
+        "# The labs",
+        "",
+        "Open [00_start.ipynb](00_start.ipynb), or run `make lab` in the folder above. Each notebook here is made from "
+        f"the one of the same name in `{SOLUTIONS.name}/` by `kafkalab build-labs`, and so is this page.",
+        "",
+        "| lab | | what you will know |",
+        "|--:|:--|:--|",
+        *(f"| {lab.number} | [{lab.title}]({lab.name}.ipynb) | {lab.know} |" for lab in COURSE if lab.name in names),
+        "",
+        "## Where a question is answered",
+        "",
+        "| | question | answered in |",
+        "|--:|:--|:--|",
+    ]
+    for number, found in places(root).items():
+        firsts = {place.lab: place for place in reversed(found)}
+        links = "<br>".join(f"{lab[:2]} {firsts[lab].link}" for lab in sorted(firsts))
+        lines.append(f"| {number} | {QUESTIONS[number]} | {links or 'a later lab'} |")
+    return "\n".join([*lines, ""])

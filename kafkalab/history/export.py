@@ -1,0 +1,273 @@
+"""Makes the tables of a history out of a trace: logs as their leaders wrote them, frames, watermarks, polls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kafkalab.broker.group_coordinator.offsets import OffsetCommit
+from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.history.history import History
+from kafkalab.history.operations import operations_of
+from kafkalab.history.schema import FrameRow, Label, Leader, LogRecord, Poll, Read, TxnEntry, Watermark
+from kafkalab.protocol.group_record import GroupEntry
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
+from kafkalab.protocol.records import Batch, sequence_after
+from kafkalab.sim.cluster import Cluster
+from kafkalab.trace import Event, Frame, Trace
+
+Place = tuple[str, int, int]  # key, offset, leader epoch: where one record was appended, once
+
+
+def export(source: Cluster | Trace) -> History:
+    """See `kafkalab.history.history.history_of`."""
+    trace = source.trace if isinstance(source, Cluster) else source
+    if not trace.keep:
+        raise ValueError("this run kept no events (keep=False): a history cannot be made of it")
+    tables = _Tables(trace)
+    for event in trace.events:
+        tables.add(event)
+    removed = tables.removed(source if isinstance(source, Cluster) else None)
+    records, entries = tables.log_rows(removed)
+    return History(
+        operations=operations_of(trace),
+        log=records,
+        reads=tuple(tables.reads),
+        polls=tuple(tables.polls),
+        frames=tuple(_frame_row(f) for f in trace.frames.values()),
+        transactions=entries,
+        watermarks=tuple(tables.watermarks),
+        leaders=tuple(tables.leaders),
+        labels=_labels(source),
+    )
+
+
+class _Tables:
+    """Rows so far, and what every replica holds."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.appends: dict[Place, tuple[Event, Batch, int]] = {}
+        self.replicas: dict[tuple[str, str], dict[int, int]] = {}  # (node, key) -> offset -> leader epoch
+        self.cuts: dict[str, list[tuple[int, int]]] = {}  # key -> (offset, step) of truncations
+        self.led: dict[str, Leader] = {}
+        self.reads: list[Read] = []
+        self.polls: list[Poll] = []
+        self.watermarks: list[Watermark] = []
+        self.leaders: list[Leader] = []
+        self._polled: dict[str, int] = {}
+
+    def add(self, event: Event) -> None:
+        """One more event."""
+        if event.kind == "append":
+            self._append(event)
+        elif event.kind == "truncate":
+            self._truncate(event)
+        elif event.kind == "state" and event.name == "watermark":
+            self._watermark(event)
+        elif event.kind == "state" and event.name == "metadata":
+            self._metadata(event)
+        elif event.kind == "complete" and event.name == "poll":
+            self._poll(event)
+
+    def _append(self, event: Event) -> None:
+        batch: Batch = event.data
+        held = self.replicas.setdefault((event.node, event.name), {})
+        for i, offset in enumerate(_offsets(batch)):
+            held[offset] = batch.leader_epoch
+            self.appends.setdefault((event.name, offset, batch.leader_epoch), (event, batch, i))
+
+    def _truncate(self, event: Event) -> None:
+        key, offset = event.data["partition"], event.data["offset"]
+        held = self.replicas.get((event.node, key), {})
+        for known in [o for o in held if o >= offset]:
+            del held[known]
+        self.cuts.setdefault(key, []).append((offset, event.step))
+
+    def _watermark(self, event: Event) -> None:
+        key = event.data["partition"]
+        led = self.led.get(key)
+        self.watermarks.append(
+            Watermark(
+                key=key,
+                node=event.node,
+                leads=led is not None and led.leader == event.node,
+                leader_epoch=led.leader_epoch if led else -1,
+                high_watermark=event.data["high_watermark"],
+                last_stable_offset=event.data["last_stable_offset"],
+                step=event.step,
+                at_ms=event.at_ms,
+            )
+        )
+
+    def _metadata(self, event: Event) -> None:
+        for key, leader in event.data["leaders"].items():
+            epoch = event.data["leader_epochs"][key]
+            known = self.led.get(key)
+            if known is None or (known.leader, known.leader_epoch) != (leader, epoch):
+                row = Leader(key=key, leader=leader, leader_epoch=epoch, step=event.step, at_ms=event.at_ms)
+                self.led[key] = row
+                self.leaders.append(row)
+
+    def _poll(self, event: Event) -> None:
+        data, number = event.data, self._polled.get(event.data["consumer"], 0) + 1
+        consumer, level = data["consumer"], data["isolation_level"]
+        self._polled[consumer] = number
+        for key, start in data["from"].items():
+            self.polls.append(
+                Poll(
+                    consumer=consumer,
+                    process=event.node,
+                    group=data["group_id"],
+                    isolation_level=level,
+                    poll=number,
+                    key=key,
+                    start=start,
+                    end=data["to"].get(key, -1),
+                    moved=data["moved"].get(key, ""),
+                    step=event.step,
+                )
+            )
+        for index, (key, offset, value) in enumerate(data["records"]):
+            self.reads.append(
+                Read(
+                    consumer=consumer,
+                    process=event.node,
+                    isolation_level=level,
+                    poll=number,
+                    index=index,
+                    key=key,
+                    offset=offset,
+                    value=_text(value),
+                    step=event.step,
+                    at_ms=event.at_ms,
+                )
+            )
+
+    def removed(self, cluster: Cluster | None) -> dict[Place, tuple[str, int]]:
+        """Why and when records are gone from the last leader's log; only a cluster tells what cleaning has removed."""
+        found: dict[Place, tuple[str, int]] = {}
+        last_leader = {row.key: row.leader for row in self.leaders if row.leader}
+        for place in self.appends:
+            key, offset, epoch = place
+            held = self.replicas.get((last_leader.get(key, self.appends[place][0].node), key), {})
+            if held.get(offset) != epoch and not self._cleaned_before(place, held):
+                steps = [step for cut, step in self.cuts.get(key, ()) if cut <= offset]
+                found[place] = ("truncated", max(steps, default=-1))
+        if cluster is None:
+            return found
+        there: dict[str, set[int]] = {}
+        for place in self.appends:
+            key, offset, _ = place
+            log = cluster.log_of(key)
+            if key not in there:
+                there[key] = {o for batch in log.batches for o in _offsets(batch) if o >= log.log_start_offset}
+            if offset not in there[key] and place not in found:
+                found[place] = ("deleted" if offset < log.log_start_offset else "compacted", -1)
+        return found
+
+    def _cleaned_before(self, place: Place, held: dict[int, int]) -> bool:
+        """Whether a log that never had the record goes back to one that had: it was read from there when cleaned."""
+        key, offset, epoch = place
+        next_epoch = min((e for o, e in held.items() if o > offset and e >= epoch), default=-1)
+        if next_epoch in (-1, epoch):
+            return next_epoch == epoch
+        return all(o > offset for k, o, e in self.appends if (k, e) == (key, next_epoch))
+
+    def log_rows(self, removed: dict[Place, tuple[str, int]]) -> tuple[tuple[LogRecord, ...], tuple[TxnEntry, ...]]:
+        """The records by key and order of appending; those of the transaction log apart."""
+        records: list[LogRecord] = []
+        entries: list[TxnEntry] = []
+        for place, (event, batch, i) in self.appends.items():
+            why, step = removed.get(place, ("", -1))
+            if topic_of(event.name) == TRANSACTION_TOPIC:
+                entries.append(_txn_entry(event, batch, i, why))
+            else:
+                records.append(self._log_record(event, batch, i, why, step))
+        records.sort(key=lambda r: (r.key, r.step, r.offset))
+        return tuple(records), tuple(entries)
+
+    def _log_record(self, event: Event, batch: Batch, i: int, removed: str, removed_step: int) -> LogRecord:
+        record = batch.records[i]
+        value, record_key = record.value, record.key
+        if isinstance(value, OffsetCommit):
+            record_key, value = f"{value.group}/{value.partition}", value.offset
+        elif isinstance(value, GroupEntry):
+            members = ", ".join(m.member_id for m in value.members)
+            record_key, value = None, f"group {value.group}, generation {value.generation}: {members or 'nobody'}"
+        elif topic_of(event.name) == OFFSETS_TOPIC and (record_key or "").endswith("/"):
+            record_key = None  # a group is forgotten
+        caused = self.trace.events[event.cause] if event.cause >= 0 else None
+        return LogRecord(
+            key=event.name,
+            offset=_offsets(batch)[i],
+            record_key=record_key if batch.control is None else None,
+            value=_text(value),
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            sequence=sequence_after(batch.base_sequence, _offsets(batch)[i] - batch.base_offset),
+            transactional=batch.transactional,
+            control=batch.control.name if batch.control else "",
+            coordinator_epoch=batch.coordinator_epoch,
+            leader_epoch=batch.leader_epoch,
+            node=event.node,
+            frame=caused.frame if caused and caused.kind == "receive" else "",
+            step=event.step,
+            at_ms=event.at_ms,
+            removed=removed,
+            removed_step=removed_step,
+        )
+
+
+def _offsets(batch: Batch) -> Sequence[int]:
+    """The offset of each record; a batch that compaction has been at says them itself."""
+    kept: Sequence[int] | None = getattr(batch, "offsets", None)
+    return range(batch.base_offset, batch.base_offset + len(batch.records)) if kept is None else kept
+
+
+def _txn_entry(event: Event, batch: Batch, i: int, removed: str) -> TxnEntry:
+    record = batch.records[i]
+    given: dict[str, Any] = {"state": "Dead"}
+    if isinstance(record.value, Txn):
+        txn = record.value
+        given = {
+            "state": txn.state.label,
+            "producer_id": txn.producer_id,
+            "producer_epoch": txn.producer_epoch,
+            "partitions": txn.partitions,
+            "timeout_ms": txn.timeout_ms,
+            "start_ms": txn.start_ms,
+        }
+    return TxnEntry(
+        key=event.name,
+        offset=_offsets(batch)[i],
+        transactional_id=record.key or "",
+        coordinator_epoch=batch.leader_epoch,
+        node=event.node,
+        step=event.step,
+        at_ms=event.at_ms,
+        removed=removed,
+        **given,
+    )
+
+
+def _frame_row(frame: Frame) -> FrameRow:
+    names = ("id", "name", "kind", "sender", "receiver", "version", "error", "of", "copy_of", "attempt", "fate")
+    times = ("sent_step", "sent_ms", "received_step", "received_ms")
+    return FrameRow(**{name: getattr(frame, name) for name in (*names, *times)})
+
+
+def _labels(source: Cluster | Trace) -> tuple[Label, ...]:
+    if not isinstance(source, Cluster):
+        return (Label(name="title", value=source.title),)
+    scenario = source.scenario
+    pairs = [("title", scenario.title), ("profile", scenario.profile), ("seed", str(scenario.seed))]
+    pairs += [("rule off", name) for name in scenario.rules_off]
+    pairs += [("fault", repr(fault)) for fault in scenario.faults]
+    pairs += [("config", f"{name}={value}") for name, value in scenario.config.items()]
+    pairs.append(("end_ms", str(source.now)))
+    return tuple(Label(name=name, value=value) for name, value in pairs)
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value)

@@ -1,0 +1,155 @@
+"""A history: tables of what clients did, what logs hold and what was read. Checks and audits see nothing else.
+
+`history_of(cluster)` makes one of a run; `save` and `load_history` keep it as JSON lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.history.schema import (
+    ROWS,
+    Column,
+    FrameRow,
+    Label,
+    Leader,
+    LogRecord,
+    Operation,
+    Poll,
+    Read,
+    Row,
+    TxnEntry,
+    Watermark,
+    columns_of,
+)
+
+if TYPE_CHECKING:
+    from kafkalab.sim.cluster import Cluster
+    from kafkalab.trace import Trace
+
+FORMAT, VERSION = "kafkalab-history", 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The tables. Two histories are equal if all their rows are."""
+
+    operations: tuple[Operation, ...] = ()
+    log: tuple[LogRecord, ...] = ()
+    reads: tuple[Read, ...] = ()
+    polls: tuple[Poll, ...] = ()
+    frames: tuple[FrameRow, ...] = ()
+    transactions: tuple[TxnEntry, ...] = ()
+    watermarks: tuple[Watermark, ...] = ()
+    leaders: tuple[Leader, ...] = ()
+    labels: tuple[Label, ...] = ()
+
+    def table(self, name: str) -> tuple[Row, ...]:
+        """The rows of a table. KeyError, naming those that there are, for an unknown one."""
+        if name not in ROWS:
+            raise KeyError(f"no table {name!r}; there are {', '.join(ROWS)}")
+        rows: tuple[Row, ...] = getattr(self, name)
+        return rows
+
+    def label(self, name: str) -> tuple[str, ...]:
+        """The values of the labels of this name, in order."""
+        return tuple(found.value for found in self.labels if found.name == name)
+
+    def __repr__(self) -> str:
+        return f"History({', '.join(f'{name}: {len(self.table(name))}' for name in ROWS)})"
+
+    def lines(self) -> Iterator[str]:
+        """The history as JSON lines: a header with the number of rows of each table, then the rows."""
+        dump = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+        yield dump({"format": FORMAT, "version": VERSION, "rows": {name: len(self.table(name)) for name in ROWS}})
+        for name in ROWS:
+            for row in self.table(name):
+                yield dump({name: list(asdict(row).values())})
+
+    def save(self, path: str | Path) -> None:
+        """Write the history as JSON lines; a file that is there is replaced."""
+        Path(path).write_text("\n".join(self.lines()) + "\n", encoding="utf-8")
+
+
+def load_history(path: str | Path) -> History:
+    """Read what `History.save` wrote. ValueError, with the file's name and what is wrong, for anything else."""
+    lines = Path(path).read_bytes().splitlines()
+    header = _object(path, 1, lines[0]) if lines else {}
+    if header.get("format") != FORMAT:
+        raise ValueError(f"{path} is not a history that kafkalab saved: its format is {header.get('format')!r}")
+    if header.get("version") != VERSION:
+        raise ValueError(f"{path} is a history of version {header.get('version')!r}; this kafkalab reads {VERSION}")
+    tables: dict[str, list[Row]] = {name: [] for name in ROWS}
+    for number, line in enumerate(lines[1:], 2):
+        item = _object(path, number, line)
+        name = next(iter(item), "")
+        if len(item) != 1 or name not in ROWS:
+            raise ValueError(f"{path}: line {number} holds {name!r}, which is no table; there are {', '.join(ROWS)}")
+        tables[name].append(_row(path, number, name, item[name]))
+    _check_counts(path, header.get("rows"), {name: len(rows) for name, rows in tables.items()})
+    return History(**{name: tuple(rows) for name, rows in tables.items()})  # type: ignore[arg-type]
+
+
+def _object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        item = json.loads(line)
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        reason = getattr(error, "msg", "no UTF-8")
+        raise ValueError(f"{path}: line {number} is not JSON ({reason}); the file is damaged or cut off") from None
+    if not isinstance(item, dict):
+        raise ValueError(f"{path}: line {number} is no JSON object; the file is damaged")
+    return item
+
+
+def _row(path: str | Path, number: int, name: str, values: Any) -> Row:
+    columns = columns_of(name)
+    if not isinstance(values, list) or len(values) != len(columns):
+        count = len(values) if isinstance(values, list) else "no"
+        raise ValueError(f"{path}: line {number} has {count} values; the table {name} has {len(columns)} columns")
+    given: dict[str, Any] = {}
+    for column, value in zip(columns, values, strict=True):
+        if not _fits(column, value):
+            raise ValueError(
+                f"{path}: line {number}: {name}.{column.name} is {value!r}, but its type is {column.type}"
+                + (" or null" if column.nullable else "")
+            )
+        given[column.name] = tuple(value) if isinstance(value, list) else value
+    return ROWS[name](**given)
+
+
+def _fits(column: Column, value: Any) -> bool:
+    if value is None:
+        return column.nullable
+    if column.type == "list<string>":
+        return isinstance(value, list) and all(isinstance(v, str) for v in value)
+    if column.type == "bool" or isinstance(value, bool):
+        return column.type == "bool" and isinstance(value, bool)
+    if column.type == "string":
+        return isinstance(value, str)
+    return isinstance(value, int) and -(1 << _bits(column)) <= value < 1 << _bits(column)
+
+
+def _bits(column: Column) -> int:
+    return 63 if column.type == "int64" else 31
+
+
+def _check_counts(path: str | Path, said: Any, found: dict[str, int]) -> None:
+    if not isinstance(said, dict):
+        raise ValueError(f"{path}: its header does not say how many rows there are; the file is damaged")
+    wrong = [f"{found[name]} of {said.get(name)} rows of {name}" for name in ROWS if found[name] != said.get(name)]
+    if wrong:
+        raise ValueError(f"{path} holds {', '.join(wrong)}; the file is cut off or was put together from two")
+
+
+def history_of(source: Cluster | Trace) -> History:
+    """The history of a run. Of a cluster it also says what compaction and deletion have removed since.
+
+    ValueError for a trace that kept no events.
+    """
+    from kafkalab.history.export import export
+
+    return export(source)

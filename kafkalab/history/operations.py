@@ -1,0 +1,248 @@
+"""The operations of clients, as Jepsen has them: what was set out to do, and how it ended: ok, fail, or nobody knows.
+
+Calls of transactions come from the events of the client library; sends and offsets come from frames, so that a program
+by hand has a history, too. A retried batch is one operation: it has one producer id, epoch and sequence, or, where the
+library numbered it anew (KIP-360), the values and the creation time of before.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kafkalab.history.schema import Operation
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.produce import Produce, ProduceResponse
+from kafkalab.protocol.records import Batch, sequence_after
+from kafkalab.trace import Event, Frame, Trace
+
+SERVER = re.compile(r"b\d+|controller")
+CALLS = {
+    "init_transactions": "init",
+    "begin_transaction": "begin",
+    "commit_transaction": "commit",
+    "abort_transaction": "abort",
+}
+UNCERTAIN = (
+    Error.REQUEST_TIMED_OUT,
+    Error.NETWORK_EXCEPTION,
+    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    Error.NOT_LEADER_OR_FOLLOWER,
+    Error.UNKNOWN_SERVER_ERROR,
+)
+"""After these a batch may be in the log all the same: a leader that lost its place says so of what it has appended."""
+BY_HAND = {"InitProducerId": "init", "EndTxn": "", "TxnOffsetCommit": "offsets", "OffsetCommit": "offsets"}
+JOINS = ("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "AddOffsetsToTxn")
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """One operation: its first row, and what is known of its end."""
+
+    row: Operation
+    frames: list[str] = field(default_factory=list)
+    type: str = ""
+    error: str = ""
+    offset: int = -1
+    end_step: int = -1
+    end_ms: int = -1
+    doubtful: bool = False
+    place: int = 0  # the record's place in its batch
+    answered: list[str] = field(default_factory=list)
+    identity: tuple[int, int, int] = (-1, -1, -1)  # producer id, epoch and sequence under which it was sent last
+
+
+def operations_of(trace: Trace) -> tuple[Operation, ...]:
+    """All operations, invoke and completion apart, in the order of their steps."""
+    found = _Operations(trace)
+    for event in trace.events:
+        found.add(event)
+    found.finish()
+    rows: list[tuple[int, int, int, Operation]] = []
+    for number, call in enumerate(found.calls):
+        rows.append((call.row.step, number, 0, call.row))
+        if call.type:
+            end = replace(
+                call.row, type=call.type, error=call.error, offset=call.offset, step=call.end_step, at_ms=call.end_ms
+            )
+            if call.row.function == "send":
+                pid, epoch, sequence = call.identity
+                end = replace(end, producer_id=pid, producer_epoch=epoch, sequence=sequence)
+            rows.append((call.end_step, number, 1, end))
+    rows.sort(key=lambda r: r[:3])
+    invoked = {number: index for index, (_, number, end, _) in enumerate(rows) if not end}
+    return tuple(
+        replace(row, index=i, invocation=invoked[number] if end else -1) for i, (_, number, end, row) in enumerate(rows)
+    )
+
+
+class _Operations:
+    """Walks over the events; knows which operation each frame belongs to."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.calls: list[_Call] = []
+        self.library = {(e.node, e.data.get("transactional_id")) for e in trace.of("invoke", "init_transactions")}
+        self.producers = {e.node for e in trace.of("state", "producer")}
+        self.sends: dict[tuple[Any, ...], _Call] = {}
+        self.batches: dict[tuple[Any, ...], list[_Call]] = {}
+        self.of_frame: dict[str, list[tuple[str, _Call]]] = {}
+        self.open_calls: dict[tuple[str, str], _Call] = {}
+        self.transaction: dict[tuple[str, str | None], int] = {}
+        self.ended: dict[tuple[str, str | None], bool] = {}
+        self.end = trace.events[-1].step if trace.events else -1
+
+    def add(self, event: Event) -> None:
+        """One more event."""
+        if event.kind in ("send", "receive"):
+            frame: Frame = event.data
+            if event.kind == "send" and frame.kind == "request" and not SERVER.fullmatch(frame.sender):
+                self._request(frame, event)
+            elif event.kind == "receive" and frame.kind == "response" and not frame.copy_of:
+                self._response(frame, event)
+        elif event.kind == "invoke" and event.name in CALLS:
+            self._invoked(event)
+        elif event.kind == "complete" and event.name in CALLS:
+            self._completed(event)
+        elif event.kind == "complete" and event.name == "poll":
+            self._polled(event)
+
+    def finish(self) -> None:
+        """What has no answer at the end ends in "info": nobody can tell."""
+        for call in self.calls:
+            lost = any(frame not in call.answered for frame in call.frames)
+            if not call.type or (call.type == "fail" and (call.doubtful or lost)):
+                call.type, call.error = "info", call.error or "NONE"
+                call.end_step = call.end_step if call.end_step >= 0 else self.end
+                call.end_ms = call.end_ms if call.end_ms >= 0 else self.trace.events[-1].at_ms
+
+    # calls of the client library
+
+    def _invoked(self, event: Event) -> None:
+        tid, function = event.data["transactional_id"], CALLS[event.name]
+        if function == "begin":
+            self.transaction[event.node, tid] = self.transaction.get((event.node, tid), 0) + 1
+        number = self.transaction.get((event.node, tid), -1) if function != "init" else -1
+        row = self._row(event, function, client=f"{event.node}/{tid}", transactional_id=tid, transaction=number)
+        call = _Call(row)
+        self.calls.append(call)
+        if function == "begin":
+            self._close(call, "ok", "NONE", event)
+        else:
+            self.open_calls[event.node, event.name] = call
+
+    def _completed(self, event: Event) -> None:
+        call = self.open_calls.pop((event.node, event.name), None)
+        if call is not None:
+            self._close(call, event.data["outcome"], event.data["error"], event)
+
+    def _polled(self, event: Event) -> None:
+        consumer = event.data["consumer"]
+        for key, why in event.data["moved"].items():
+            row = self._row(event, why, client=consumer, key=key, offset=event.data["from"].get(key, -1))
+            self._done(row, event, row.offset)
+        self._done(self._row(event, "poll", client=consumer), event, -1)
+
+    def _done(self, row: Operation, event: Event, offset: int) -> None:
+        call = _Call(row)
+        self.calls.append(call)
+        self._close(call, "ok", "NONE", event, offset)
+
+    # frames
+
+    def _request(self, frame: Frame, event: Event) -> None:
+        tid = getattr(frame.body, "transactional_id", None)
+        place = (frame.sender, tid)
+        if frame.name in JOINS and tid is not None and place not in self.library and self.ended.get(place, True):
+            self.transaction[place], self.ended[place] = self.transaction.get(place, 0) + 1, False
+        if isinstance(frame.body, Produce):
+            for key, batch in frame.body.batches.items():
+                self._sent(frame, event, tid, key, batch)
+        elif frame.name in BY_HAND and (place not in self.library or BY_HAND[frame.name] == "offsets"):
+            self._asked(frame, event, tid)
+
+    def _sent(self, frame: Frame, event: Event, tid: str | None, key: str, batch: Batch) -> None:
+        number = self.transaction.get((frame.sender, tid), -1) if tid is not None else -1
+        values = tuple(record.value for record in batch.records)
+        before = self.batches.get((frame.sender, key, batch.timestamp_ms, values))
+        calls: list[_Call] = []
+        for i, record in enumerate(batch.records):
+            sequence = sequence_after(batch.base_sequence, i)
+            identity: tuple[Any, ...] = (frame.sender, key, batch.producer_id, batch.producer_epoch, sequence)
+            if batch.producer_id < 0:
+                identity = (*identity, batch.timestamp_ms, i)
+            call = self.sends.get((*identity, record.value))
+            if call is None and before is not None:
+                call = self.sends[(*identity, record.value)] = before[i]
+            if call is None:
+                row = self._row(
+                    event,
+                    "send",
+                    client=f"{frame.sender}/{batch.producer_id if tid is None else tid}",
+                    transactional_id=tid,
+                    producer_id=batch.producer_id,
+                    producer_epoch=batch.producer_epoch,
+                    transaction=number,
+                    key=key,
+                    sequence=sequence,
+                    value=record.value if record.value is None else str(record.value),
+                )
+                call = self.sends[(*identity, record.value)] = _Call(row)
+                self.calls.append(call)
+            call.frames.append(frame.id)
+            call.place, call.identity = i, (batch.producer_id, batch.producer_epoch, sequence)
+            calls.append(call)
+            self.of_frame.setdefault(frame.id, []).append((key, call))
+        if frame.sender in self.producers:
+            self.batches[frame.sender, key, batch.timestamp_ms, values] = calls
+
+    def _asked(self, frame: Frame, event: Event, tid: str | None) -> None:
+        function = BY_HAND[frame.name] or ("commit" if frame.body.committed else "abort")
+        if frame.name in ("EndTxn", "InitProducerId"):
+            self.ended[frame.sender, tid] = True
+        number = self.transaction.get((frame.sender, tid), -1) if function != "init" else -1
+        row = self._row(
+            event,
+            function,
+            client=f"{frame.sender}/{tid}" if tid is not None else frame.sender,
+            transactional_id=tid,
+            producer_id=getattr(frame.body, "producer_id", -1),
+            producer_epoch=getattr(frame.body, "producer_epoch", -1),
+            transaction=number,
+        )
+        for key, offset in getattr(frame.body, "offsets", {"": -1}).items():
+            value = getattr(frame.body, "group_id", None)
+            call = _Call(replace(row, key=key, offset=offset, value=value), [frame.id], offset=offset)
+            self.calls.append(call)
+            self.of_frame.setdefault(frame.id, []).append((key, call))
+
+    def _response(self, frame: Frame, event: Event) -> None:
+        for key, call in self.of_frame.get(frame.of, ()):
+            call.answered.append(frame.of)
+            if call.type == "ok":
+                continue
+            if isinstance(frame.body, ProduceResponse):
+                self._produced(frame.body, key, call, event)
+            else:
+                errors = getattr(frame.body, "errors", {})
+                name = errors[key].name if key in errors else frame.error
+                self._close(call, "ok" if name == "NONE" else "fail", name, event, call.offset)
+
+    def _produced(self, body: ProduceResponse, key: str, call: _Call, event: Event) -> None:
+        produced = body.partitions[key]
+        known = produced.base_offset >= 0
+        if produced.error in (Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER):
+            self._close(call, "ok", produced.error.name, event, produced.base_offset + call.place if known else -1)
+        else:
+            call.doubtful = call.doubtful or produced.error in UNCERTAIN
+            self._close(call, "fail", produced.error.name, event)
+
+    def _close(self, call: _Call, type: str, error: str, event: Event, offset: int = -1) -> None:
+        call.type, call.error, call.offset = type, error, offset
+        call.end_step, call.end_ms = event.step, event.at_ms
+
+    def _row(self, event: Event, function: str, **given: Any) -> Operation:
+        return Operation(
+            type="invoke", function=function, process=event.node, step=event.step, at_ms=event.at_ms, **given
+        )

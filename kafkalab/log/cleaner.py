@@ -1,0 +1,232 @@
+"""Compaction that knows transactions: of each key the newest committed value stays (facts 4.6; `Cleaner`).
+
+A cleaning goes through the log twice: once to learn each key's newest offset, once to write the segments anew.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from copy import copy
+from dataclasses import dataclass, replace
+
+from kafkalab.log.cleaned_transactions import CleanedTransactions
+from kafkalab.log.cleaner_checkpoint import CleanerCheckpoint
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.log.producer_state.entry import NO_OFFSET
+from kafkalab.log.segments import SEGMENT_BYTES, Segment, segments_of
+from kafkalab.protocol.records import Batch, CleanedBatch, Record
+from kafkalab.protocol.rules import DELETE_HORIZON, LAST_BATCH_STAYS
+
+DELETE_RETENTION_MS = 86_400_000
+NO_HORIZON = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaning:
+    """What one cleaning did: it cleaned [log start, `end`), of which all from `first_dirty` on for the first time."""
+
+    first_dirty: int
+    end: int
+    batches_removed: int = 0
+    records_removed: int = 0
+    horizons_set: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether the log is another one now."""
+        return bool(self.batches_removed or self.records_removed or self.horizons_set)
+
+
+def cleanable_end(log: PartitionLog, now: int, min_compaction_lag_ms: int = 0) -> int:
+    """Where a cleaning ends: at the last stable offset, the active segment, or the first segment that is too young."""
+    end = min(log.last_stable_offset, log.segments[-1])
+    if min_compaction_lag_ms > 0:
+        for base, upper in zip(log.segments, log.segments[1:], strict=False):
+            newest = max((b.timestamp_ms for b in log.batches_between(base, upper)), default=0)
+            if newest > now - min_compaction_lag_ms:
+                return min(end, base)
+    return end
+
+
+def clean(
+    log: PartitionLog,
+    now: int,
+    delete_retention_ms: int = DELETE_RETENTION_MS,
+    min_compaction_lag_ms: int = 0,
+    segment_bytes: int = SEGMENT_BYTES,
+) -> Cleaning:
+    """The log compacted, cleaned neighbours merged up to `segment_bytes`; producer state is as it was.
+
+    `now` and the limits are in milliseconds. Nothing changes where nothing is cleanable.
+    """
+    end = cleanable_end(log, now, min_compaction_lag_ms)
+    dirty = min(max(log.checkpoint.first_dirty_offset, log.log_start_offset), end)
+    if end <= log.log_start_offset:
+        return Cleaning(first_dirty=dirty, end=end)
+    return _Cleaner(log, now, delete_retention_ms, end, dirty).run(segment_bytes)
+
+
+def would_clean(log: PartitionLog, now: int, delete_retention_ms: int = DELETE_RETENTION_MS) -> bool:
+    """Whether a cleaning right after a new segment has begun would change the log, which stays as it is."""
+    if not log.batches:
+        return False
+    tried = copy(log)
+    tried.batches, tried._bases = list(log.batches), list(log._bases)
+    tried.segments = list(dict.fromkeys((*log.segments, log.log_end_offset)))
+    tried.transaction_index = copy(log.transaction_index)
+    tried.producers = copy(log.producers)
+    tried.producers.snapshots = {}
+    return clean(tried, now, delete_retention_ms).changed
+
+
+class _Cleaner:
+    """One cleaning of one log."""
+
+    def __init__(self, log: PartitionLog, now: int, delete_retention_ms: int, end: int, dirty: int) -> None:
+        self.log = log
+        self.now = now
+        self.delete_retention_ms = delete_retention_ms
+        self.end = end
+        self.dirty = dirty
+        self.start = log.segments[0]
+        rules = log.producers.rules
+        self.horizons = rules.on(DELETE_HORIZON)
+        self.keeps_last = rules.on(LAST_BATCH_STAYS)
+        self.source = [b for b in log.batches if b.last_offset < end]
+        self.upper = self.source[-1].last_offset + 1 if self.source else self.start
+        self.newest = self._newest_offsets()
+        self.horizons_set = 0
+
+    def run(self, segment_bytes: int) -> Cleaning:
+        log = self.log
+        transactions = self._transactions(self.start)
+        segments = [s for s in segments_of(log)[:-1] if s.base_offset < self.end]
+        old_times = {s.base_offset: s.modified_ms for s in segments}
+        legacy_horizon = self._legacy_horizon(old_times)
+        cleaned: list[Batch] = []
+        for batch in self.source:
+            base = log.segments[bisect_right(log.segments, batch.base_offset) - 1]
+            old_enough = old_times.get(base, self.now) <= legacy_horizon
+            kept = self._cleaned(batch, transactions, old_enough)
+            if kept is not None:
+                cleaned.append(kept)
+        before = sum(len(b.records) for b in self.source)
+        log.replace_batches(self.start, self.upper, cleaned)
+        log.transaction_index.replace(self.start, self.upper, transactions.kept)
+        self._merge(segments, segment_bytes)
+        return Cleaning(
+            first_dirty=self.dirty,
+            end=self.end,
+            batches_removed=len(self.source) - len(cleaned),
+            records_removed=before - sum(len(b.records) for b in cleaned),
+            horizons_set=self.horizons_set,
+        )
+
+    def _transactions(self, base_offset: int) -> CleanedTransactions:
+        """Those aborted ones that reach into [base_offset, end); an entry's marker may lie beyond the end."""
+        entries = self.log.transaction_index.entries
+        return CleanedTransactions([t for t in entries if t.last_offset >= base_offset and t.first_offset < self.end])
+
+    def _newest_offsets(self) -> dict[str, int]:
+        """Each key's newest offset in what is dirty. Markers and aborted records are not asked for their keys."""
+        newest: dict[str, int] = {}
+        transactions = self._transactions(self.dirty)
+        for batch in self.source:
+            if batch.last_offset < self.dirty:
+                continue
+            if batch.control is not None:
+                transactions.marker_read(batch)
+            elif not transactions.data_read(batch):
+                for offset, record in zip(batch.offsets, batch.records, strict=True):
+                    if record.key is not None and offset >= self.dirty:
+                        newest[record.key] = offset
+        return newest
+
+    def _legacy_horizon(self, times: dict[int, int]) -> int:
+        """Before KIP-534: tombstones and markers go from segments this much older than the newest clean one."""
+        clean = [time for base, time in times.items() if base < self.dirty]
+        return clean[-1] - self.delete_retention_ms if clean else 0
+
+    def _cleaned(self, batch: Batch, transactions: CleanedTransactions, old_enough: bool) -> Batch | None:
+        """What is left of a batch: the batch itself, another one with the same offsets, or nothing."""
+        horizon = batch.delete_horizon_ms if isinstance(batch, CleanedBatch) else NO_HORIZON
+        if self.horizons:
+            old_enough = horizon != NO_HORIZON and horizon <= self.now
+        if batch.control is not None:
+            unneeded = transactions.marker_read(batch)
+            discarded = unneeded and old_enough
+        else:
+            unneeded, discarded = False, transactions.data_read(batch)
+        kept = [] if discarded else self._records(batch, old_enough)
+        if not kept:
+            return self._emptied(batch) if self._stays(batch) else None
+        wants_horizon = unneeded or any(record.value is None for _, record in kept if batch.control is None)
+        if self.horizons and wants_horizon and horizon == NO_HORIZON:
+            horizon = self.now + self.delete_retention_ms
+            self.horizons_set += 1
+        elif len(kept) == len(batch.records):
+            return batch
+        deltas = tuple(offset - batch.base_offset for offset, _ in kept)
+        return _rewritten(batch, tuple(record for _, record in kept), deltas, horizon)
+
+    def _records(self, batch: Batch, old_enough: bool) -> list[tuple[int, Record]]:
+        """The records that stay, with their offsets. One without a key has no place in a compacted topic."""
+        pairs = list(zip(batch.offsets, batch.records, strict=True))
+        if batch.control is not None:
+            return pairs
+        return [
+            (offset, record)
+            for offset, record in pairs
+            if record.key is not None
+            and offset >= self.newest.get(record.key, NO_OFFSET)
+            and (record.value is not None or not old_enough)
+        ]
+
+    def _stays(self, batch: Batch) -> bool:
+        """Whether a batch stays though it is empty: a producer's last one, or the last below the high watermark."""
+        if batch.last_offset == self.log.high_watermark - 1:
+            return True
+        entry = self.log.producers.entries.get(batch.producer_id)
+        if entry is None or not self.keeps_last:
+            return False
+        if entry.last_data_offset != NO_OFFSET:
+            return batch.last_offset == entry.last_data_offset
+        return batch.control is not None and batch.producer_epoch == entry.producer_epoch
+
+    def _emptied(self, batch: Batch) -> Batch:
+        return _rewritten(batch, (), (), NO_HORIZON)
+
+    def _merge(self, segments: list[Segment], segment_bytes: int) -> None:
+        """Neighbours that fit into one segment become one; its file time is the newest of those it was made of."""
+        log = self.log
+        modified: dict[int, int] = {}
+        room, into = -1, -1
+        for segment in segments:
+            room -= segment.size_bytes
+            if room < 0:
+                room, into = segment_bytes - segment.size_bytes, segment.base_offset
+            else:
+                log.segments.remove(segment.base_offset)
+                log.producers.snapshots.pop(segment.base_offset, None)
+            modified[into] = max(modified.get(into, 0), segment.modified_ms)
+        log.checkpoint = CleanerCheckpoint(first_dirty_offset=self.end, modified_ms=modified)
+
+
+def _rewritten(batch: Batch, records: tuple[Record, ...], deltas: tuple[int, ...], horizon: int) -> CleanedBatch:
+    if isinstance(batch, CleanedBatch):
+        return replace(batch, records=records, offset_deltas=deltas, delete_horizon_ms=horizon)
+    return CleanedBatch(
+        records=records,
+        base_offset=batch.base_offset,
+        leader_epoch=batch.leader_epoch,
+        timestamp_ms=batch.timestamp_ms,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        transactional=batch.transactional,
+        control=batch.control,
+        coordinator_epoch=batch.coordinator_epoch,
+        last_offset_delta=batch.offset_delta,
+        offset_deltas=deltas,
+        delete_horizon_ms=horizon,
+    )

@@ -1,0 +1,205 @@
+"""A replica's log of one partition: batches, high watermark, last stable offset, aborted transactions (facts 4)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from kafkalab.log.cleaner_checkpoint import CleanerCheckpoint
+from kafkalab.log.producer_state.state import EXPIRATION_MS, ProducerStates
+from kafkalab.log.transaction_index import TransactionIndex
+from kafkalab.protocol.aborted_transaction import AbortedTxn
+from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.records import Batch
+
+
+class PartitionLog:
+    """Batches in offset order. What follows from them (producer state, LSO, aborted index) is kept up to date."""
+
+    def __init__(
+        self, partition: str, rules: Rules | None = None, producer_id_expiration_ms: int = EXPIRATION_MS
+    ) -> None:
+        self.partition = partition
+        self.batches: list[Batch] = []
+        self.high_watermark = 0
+        self.log_start_offset = 0
+        self.log_end_offset = 0
+        """The offset that the next record gets."""
+        self.segments: list[int] = [0]
+        """Base offsets, in order; the last one is the active segment's."""
+        self.producers = ProducerStates(rules, producer_id_expiration_ms)
+        self.transaction_index = TransactionIndex()
+        self.checkpoint = CleanerCheckpoint()
+        self._bases: list[int] = []
+        self._epochs: list[tuple[int, int]] = []  # leader epoch, its first offset
+
+    # marks
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the earliest transaction begins that is undecided or whose marker is not replicated; None for none."""
+        first = self.producers.first_unstable_offset
+        return None if first is None else max(first, self.log_start_offset)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """All below is decided and replicated: the first unstable offset if below the high watermark, else that.
+
+        A completed transaction stays unstable until its marker is below the high watermark (`UnifiedLog`).
+        """
+        first = self.first_unstable_offset
+        return self.high_watermark if first is None else min(first, self.high_watermark)
+
+    @property
+    def last_epoch(self) -> int:
+        """The leader epoch of the last batch, -1 for an empty log."""
+        return self._epochs[-1][0] if self._epochs else -1
+
+    def end_offset_for(self, leader_epoch: int) -> int:
+        """Where the log of this leader epoch ends: the base offset of the first batch of a newer one (KIP-101)."""
+        return self.epoch_and_end(leader_epoch)[1]
+
+    def epoch_and_end(self, leader_epoch: int) -> tuple[int, int]:
+        """The newest epoch up to this one that the log has (else this one), and where its part ends (KIP-279)."""
+        known = leader_epoch
+        for epoch, first_offset in self._epochs:
+            if epoch > leader_epoch:
+                return known, first_offset
+            known = epoch
+        return known, self.log_end_offset
+
+    def advance(self, high_watermark: int) -> bool:
+        """Raise the high watermark, never beyond the log's end and never back; whether it moved."""
+        new = min(high_watermark, self.log_end_offset)
+        if new <= self.high_watermark:
+            return False
+        self.high_watermark = new
+        self.producers.high_watermark_moved(new)
+        return True
+
+    # appending and reading
+
+    def append(self, batch: Batch, leader_epoch: int) -> Batch:
+        """The batch as appended by a leader: with its base offset and leader epoch."""
+        appended = batch.placed(self.log_end_offset, leader_epoch)
+        self.replicate(appended)
+        return appended
+
+    def replicate(self, batch: Batch) -> None:
+        """Take over a batch whose offset a leader assigned; it must come after the last one."""
+        assert batch.base_offset >= self.log_end_offset, f"{self.partition}: {batch.base_offset} is taken"
+        self.batches.append(batch)
+        self._bases.append(batch.base_offset)
+        self.log_end_offset = batch.last_offset + 1
+        if not self._epochs or self._epochs[-1][0] != batch.leader_epoch:
+            self._epochs.append((batch.leader_epoch, batch.base_offset))
+        completed = self.producers.applied(batch)
+        if completed is not None and completed.aborted:
+            stable = self.producers.last_stable_offset(completed)
+            self.transaction_index.append(
+                AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, stable)
+            )
+
+    def read(self, offset: int, upper: int) -> list[Batch]:
+        """The batches that hold offsets from `offset` on, of which the first offset is below `upper`."""
+        start = max(bisect_right(self._bases, offset) - 1, 0)
+        end = bisect_right(self._bases, upper - 1)
+        found = self.batches[start:end]
+        return found[1:] if found and found[0].last_offset < offset else found
+
+    def aborted_between(self, offset: int, upper: int) -> tuple[AbortedTxn, ...]:
+        """The aborted transactions that overlap [offset, upper): what Fetch returns to read_committed."""
+        return self.transaction_index.collect(offset, upper)[0]
+
+    # segments
+
+    def roll(self, now: int) -> bool:
+        """Begin a new segment at the log's end, with a snapshot of the producers; not while the active one is empty."""
+        if self.segments[-1] >= self.log_end_offset:
+            return False
+        self.segments.append(self.log_end_offset)
+        self.producers.take_snapshot()
+        return True
+
+    def batches_between(self, base_offset: int, next_base_offset: int) -> list[Batch]:
+        """The batches that begin in [base_offset, next_base_offset): those of a segment."""
+        return self.batches[bisect_left(self._bases, base_offset) : bisect_left(self._bases, next_base_offset)]
+
+    def replace_batches(self, base_offset: int, next_base_offset: int, cleaned: Sequence[Batch]) -> None:
+        """Put cleaned batches in place of those in [base_offset, next_base_offset). Producer state does not change."""
+        place = slice(bisect_left(self._bases, base_offset), bisect_left(self._bases, next_base_offset))
+        self.batches[place] = cleaned
+        self._bases[place] = [b.base_offset for b in cleaned]
+
+    def raise_log_start(self, offset: int) -> bool:
+        """Records below are deleted for readers, though perhaps not yet from the log; whether anything changed."""
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self.high_watermark = max(self.high_watermark, offset)
+        self.producers.log_start_moved(offset)
+        return True
+
+    def drop_segments(self, first_kept: int) -> None:
+        """The segments before the one with base offset `first_kept` are gone, with their indexes and snapshots."""
+        self.replace_batches(0, first_kept, ())
+        self.transaction_index.drop_before(first_kept)
+        for base in [b for b in self.segments if b < first_kept]:
+            self.producers.snapshots.pop(base, None)
+            self.segments.remove(base)
+        self.raise_log_start(first_kept)
+
+    # truncation, restart
+
+    def truncate(self, offset: int, now: int = 0) -> None:
+        """Drop everything from `offset` on, and rebuild producer state from the newest snapshot below it."""
+        if offset >= self.log_end_offset:
+            return
+        kept = bisect_left(self.batches, offset, key=lambda b: b.last_offset)
+        del self.batches[kept:], self._bases[kept:]
+        self._epochs = [(epoch, first) for epoch, first in self._epochs if first < offset]
+        self.segments = [base for base in self.segments if base <= offset] or [offset]
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.transaction_index.truncate(offset)
+        self._rebuild(now)
+
+    def start_at(self, offset: int) -> None:
+        """An empty log that begins at `offset`: nothing of the old one is left (`truncateFullyAndStartAt`)."""
+        self.batches, self._bases, self._epochs, self.segments = [], [], [], [offset]
+        self.log_start_offset = self.log_end_offset = self.high_watermark = offset
+        self.transaction_index.truncate(0)
+        self.producers = ProducerStates(self.producers.rules, self.producers.expiration_ms)
+        self.producers.map_end_offset = self.producers.snapshot_offset = offset
+
+    def close(self) -> None:
+        """A clean shutdown: what is known of the producers is written down."""
+        self.producers.take_snapshot()
+
+    def reloaded(self, now: int = 0) -> PartitionLog:
+        """The log as read back after a restart: verification guards are forgotten, the records are not.
+
+        Of each producer only the last batch before the newest snapshot is known, and the batches after it.
+        """
+        old = self.producers
+        log = PartitionLog(self.partition, old.rules, old.expiration_ms)
+        log.batches, log._bases, log._epochs = list(self.batches), list(self._bases), list(self._epochs)
+        log.segments, log.checkpoint = list(self.segments), self.checkpoint
+        log.log_start_offset, log.log_end_offset = self.log_start_offset, self.log_end_offset
+        log.high_watermark = self.high_watermark
+        log.transaction_index.entries = list(self.transaction_index.entries)
+        log.producers.snapshots = dict(old.snapshots)
+        log._rebuild(now)
+        return log
+
+    def _rebuild(self, now: int) -> None:
+        """Producer state from the newest snapshot, and what follows it in the log, unchecked (REPLICATION)."""
+        states = self.producers
+        states.truncate_and_reload(self.log_start_offset, self.log_end_offset, now)
+        if states.map_end_offset < self.log_end_offset:
+            for batch in self.read(states.map_end_offset, self.log_end_offset):
+                states.applied(batch)
+            states.map_end_offset = self.log_end_offset
+        states.take_snapshot()
+        states.high_watermark_moved(self.high_watermark)

@@ -1,0 +1,1 @@
+"""Client programs that a scenario can name, raw requests, and random scenarios."""

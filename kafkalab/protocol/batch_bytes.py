@@ -1,0 +1,135 @@
+"""A batch as Kafka's logs and requests hold it: record batch v2, uncompressed (facts 5.1, 5.2; `DefaultRecordBatch`).
+
+Keys and values are text in UTF-8. All records of a batch have the batch's timestamp, and no headers.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kafkalab.protocol.crc32c import crc32c
+from kafkalab.protocol.records import Batch, ControlType, Record
+
+MAGIC = 2
+TRANSACTIONAL, CONTROL = 1 << 4, 1 << 5
+COMPRESSION = 0b111
+_HEAD = Struct(">qiibI")  # base offset, length of what follows it, leader epoch, magic, CRC of what follows
+_BODY = Struct(">hiqqqhii")  # attributes, offset delta, timestamps, producer id, epoch, sequence, record count
+_BEFORE_LENGTH = 12
+_MARKER_KEY = Struct(">hh")  # version, type
+_MARKER_VALUE = Struct(">hi")  # version, coordinator epoch
+
+
+class CorruptBatchError(Exception):
+    """The bytes are not one record batch v2, or not the one that was written."""
+
+
+def encode(batch: Batch) -> bytes:
+    """The batch with its checksum. A marker's record is made from its type and its coordinator epoch."""
+    attributes = (TRANSACTIONAL if batch.transactional else 0) | (CONTROL if batch.control is not None else 0)
+    time = batch.timestamp_ms
+    numbers = (batch.producer_id, batch.producer_epoch, batch.base_sequence, len(batch.records))
+    body = _BODY.pack(attributes, batch.offset_delta, time, time, *numbers)
+    body += b"".join(_record(n, *_contents(batch, record)) for n, record in enumerate(batch.records))
+    length = _HEAD.size - _BEFORE_LENGTH + len(body)
+    return _HEAD.pack(batch.base_offset, length, batch.leader_epoch, MAGIC, crc32c(body)) + body
+
+
+def _contents(batch: Batch, record: Record) -> tuple[bytes | None, bytes | None]:
+    if batch.control is not None:
+        return _MARKER_KEY.pack(0, batch.control.value), _MARKER_VALUE.pack(0, batch.coordinator_epoch)
+    key = None if record.key is None else record.key.encode()
+    return key, None if record.value is None else str(record.value).encode()
+
+
+def _record(offset_delta: int, key: bytes | None, value: bytes | None) -> bytes:
+    content = b"\0" + varint(0) + varint(offset_delta) + _field(key) + _field(value) + varint(0)
+    return varint(len(content)) + content
+
+
+def _field(data: bytes | None) -> bytes:
+    return varint(-1) if data is None else varint(len(data)) + data
+
+
+def varint(number: int) -> bytes:
+    """Zig-zag, seven bits a byte, the lowest first: `varint(-1) == b"\\x01"`, `varint(64) == b"\\x80\\x01"`."""
+    rest, out = (number << 1) ^ (number >> 63), bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+def decode(data: bytes) -> Batch:
+    """The batch that `encode` wrote; CorruptBatchError for a wrong length, magic or checksum."""
+    if len(data) < _HEAD.size + _BODY.size:
+        raise CorruptBatchError(f"{len(data)} bytes are too few")
+    base_offset, length, leader_epoch, magic, crc = _HEAD.unpack_from(data)
+    if length != len(data) - _BEFORE_LENGTH or magic != MAGIC:
+        raise CorruptBatchError(f"a batch of magic {magic} with {length} bytes, in {len(data)}")
+    if crc != crc32c(data[_HEAD.size :]):
+        raise CorruptBatchError("the checksum is wrong")
+    attributes, delta, time, _, producer_id, epoch, sequence, count = _BODY.unpack_from(data, _HEAD.size)
+    if attributes & COMPRESSION:
+        raise CorruptBatchError("a compressed batch")
+    reader = _Reader(data, _HEAD.size + _BODY.size)
+    contents = [reader.record() for _ in range(count)]
+    control, coordinator_epoch = _marker(contents[0]) if attributes & CONTROL and contents else (None, -1)
+    return Batch(
+        records=(Record(control.name, None),) if control else tuple(Record(_text(k), _text(v)) for k, v in contents),
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        timestamp_ms=time,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        transactional=bool(attributes & TRANSACTIONAL),
+        control=control,
+        coordinator_epoch=coordinator_epoch,
+        last_offset_delta=-1 if delta == count - 1 else delta,
+    )
+
+
+def _marker(content: tuple[bytes | None, bytes | None]) -> tuple[ControlType, int]:
+    """Type and coordinator epoch. Newer versions of both are read as this one."""
+    key, value = content
+    if key is None or value is None or _MARKER_KEY.unpack_from(key)[1] not in (0, 1):
+        raise CorruptBatchError("a control record that is no transaction marker")
+    return ControlType(_MARKER_KEY.unpack_from(key)[1]), _MARKER_VALUE.unpack_from(value)[1]
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode()
+
+
+class _Reader:
+    """Reads records one after the other."""
+
+    def __init__(self, data: bytes, place: int) -> None:
+        self.data, self.place = data, place
+
+    def record(self) -> tuple[bytes | None, bytes | None]:
+        end = self._varint() + self.place
+        self.place += 1
+        self._varint(), self._varint()
+        found = self._field(), self._field()
+        self.place = end
+        return found
+
+    def _field(self) -> bytes | None:
+        size = self._varint()
+        if size < 0:
+            return None
+        self.place += size
+        return self.data[self.place - size : self.place]
+
+    def _varint(self) -> int:
+        number = shift = 0
+        while True:
+            byte = self.data[self.place]
+            self.place += 1
+            number |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return number >> 1 ^ -(number & 1)
+            shift += 7

@@ -1,0 +1,55 @@
+"""Who leads what: the image that the controller publishes and every broker and client keeps a copy of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kafkalab.protocol.partitions import topic_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionInfo:
+    """Leader ("" if none), its epoch, the replicas in order of preference, and those in sync."""
+
+    leader: str
+    leader_epoch: int
+    replicas: tuple[str, ...]
+    isr: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMetadata:
+    """One version of the image; a newer one has a higher `version`. Immutable: share it, never change it."""
+
+    version: int = 0
+    alive: tuple[str, ...] = ()
+    partitions: dict[str, PartitionInfo] = field(default_factory=dict)
+    _of_topic: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _leaders: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def leader(self, partition: str) -> str:
+        """The leader's node id, "" where there is none or no such partition."""
+        info = self.partitions.get(partition)
+        return info.leader if info else ""
+
+    @property
+    def leaders(self) -> list[str]:
+        """Every node that leads a partition, by name. Found once: all brokers share an image."""
+        if not self._leaders:
+            self._leaders.extend(sorted({info.leader for info in self.partitions.values()} - {""}))
+        return self._leaders
+
+    def has_topic(self, topic: str) -> bool:
+        """Whether the topic exists: its partition 0 does."""
+        return f"{topic}-0" in self.partitions
+
+    def partitions_of(self, topic: str) -> list[str]:
+        """The topic's partitions, in order; empty for an unknown topic. Found once: a client asks for every record."""
+        known = self._of_topic.get(topic)
+        if known is None:
+            known = self._of_topic[topic] = [p for p in self.partitions if topic_of(p) == topic]
+        return known
+
+    def with_partitions(self, changed: dict[str, PartitionInfo], alive: tuple[str, ...]) -> ClusterMetadata:
+        """The next version of the image."""
+        return ClusterMetadata(self.version + 1, alive, {**self.partitions, **changed})

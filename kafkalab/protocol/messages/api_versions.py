@@ -1,0 +1,22 @@
+"""ApiVersions: what the broker speaks, and the finalized level of `transaction.version`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafkalab.protocol.api import Api
+from kafkalab.protocol.errors import Error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiVersions:
+    client_software_name: str = "kafkalab"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiVersionsResponse:
+    error: Error = Error.NONE
+    transaction_version: int = 2
+
+
+API = Api(18, range(0, 5), ApiVersions, ApiVersionsResponse, "metadata", "Asks what the broker can speak.")

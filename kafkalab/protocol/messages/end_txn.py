@@ -1,0 +1,35 @@
+"""EndTxn: the producer decides. Once PrepareCommit or PrepareAbort is in the log, the outcome can no longer change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafkalab.protocol.api import Api
+from kafkalab.protocol.errors import Error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTxn:
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTxnResponse:
+    """Up to version 4 the producer id and epoch are -1; from version 5 they are those of the next transaction."""
+
+    error: Error = Error.NONE
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+API = Api(
+    26,
+    range(0, 6),
+    EndTxn,
+    EndTxnResponse,
+    "transaction",
+    "The producer decides: commit or abort. Once PrepareCommit is replicated the outcome can no longer change.",
+)

@@ -1,0 +1,33 @@
+"""FindCoordinator: which broker leads the internal partition that owns a transactional id or a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafkalab.protocol.api import Api
+from kafkalab.protocol.errors import Error
+
+GROUP, TRANSACTION = 0, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindCoordinator:
+    key: str
+    key_type: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindCoordinatorResponse:
+    error: Error = Error.NONE
+    node_id: str = ""
+    partition: str = ""
+
+
+API = Api(
+    10,
+    range(0, 7),
+    FindCoordinator,
+    FindCoordinatorResponse,
+    "transaction",
+    "Asks any broker who is responsible for this id: the leader of partition abs(hash(id)) % 50 of an internal topic.",
+)

@@ -1,0 +1,46 @@
+"""ListOffsets: first or last offset of a partition, or that of a time, as an isolation level sees it (facts 4.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kafkalab.protocol.api import Api
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.fetch import READ_UNCOMMITTED
+
+LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
+
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOffsets:
+    """`timestamp` is LATEST, EARLIEST, MAX_TIMESTAMP, or milliseconds: then the first record at or after it.
+
+    A replica (its name in `replica`) sees all of the log; a consumer what its isolation level lets it.
+    """
+
+    partitions: tuple[str, ...]
+    timestamp: int
+    isolation_level: str = READ_UNCOMMITTED
+    replica: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOffsetsResponse:
+    """`offsets` holds -1 where there is none, and with every error; `timestamps` those of records that were found."""
+
+    offsets: dict[str, int]
+    errors: dict[str, Error]
+    timestamps: dict[str, int] = field(default_factory=dict)
+
+
+API = Api(
+    2,
+    range(1, 12),
+    ListOffsets,
+    ListOffsetsResponse,
+    "transaction",
+    "Asks for the first or last offset of a partition, as the isolation level sees it.",
+)

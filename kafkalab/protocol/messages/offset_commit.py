@@ -1,0 +1,38 @@
+"""OffsetCommit and OffsetFetch: a group's committed offsets outside a transaction (facts 6.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kafkalab.protocol.api import Api
+from kafkalab.protocol.errors import Error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommit:
+    """`generation_id` -1 and no member: a consumer that does not share a group with others."""
+
+    group_id: str
+    offsets: dict[str, int]
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    leader_epochs: dict[str, int] = field(default_factory=dict)
+    retention_time_ms: int = -1
+    """How long the offsets shall be kept, -1 for as long as the broker says; travels in versions 2 to 4 only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommitResponse:
+    errors: dict[str, Error]
+
+
+API = Api(
+    8,
+    range(2, 11),
+    OffsetCommit,
+    OffsetCommitResponse,
+    "transaction",
+    "Commits consumed offsets outside any transaction.",
+)

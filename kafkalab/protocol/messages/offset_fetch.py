@@ -1,0 +1,41 @@
+"""OffsetCommit and OffsetFetch: a group's committed offsets outside a transaction (facts 6.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kafkalab.protocol.api import Api
+from kafkalab.protocol.errors import Error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetFetch:
+    """With `require_stable` a partition with a pending commit answers UNSTABLE_OFFSET_COMMIT (KIP-447).
+
+    `partitions` None asks for all that the group has.
+    """
+
+    group_id: str
+    partitions: tuple[str, ...] | None
+    require_stable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetFetchResponse:
+    """`offsets` holds -1 where nothing is committed, and with every error; `metadata` and `leader_epochs` likewise."""
+
+    error: Error = Error.NONE
+    offsets: dict[str, int]
+    errors: dict[str, Error]
+    metadata: dict[str, str] = field(default_factory=dict)
+    leader_epochs: dict[str, int] = field(default_factory=dict)
+
+
+API = Api(
+    9,
+    range(1, 11),
+    OffsetFetch,
+    OffsetFetchResponse,
+    "transaction",
+    "Asks the group coordinator where the group had got to.",
+)

@@ -1,0 +1,41 @@
+"""SyncGroup: the leader sends the assignment, and every member receives its part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kafkalab.protocol.api import Api
+from kafkalab.protocol.errors import Error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncGroupResponse:
+    """`assignment` lists the partitions of this member."""
+
+    error: Error = Error.NONE
+    protocol_type: str = ""
+    protocol_name: str = ""
+    assignment: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncGroup:
+    """`assignments` maps every member id to its partitions; only the leader sends any."""
+
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None = None
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignments: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+API = Api(
+    14,
+    range(0, 6),
+    SyncGroup,
+    SyncGroupResponse,
+    "transaction",
+    "Asks for the partitions of this member in the new generation; the leader sends everybody's along.",
+)

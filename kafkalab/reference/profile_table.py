@@ -1,0 +1,121 @@
+"""The same questions put to every profile: what a Kafka of 0.11, of 1.0 and of today answers. All of it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kafkalab.programs.steps import Step, abort, add, commit, idempotent, init, produce, produce_idempotent, sleep
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.profiles import PROFILES
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Program, Scenario
+
+PAGE = Path("docs") / "profiles.md"
+TIMED_OUT_MS = 90_000
+"""Longer than a timeout of one second and the slowest periodic scan, that of 0.11 and 1.0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A short program by hand; its last answers, as many as `last`, are the answer to `text`."""
+
+    text: str
+    steps: tuple[Step, ...]
+    last: int = 1
+
+
+def _ones(count: int) -> list[Step]:
+    return [produce_idempotent("p", "out-0", n, f"v{n}") for n in range(count)]
+
+
+_BEGIN = (init("a"), add("a", "out-0"), produce("a", "out-0", 0, "x"))
+_EXPIRED = (init("a", timeout_ms=1000), *_BEGIN[1:], sleep(TIMED_OUT_MS))
+
+QUESTIONS: tuple[Question, ...] = (
+    Question("The newest batch is sent again", (idempotent("p"), *_ones(3), _ones(3)[2])),
+    Question("The batch before the newest is sent again", (idempotent("p"), *_ones(3), _ones(3)[1])),
+    Question("A batch older than the last five is sent again", (idempotent("p"), *_ones(8), _ones(8)[1])),
+    Question("A sequence is left out", (idempotent("p"), *_ones(1), produce_idempotent("p", "out-0", 5, "late"))),
+    Question(
+        "The leader has never heard of the producer, and its first sequence is 5",
+        (idempotent("p"), produce_idempotent("p", "out-0", 5, "late")),
+    ),
+    Question(
+        "A transactional batch for a partition that was never added",
+        (init("a"), produce("a", "out-0", 0, "x")),
+    ),
+    Question("EndTxn with an epoch of before", (*_BEGIN, init("a"), commit("a", "-1"))),
+    Question("EndTxn with an epoch that nobody was given", (*_BEGIN, commit("a", "+1"))),
+    Question("Commit, asked twice", (*_BEGIN, commit("a"), sleep(1000), commit("a"))),
+    Question("Commit, then abort", (*_BEGIN, commit("a"), sleep(1000), abort("a"))),
+    Question("Abort of a transaction in which nothing was written", (init("a"), abort("a"))),
+    Question(
+        "The epoch after a second InitProducerId",
+        (init("a"), {**init("a"), "show": ["producer_epoch"]}),
+    ),
+    Question(
+        "The epoch after InitProducerId over an open transaction",
+        (*_BEGIN, {**init("a"), "show": ["producer_epoch"]}),
+    ),
+    Question("Produce after the coordinator's timeout", (*_EXPIRED, produce("a", "out-0", 1, "y"))),
+    Question("Commit after the coordinator's timeout", (*_EXPIRED, commit("a"))),
+    Question("Abort after the coordinator's timeout", (*_EXPIRED, abort("a"))),
+    Question("Then InitProducerId", (*_EXPIRED, {**init("a"), "show": ["producer_epoch"]})),
+)
+
+
+def answer(question: Question, profile: str) -> str:
+    """What this profile's brokers say: error names, and the fields that the question asks for."""
+    steps = [_as_of(step) for step in question.steps]
+    scenario = Scenario(topics={"out": 1}, profile=profile, programs=(Program("hand", "by_hand", {"steps": steps}),))
+    cluster = Cluster(scenario)
+    cluster.run()
+    answers = cluster.results["hand"][-question.last :]
+    return ", ".join(" ".join(a[2:]) if a[1] == "NONE" and a[2:] else a[1] for a in answers)
+
+
+def _as_of(step: Step) -> Step:
+    """The step in the version that the profile's own clients speak."""
+    return {k: v for k, v in step.items() if k != "version"}
+
+
+def _frames(profile: str) -> list[str]:
+    cluster = Cluster(lab03(profile))
+    cluster.run()
+    return [f.name for f in cluster.trace.frames.values() if f.sender == "app" and f.kind == "request"]
+
+
+WHOLE_RUNS: dict[str, Callable[[str], Any]] = {
+    "Requests that the client of lab 03 sends": lambda profile: len(_frames(profile)),
+    "AddPartitionsToTxn and AddOffsetsToTxn among them": lambda profile: sum(
+        name in ("AddPartitionsToTxn", "AddOffsetsToTxn") for name in _frames(profile)
+    ),
+}
+
+
+def profile_table() -> dict[str, dict[str, str]]:
+    """Question to profile to answer, every one of them run."""
+    rows = {q.text: {p: answer(q, p) for p in PROFILES} for q in QUESTIONS}
+    return rows | {text: {p: str(count(p)) for p in PROFILES} for text, count in WHOLE_RUNS.items()}
+
+
+def as_markdown(table: dict[str, dict[str, str]]) -> str:
+    """The table as a page: a row a question, a column a profile; a ditto mark for the left neighbour's answer."""
+    lines = [
+        "# What each profile answers",
+        "",
+        "Made by `kafkalab profiles` from runs; a test compares. `″` means: as in the column before.",
+        "",
+        f"| question | {' | '.join(PROFILES)} |",
+        "|---|" + "---|" * len(PROFILES),
+    ]
+    for text, answers in table.items():
+        cells, before = [], ""
+        for found in answers.values():
+            cells.append("″" if found == before else found)
+            before = found
+        lines.append(f"| {text} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,163 @@
+"""The matrix of rules and anomalies: for each rule a stored run that is clean with it and shows an anomaly without it.
+
+To add a rule: save a scenario as data/rules/<the rule's constant in small letters>.klab, name the anomaly in EXPECTED,
+run `kafkalab rules`. A rule without which no check finds anything is named in REASONS instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kafkalab.checks.all import CHECKS, Report, check_all
+from kafkalab.history.history import history_of
+from kafkalab.protocol import rules
+from kafkalab.protocol.profiles import PROFILES
+from kafkalab.protocol.rules import REGISTRY, Rule
+from kafkalab.reference.rule_reasons import REASONS
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+
+FOLDER = Path("data") / "rules"
+PAGE = Path("docs") / "rules.md"
+
+EXPECTED: dict[Rule, str] = {
+    rules.DEDUPLICATION: "duplicate",
+    rules.FIVE_BATCHES: "duplicate",
+    rules.OLD_BATCHES: "lost-write",
+    rules.SEQUENCE_GAPS: "sequence gap",
+    rules.STATE_OUTLIVES_DATA: "duplicate",
+    rules.MARKERS_KEEP_STATE: "torn transaction",
+    rules.PRODUCE_EPOCH: "zombie write",
+    rules.VERIFICATION: "hanging transaction",
+    rules.MARKER_TAKES_GUARD: "hanging transaction",
+    rules.LOWEST_SEQUENCE: "sequence gap",
+    rules.FIRST_SEQUENCE_ZERO: "sequence gap",
+    rules.COORDINATOR_EPOCH_CHECK: "torn transaction",
+    rules.EXACT_END_EPOCH: "torn transaction",
+    rules.BUMP_ON_INIT: "torn transaction",
+    rules.ABORT_ON_INIT: "torn transaction",
+    rules.KEEP_EPOCH_EXPECTED: "exactly-once",
+    rules.EPOCH_PER_TRANSACTION: "torn transaction",
+    rules.PREPARE_FIRST: "marker without decision",
+    rules.REDRIVE_PREPARE: "decision without marker",
+    rules.COMPLETE_REWRITTEN: "decision without marker",
+    rules.FENCE_ROTATES: "torn transaction",
+    rules.ROTATION_LOGGED: "torn transaction",
+    rules.MARKERS_BY_EPOCH: "decision without marker",
+    rules.TIMEOUT_ABORT: "hanging transaction",
+    rules.TIMEOUT_BUMPS: "torn transaction",
+    rules.TIMEOUT_MAXIMUM: "hanging transaction",
+    rules.MARKER_EPOCH: "torn transaction",
+    rules.MARKER_PRODUCER_EPOCH: "torn transaction",
+    rules.NEWER_MARKER_EPOCH: "torn transaction",
+    rules.MARKER_RETRY: "decision without marker",
+    rules.GENERATION_CHECK: "offset/output split",
+    rules.GROUP_SEEN_AGAIN: "offset/output split",
+    rules.STABLE_OFFSETS: "offset/output split",
+    rules.NEWEST_OFFSET: "exactly-once",
+    rules.LSO_BOUND: "G1a",
+    rules.ABORTED_FILTER: "G1a",
+    rules.HIGH_WATERMARK: "inconsistent-offsets",
+    rules.LEADER_EPOCH: "inconsistent-offsets",
+    rules.CLEAN_ELECTION: "lost-write",
+    rules.LAST_BATCH_STAYS: "duplicate",
+}
+"""The anomaly that each rule's scenario must show when the rule is off; others may show with it."""
+
+TOP = """\
+# What each rule protects
+
+Computed by `kafkalab rules` from the scenarios of data/rules/: each was run with its rule on and off, and all checks
+looked at both histories. With the rule on none found anything forbidden. A mark says that without the rule the checks
+found that anomaly in the rule's scenario; the bold one is what the scenario was made to show.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One rule: its scenario, the forbidden anomalies with the rule on and off, and what is off there besides."""
+
+    rule: Rule
+    title: str
+    on: tuple[str, ...]
+    off: tuple[str, ...]
+    profile: str = "4.x/TV2"
+    besides: tuple[str, ...] = ()
+
+
+def slug(rule: Rule) -> str:
+    """The name of the rule's constant in small letters: `slug(DEDUPLICATION) == "deduplication"`."""
+    return next(name for name, value in vars(rules).items() if value == rule).lower()
+
+
+def scenario_of(rule: Rule, root: Path) -> Scenario:
+    """The stored scenario of a rule, under the project's folder `root`. ValueError if its profile lacks the rule."""
+    scenario = Scenario.load(root / FOLDER / f"{slug(rule)}.klab")
+    if not scenario.rules.on(rule):
+        raise ValueError(f"{slug(rule)}.klab runs without the rule {rule.name!r}: with it on it must be clean")
+    return scenario
+
+
+def report_of(scenario: Scenario) -> Report:
+    """What the checks say of a run of the scenario. ValueError if one of its faults changed nothing."""
+    cluster = Cluster(scenario)
+    cluster.run()
+    if cluster.unused_faults:
+        raise ValueError(f"{scenario.title!r}: {', '.join(map(repr, cluster.unused_faults))} changed nothing")
+    return check_all(history_of(cluster))
+
+
+def matrix(root: Path) -> list[Row]:
+    """One row for each rule of EXPECTED, in the order of its list."""
+    found = []
+    for rule in EXPECTED:
+        scenario = scenario_of(rule, root)
+        off = report_of(replace(scenario, rules_off=(*scenario.rules_off, rule.name)))
+        on = report_of(scenario).violated
+        found.append(Row(rule, scenario.title, on, off.violated, scenario.profile, scenario.rules_off))
+    return found
+
+
+def page(rows: list[Row]) -> str:
+    """The matrix as a page of Markdown: the marks, what happens in each scenario, and the rules of REASONS."""
+    return "\n".join([TOP, *_marks(rows), "", *_stories(rows), "", *_without_scenario(rows)]) + "\n"
+
+
+def _marks(rows: list[Row]) -> list[str]:
+    found = {name for row in rows for name in row.off}
+    anomalies = [check.name for check in CHECKS if check.name in found]
+    lines = [f"| rule off | {' | '.join(anomalies)} |", f"|---|{':-:|' * len(anomalies)}"]
+    for row in rows:
+        marks = [_mark(row, name) for name in anomalies]
+        lines.append(f"| {row.rule.name} | {' | '.join(marks)} |")
+    return lines
+
+
+def _mark(row: Row, anomaly: str) -> str:
+    if anomaly not in row.off:
+        return ""
+    return "**X**" if EXPECTED.get(row.rule) == anomaly else "x"
+
+
+def _stories(rows: list[Row]) -> list[str]:
+    lines = [
+        "## What happens in the scenarios",
+        "",
+        "| rule | from | what happens | profile | anomalies with the rule off | profiles without it |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        lacking = ", ".join(name for name, profile in PROFILES.items() if row.rule in profile.lacks) or "none"
+        off = ", ".join(row.off) or "none"
+        clean = "" if not row.on else f" (with it on: {', '.join(row.on)})"
+        where = "; ".join((row.profile, *(f'also off: "{name}"' for name in row.besides)))
+        cells = (row.rule.name, row.rule.source, row.title, where, off + clean, lacking)
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _without_scenario(rows: list[Row]) -> list[str]:
+    rest = [rule for rule in REGISTRY if rule not in [row.rule for row in rows]]
+    lines = ["## Rules whose absence no check can see", ""]
+    return [*lines, *(f"* {rule.name} ({rule.source}). {REASONS.get(rule, 'No scenario so far.')}" for rule in rest)]

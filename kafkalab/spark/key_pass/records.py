@@ -1,0 +1,121 @@
+"""What the pass leaves for audits of more than one key: View.records and View.seen, a Parquet file of each a bucket."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.spark.key_pass.arrays import Flags, Log, Longs
+from kafkalab.spark.key_pass.log import Reads
+from kafkalab.spark.key_pass.sends import Owners
+
+MARKER = "struct<step: bigint, offset: bigint, control: string, producer_epoch: int>"
+ORDINAL = "struct<why: int, index: bigint, part: int, key: string, step: bigint, offset: bigint>"
+RECORDS = (
+    "run bigint, key string, offset bigint, record_key string, value string, producer_id bigint, producer_epoch int, "
+    "transactional boolean, control string, frame string, step bigint, removed string, topic string, internal boolean, "
+    f"marker {MARKER}, outcome string, txn string, client string, number bigint, ordinal {ORDINAL}"
+)
+RECORD = f"struct<step: bigint, outcome: string, marker: {MARKER}, txn: string, client: string, number: bigint>"
+READ = ("run", "consumer", "process", "isolation_level", "index", "key", "offset", "value", "step")
+SEEN = (
+    "run bigint, consumer string, process string, isolation_level string, index bigint, key string, offset bigint, "
+    f"value string, step bigint, record {RECORD}"
+)
+OUTCOMES = ("", PLAIN, OPEN, COMMITTED, ABORTED)
+
+
+def records_of(log: Log, owners: Owners) -> pa.Table:
+    """The columns of RECORDS, in the order of the log."""
+    texts = log.names.texts
+    here = log.table.take(pa.array(log.at))
+    topics = [topic_of(text) for text in texts]
+    internal = np.array([topic in INTERNAL_TOPICS for topic in topics], np.bool_)
+    in_transaction = log.transactional & ~log.marker
+    end = np.where(in_transaction, log.ended_by, -1)
+    outcome = np.select([log.marker, ~log.transactional, end < 0, log.abort[end]], [0, 1, 2, 4], 3)
+    owned = owners.why >= 0
+    transaction = np.unique(owners.transaction, return_index=True, return_inverse=True)
+    names = [owners.name(int(row)) if owned[row] else "" for row in transaction[1]]
+    key = _texts(log.key, texts)
+    client = np.where(owned, owners.client, 0)
+    return pa.table(
+        {
+            **{name: here.column(name) for name in ("run", "key", "offset", "record_key", "value", "producer_id")},
+            **{name: here.column(name) for name in ("producer_epoch", "transactional", "control", "frame", "step")},
+            "removed": here.column("removed"),
+            "topic": _texts(log.key, topics),
+            "internal": pa.array(internal[log.key]),
+            "marker": _struct(
+                {
+                    "step": pa.array(log.step[end]),
+                    "offset": pa.array(log.offset[end]),
+                    "control": _texts(log.abort[end].astype(np.int64), ["COMMIT", "ABORT"]),
+                    "producer_epoch": pa.array(log.epoch[end], pa.int32()),
+                },
+                end >= 0,
+            ),
+            "outcome": _texts(outcome, list(OUTCOMES)),
+            "txn": _texts(transaction[2], names, owned),
+            "client": _texts(client, texts, owned),
+            "number": pa.array(np.where(client_known(owners), owners.number, -1), mask=~owned),
+            "ordinal": _struct(
+                {
+                    "why": pa.array(owners.why, pa.int32()),
+                    "index": pa.array(owners.index),
+                    "part": pa.array(owners.part, pa.int32()),
+                    "key": key,
+                    "step": pa.array(log.step),
+                    "offset": pa.array(log.offset),
+                },
+                owned,
+            ),
+        }
+    )
+
+
+def client_known(owners: Owners) -> Flags:
+    """Whether a client's operations say whose a record is."""
+    known: Flags = owners.client != owners.names.number("")
+    return known
+
+
+def seen_of(reads: Reads, log: Log, records: pa.Table) -> pa.Table:
+    """The columns of SEEN; `record` is null where the log has not what was read."""
+    at = np.where((reads.at >= 0) & ~log.marker[reads.at], reads.at, -1) if len(log.offset) else reads.at
+    kept = ("step", "outcome", "marker", "txn", "client", "number")
+    columns = [_plain(records.column(name)) for name in kept]
+    record = pa.StructArray.from_arrays(columns, names=list(kept))
+    return reads.table.select(list(READ)).append_column("record", record.take(pa.array(at, mask=at < 0)))
+
+
+def write(table: pa.Table, folder: Path, bucket: int) -> None:
+    """The bucket's file, whole or not at all: a task that is tried again writes the same once more."""
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    final, mine = folder / f"bucket-{bucket:05}.parquet", folder / f"_{bucket:05}-{os.getpid()}.tmp"
+    pq.write_table(table, mine)
+    mine.replace(final)
+
+
+def _texts(codes: Longs, texts: list[str], there: Flags | None = None) -> Any:
+    mask = None if there is None else ~there
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32(), mask=mask), pa.array(texts, pa.string()))
+
+
+def _struct(columns: dict[str, Any], there: Flags) -> Any:
+    plain = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in columns.values()]
+    return pa.StructArray.from_arrays(plain, names=list(columns), mask=pa.array(~there))
+
+
+def _plain(column: Any) -> Any:
+    one = column.combine_chunks()
+    one = one.combine_chunks() if isinstance(one, pa.ChunkedArray) else one
+    return one.cast(pa.string()) if pa.types.is_dictionary(one.type) else one

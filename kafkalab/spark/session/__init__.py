@@ -1,0 +1,1 @@
+"""The Spark session, the Java that it needs, and its errors in one line."""

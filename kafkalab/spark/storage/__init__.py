@@ -1,0 +1,1 @@
+"""Histories as Parquet files and as DataFrames."""

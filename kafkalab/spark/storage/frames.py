@@ -1,0 +1,127 @@
+"""Histories of many runs as Spark DataFrames: the same tables as a `History`, each with the number of its run first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from kafkalab.history.history import History
+from kafkalab.history.schema import ROWS, Row, columns_of
+from kafkalab.sim.scenario import Scenario
+from kafkalab.spark.simulated.bundle import BUNDLE, table_of
+from kafkalab.spark.simulated.runs import DEFAULT_PROFILE, Runs
+from kafkalab.spark.simulated.source import register
+from kafkalab.spark.storage.bucket_writer import Work
+from kafkalab.spark.storage.schemas import TABLES, arrow_batch, columns, spark_schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Histories:
+    """One DataFrame per table, with the columns of `kafkalab.spark.storage.schemas`, in no particular order of rows."""
+
+    operations: DataFrame
+    log: DataFrame
+    reads: DataFrame
+    polls: DataFrame
+    frames: DataFrame
+    transactions: DataFrame
+    watermarks: DataFrame
+    leaders: DataFrame
+    labels: DataFrame
+    bundle: DataFrame | None = None
+    """All tables of some runs in each row, where the histories came so; see `kafkalab.spark.simulated.bundle`."""
+
+    def table(self, name: str) -> DataFrame:
+        """The rows of a table. ValueError, naming those that there are, for an unknown one."""
+        columns(name)
+        frame: DataFrame = getattr(self, name)
+        return frame
+
+    def records(self) -> int:
+        """How many records and markers the logs have, or nearly so where counting would mean to make them first."""
+        return self.log.count()
+
+    def through(self, name: str, work: Work, schema: str) -> DataFrame:
+        """What `work` gives, with this schema, for the Arrow batches of a table; the executors' Python does it."""
+        return self.table(name).mapInArrow(work, schema)
+
+    @classmethod
+    def of(cls, spark: SparkSession, runs: Iterable[tuple[int, History]]) -> Histories:
+        """The tables of pure-Python histories, each with the number of its run. ValueError if a number comes twice."""
+        given = list(runs)
+        numbers = [run for run, _ in given]
+        twice = sorted({run for run in numbers if numbers.count(run) > 1})
+        if twice:
+            raise ValueError(f"every history needs a number of its own, but {twice[0]} is there twice")
+        made = {name: pa.Table.from_batches([arrow_batch(name, given)]) for name in TABLES}
+        return cls(**{name: spark.createDataFrame(rows, spark_schema(name)) for name, rows in made.items()})
+
+    @classmethod
+    def simulated(
+        cls,
+        spark: SparkSession,
+        seeds: str = "1",
+        *,
+        profile: str = DEFAULT_PROFILE,
+        rules_off: str = "",
+        scenario: str = "",
+        partitions: int = 0,
+    ) -> Histories:
+        """The runs of these seeds ("1-1000"), simulated by the executors when the first table is used, then kept.
+
+        `rules_off` are names with semicolons between, `scenario` is a .klab file that all seeds run. ValueError for
+        what no simulation can be.
+        """
+        Runs.of(seeds, profile, rules_off, scenario)
+        if scenario:
+            Scenario.load(scenario)
+        register(spark)
+        options = {"seeds": seeds, "profile": profile, "rulesOff": rules_off, "scenario": scenario}
+        options |= {"partitions": str(partitions)} if partitions else {}
+        reader = spark.read.format("kafkalab").options(**options)
+        bundle = reader.option("table", BUNDLE).load().persist()
+        return cls(**{name: table_of(bundle, name) for name in TABLES}, bundle=bundle)
+
+    def collect(self) -> dict[int, History]:
+        """The histories as pure Python knows them, by the numbers of their runs; for small ones.
+
+        Rows come in the order of each table's own numbers (offsets, polls, steps), not in the order of the DataFrame.
+        """
+        found: dict[int, dict[str, list[dict[str, Any]]]] = {}
+        for name in TABLES:
+            for row in self.table(name).toArrow().to_pylist():
+                found.setdefault(row["run"], {table: [] for table in TABLES})[name].append(row)
+        return {run: history_from(tables) for run, tables in sorted(found.items())}
+
+
+ORDER = {
+    "operations": ("index",),
+    "log": ("step", "key", "offset"),
+    "reads": ("step", "consumer", "poll", "index"),
+    "polls": ("step", "consumer", "poll", "key"),
+    "frames": ("sent_step", "id"),
+    "transactions": ("step", "key", "offset"),
+    "watermarks": ("step", "key", "node"),
+    "leaders": ("step", "key"),
+    "labels": (),
+}
+"""What sorts the rows of a table as a run would have written them."""
+
+
+def history_from(tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> History:
+    """The history of one run, given the rows of all its tables as dicts in any order."""
+    made: dict[str, tuple[Row, ...]] = {}
+    for name, rows in tables.items():
+        row_class: Any = ROWS[name]
+        fields = [column.name for column in columns_of(name)]
+        ordered = sorted(rows, key=lambda row: [row[column] for column in ORDER[name]])
+        made[name] = tuple(row_class(**{field: _value(row[field]) for field in fields}) for row in ordered)
+    return History(**made)  # type: ignore[arg-type]
+
+
+def _value(cell: Any) -> Any:
+    return tuple(cell) if isinstance(cell, list) else cell

@@ -1,0 +1,246 @@
+"""Histories on disk: one folder of Parquet files for each table, and a list of all files that says when one is wrong.
+
+PATH/history.json names format, version, and each file with its bytes and rows. What has a key lies in a folder for each
+bucket of keys: PATH/log/bucket=3/part-….parquet, so that whoever reads a bucket has all of its keys.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from kafkalab.spark.storage.bucket_writer import UNFINISHED, WRITTEN, writer
+from kafkalab.spark.storage.frames import Histories
+from kafkalab.spark.storage.schemas import TABLES, arrow_schema, spark_schema
+
+FORMAT, VERSION = "kafkalab-histories", 2
+INDEX = "history.json"
+BY_KEY = ("operations", "log", "reads", "polls", "watermarks")
+"""Tables that audits look at key by key; operations other than sends lie with those of their client."""
+BUCKET = "bucket"
+RECORDS_OF_A_BUCKET, FEWEST_BUCKETS = 60_000, 8
+"""A worker that audits holds a bucket at a time: so many records, and what belongs to them, take about 400 MB."""
+FILE = re.compile(r"[^._].*\.parquet")
+
+
+class HistoryError(ValueError):
+    """A folder is no history that can be trusted; the message names the file and the difference, in one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """One Parquet file of a history: its place below the folder, its size, its rows."""
+
+    path: str
+    bytes: int
+    rows: int
+
+    @property
+    def table(self) -> str:
+        return self.path.partition("/")[0]
+
+
+def write_histories(histories: Histories, path: str | Path, *, buckets: int = 0, replace: bool = False) -> list[File]:
+    """Write all tables below `path`; the files, in order. FileExistsError if something is there and `replace` is not.
+
+    Keys fall into `buckets`; if not given, so many that one has about RECORDS_OF_A_BUCKET, as far as keys allow it.
+    The workers write them: the folder must be one that they see, too. history.json is written last: without it nothing
+    is a history.
+    """
+    folder = Path(path).absolute()
+    if buckets < 0:
+        raise ValueError(f"buckets is at least 1, not {buckets}")
+    _make_room(folder, replace)
+    for name in TABLES:
+        _check_schema(name, histories.table(name))
+    buckets = buckets or max(FEWEST_BUCKETS, histories.records() // RECORDS_OF_A_BUCKET)
+    for name in TABLES:
+        work = writer(str(folder), name, BUCKET, buckets if name in BY_KEY else 0)
+        _keep_only(folder, name, {row.path for row in histories.through(name, work, WRITTEN).collect()})
+    files = [_described(folder, found) for found in _files(folder)]
+    rows = {name: sum(file.rows for file in files if file.table == name) for name in TABLES}
+    index = {"format": FORMAT, "version": VERSION, "buckets": buckets, "rows": rows}
+    index["files"] = [asdict(file) for file in files]
+    (folder / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+    return files
+
+
+def read_histories(spark: SparkSession, path: str | Path) -> Histories:
+    """The histories that `write_histories` left at `path`, with the schemas of `kafkalab.spark.storage.schemas`.
+
+    HistoryError, naming the file and the difference, if one is missing, cut off, changed, added, or there twice.
+    """
+    folder = Path(path).absolute()
+    files_of(folder)
+    return Histories(**{name: _read(spark, folder, name) for name in TABLES})
+
+
+def files_of(path: str | Path) -> list[File]:
+    """The files of the history at `path`, after all of them were compared with its list. HistoryError as above."""
+    folder = Path(path).absolute()
+    listed = _listed(folder)
+    there = {str(found.relative_to(folder)): found for found in _files(folder)}
+    known: dict[str, File] = {}
+    for file in listed:
+        if file.path in known:
+            raise HistoryError(f"{folder / INDEX} lists {file.path} twice")
+        known[file.path] = file
+        if file.path not in there:
+            raise HistoryError(f"{folder / file.path} is missing: {INDEX} lists it with {file.rows} rows")
+        _check_file(folder, file)
+    foreign = sorted(there.keys() - known.keys())
+    if foreign:
+        raise HistoryError(f"{folder / foreign[0]} {_foreign(folder, foreign[0], listed)}; remove it")
+    return listed
+
+
+def in_buckets(path: str | Path, listed: Iterable[File], table: str) -> dict[int, list[str]]:
+    """The paths of the files of each bucket of a table that is laid out by key, of those that `files_of` gave."""
+    found: dict[int, list[str]] = {}
+    for file in listed:
+        if file.table == table:
+            number = re.search(rf"/{BUCKET}=(\d+)/", file.path)
+            assert number is not None, f"{table} is not laid out by key"
+            found.setdefault(int(number[1]), []).append(str(Path(path).absolute() / file.path))
+    return dict(sorted(found.items()))
+
+
+# writing
+
+
+def _make_room(folder: Path, replace: bool) -> None:
+    if folder.is_dir() and any(folder.iterdir()) or folder.is_file():
+        if not replace:
+            raise FileExistsError(f"{folder} is not empty: name another folder, or pass replace=True")
+        if not (folder / INDEX).is_file():
+            raise FileExistsError(f"{folder} is not empty and no history: it is left alone, name another folder")
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _keep_only(folder: Path, table: str, written: set[str]) -> None:
+    """Gone is what tasks left that were tried again: whole files that the second try did not have, and half ones."""
+    for found in [*_files_of_table(folder, table), *(folder / table).rglob(f"*{UNFINISHED}")]:
+        if found.relative_to(folder).as_posix() not in written:
+            found.unlink()
+
+
+def _check_schema(table: str, frame: DataFrame) -> None:
+    """HistoryError, naming the first column that differs, if a DataFrame is not this table."""
+    there = {field.name: field.dataType for field in frame.schema}
+    for field in spark_schema(table):
+        if field.name not in there:
+            raise HistoryError(f"the table {table} has no column {field.name} ({field.dataType.simpleString()})")
+        if there[field.name].simpleString() != field.dataType.simpleString():
+            raise HistoryError(
+                f"the column {table}.{field.name} is {there[field.name].simpleString()}, "
+                f"not {field.dataType.simpleString()}"
+            )
+    more = [name for name in there if name not in spark_schema(table).names]
+    if more:
+        raise HistoryError(f"the table {table} has a column {more[0]} that no history has")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """All Parquet files of all tables, in order."""
+    for name in TABLES:
+        yield from _files_of_table(folder, name)
+
+
+def _files_of_table(folder: Path, table: str) -> list[Path]:
+    return sorted(found for found in (folder / table).rglob("*") if FILE.fullmatch(found.name))
+
+
+def _described(folder: Path, found: Path) -> File:
+    rows = pq.read_metadata(found).num_rows
+    return File(path=found.relative_to(folder).as_posix(), bytes=found.stat().st_size, rows=rows)
+
+
+# reading
+
+
+def _listed(folder: Path) -> list[File]:
+    index = folder / INDEX
+    if not folder.exists():
+        raise HistoryError(f"there is no folder {folder}")
+    if not index.is_file():
+        raise HistoryError(f"{folder} has no {INDEX}: it is no history, or writing it did not come to its end")
+    try:
+        said: Any = json.loads(index.read_text(encoding="utf-8"))
+        if not isinstance(said, dict) or said.get("format") != FORMAT:
+            raise HistoryError(f"{index} is not of a history that kafkalab wrote")
+        if said.get("version") != VERSION:
+            raise HistoryError(f"{index} is of version {said.get('version')!r}; this kafkalab reads {VERSION}")
+        files = [File(path=str(f["path"]), bytes=int(f["bytes"]), rows=int(f["rows"])) for f in said["files"]]
+        rows = {name: int(said["rows"][name]) for name in TABLES}
+    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
+        raise HistoryError(f"{index} is damaged or cut off ({error})") from None
+    for name, count in rows.items():
+        listed = sum(file.rows for file in files if file.table == name)
+        if listed != count:
+            raise HistoryError(f"{index} says that {name} has {count} rows, but its files have {listed}")
+    return files
+
+
+def _check_file(folder: Path, file: File) -> None:
+    found = folder / file.path
+    size = found.stat().st_size
+    if size != file.bytes:
+        raise HistoryError(f"{found} has {size} bytes, not {file.bytes}: it is cut off or was changed")
+    try:
+        metadata = pq.read_metadata(found)
+        schema = metadata.schema.to_arrow_schema()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise HistoryError(f"{found} is no Parquet file any more ({str(error).splitlines()[0]})") from None
+    if metadata.num_rows != file.rows:
+        raise HistoryError(f"{found} has {metadata.num_rows} rows, not {file.rows}: it was changed")
+    difference = _difference(file.table, schema)
+    if difference:
+        raise HistoryError(f"{found} is not of the table {file.table}: {difference}")
+
+
+def _difference(table: str, schema: pa.Schema) -> str:
+    """How the columns of a file differ from those of its table; empty if they do not."""
+    wanted = arrow_schema(table)
+    for field in wanted:
+        at = schema.get_field_index(field.name)
+        if at < 0:
+            return f"it has no column {field.name}"
+        if _plain(schema.field(at).type) != _plain(field.type):
+            return f"{field.name} is {schema.field(at).type}, not {field.type}"
+    more = [name for name in schema.names if name not in wanted.names]
+    return f"it has a column {more[0]}" if more else ""
+
+
+def _plain(kind: pa.DataType) -> str:
+    return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
+
+
+def _foreign(folder: Path, path: str, listed: list[File]) -> str:
+    """What to say of a file that nobody listed: a copy of one that was, or not of this history."""
+    size = (folder / path).stat().st_size
+    content = (folder / path).read_bytes()
+    for file in listed:
+        if file.bytes == size and (folder / file.path).read_bytes() == content:
+            return f"is there twice: it is a copy of {file.path}"
+    return f"is not of this history: {INDEX} does not list it"
+
+
+def _read(spark: SparkSession, folder: Path, table: str) -> DataFrame:
+    schema = spark_schema(table)
+    if not _files_of_table(folder, table):
+        return spark.createDataFrame([], schema)
+    if table not in BY_KEY:
+        return spark.read.schema(schema).parquet(str(folder / table))
+    with_bucket = StructType([*schema.fields, StructField(BUCKET, IntegerType())])
+    return spark.read.schema(with_bucket).parquet(str(folder / table)).drop(BUCKET)

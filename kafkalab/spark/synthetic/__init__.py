@@ -1,0 +1,1 @@
+"""Synthetic histories: generated with numpy, block by block, with labelled anomalies."""

@@ -1,0 +1,94 @@
+"""Texts as numbers: a synthetic history is made of int64 arrays, and becomes text only where Arrow writes it.
+
+A name is `space << 44 | number`: its text is the space's pattern, filled with the number. -1 is null.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Ints = npt.NDArray[np.int64]
+SHIFT = 44
+NUMBER = (1 << SHIFT) - 1
+NULL = -1
+
+_PATTERNS: list[str] = []
+
+
+def _space(pattern: str) -> int:
+    _PATTERNS.append(pattern)
+    return (len(_PATTERNS) - 1) << SHIFT
+
+
+EMPTY = _space("")
+OUT, IN, OWN = _space("out-{}"), _space("in-{}"), _space("own-{}")
+OFFSETS, TXN_LOG = _space("__consumer_offsets-{}"), _space("__transaction_state-{}")
+COMMIT_OF_IN, COMMIT_OF_OWN = _space("app/in-{}"), _space("app/own-{}")
+BROKER = _space("b{}")
+
+# Processes, the clients in them, and transactional ids.
+PRODUCER, PRODUCER_CLIENT, PRODUCER_ID = _space("p{}"), _space("p{0}/t{0}"), _space("t{}")
+APP, APP_CLIENT, APP_ID, APP_CONSUMER = (
+    _space("app{}"),
+    _space("app{0}/a{0}"),
+    _space("a{}"),
+    _space("app{}/consumer-1"),
+)
+IDEMPOTENT, IDEMPOTENT_CLIENT = _space("i{}"), _space("i{0}/{0}")
+COMMITTED, COMMITTED_CONSUMER = _space("committed{}"), _space("committed{}/consumer-1")
+UNCOMMITTED, UNCOMMITTED_CONSUMER = _space("uncommitted{}"), _space("uncommitted{}/consumer-1")
+PRODUCER_CONSUMER, WATCHER, WATCHER_CONSUMER = _space("p{}/consumer-1"), _space("w{}"), _space("w{}/consumer-1")
+
+VALUE, RESULT, PLAIN_NUMBER = _space("v{}"), _space("+v{}"), _space("{}")
+"""An input's or output's value, what a processor makes of it, and a committed offset."""
+
+FRAMES = ("Produce", "EndTxn", "TxnOffsetCommit", "WriteTxnMarkers")
+REQUEST = {name: _space(name + "#{}") for name in FRAMES}
+REPLY = {name: _space(name + "Response#{}") for name in FRAMES}
+
+_words: dict[str, int] = {"": EMPTY}
+
+
+def word(text: str) -> int:
+    """The name of a fixed text, which may hold no braces; the same in one process, not in all."""
+    if text not in _words:
+        _words[text] = _space(text)
+    return _words[text]
+
+
+def text_of(name: int) -> str | None:
+    """`text_of(OUT + 3) == "out-3"`."""
+    return None if name == NULL else _PATTERNS[name >> SHIFT].format(name & NUMBER)
+
+
+def few_texts(names: Ints) -> pa.Array:
+    """The texts of a column in which the same ones come again and again."""
+    coded = pa.array(names).dictionary_encode()
+    return pa.array([text_of(name) for name in coded.dictionary.to_pylist()], pa.string()).take(coded.indices)
+
+
+def many_texts(names: Ints) -> pa.Array:
+    """The texts of a column in which most are different; their patterns have the number at the end, or none."""
+    spaces = names >> SHIFT
+    first = int(spaces[0]) if len(spaces) else 0
+    numbers = pa.array(names & NUMBER).cast(pa.string())
+    if first > 0 and (spaces == first).all() and _PATTERNS[first].endswith("{}"):
+        return pc.binary_join_element_wise(_PATTERNS[first].removesuffix("{}"), numbers, "")
+    coded = pa.array(spaces).dictionary_encode()
+    patterns = [None if space < 0 else _PATTERNS[space] for space in coded.dictionary.to_pylist()]
+    prefixes = pa.array([p and p.removesuffix("{}") for p in patterns], pa.string()).take(coded.indices)
+    if not all(p is None or p.endswith("{}") for p in patterns):
+        numbered = pa.array([p is None or p.endswith("{}") for p in patterns]).take(coded.indices)
+        numbers = pc.if_else(numbered, numbers, pa.scalar("", pa.string()))
+    return pc.binary_join_element_wise(prefixes, numbers, "")
+
+
+def lists_of_texts(names: Ints, counts: Ints) -> pa.Array:
+    """One list of texts for each count, taken from `names` in order."""
+    edges = np.zeros(len(counts) + 1, np.int32)
+    np.cumsum(counts, out=edges[1:])
+    kind = pa.list_(pa.field("element", pa.string(), nullable=False))
+    return pa.ListArray.from_arrays(pa.array(edges), few_texts(names), type=kind)

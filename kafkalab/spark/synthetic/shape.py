@@ -1,0 +1,170 @@
+"""How large a synthetic history is, and how it falls into blocks that can be made one by one, in any order.
+
+Partitions are dealt out to lanes; a block is a stretch of one lane's time. A block knows where its offsets, steps and
+numbers begin from its own number alone, so every executor can make any block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from kafkalab.protocol.partitions import offsets_partition
+from kafkalab.protocol.profiles import PROFILES
+from kafkalab.spark.synthetic.injected.anomalies import PLANTS, Window, windows_of
+from kafkalab.spark.synthetic.injected.window import MOST_ROLES, MOST_VALUES
+
+KEYS_OF_A_LANE = 4
+BLOCKS_OF_A_LEADER = 16
+"""After so many blocks a lane's partitions have other leaders."""
+BLOCK, LARGE_BLOCK = 10_000, 40_000
+EPOCHS = 32_000
+"""A producer id has so many epochs, then the coordinator gives another one."""
+COMMITS_KEY = offsets_partition("app")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What `synthetic` was asked for. Shares and rates are between 0 and 1; ValueError for what cannot be."""
+
+    records: int
+    producers: int = 20
+    partitions: int = 8
+    txn_size: int = 5
+    abort_rate: float = 0.1
+    idempotent: float = 0.2
+    transform: float = 0.2
+    plant: tuple[tuple[str, float], ...] = ()
+    seed: int = 1
+    profile: str = "4.x/TV2"
+    block: int = 0
+    """Records of a block; 0 for BLOCK, or LARGE_BLOCK from a million records on."""
+
+    def __post_init__(self) -> None:
+        for name in ("records", "producers", "partitions", "txn_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+        for name in ("abort_rate", "idempotent", "transform"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is between 0 and 1, not {getattr(self, name)}")
+        if not (100 <= self.block <= 50_000 or self.block == 0):
+            raise ValueError(f"a block has 100 to 50000 records, not {self.block}")
+        if self.seed < 0:
+            raise ValueError(f"a seed is 0 or more, not {self.seed}")
+        if self.profile not in PROFILES:
+            raise ValueError(f"no profile {self.profile!r}; there are {', '.join(PROFILES)}")
+        self._check_plant()
+
+    def _check_plant(self) -> None:
+        for name, rate in self.plant:
+            if name not in PLANTS:
+                raise ValueError(f"no anomaly {name!r} can be planted; there are {', '.join(PLANTS)}")
+            if not 0 <= rate <= 1:
+                raise ValueError(f"the rate of {name!r} is between 0 and 1, not {rate}")
+        planted = [name for name, rate in self.plant if rate]
+        if planted and self.partitions < 2:
+            raise ValueError("anomalies are planted on two partitions or more: partitions=2")
+        room = min(self.rows_of_a_key(lane) for lane in range(self.lanes)) * 3 // 4
+        if planted and self.most_window_rows > room:
+            raise ValueError(
+                f"the rates of plant need {self.most_window_rows} of the {room} records that a partition has for it "
+                f"in one block: lower the rates, or ask for more records"
+            )
+
+    @property
+    def bump(self) -> int:
+        """1 where ending a transaction raises the epoch, else 0."""
+        return int(self.profile.endswith("TV2"))
+
+    @property
+    def lanes(self) -> int:
+        return max(1, min(self.partitions // KEYS_OF_A_LANE, self.producers))
+
+    @property
+    def blocks(self) -> int:
+        """Of each lane."""
+        size = self.block or (BLOCK if self.records < 1_000_000 else LARGE_BLOCK)
+        return ceil(self.records / size / self.lanes)
+
+    @property
+    def cells(self) -> int:
+        """Blocks in all; cell number = block * lanes + lane, which is also their order in time."""
+        return self.blocks * self.lanes
+
+    @property
+    def rows(self) -> int:
+        """Records and markers of a cell."""
+        return ceil(self.records / self.cells)
+
+    def keys_of(self, lane: int) -> range:
+        """The numbers of a lane's output partitions."""
+        return range(self.partitions * lane // self.lanes, self.partitions * (lane + 1) // self.lanes)
+
+    def producers_of(self, lane: int) -> range:
+        """The numbers of the transactional producers that write to a lane."""
+        return range(self.producers * lane // self.lanes, self.producers * (lane + 1) // self.lanes)
+
+    @property
+    def inputs(self) -> int:
+        """Records that a cell's consume-transform-produce transactions read, at most."""
+        share = (1 - self.idempotent) * self.transform / 2
+        return int(self.rows * share * self.txn_size / (2 * self.txn_size + 2))
+
+    def rows_of_a_key(self, lane: int) -> int:
+        """Records and markers of one output partition in one cell."""
+        return ceil((self.rows - self.inputs) / len(self.keys_of(lane)))
+
+    # what is planted
+
+    def planted(self, cell: int) -> list[tuple[str, int, Window]]:
+        """The windows of a cell: name, number among those of the name, and the window."""
+        found = []
+        for name, rate in self.plant:
+            each, kinds = rate * self.rows, windows_of(name, self.bump)
+            for number in range(int(cell * each), int((cell + 1) * each)):
+                found.append((name, number, kinds[number % len(kinds)]))
+        return found
+
+    def _most(self) -> list[tuple[int, tuple[Window, ...]]]:
+        return [(ceil(rate * self.rows), windows_of(name, self.bump)) for name, rate in self.plant if rate]
+
+    @property
+    def most_windows(self) -> int:
+        return sum(count for count, _ in self._most())
+
+    @property
+    def most_window_rows(self) -> int:
+        """If all windows of a cell took their larger part of the same partition."""
+        return sum(count * max(max(w.rows) for w in kinds) for count, kinds in self._most())
+
+    # where a cell's numbers begin
+
+    @property
+    def steps(self) -> int:
+        """Steps that are kept for a cell."""
+        return 8 * (5 * self.rows + 64) + sum(n * max(w.length for w in kinds) for n, kinds in self._most())
+
+    @property
+    def values(self) -> int:
+        return self.rows + self.inputs + len(self.keys_of(0)) * 8 + MOST_VALUES * self.most_windows + 64
+
+    @property
+    def internal(self) -> int:
+        """Offsets of internal topics that are kept for a cell; what is not used is a gap, as after compaction."""
+        entries = sum(n * max(max(w.entries, w.commits) for w in kinds) for n, kinds in self._most())
+        return 4 * self.rows + entries + self.producers + 64
+
+    def window_number(self, cell: int, window: int) -> int:
+        """The first of the numbers that a window has for producers, keys and watchers."""
+        first = self.producers + self.lanes + self.cells
+        return first + (cell * self.most_windows + window) * MOST_ROLES
+
+    @property
+    def numbers(self) -> int:
+        """All numbers of producers; the next producer id of number n is n + numbers."""
+        return self.window_number(self.cells, 0)
+
+    @property
+    def end_ms(self) -> int:
+        """An hour after the last step."""
+        return self.cells * self.steps // 8 + 3_600_000

@@ -1,0 +1,137 @@
+"""Runs made of another run by one change: a fault more, or a rule less; and how far two runs are the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
+
+from kafkalab.programs.raw_requests import StepError
+from kafkalab.protocol import rules
+from kafkalab.protocol.rules import REGISTRY, Rule
+from kafkalab.sim.cluster import IDLE_MS, Cluster
+from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.faults import Fault, FrameFault, TimedFault
+from kafkalab.sim.scenario import Scenario
+from kafkalab.trace import Event, Frame, Trace, plain
+from kafkalab.widgets.model.enabled_actions import FAULT_KINDS, NotingCluster, by_hand
+from kafkalab.widgets.payload.marks import with_marks
+from kafkalab.widgets.payload.payload import payload_of
+
+SLICE, MOST = 250, 100_000
+RULES = {rule.name: rule for rule in REGISTRY}
+
+
+def run_of(scenario: Scenario, most: int = MOST) -> tuple[NotingCluster, str]:
+    """The scenario's run, and why it has no end: "" if it has one.
+
+    A run in which a program waits for ever is there as far as anything but repeated requests happens, and one that
+    goes on and on up to a limit.
+    """
+    cluster = NotingCluster(scenario)
+    for _ in range(most // SLICE + 1):
+        try:
+            cluster.run(SLICE)
+            return cluster, ""
+        except StepError as error:
+            return cluster, f"a program by hand gives up: {error}"
+        except StuckError as error:
+            return cluster, str(error).partition(";")[0]
+        except RunawayError:
+            ahead = cluster.schedule.last_foreground_ms - cluster.now
+            if cluster.now - cluster.changed_ms > IDLE_MS and ahead < IDLE_MS:
+                return cluster, "a program waits for ever"
+    return cluster, f"the run goes on and on; shown are its first {cluster.trace.steps} events"
+
+
+def story_of(cluster: Cluster, ending: str = "") -> dict[str, Any]:
+    """The payload of a finished run with marks, with its ground, and with `ending`, why it has no end."""
+    payload = with_marks(payload_of(cluster))
+    if not isinstance(cluster, NotingCluster):
+        again, ending = run_of(cluster.scenario)
+        if not again.trace.steps == cluster.trace.steps == agreement(again.trace, cluster.trace):
+            return {**payload, "ground": by_hand(), "ending": ""}
+        cluster = again
+    return {**payload, "ground": cluster.ground(payload["partitions"]), "ending": ending}
+
+
+def with_fault(scenario: Scenario, fault: Fault, start: int) -> Scenario:
+    """The scenario with one fault more, which strikes before those that it has for the same step.
+
+    So the fault finds what the picture shows at its step. `start` is the last step of the set-up: faults planned for
+    any step up to it strike there.
+    """
+    faults = list(scenario.faults)
+    place = len(faults)
+    if isinstance(fault, TimedFault):
+        same = [i for i, f in enumerate(faults) if _strikes_at(f, start) == _strikes_at(fault, start)]
+        place = min(same, default=place)
+    faults.insert(place, fault)
+    return replace(scenario, faults=tuple(faults))
+
+
+def _strikes_at(fault: Fault, start: int) -> int:
+    return -1 if isinstance(fault, FrameFault) or fault.at_step < 0 else max(fault.at_step, start)
+
+
+def struck_at(trace: Trace, fault: Fault, at: int) -> int:
+    """The step of the event that shows the fault, the first one from `at` on; -1 if it changed nothing."""
+    for event in trace.events[at + 1 :]:
+        if event.kind not in FAULT_KINDS:
+            continue
+        if isinstance(fault, FrameFault):
+            if event.frame == fault.frame and event.data["fault"] == repr(fault):
+                return event.step
+        elif event.cause == at or event.step == at + 1:
+            return event.step
+    return -1
+
+
+def rule_named(name: str) -> Rule:
+    """The rule with this name, or with this name in the registry's source: "DEDUPLICATION". ValueError for no rule."""
+    found = RULES.get(name) or getattr(rules, name.strip().upper().replace(" ", "_").replace("-", "_"), None)
+    if not isinstance(found, Rule):
+        raise ValueError(f"no rule is called {name!r}; there are: {'; '.join(RULES)}")
+    return found
+
+
+def with_rule(scenario: Scenario, rule: Rule, on: bool) -> Scenario:
+    """The same scenario with the rule switched on or off."""
+    rest = tuple(name for name in scenario.rules_off if name != rule.name)
+    return replace(scenario, rules_off=rest if on else (*rest, rule.name))
+
+
+def agreement(a: Trace, b: Trace) -> int:
+    """How many events, from the first on, are the same in both."""
+    pairs = zip(a.events, b.events, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: _same(*pair), pairs))
+
+
+def _same(a: Event, b: Event) -> bool:
+    if a is b:
+        return True
+    if (a.kind, a.name, a.node, a.frame, a.at_ms, a.cause) != (b.kind, b.name, b.node, b.frame, b.at_ms, b.cause):
+        return False
+    return a.data is b.data or _told(a.data) == _told(b.data)
+
+
+def _told(data: Any) -> Any:
+    """What an event says when it happens: of a frame all but its future."""
+    if isinstance(data, Frame):
+        return data.receiver, data.version, data.body
+    return data if isinstance(data, dict) else plain(data)
+
+
+def idle_rule(base: Cluster, rule: Rule, on: bool) -> str:
+    """Why switching the rule on or off would change nothing in this run; "" if it would."""
+    scenario = base.scenario
+    if on != (rule.name in scenario.rules_off):
+        return f"this rule is {'on' if on else 'off'} already"
+    if on and not with_rule(scenario, rule, True).rules.on(rule):
+        return f"profile {scenario.profile} does not have this rule yet"
+    if not on and not scenario.rules.on(rule):
+        return f"profile {scenario.profile} does not have this rule yet"
+    other, _ = run_of(with_rule(scenario, rule, on), most=4 * base.trace.steps + 5_000)
+    if other.trace.steps == base.trace.steps == agreement(base.trace, other.trace):
+        return f"this run is the same with the rule {'on' if on else 'off'}"
+    return ""

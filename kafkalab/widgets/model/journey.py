@@ -1,0 +1,268 @@
+"""A journey: what a learner has made of a scenario, as a tree of runs, with the run that is shown and the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import RLock
+from typing import Any
+
+import anywidget
+import traitlets
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.forks import Forks
+from kafkalab.widgets.model.futures import (
+    agreement,
+    idle_rule,
+    rule_named,
+    run_of,
+    story_of,
+    struck_at,
+    with_fault,
+    with_rule,
+)
+from kafkalab.widgets.model.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, fault_of, near, why
+from kafkalab.widgets.payload import state_diagram as statechart
+from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.payload import GROUPS
+from kafkalab.widgets.payload.text import hideable, stops
+
+SHOWN = ("transaction", "verification")
+
+
+class Journey(anywidget.AnyWidget):
+    """The runs that presses have made, which of them is shown, and the step at which the cursor stands.
+
+    Views are pictures of a journey; all views of one share its cursor: `j = Journey(lab03()); Sequence(j)`. `step` is
+    the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the frames shown,
+    but for those of the nodes, APIs and transactional ids in `hidden`.
+    `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is its story.
+    """
+
+    _esm = "export default {};"  # it is never displayed itself
+
+    payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
+    step = traitlets.Int(0).tag(sync=True)
+    groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    hidden = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    tree = traitlets.List(traitlets.Dict()).tag(sync=True)
+    place = traitlets.Int(0).tag(sync=True)
+    can_undo = traitlets.Bool(False).tag(sync=True)
+    can_redo = traitlets.Bool(False).tag(sync=True)
+    chart = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, run: Scenario | Cluster, groups: Iterable[str] = SHOWN, step: int | None = None) -> None:
+        """The run to its end, with the cursor at `step`, or at the first stop.
+
+        TypeError for anything but a scenario or a cluster; ValueError for an unknown group, and for a cluster that
+        kept no events.
+        """
+        cluster, ending = finished(run)
+        payload = story_of(cluster, ending)
+        self._lock = RLock()
+        self._forks = Forks(cluster, ending)
+        super().__init__(payload=payload, groups=list(groups), chart=_chart(payload), tree=[self._forks.here.row()])
+        self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
+        self.on_msg(self._on_message)
+
+    @classmethod
+    def of(cls, thing: Any) -> Journey:
+        """A journey stays itself, a view gives its journey, a scenario or a cluster becomes one; else TypeError."""
+        thing = getattr(thing, "journey", thing)
+        return thing if isinstance(thing, Journey) else cls(thing)
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster whose run is shown."""
+        return self._forks.here.cluster
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of the run shown, with the faults that presses have added."""
+        return self.cluster.scenario
+
+    def story(self, place: int) -> dict[str, Any]:
+        """The payload of a run of the tree, by its number. ValueError for a number that is none."""
+        if not 0 <= place < len(self._forks.runs):
+            raise ValueError(f"no run {place} in this journey; there are 0 to {len(self._forks.runs) - 1}")
+        fork = self._forks.runs[place]
+        return story_of(fork.cluster, fork.ending)
+
+    # what may be set
+
+    @traitlets.validate("step")
+    def _inside(self, proposal: dict[str, Any]) -> int:
+        return max(0, min(int(proposal["value"]), len(self.payload["events"]) - 1)) if self.payload else 0
+
+    @traitlets.validate("groups")
+    def _known_groups(self, proposal: dict[str, Any]) -> list[str]:
+        wanted = list(proposal["value"])
+        for group in wanted:
+            if group not in GROUPS:
+                raise ValueError(f"no frames are called {group!r}; there are {', '.join(GROUPS)}{near(group, GROUPS)}")
+        return [group for group in GROUPS if group in wanted]
+
+    @traitlets.validate("hidden")
+    def _hideable(self, proposal: dict[str, Any]) -> list[str]:
+        known = hideable(self.payload)
+        for name in proposal["value"]:
+            if name not in known:
+                raise ValueError(f"{name!r} cannot be hidden; there are {', '.join(known)}{near(name, known)}")
+        return [name for name in known if name in proposal["value"]]
+
+    def stops(self) -> list[int]:
+        """The steps at which the cursor stops, with the groups and what is hidden as they are."""
+        return stops(self.payload, tuple(self.groups), self.hidden)
+
+    # presses
+
+    def press(self, action: str, target: str = "", **details: Any) -> None:
+        """What the button of this name does; `ACTIONS` in presses.py names them all.
+
+        `target` is a frame such as "EndTxn#1" for faults on frames (without one: the frame sent at the cursor), a
+        node such as "b1" for crash, a partition for elect, a rule's name for rule_off, a run's id for goto, the
+        words for name, a node, an API or a transactional id for hide and show (show without one: everything); see
+        `fault_of` for `details`. After a fault the cursor stands where it strikes; after a rule's press where it
+        stood, or as far as the runs agree. ValueError, with the reason, and nothing changes, for an
+        unknown action or target, and for a press that would change nothing.
+        """
+        with self._lock:
+            if action in MOVES:
+                self._move(action)
+            elif action in TRAVELS:
+                self._travel(action, target)
+            elif action == "hide":
+                self.hidden = [*self.hidden, target]
+            elif action == "show":
+                self.hidden = [name for name in self.hidden if target and name != target]
+            elif action == "name":
+                self._forks.rename(target)
+                self.tree = [fork.row() for fork in self._forks.runs]
+            elif action in RULE_PRESSES:
+                self._switch(target, action == "rule_on")
+            else:
+                self._strike(*fault_of(self.payload, self.step, action, target, **details))
+
+    def possible(self, action: str, target: str = "", **details: Any) -> str:
+        """Why this press would change nothing: what its ValueError says. "" if it would change something."""
+        if action in ("hide", "show"):
+            return ""
+        if action in MOVES:
+            places = [*self.stops(), self.step]
+            back = action in ("left", "home")
+            edge = min(places) >= self.step if back else max(places) <= self.step
+            return f"this is the {'first' if back else 'last'} step" if edge else ""
+        try:
+            if action in RULE_PRESSES:
+                return idle_rule(self.cluster, rule_named(target), action == "rule_on")
+            if action in (*TRAVELS, "name"):
+                return self._forks.why(action, target)
+            if action in FRAME_FAULTS and not target:
+                fault_of(self.payload, self.step, action, **details)
+                return ""
+        except ValueError as error:
+            return str(error)
+        return why(self.payload, self.step, action, target, **details)
+
+    def visit(self, scenario: Scenario, label: str = "opened") -> None:
+        """Another scenario is shown, as a tree of its own beside the runs that there are."""
+        with self._lock:
+            opened, ending = run_of(scenario)
+            payload = story_of(opened, ending)
+            self._forks.plant(opened, ending, label)
+            self._show(next(iter(stops(payload, tuple(self.groups))), 0))
+
+    def _move(self, action: str) -> None:
+        places = self.stops()
+        candidates = {
+            "left": [s for s in places if s < self.step][-1:],
+            "right": [s for s in places if s > self.step][:1],
+            "home": places[:1],
+            "end": places[-1:],
+        }
+        self.step = (candidates[action] or [self.step])[0]
+
+    def _strike(self, at: int, fault: Any) -> None:
+        """A new run with one more fault, beside those that were made of this one before."""
+        forked, ending = run_of(with_fault(self.scenario, fault, self.payload["ground"]["start"]))
+        landed = struck_at(forked.trace, fault, at)
+        if landed < 0:
+            raise ValueError(f"{fault!r} would change nothing")
+        self._forks.grow(forked, ending, repr(fault), at, landed)
+        self._show(landed)
+
+    def _switch(self, name: str, on: bool) -> None:
+        """A new run from the start with the rule on or off, with the cursor as far as both runs agree."""
+        rule = rule_named(name)
+        if reason := idle_rule(self.cluster, rule, on):
+            raise ValueError(reason)
+        switched, ending = run_of(with_rule(self.scenario, rule, on))
+        same = max(0, agreement(self.cluster.trace, switched.trace) - 1)
+        landed = min(self.step, same)
+        self._forks.grow(switched, ending, f"{'with' if on else 'without'}: {rule.name}", same, landed)
+        self._show(landed)
+
+    def _travel(self, action: str, target: str) -> None:
+        if reason := self._forks.why(action, target):
+            raise ValueError(reason)
+        self._show(self._forks.travel(action, target, self.step))
+
+    def _show(self, step: int) -> None:
+        """The run at which the tree stands is shown, with the cursor at `step`."""
+        here = self._forks.here
+        payload = story_of(here.cluster, here.ending)
+        with self.hold_sync():
+            self.payload = payload
+            self.hidden = [name for name in self.hidden if name in hideable(payload)]
+            self.step = step
+            self.chart = _chart(payload)
+            self.tree = [fork.row() for fork in self._forks.runs]
+            self.place = here.id
+            self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
+
+    def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
+        """A step or a press in the browser. JupyterLab may call this on a second thread while a cell runs."""
+        if not isinstance(content, dict) or content.get("kind") not in ("step", "press"):
+            return
+        with self._lock:
+            if isinstance(content.get("step"), int):
+                with self._lock_property(step=content["step"]):  # the browser knows: nothing is sent back
+                    self.step = content["step"]
+            if content["kind"] == "step":
+                return
+            details = {k: v for k, v in content.items() if k not in ("kind", "action", "target", "step")}
+            try:
+                self.press(str(content.get("action")), str(content.get("target", "")), **details)
+            except Exception as error:
+                self.send({"kind": "error", "text": _sentence(str(error) or type(error).__name__)})
+                if not isinstance(error, (ValueError, RuntimeError)):
+                    raise
+            else:
+                self.send({"kind": "done"})
+
+    def __repr__(self) -> str:
+        shown = f"{self.payload['title']!r}, step {self.step} of {len(self.payload['events']) - 1}"
+        return f"<Journey {shown}, run {self.place} of {len(self.tree)}>"
+
+
+def _chart(payload: dict[str, Any]) -> str:
+    return statechart.committed("TV2" if payload["profile"].endswith("TV2") else "TV1")
+
+
+def finished(run: Scenario | Cluster) -> tuple[Cluster, str]:
+    """The cluster with its run done, and why that has no end; a scenario is run in a new one."""
+    if isinstance(run, Scenario):
+        return run_of(run)
+    if not isinstance(run, Cluster):
+        raise TypeError(f"a picture shows a Scenario or a Cluster, such as Sequence(lab03()), not {type(run).__name__}")
+    run.run()
+    if not run.trace.events:
+        raise ValueError("this cluster kept no events; make it without keep=False")
+    return run, ""
+
+
+def _sentence(text: str) -> str:
+    """The first line of a message, as a sentence."""
+    first = text.split("\n")[0]
+    return first[:1].upper() + first[1:] + ("" if first.endswith((".", "?")) else ".")

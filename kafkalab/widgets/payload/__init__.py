@@ -1,0 +1,1 @@
+"""A run as the browser gets it: sentences, fields and patches."""

@@ -1,0 +1,138 @@
+"""What changes in a picture: a batch with all its fields, in-sync sets, cuts, kept frames, what leaves a log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.broker.group_coordinator.offsets import OffsetCommit
+from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.partitions import offsets_partition, transaction_partition
+from kafkalab.protocol.records import Batch, CleanedBatch
+from kafkalab.sim.cluster import Cluster
+from kafkalab.trace import Event, plain
+from kafkalab.widgets.payload.fields import decoded, text_of
+
+Op = list[Any]
+UNLOGGED = ("last_producer_epoch",)
+"""Fields of a transactional id that live in memory only."""
+
+
+def batch_shown(partition: str, batch: Batch) -> dict[str, Any]:
+    """A batch as plain data; each entry of an internal topic field by field, under "fields".
+
+    "offs" is there only if compaction has removed records: the offset of each record that is left.
+    """
+    internal = partition.startswith("__") and not batch.control
+    shown = {
+        "base": batch.base_offset,
+        "last": batch.last_offset,
+        "kind": batch.control.name if batch.control else "data",
+        "pid": batch.producer_id,
+        "epoch": batch.producer_epoch,
+        "seq": batch.base_sequence,
+        "txn": batch.transactional,
+        "le": batch.leader_epoch,
+        "ts": batch.timestamp_ms,
+        "records": [[r.key or "", str(r.value) if isinstance(r.value, str) else ""] for r in batch.records],
+        "decoded": decoded(partition, batch) if internal else "",
+    }
+    if batch.control:
+        shown["ce"] = batch.coordinator_epoch
+    if isinstance(batch, CleanedBatch):
+        shown["offs"] = list(batch.offsets)
+    if internal:
+        shown["fields"] = [entry_fields(r.value) for r in batch.records]
+    return shown
+
+
+def entry_fields(entry: Any) -> list[list[str]]:
+    """An entry of an internal topic, field by field; empty for a tombstone."""
+    if entry is None or not hasattr(entry, "__dataclass_fields__"):
+        return []
+    hidden = UNLOGGED if isinstance(entry, Txn) else ()
+    return [[name, _short(getattr(entry, name))] for name in entry.__dataclass_fields__ if name not in hidden]
+
+
+def _short(value: Any) -> str:
+    return str(value) if isinstance(value, str) else text_of(value)
+
+
+def homes_of(cluster: Cluster) -> dict[str, dict[str, str]]:
+    """By transactional id and by group: the partition whose leader coordinates it."""
+    ids: dict[str, str] = {}
+    groups: dict[str, str] = {}
+    for event in cluster.trace.events:
+        match event.kind, event.name:
+            case "state", "transaction" | "producer":
+                if tid := event.data["transactional_id"]:
+                    ids[tid] = transaction_partition(tid)
+            case "state", "group" | "member":
+                groups[event.data["group"]] = offsets_partition(event.data["group"])
+            case "append", _ if not event.data.control:
+                values = (r.value for r in event.data.records)
+                for group in [v.group for v in values if isinstance(v, OffsetCommit)]:
+                    groups[group] = offsets_partition(group)
+    return {"ids": ids, "groups": groups}
+
+
+class InSync:
+    """The replicas and in-sync sets of the partitions shown, as the controller's images say; only what is new."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        final = cluster.controller.metadata
+        self.images: dict[int, ClusterMetadata] = {final.version: final}
+        for frame in cluster.trace.frames.values():
+            image = getattr(frame.body, "metadata", None)
+            if isinstance(image, ClusterMetadata):
+                self.images[image.version] = image
+        self.final = final
+        self.known: dict[str, list[str]] = {}
+
+    def changes(self, version: int, partitions: list[str]) -> list[Op]:
+        """["isr", partition, replicas, those in sync] for each that differs from what was said last."""
+        ops: list[Op] = []
+        for partition in partitions:
+            info = self.images.get(version, self.final).partitions.get(partition)
+            if info is None:
+                continue
+            in_sync = list(info.isr if version in self.images else info.replicas)
+            if self.known.get(partition) != in_sync:
+                self.known[partition] = in_sync
+                ops.append(["isr", partition, list(info.replicas), in_sync])
+        return ops
+
+
+def storage_changes(event: Event) -> list[Op]:
+    """What a state event of a log's storage changes: where the log begins, what compaction left."""
+    data, node = event.data, event.node
+    if event.name == "log start":
+        partition = data["partition"]
+        return [
+            ["start", node, partition, data["log_start_offset"]],
+            ["hw", node, partition, data["high_watermark"]],
+            ["lso", node, partition, data["last_stable_offset"]],
+        ]
+    if event.name == "compacted":
+        return [["cleaned", node, data["partition"], data["left"], data["end"]]]
+    return []
+
+
+def fault_changes(event: Event) -> list[Op]:
+    """What a fault of the network changes: walls between nodes, frames kept on their way."""
+    match event.name:
+        case "Cut" | "Heal":
+            return [["cut", a, b, event.name == "Cut"] for a, b in event.data["pairs"]]
+        case "Hold" | "Reorder":
+            return [["held", event.frame, True]]
+        case "Release":
+            return [["held", event.frame, False]]
+        case _:
+            return []
+
+
+def group_changes(event: Event) -> list[Op]:
+    """["group", its name, state, generation, leader and members with their partitions]."""
+    data = event.data
+    known = {k: plain(data[k]) for k in ("state", "generation", "leader", "members")}
+    return [["group", data["group"], {**known, "node": event.node}]]

@@ -1,0 +1,126 @@
+"""Frames and log entries in words: every field decoded, and what a frame is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from kafkalab.broker.group_coordinator.offsets import OffsetCommit
+from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.protocol.aborted_transaction import AbortedTxn
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.protocol.records import Batch, Record
+from kafkalab.trace import Frame, plain
+
+ERRORS = {
+    "CONCURRENT_TRANSACTIONS": "Not yet: the previous step of this transactional id is still being completed. "
+    "The asker comes back.",
+    "COORDINATOR_NOT_AVAILABLE": "There is no live coordinator at the moment. The asker comes back.",
+    "COORDINATOR_LOAD_IN_PROGRESS": "The new coordinator is still reading its log. The asker comes back.",
+    "NOT_COORDINATOR": "This broker does not coordinate the id (any more). The asker looks the coordinator up.",
+    "NOT_LEADER_OR_FOLLOWER": "This broker does not lead the partition (any more). The asker asks who does.",
+    "PRODUCER_FENCED": "Another instance with this transactional id has a higher epoch. The asker must stop.",
+    "INVALID_PRODUCER_EPOCH": "The epoch is older than the newest one that this partition has seen.",
+    "INVALID_TXN_STATE": "The question does not fit the state of the transaction.",
+    "OUT_OF_ORDER_SEQUENCE_NUMBER": "There is a gap between this batch and the last one of the producer.",
+    "NOT_ENOUGH_REPLICAS": "Too few replicas are in sync, or the coordinator cannot be asked. The asker comes back.",
+}
+
+
+def about_frame(frame: Frame) -> str:
+    """One sentence on what the frame is for."""
+    if frame.kind == "request":
+        if frame.category == "verification":
+            asks = "adds it to" if not frame.body.verify_only else "verifies that it is in"
+            return f"Before the first transactional append a leader asks the coordinator, which {asks} the transaction."
+        return BY_NAME[frame.name].about
+    name = frame.name.removesuffix("Response")
+    if frame.error in ("", "NONE"):
+        return f"The answer to {frame.of}: done." if name != "Fetch" else f"The answer to {frame.of}: what there is."
+    return f"The answer to {frame.of}: {frame.error}. {ERRORS.get(frame.error, '')}".strip()
+
+
+def fields_of(frame: Frame) -> list[list[str]]:
+    """Every field of the frame, in the order of its schema, as text; of parts too: "batches[out-0].base_sequence"."""
+    rows = [["version", str(frame.version)], ["correlation_id", str(frame.correlation_id)]]
+    return rows + list(_rows(frame.body, ""))
+
+
+def path_of(name: str) -> str:
+    """The name of a field without keys and numbers: "batches.base_sequence"."""
+    return re.sub(r"\[[^]]*]", "", name) if "[" in name else name
+
+
+def _rows(part: Any, prefix: str) -> Iterator[list[str]]:
+    for name in part.__dataclass_fields__:
+        value = getattr(part, name)
+        if isinstance(value, dict):
+            inner = list(value.items())
+        else:
+            inner = list(enumerate(value)) if isinstance(value, tuple) else []
+        if inner and all(_has_parts(v) for _, v in inner):
+            for key, one in inner:
+                yield from _rows(one, f"{prefix}{name}[{key}].")
+        else:
+            yield [prefix + name, text_of(value)]
+
+
+def _has_parts(value: Any) -> bool:
+    return hasattr(value, "__dataclass_fields__") and not isinstance(value, (Record, Txn))
+
+
+def text_of(value: Any) -> str:
+    """A field's value in a few words."""
+    if isinstance(value, Batch):
+        return batch_text(value)
+    if isinstance(value, Record):
+        return _value(value.value) if value.key is None else f"{value.key}={_value(value.value)}"
+    if isinstance(value, Txn):
+        return txn_text(value)
+    if isinstance(value, ClusterMetadata):
+        return f"version {value.version}, alive: {', '.join(value.alive)}, {len(value.partitions)} partitions"
+    if isinstance(value, AbortedTxn):
+        return f"producer {value.producer_id} from offset {value.first_offset}"
+    if isinstance(value, dict):
+        return "; ".join(f"{k}: {text_of(v)}" for k, v in value.items()) or "{}"
+    if isinstance(value, tuple):
+        return ", ".join(text_of(v) for v in value) or "()"
+    if hasattr(value, "__dataclass_fields__"):
+        shown = {n: getattr(value, n) for n in value.__dataclass_fields__}
+        return ", ".join(f"{n} {text_of(v)}" for n, v in shown.items() if v not in (-1, None, ()))
+    return repr(value) if isinstance(value, str) else str(plain(value))
+
+
+def batch_text(batch: Batch) -> str:
+    """A batch in a line: who wrote it, its sequences, its values."""
+    if batch.control is not None:
+        return f"{batch.control.name} marker, producer {batch.producer_id} epoch {batch.producer_epoch}"
+    values = ", ".join(_value(r.value) for r in batch.records)
+    if batch.producer_id < 0:
+        return f"[{values}]"
+    kind = "transactional, " if batch.transactional else ""
+    who = f"producer {batch.producer_id} epoch {batch.producer_epoch} sequence {batch.base_sequence}"
+    return f"[{values}] ({kind}{who})"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Txn):
+        return txn_text(value)
+    if isinstance(value, OffsetCommit):
+        return f"{value.group} reads on in {value.partition} at {value.offset}"
+    return str(value)
+
+
+def txn_text(txn: Txn) -> str:
+    """An entry of `__transaction_state` in a line."""
+    where = f" {{{', '.join(txn.partitions)}}}" if txn.partitions else ""
+    return f"{txn.transactional_id}: {txn.state.label}, producer {txn.producer_id} epoch {txn.producer_epoch}{where}"
+
+
+def decoded(partition: str, batch: Batch) -> str:
+    """What a batch says: the decoded entries of an internal topic, or the values."""
+    if partition.startswith("__"):
+        return "; ".join(f"{r.key}: removed" if r.value is None else _value(r.value) for r in batch.records)
+    return ", ".join(str(r.value) for r in batch.records)

@@ -1,0 +1,109 @@
+"""Where each transactional id, producer and group of a run stands at a step, for the state charts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kafkalab.widgets.payload.state_machines import Machine
+from kafkalab.widgets.payload.text import Payload
+
+OPS = {"coordinator": "txn", "producer": "client", "group": "group"}
+NOTHING = {"coordinator": "no transactional id yet", "producer": "no producer yet", "group": "no group yet"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What a subject is from a step on. `via` is the state it came from, "" where no arrow led here."""
+
+    step: int
+    subject: str
+    state: str
+    pending: str
+    via: str
+    node: str
+    known: dict[str, Any]
+
+    def facts(self, label: str) -> list[str]:
+        """In a few words each: ids, partitions, members, and who holds it (`label`)."""
+        known = self.known
+        if "generation" in known:
+            members = [f"{m}: {', '.join(p) or 'nothing'}" for m, p in known["members"].items()]
+            leader = [f"led by {known['leader']}"] if known["leader"] else []
+            return [f"on {label}", f"generation {known['generation']}", *leader, *(members or ["no members"])]
+        ids = (
+            f"producer {known['producer_id']}, epoch {known['epoch']}"
+            if known["producer_id"] >= 0
+            else "no producer id"
+        )
+        return [f"on {label}" if "partitions" in known else f"in {label}", ids, *known.get("partitions", [])]
+
+
+def places(payload: Payload, machine: Machine) -> list[Place]:
+    """Every change of every subject of a machine, in the order of steps."""
+    found: list[Place] = []
+    last: dict[str, Place] = {}
+    arrows = {(a, b) for a, _, b in machine.edges()}
+    for event in payload["events"]:
+        for op in event["patch"]:
+            if op[0] != OPS[machine.name] or (op[0] == "client" and "tid" not in op[2]):
+                continue
+            known = op[2]
+            subject = f"{op[1]} {known['tid']}".strip() if op[0] == "client" else op[1]
+            node = op[1] if op[0] == "client" else known["node"]
+            before = last.get(subject)
+            via = _via(before, known["state"], known.get("pending", ""), node, arrows)
+            last[subject] = Place(
+                step=event["step"], subject=subject, state=known["state"], pending=known.get("pending", ""), via=via,
+                node=node, known=known,
+            )  # fmt: skip
+            found.append(last[subject])
+    return found
+
+
+def _via(before: Place | None, state: str, pending: str, node: str, arrows: set[tuple[str, str]]) -> str:
+    if before is None or before.node != node:
+        return ""
+    if before.state == state:
+        again = (state, state) in arrows and not pending and not before.pending
+        return state if again else before.via if pending else ""
+    return before.state
+
+
+def subjects(found: list[Place]) -> list[str]:
+    """The subjects, in the order in which they appear."""
+    return list(dict.fromkeys(p.subject for p in found))
+
+
+def place_at(found: list[Place], step: int, subject: str) -> Place | None:
+    """Where the subject is at a step; with "" the one that changed last; None before anything has."""
+    until = [p for p in found if p.step <= step and subject in ("", p.subject)]
+    return until[-1] if until else None
+
+
+def chart_text(
+    payload: Payload, machine: Machine, found: list[Place], step: int, subject: str, what_if: bool, question: str
+) -> list[str]:
+    """The chart in lines: the subject, its state and what that means, the arrow that fired, all cells of the state."""
+    place = place_at(found, step, subject)
+    if place is None:
+        return [machine.title, f"  {subject or NOTHING[machine.name]}" + (": nothing yet" if subject else "")]
+    label = next((n["label"] for n in payload["nodes"] if n["id"] == place.node), place.node)
+    lines = [
+        machine.title,
+        f"  {place.subject}: {place.state}" + (f" → {place.pending}, pending" if place.pending else ""),
+    ]
+    lines += [f"  {machine.states.get(place.state, '')}", f"  {' · '.join(place.facts(label))}"]
+    if place.via:
+        lines.append(f"  came by {place.via} → {place.state}: {', '.join(questions(machine, place.via, place.state))}")
+    for cell in machine.row(place.state) if what_if else []:
+        sign = "> " if cell.ask == question else "  "
+        lines.append(f"  {sign}{cell.ask} | {cell.answer or '–'} | {cell.to or 'stays'}")
+        if cell.ask == question and cell.why:
+            lines.append(f"      {cell.why}")
+    return lines
+
+
+def questions(machine: Machine, a: str, b: str) -> list[str]:
+    """The questions that lead from one state to the other."""
+    return [c.ask for c in machine.cells if (c.state, c.to) == (a, b)]

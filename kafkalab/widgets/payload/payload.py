@@ -1,0 +1,290 @@
+"""A run as pictures need it: each event with a sentence and the changes it makes to the picture (version 1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, index_of, topic_of
+from kafkalab.protocol.records import Batch
+from kafkalab.sim.cluster import Cluster
+from kafkalab.trace import Event, Frame
+from kafkalab.widgets.payload.changes import (
+    InSync,
+    batch_shown,
+    fault_changes,
+    group_changes,
+    homes_of,
+    storage_changes,
+)
+from kafkalab.widgets.payload.cluster_faults import fault_text, storage_text
+from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
+from kafkalab.widgets.payload.fields import about_frame, decoded, fields_of, path_of
+from kafkalab.widgets.payload.transactions import transactions_of
+
+VERSION = 1
+GROUPS = ("transaction", "verification", "replication", "metadata")
+Op = list[Any]
+
+
+def payload_of(cluster: Cluster) -> dict[str, Any]:
+    """The payload of a finished run: nodes, frames, events with patches. It is plain JSON data."""
+    return _Story(cluster).payload()
+
+
+class _Story:
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.trace = cluster.trace
+        self.leaders: dict[str, str] = {}
+        self.frame_txns, self.event_txns = transactions_of(self.trace)
+        self.partitions = self._shown()
+        self.in_sync = InSync(cluster)
+
+    def _shown(self) -> list[str]:
+        """Data partitions first, then the internal ones that hold anything."""
+        data = [f"{t}-{i}" for t, n in self.cluster.scenario.topics.items() for i in range(n)]
+        internal = {
+            e.name
+            for e in self.trace.events
+            if e.kind == "append" and topic_of(e.name) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
+        }
+        return data + sorted(internal, key=lambda p: (topic_of(p) != TRANSACTION_TOPIC, index_of(p)))
+
+    def payload(self) -> dict[str, Any]:
+        scenario = self.cluster.scenario
+        events = [self._event(e) for e in self.trace.events]
+        frames = {i: self._frame(f) for i, f in self.trace.frames.items()}
+        return {
+            "version": VERSION,
+            "title": scenario.title,
+            "profile": scenario.profile,
+            "seed": scenario.seed,
+            "faults": [repr(f) for f in scenario.faults],
+            "nodes": [self._node(n) for n in scenario.nodes],
+            "groups": list(GROUPS),
+            "partitions": self.partitions,
+            "internal": [p for p in self.partitions if p.startswith("__")],
+            "homes": homes_of(self.cluster),
+            "charts": {"states": [s.label for s in list(TxnState)[:6]]},
+            "frames": frames,
+            "events": events,
+            "initial": [],
+            "transactions": sorted({*self.event_txns} - {""}),
+            "meanings": _meanings(frames),
+        }
+
+    def _node(self, name: str) -> dict[str, str]:
+        if name in self.cluster.brokers:
+            return {"id": name, "kind": "broker", "label": f"broker {name[1:]}"}
+        return {"id": name, "kind": "controller" if name == "controller" else "client", "label": name}
+
+    def _frame(self, frame: Frame) -> dict[str, Any]:
+        return {
+            "id": frame.id,
+            "name": BY_NAME[frame.name.removesuffix("Response")].name
+            + ("Response" if frame.kind == "response" else ""),
+            "kind": frame.kind,
+            "from": frame.sender,
+            "to": frame.receiver,
+            "group": frame.category,
+            "sent": frame.sent_step,
+            "at": frame.sent_ms,
+            "received": frame.received_step if frame.received_step >= 0 else None,
+            "received_at": frame.received_ms if frame.received_ms >= 0 else None,
+            "fate": frame.fate,
+            "of": frame.of,
+            "copy_of": frame.copy_of,
+            "attempt": frame.attempt,
+            "error": frame.error,
+            "txn": self.frame_txns[frame.id],
+            "fields": fields_of(frame),
+            "about": about_frame(frame),
+        }
+
+    def _event(self, event: Event) -> dict[str, Any]:
+        group, stop, text, patch = self._told(event)
+        return {
+            "step": event.step,
+            "at": event.at_ms,
+            "node": event.node,
+            "kind": event.kind,
+            "name": event.name,
+            "cause": event.cause,
+            "group": group,
+            "stop": stop,
+            "frame": event.frame,
+            "txn": self.event_txns[event.step],
+            "text": text,
+            "patch": patch,
+        }
+
+    def _told(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+        """Group, whether the cursor stops here, the sentence, and the changes."""
+        node, data = self._label(event.node), event.data
+        match event.kind:
+            case "send":
+                return data.category, True, self._sent(data), []
+            case "receive":
+                return data.category, False, f"{node} receives {event.frame}.", []
+            case "append":
+                return self._appended(event)
+            case "truncate":
+                cut = data["offset"]
+                text = f"{node} truncates {event.name} to offset {cut}: its leader never had what follows."
+                return "replication", False, text, [["truncate", event.node, event.name, cut]]
+            case "state":
+                return self._state(event)
+            case "crash":
+                text = f"{node} crashes. Its logs stay; all else that it knew is gone."
+                if event.node not in self.cluster.brokers:
+                    text = f"{node} crashes. Nobody will finish what it began, except the coordinator's time-out."
+                return "transaction", True, text, [["node", event.node, "down"]]
+            case "recover":
+                return "transaction", True, f"{node} starts again and reads its logs.", [["node", event.node, "up"]]
+            case "fault":
+                return self._fault(event)
+            case "timer":
+                text = f"{node} has waited 30 seconds for {self._label(data['to'])} and gives {data['request']} up."
+                return BY_NAME[data["request"]].category, True, text, []
+            case "invoke":
+                return "transaction", True, f"{node} calls {event.name}().", [self._call(event, f"{event.name}()")]
+            case _:
+                return self._completed(event)
+
+    def _label(self, node: str) -> str:
+        return self._node(node)["label"]
+
+    def _sent(self, frame: Frame) -> str:
+        parts = [f"{self._label(frame.sender)} sends {frame.id} to {self._label(frame.receiver)}"]
+        if frame.attempt > 1 and frame.kind == "request":
+            parts.append(f" (attempt {frame.attempt})")
+        if frame.error:
+            parts.append(f": {frame.error}")
+        return "".join(parts) + "."
+
+    def _appended(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+        batch: Batch = event.data
+        leads = self.leaders.get(event.name) == event.node
+        article = "an" if batch.control and batch.control.name == "ABORT" else "a"
+        what = f"{article} {batch.control.name} marker" if batch.control else decoded(event.name, batch)
+        span = f"{batch.base_offset}" if len(batch.records) == 1 else f"{batch.base_offset} to {batch.last_offset}"
+        verb = "appends" if leads else "replicates"
+        text = f"{self._label(event.node)} {verb} {what} to {event.name} at offset {span}."
+        shown = batch_shown(event.name, batch)
+        prepared = event.cause == -1
+        group = "transaction" if leads and not prepared else "replication"
+        return group, leads and not prepared, text, [["batch", event.node, event.name, shown]]
+
+    def _state(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+        data, node = event.data, self._label(event.node)
+        match event.name:
+            case "watermark":
+                return self._watermark(event)
+            case "transaction":
+                pending = f", on the way to {data['pending']}" if data["pending"] else ""
+                text = f"{node} holds {data['transactional_id']} in {data['state']}{pending}."
+                known = {k: data[k] for k in ("state", "pending", "producer_id")}
+                known |= {"epoch": data["producer_epoch"], "partitions": list(data["partitions"]), "node": event.node}
+                return "transaction", not data["pending"], text, [["txn", data["transactional_id"], known]]
+            case "producer":
+                text = f"{node}'s producer is {data['state']}."
+                return "transaction", False, text, [self._client(event)]
+            case "metadata":
+                return self._metadata(event)
+            case "timeout":
+                text = (
+                    f"{node} finds {data['transactional_id']} open for more than {data['timeout_ms']} ms and aborts it."
+                )
+                return "transaction", True, text, []
+            case "transactional id expired":
+                return (
+                    "transaction",
+                    True,
+                    f"{node} has not heard of {data['transactional_id']} for long: it forgets.",
+                    [],
+                )
+            case "record skipped":
+                return "metadata", False, f"{node} cannot read offset {data['offset']} of {data['partition']}.", []
+            case "group":
+                who = ", ".join(data["members"]) or "nobody"
+                text = f"{node} holds group {data['group']} in {data['state']}, generation {data['generation']}: {who}."
+                return "transaction", True, text, group_changes(event)
+            case "member":
+                where = ", ".join(data["partitions"]) or "nothing"
+                text = f"{node} reads {where} as member {data['member_id']}, generation {data['generation']}."
+                return "transaction", True, text, []
+            case "offsets expired":
+                where = ", ".join(data["partitions"]) or "none"
+                return "transaction", True, f"{node} lets offsets of {data['group']} expire: {where}.", []
+            case "coordinator loaded":
+                return "transaction", True, f"{node} has read {data['partition']} back and coordinates from now on.", []
+            case _:
+                text = storage_text(event, self._label) or f"{node} leads {data['partition']} now."
+                return "transaction", True, text, storage_changes(event)
+
+    def _watermark(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+        data = event.data
+        partition, mark, stable = data["partition"], data["high_watermark"], data["last_stable_offset"]
+        leads = self.leaders.get(partition) == event.node and event.at_ms > 0
+        behind = f"; the last stable offset stays at {stable}" if stable < mark else " and the last stable offset too"
+        text = f"All in-sync replicas have {partition} up to {mark}: the high watermark is {mark}{behind}."
+        if topic_of(partition) == TRANSACTION_TOPIC:
+            text = f"All in-sync replicas have {partition} up to {mark}."
+        stop = leads and topic_of(partition) != TRANSACTION_TOPIC
+        patch: list[Op] = [["hw", event.node, partition, mark], ["lso", event.node, partition, stable]]
+        return "transaction" if leads else "replication", stop, text, patch
+
+    def _metadata(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+        self.leaders.update(event.data["leaders"])
+        patch: list[Op] = [["leader", p, self.leaders.get(p, "")] for p in self.partitions]
+        patch += self.in_sync.changes(event.data["version"], self.partitions)
+        patch += [["roles", b, self._roles(b)] for b in self.cluster.broker_names]
+        alive = ", ".join(self._label(b) for b in event.data["alive"])
+        first = event.step == 0
+        text = f"The controller says who leads what; alive are {alive}."
+        return "transaction" if not first else "metadata", not first, text, patch
+
+    def _roles(self, broker: str) -> list[str]:
+        led = [p for p in self.partitions if self.leaders.get(p) == broker]
+        roles = ["transaction coordinator"] if any(topic_of(p) == TRANSACTION_TOPIC for p in led) else []
+        roles += ["group coordinator"] if any(topic_of(p) == OFFSETS_TOPIC for p in led) else []
+        return roles + [f"leader of {p}" for p in led if not p.startswith("__")]
+
+    def _fault(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+        words = {"Drop": "is lost on its way", "Duplicate": "will arrive twice", "Delay": "is held back"}
+        node = self._label(event.node)
+        if event.name in words:
+            return "transaction", True, f"{event.frame} {words[event.name]}.", []
+        if told := fault_text(event, self._label):
+            return "transaction", True, told, fault_changes(event)
+        paused = event.name == "Pause"
+        text = f"{node} stops for a while; what arrives waits." if paused else f"{node} goes on."
+        return "transaction", True, text, [["node", event.node, "paused" if paused else "up"]]
+
+    def _call(self, event: Event, last: str) -> Op:
+        return ["client", event.node, {"last": last}]
+
+    def _client(self, event: Event) -> Op:
+        data = event.data
+        known = {"state": data["state"], "producer_id": data["producer_id"], "epoch": data["producer_epoch"]}
+        known["tid"] = data["transactional_id"] or ""
+        return ["client", event.node, known]
+
+    def _completed(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+        data, node = event.data, self._label(event.node)
+        if event.name == "poll":
+            values = ", ".join(f"{r[2]}" for r in data["records"]) or "nothing"
+            return "transaction", True, f"{node}'s consumer gets {values}.", [self._call(event, "poll()")]
+        if event.name == "program":
+            return "transaction", True, f"{node}'s program ends with {data['exception']}.", []
+        ended = {"ok": "returns", "fail": f"fails with {data['error']}", "info": "times out: the outcome is unknown"}
+        text = f"{event.name}() of {node} {ended[data['outcome']]}."
+        return "transaction", True, text, [self._call(event, f"{event.name}() {ended[data['outcome']]}")]
+
+
+def _meanings(frames: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """What the fields are for, of the frames that flew."""
+    flown = {(frame["name"], path_of(name)) for frame in frames.values() for name, _ in frame["fields"]}
+    return {key: MEANINGS[key] for key in sorted({key_of(*field) for field in flown})}

@@ -1,0 +1,54 @@
+"""Two runs side by side: where they part, and their stops from there on, those that are the same in one row."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Any
+
+from kafkalab.widgets.payload.text import stops
+
+Row = list[int]
+"""[left step, right step, whether both are the same]; -1 where a side has nothing to put beside the other."""
+
+BEFORE, MOST = 3, 1500
+SHOWN = ("transaction", "verification")
+
+
+def parting(left: dict[str, Any], right: dict[str, Any]) -> int:
+    """The first step at which the stories differ; -1 if they never do."""
+    a, b = left["events"], right["events"]
+    for step, (one, other) in enumerate(zip(a, b, strict=False)):
+        if _key(one) != _key(other) or one["at"] != other["at"] or one["patch"] != other["patch"]:
+            return step
+    return min(len(a), len(b)) if len(a) != len(b) else -1
+
+
+def rows_of(left: dict[str, Any], right: dict[str, Any], groups: tuple[str, ...] = SHOWN) -> list[Row]:
+    """The stops of both from a few before they part. Of two events that say the same the one is beside the other."""
+    at = parting(left, right)
+    a, b = stops(left, groups), stops(right, groups)
+    if at < 0:
+        return [[step, step, 1] for step in a]
+    both = [step for step in a if step < at][-BEFORE:]
+    a, b = [s for s in a if s >= at], [s for s in b if s >= at]
+    rows = [[step, step, 1] for step in both]
+    if len(a) + len(b) > MOST:
+        return rows + [[x, y, 0] for x, y in zip_longest(a, b, fillvalue=-1)]
+    keys = [_key(left["events"][s]) for s in a], [_key(right["events"][s]) for s in b]
+    for kind, i, j, k, m in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+        same = int(kind == "equal")
+        rows += [[x, y, same] for x, y in zip_longest(a[i:j], b[k:m], fillvalue=-1)]
+    return rows
+
+
+def _key(event: dict[str, Any]) -> tuple[str, ...]:
+    return event["kind"], event["node"], event["name"], event["frame"], event["text"]
+
+
+def state_steps(rows: list[Row], row: int) -> tuple[int, int]:
+    """The steps up to which both sides are shown when the cursor is in a row: a side without one stays where it was."""
+    found = []
+    for side in (0, 1):
+        found.append(next((r[side] for r in reversed(rows[: row + 1]) if r[side] >= 0), 0))
+    return found[0], found[1]

@@ -1,0 +1,200 @@
+"""Three state machines as data for a picture: a transaction at its coordinator, a producer, a classic group.
+
+All of it comes from the tables that decide (`txn_table`, `producer_table`, `group_table`): every state with every
+question, what is answered, and which state follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, Move, Wait
+from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Refuse
+from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState, Verdict, decide, follow
+from kafkalab.widgets.payload import state_diagram as statechart
+from kafkalab.widgets.payload.fields import ERRORS
+
+MACHINES = ("coordinator", "producer", "group")
+NOBODY_ASKS = (Ask.MARKED, Ask.TIMEOUT)
+BY_ITSELF = (GroupAsk.JOINED, GroupAsk.NOBODY, GroupAsk.ASSIGNED, GroupAsk.EXPIRE)
+ANY = "any"
+"""Where the one arrow to FATAL_ERROR begins: from every state there is one."""
+
+STATES: dict[str, dict[str, str]] = {
+    "coordinator": {
+        "Empty": "No transaction; the transactional id has a producer id and an epoch.",
+        "Ongoing": "Partitions have been added; nothing is decided.",
+        "PrepareCommit": "Decided: commit. The markers are being written; nothing can change it any more.",
+        "PrepareAbort": "Decided: abort. The markers are being written; nothing can change it any more.",
+        "CompleteCommit": "Committed, and every partition has its marker.",
+        "CompleteAbort": "Aborted, and every partition has its marker.",
+    },
+    "producer": {
+        "UNINITIALIZED": "initTransactions has not been called, or may be called again.",
+        "INITIALIZING": "InitProducerId is under way.",
+        "READY": "There is a producer id and an epoch, and no transaction.",
+        "IN_TRANSACTION": "beginTransaction was called: the application may send.",
+        "PREPARED_TRANSACTION": "Another system decides now (KIP-939).",
+        "COMMITTING_TRANSACTION": "commitTransaction was called; EndTxn is under way.",
+        "ABORTING_TRANSACTION": "abortTransaction was called; EndTxn is under way.",
+        "ABORTABLE_ERROR": "Something failed; abortTransaction is what helps.",
+        "FATAL_ERROR": "Nothing helps: the application must close this producer.",
+    },
+    "group": {
+        "Empty": "No members; there may be committed offsets.",
+        "PreparingRebalance": "The coordinator waits until all members have joined.",
+        "CompletingRebalance": "All have joined; the leader works out who reads what.",
+        "Stable": "Every member has its partitions.",
+        "Dead": "Nothing is known of the group any more.",
+    },
+}
+CALLS = ("init", "begin", "send", "offsets", "prepare", "commit", "abort", "complete", "close")
+SHORT = {
+    **statechart.SHORT,
+    **dict(zip((c.value for c in Call), CALLS, strict=True)),
+    Happening.INITIALIZED.value: "answered",
+    Happening.INIT_REFUSED.value: "refused",
+    Happening.ENDED.value: "over",
+    Happening.EPOCH_NEEDED.value: "epoch needed",
+    Happening.ABORTABLE.value: "error",
+    Happening.FATAL.value: "fatal error",
+    GroupAsk.JOIN.value: "join",
+    GroupAsk.CHANGE.value: "changed",
+    GroupAsk.REPLACE.value: "replaced",
+    GroupAsk.JOINED.value: "all joined",
+    GroupAsk.NOBODY.value: "nobody joined",
+    GroupAsk.ASSIGNED.value: "assigned",
+    GroupAsk.LEAVE.value: "leave",
+    GroupAsk.EXPIRE.value: "expired",
+}  # fmt: skip
+"""Questions in a word or two, for the arrows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What a question gets in a state. `to` is the state that follows, "" for the same; `kind`: go, same, wait, refuse.
+
+    `why` explains an error, where there is one to explain.
+    """
+
+    state: str
+    ask: str
+    kind: str
+    to: str = ""
+    answer: str = ""
+    why: str = ""
+
+    def words(self) -> str:
+        """ "Ongoing → PrepareCommit: EndTxn(COMMIT) is answered NONE"."""
+        way = f"{self.state} → {self.to}" if self.to else self.state
+        return (
+            f"{way}: {self.ask}" + (f" — {self.answer}" if self.answer else "") + (f". {self.why}" if self.why else "")
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """States with what they mean, and a cell for every state and question."""
+
+    name: str
+    version: str
+    title: str
+    states: dict[str, str]
+    cells: tuple[Cell, ...]
+    note: str = ""
+
+    def edges(self) -> list[tuple[str, str, str]]:
+        """The arrows: (from, question, to), those to FATAL_ERROR as one from "any"."""
+        arrows = [(c.state, c.ask, c.to) for c in self.cells if c.to and c.to != "FATAL_ERROR"]
+        fatal = any(c.to == "FATAL_ERROR" for c in self.cells)
+        return arrows + ([(ANY, Happening.FATAL.value, "FATAL_ERROR")] if fatal else [])
+
+    def row(self, state: str) -> list[Cell]:
+        """All cells of a state, in the order of the table; empty for a state that is not in it."""
+        return [c for c in self.cells if c.state == state]
+
+    def plain(self) -> dict[str, Any]:
+        """As the browser needs it: cells as [state, question, kind, next state, answer, why]."""
+        cells = [[c.state, c.ask, c.kind, c.to, c.answer, c.why] for c in self.cells]
+        return {"name": self.name, "title": self.title, "states": self.states, "cells": cells, "note": self.note}
+
+
+def machine(name: str, version: str = "TV2") -> Machine:
+    """The machine called "coordinator" (of a transaction version), "producer" or "group"; ValueError for another."""
+    if name == "coordinator":
+        return _coordinator(version)
+    if name not in MACHINES:
+        raise ValueError(f"no machine is called {name!r}; there are {', '.join(MACHINES)}")
+    return _producer() if name == "producer" else _group()
+
+
+def _coordinator(version: str) -> Machine:
+    if version not in TABLES:
+        raise ValueError(f"there is no transaction version {version!r}; there are {', '.join(TABLES)}")
+    cells = []
+    for state, row in TABLES[version].items():
+        for ask, outcome in row.items():
+            place = {"state": state.label, "ask": ask.value}
+            if isinstance(outcome, Go):
+                fenced = ask is Ask.INIT and outcome.state.label == "PrepareAbort"
+                error = "CONCURRENT_TRANSACTIONS" if fenced else "NONE"
+                answer = "" if ask in NOBODY_ASKS else error
+                why = "What is open is aborted first; the asker comes back." if fenced else ""
+                cells.append(Cell(kind="go", to=outcome.state.label, answer=answer, why=why, **place))
+            elif isinstance(outcome, Refuse):
+                cells.append(_refused(place, outcome))
+            else:
+                answer = "nothing to do" if ask in NOBODY_ASKS else "NONE, nothing is written"
+                cells.append(Cell(kind="same", answer=answer, **place))
+    title = f"A transaction at its coordinator, {version}"
+    return Machine(
+        name="coordinator", version=version, title=title, states=STATES["coordinator"], cells=tuple(cells)
+    )  # fmt: skip
+
+
+def _refused(place: dict[str, str], outcome: Refuse) -> Cell:
+    error = outcome.error.name
+    return Cell(kind="refuse", answer=error, why=ERRORS.get(error, ""), **place)
+
+
+def _producer() -> Machine:
+    cells = []
+    for state in ProducerState:
+        for question in (*Call, *Happening):
+            cell = decide(question, state) if isinstance(question, Call) else follow(question, state)
+            asked = f"{question.value}()" if isinstance(question, Call) else question.value
+            place = {"state": state.name, "ask": asked}
+            if cell.verdict is Verdict.MOVE and cell.target is not None:
+                cells.append(Cell(kind="go", to=cell.target.name, **place))
+            elif cell.verdict is Verdict.POISON:
+                cells.append(Cell(kind="go", to="FATAL_ERROR", answer=cell.verdict.value, **place))
+            elif cell.verdict in (Verdict.STAY, Verdict.IGNORED):
+                cells.append(Cell(kind="same", answer=cell.verdict.value, **place))
+            else:
+                cells.append(Cell(kind="refuse", answer=cell.verdict.value, **place))
+    note = "While a call that timed out has not been repeated, calls of another kind fail: it comes first."
+    states = STATES["producer"]
+    return Machine(
+        name="producer", version="", title="A producer, in its client", states=states, cells=tuple(cells), note=note
+    )  # fmt: skip
+
+
+def _group() -> Machine:
+    cells = []
+    for state, row in GROUP_TABLE.items():
+        for ask, outcome in row.items():
+            place = {"state": state.value, "ask": ask.value}
+            if isinstance(outcome, Move):
+                answer = "" if ask in BY_ITSELF else "NONE, once the group moves on"
+                if ask is GroupAsk.LEAVE:
+                    answer = "NONE"
+                cells.append(Cell(kind="go", to=outcome.state.value, answer=answer, **place))
+            elif isinstance(outcome, Wait):
+                cells.append(Cell(kind="wait", answer="answered when the group moves on", **place))
+            elif isinstance(outcome, Refuse):
+                cells.append(_refused(place, outcome))
+            else:
+                cells.append(Cell(kind="same", answer="nothing to do" if ask in BY_ITSELF else "NONE", **place))
+    title = "A consumer group at its coordinator"
+    return Machine(name="group", version="", title=title, states=STATES["group"], cells=tuple(cells))

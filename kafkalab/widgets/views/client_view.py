@@ -1,0 +1,125 @@
+"""The client's-eye view: what an application knows at the cursor, and nothing else, until it is revealed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import traitlets
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.model.presses import MOVES, near
+from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.views.source import code, style
+from kafkalab.widgets.views.static_client_view import draw
+from kafkalab.widgets.views.view import View
+
+KNOWN = ("invoke", "complete")
+AT_ONCE = ("begin_transaction",)
+"""Calls that return without asking anyone: nobody waits in them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What an application knows: its moments so far, what it waits for, its clock. `meanwhile` has, for each moment
+    and for now, what happened before it that the application cannot know."""
+
+    moments: list[dict[str, Any]]
+    meanwhile: list[list[dict[str, Any]]]
+    waits: str
+    clock_ms: int
+    alive: bool
+
+
+def known_by(payload: dict[str, Any], node: str, step: int, stops: list[int]) -> Known:
+    """What `node` knows at `step`; of the rest, what happened at `stops`."""
+    events, moments, waits = payload["events"], [], ""
+    meanwhile: list[list[dict[str, Any]]] = [[]]
+    visible = set(stops)
+    for event in events[: step + 1]:
+        if event["node"] == node and event["kind"] in KNOWN:
+            moments.append(event)
+            meanwhile.append([])
+            waits = event["name"] if event["kind"] == "invoke" and event["name"] not in AT_ONCE else ""
+        elif event["step"] in visible:
+            meanwhile[-1].append(event)
+    alive = fold(payload, step).nodes.get(node, "up") != "down"
+    return Known(
+        moments=moments, meanwhile=meanwhile, waits=waits if alive else "", clock_ms=events[step]["at"], alive=alive
+    )
+
+
+class ClientView(View):
+    """What an application can know of a run: `ClientView(lab03())`, `ClientView(journey, node="app")`.
+
+    Its calls, their answers or exceptions, what its polls returned, its own clock. While `revealed` is false the arrow
+    keys go from one such moment to the next, and nothing else of the run is shown.
+    """
+
+    _esm = code("client_view.js")
+    _css = style("client_view.css")
+
+    node = traitlets.Unicode().tag(sync=True)
+    revealed = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(
+        self, run: Scenario | Cluster | Journey | View, node: str = "", size: str = "laptop", revealed: bool = False
+    ) -> None:
+        """The view of the client `node`; without one, of the first client. ValueError if no client has this name."""
+        journey = Journey.of(run)
+        clients = [n["id"] for n in journey.payload["nodes"] if n["kind"] == "client"]
+        if not clients:
+            raise ValueError("no client takes part in this run; give the scenario a Program")
+        if node and node not in clients:
+            raise ValueError(f"no client is called {node!r}; there are {', '.join(clients)}{near(node, clients)}")
+        super().__init__(journey, size, node=node or clients[0], revealed=revealed)
+
+    def press(self, action: str, target: str = "", **details: Any) -> None:
+        """As `Journey.press`; "reveal" shows what the client cannot know, or hides it again; moves go by moments."""
+        if action == "reveal":
+            self.revealed = not self.revealed
+        elif action in MOVES and not self.revealed:
+            self.step = self._move(action)
+        else:
+            super().press(action, target, **details)
+
+    def moments(self) -> list[int]:
+        """The steps at which the client comes to know something."""
+        events = self.journey.payload["events"]
+        return [e["step"] for e in events if e["node"] == self.node and e["kind"] in KNOWN]
+
+    def known(self) -> Known:
+        """What the client knows at the cursor."""
+        return known_by(self.journey.payload, self.node, self.step, self.journey.stops())
+
+    def _move(self, action: str) -> int:
+        places = self.moments()
+        before, after = [s for s in places if s < self.step], [s for s in places if s > self.step]
+        found = {"left": before[-1:], "right": after[:1], "home": places[:1], "end": places[-1:]}[action]
+        return found[0] if found else self.step
+
+    def text(self) -> str:
+        """The text twin: the moments, each with its time, and what the client waits for."""
+        known, lines = self.known(), [f"What {self.node} knows at {self.known().clock_ms} ms of its clock"]
+        for moment, unknown in zip([*known.moments, None], known.meanwhile, strict=True):
+            if self.revealed:
+                lines += [f"        ({e['at']} ms: {e['text']})" for e in unknown]
+            if moment:
+                lines.append(f"  {moment['at']:>5} ms  {moment['text']}")
+        return "\n".join([*lines, f"  {self.present()}"])
+
+    def present(self) -> str:
+        """What the client is doing at the cursor, as a sentence."""
+        known = self.known()
+        if not known.alive:
+            return f"{self.node} is gone: it knows nothing any more."
+        if known.waits:
+            since = known.clock_ms - known.moments[-1]["at"]
+            return f"{self.node} waits in {known.waits}() for {since} ms, and cannot know what happens meanwhile."
+        return f"No transactional call of {self.node} is under way."
+
+    def svg(self) -> str:
+        """The same as a standalone SVG."""
+        return draw(self.text().split("\n"), self.payload["title"])

@@ -1,0 +1,228 @@
+"""Two runs side by side from their point of difference: with and without a rule, a fault, a version; two forks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import anywidget
+import traitlets
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.fork_tree import label_of
+from kafkalab.widgets.model.futures import rule_named, run_of, story_of, with_rule
+from kafkalab.widgets.model.journey import Journey, finished
+from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.side_by_side import Row, parting, rows_of, state_steps
+from kafkalab.widgets.payload.text import fold, strip_line, transaction_line
+from kafkalab.widgets.views.palette import AMBER, BOLD, DIM, INK, PALE, Ink, fit, standalone
+from kafkalab.widgets.views.source import code, style
+from kafkalab.widgets.views.view import SIZES, View
+
+STATIC_ROWS, BATCHES = 24, 16
+MOVES = ("left", "right", "home", "end")
+
+
+class Compare(anywidget.AnyWidget):
+    """Two runs in two columns with one cursor: `Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))`.
+
+    Also `Compare.rule(scenario, rule)`, `Compare.profiles(scenario, "4.x/TV1", "4.x/TV2")`, and two runs of a journey,
+    `Compare.runs(journey, 0, 2)`. `Compare(journey)` shows a journey's run beside the one it was made of.
+    """
+
+    _esm = code("panel.js", "compare.js")
+    _css = style("panel.css", "compare.css")
+
+    left = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
+    right = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
+    names = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    rows: traitlets.List[Row] = traitlets.List().tag(sync=True)
+    apart = traitlets.Int(-1).tag(sync=True)
+    row = traitlets.Int(0).tag(sync=True)
+    size = traitlets.Unicode("laptop").tag(sync=True)
+
+    def __init__(
+        self, left: Any, right: Any = None, size: str = "laptop", names: tuple[str, str] | None = None
+    ) -> None:
+        """Each side is a scenario, a cluster, or a view or journey with the run that it shows.
+
+        TypeError for anything else, or one side that is no journey; ValueError for an unknown size.
+        """
+        super().__init__(size=size)
+        if right is None:
+            self._follow(left)
+            return
+        one, other = _told(left), _told(right)
+        self._show(one, other, names or _names(one, other))
+
+    @classmethod
+    def rule(cls, scenario: Scenario, rule: Any, size: str = "laptop") -> Compare:
+        """The run with the rule on, and with it off. `rule` is a `Rule`, its name, or its name in the registry."""
+        found = rule_named(getattr(rule, "name", rule))
+        names = (f"with: {found.name}", f"without: {found.name}")
+        return cls(with_rule(scenario, found, True), with_rule(scenario, found, False), size, names)
+
+    @classmethod
+    def profiles(cls, scenario: Scenario, left: str = "4.x/TV1", right: str = "4.x/TV2", **more: Any) -> Compare:
+        """The same programs under two profiles."""
+        return cls(replace(scenario, profile=left), replace(scenario, profile=right), names=(left, right), **more)
+
+    @classmethod
+    def runs(cls, journey: Journey | View, left: int, right: int, size: str = "laptop") -> Compare:
+        """Two runs of a journey's tree, by their numbers. ValueError for a number that is none."""
+        stories = Journey.of(journey).story(left), Journey.of(journey).story(right)
+        return cls(*stories, size=size, names=(f"run {left}", f"run {right}"))
+
+    @traitlets.validate("size")
+    def _known_size(self, proposal: dict[str, Any]) -> str:
+        if proposal["value"] not in SIZES:
+            raise ValueError(f"size is {' or '.join(map(repr, SIZES))}, not {proposal['value']!r}")
+        return str(proposal["value"])
+
+    @traitlets.validate("row")
+    def _inside(self, proposal: dict[str, Any]) -> int:
+        return max(0, min(int(proposal["value"]), len(self.rows) - 1))
+
+    def _follow(self, thing: Any) -> None:
+        journey = getattr(thing, "journey", thing)
+        if not isinstance(journey, Journey):
+            raise TypeError(f"Compare needs two runs, or one journey, not one {type(thing).__name__}")
+
+        def show(_: Any = None) -> None:
+            entry = journey.tree[journey.place]
+            parent = entry["parent"] if entry["parent"] >= 0 else entry["id"]
+            other = journey.tree[parent]
+            names = (f"run {parent}: {label_of(other)}", f"run {entry['id']}: {label_of(entry)}")
+            self._show(journey.story(parent), dict(journey.payload), names)
+
+        show()
+        journey.observe(show, "place")
+
+    def _show(self, left: dict[str, Any], right: dict[str, Any], names: tuple[str, str]) -> None:
+        with self.hold_sync():
+            self.left, self.right, self.names = left, right, list(names)
+            self.rows, self.apart = rows_of(left, right), parting(left, right)
+            self.row = next((i for i, row in enumerate(self.rows) if max(row[:2]) >= self.apart >= 0), 0)
+
+    def press(self, action: str, target: str = "") -> None:
+        """left, right, home, end move the cursor; difference goes where the runs part; goto to a row's number.
+
+        ValueError for an unknown action, and for goto without such a row.
+        """
+        if action == "goto":
+            if not target.isdecimal() or int(target) >= len(self.rows):
+                raise ValueError(f"goto needs the number of a row, from 0 to {len(self.rows) - 1}, not {target!r}")
+            self.row = int(target)
+        elif action == "difference":
+            self.row = next((i for i, row in enumerate(self.rows) if max(row[:2]) >= self.apart >= 0), 0)
+        elif action in MOVES:
+            self.row = {"left": self.row - 1, "right": self.row + 1, "home": 0, "end": len(self.rows) - 1}[action]
+        else:
+            raise ValueError(f"no action {action!r}; there are {', '.join(MOVES)}, difference, goto")
+
+    # in words
+
+    def first_difference(self) -> list[str]:
+        """One line if both runs are the same; else three: where they part, and what each does there."""
+        if self.apart < 0:
+            return ["The runs are the same to their end."]
+        lines = [f"The runs are the same up to step {self.apart - 1}; at step {self.apart} they part."]
+        for name, payload in zip(self.names, (self.left, self.right), strict=True):
+            events = payload["events"]
+            what = events[self.apart]["text"] if self.apart < len(events) else "It has ended."
+            lines.append(f"{name}: {what}")
+        return lines
+
+    def columns(self) -> list[tuple[int, str, str, str]]:
+        """Row number, "=" or "≠", and what both sides say."""
+        found = []
+        for i, (left, right, same) in enumerate(self.rows):
+            texts = [_line(p, s) for p, s in ((self.left, left), (self.right, right))]
+            found.append((i, "=" if same else "≠", texts[0], texts[1]))
+        return found
+
+    def state(self) -> list[tuple[str, str]]:
+        """What both sides show of transactions and logs at the cursor, line by line; "" where one has no such line."""
+        left, right = state_steps(self.rows, self.row)
+        one, other = _state(self.left, left), _state(self.right, right)
+        return [(one.get(key, ""), other.get(key, "")) for key in dict.fromkeys((*one, *other))]
+
+    def text(self) -> str:
+        """The first difference, then both columns with the cursor's row marked ">", then both states there."""
+        lines = [f"{self.names[0]} | {self.names[1]}", *self.first_difference()]
+        lines += [f"{'>' if i == self.row else ' '} {sign} {a} | {b}" for i, sign, a, b in self.columns()]
+        lines += [f"{'=' if a == b else '≠'} {a} | {b}" for a, b in self.state()]
+        return "\n".join(lines)
+
+    def svg(self) -> str:
+        """The first difference, the rows around the cursor, and both states there."""
+        ink = Ink(y=30)
+        for i, line in enumerate(self.first_difference()):
+            ink.text(18, ink.y, fit(line, 920), more=BOLD if i == 0 else "")
+            ink.y += 20
+        first = max(0, min(self.row - 6, len(self.rows) - STATIC_ROWS))
+        _pair(ink, self.names[0], self.names[1], INK, BOLD)
+        for i, sign, a, b in self.columns()[first : first + STATIC_ROWS]:
+            if i == self.row:
+                ink.box(14, ink.y - 15, 932, 21, DIM, f' fill="{PALE}"')
+            _pair(ink, a, b, INK if sign == "=" else AMBER)
+        ink.path(f"M18,{ink.y - 8}H942", DIM, 1)
+        ink.y += 10
+        for a, b in self.state():
+            _pair(ink, a, b, DIM if a == b else INK)
+        return standalone(ink, "Two runs side by side")
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Compare {self.names[0]!r} and {self.names[1]!r}, which part at step {self.apart}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The live widget, and for places without a kernel the SVG and the text."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        return {**data, "image/svg+xml": self.svg(), "text/plain": self.text()}, metadata
+
+
+def _pair(ink: Ink, a: str, b: str, colour: str, more: str = "") -> None:
+    ink.text(18, ink.y, fit(a, 448), colour, more=more)
+    ink.text(488, ink.y, fit(b, 448), colour, more=more)
+    ink.y += 21
+
+
+def _told(thing: Any) -> dict[str, Any]:
+    """The story of a side."""
+    thing = getattr(thing, "journey", thing)
+    if isinstance(thing, dict) and "ground" in thing:
+        return thing
+    if isinstance(thing, Journey):
+        return dict(thing.payload)
+    if isinstance(thing, Scenario):
+        return story_of(*run_of(thing))
+    if isinstance(thing, Cluster):
+        return story_of(*finished(thing))
+    raise TypeError(f"Compare shows scenarios, clusters or journeys, such as Compare(lab03(), other), not {thing!r}")
+
+
+def _names(left: dict[str, Any], right: dict[str, Any]) -> tuple[str, str]:
+    """What tells the sides apart: their titles, profiles, seeds or faults."""
+    for key in ("title", "profile", "seed"):
+        if left[key] != right[key]:
+            return str(left[key]), str(right[key])
+    a, b = (", ".join(p["faults"]).replace("(frame=", "(") or "no fault" for p in (left, right))
+    return (a, b) if a != b else ("left", "right")
+
+
+def _line(payload: dict[str, Any], step: int) -> str:
+    return f"{step} {payload['events'][step]['text']}" if step >= 0 else ""
+
+
+def _state(payload: dict[str, Any], step: int) -> dict[str, str]:
+    shown = fold(payload, step)
+    lines = {tid: transaction_line(tid, known) for tid, known in shown.transactions.items()}
+    return {**lines, **{p: strip_line(p, shown, BATCHES) for p in payload["partitions"]}}
+
+
+__all__ = ["Compare", "Row"]

@@ -1,0 +1,159 @@
+"""The fault panel: a button for every fault, enabled where it would change something, and the tree of the runs made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from kafkalab.protocol.rules import REGISTRY
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.enabled_actions import at_step
+from kafkalab.widgets.model.fork_tree import tree_lines
+from kafkalab.widgets.model.futures import idle_rule
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.model.presses import ADVANCE_MS, DELAY_MS, why
+from kafkalab.widgets.views.palette import AMBER, BOLD, DIM, GREEN, INK, PALE, RED, Ink, fit, standalone, width_of
+from kafkalab.widgets.views.source import code, style
+from kafkalab.widgets.views.view import View
+
+Button = tuple[str, str, dict[str, Any]]
+LABELS = {
+    "drop": "drop", "duplicate": "duplicate", "delay": "delay", "hold": "hold", "release": "release",
+    "crash": "crash", "restart": "restart", "pause": "pause", "resume": "resume", "cut": "isolate", "heal": "rejoin",
+    "advance": "advance", "elect": "elect", "compact": "compact", "roll": "roll", "delete_segment": "delete segment",
+}  # fmt: skip
+CLIENT_ACTIONS = ("crash", "pause", "resume", "cut", "heal")
+NODE_ACTIONS = ("crash", "restart", "pause", "resume", "cut", "heal")
+
+
+class FaultPanel(View):
+    """Every fault as a button, at the step where the cursor stands; beside it the tree of runs: `FaultPanel(lab03())`.
+
+    A button is enabled where pressing it would make another run; a disabled one says why not. The frame's buttons are
+    about the frame of the cursor's event, or of its nearest cause. `rules()` says which rules matter to this run.
+    """
+
+    _esm = code("presses.js", "panel.js", "fault_panel.js")
+    _css = style("panel.css", "fault_panel.css")
+
+    reasons = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop") -> None:
+        """See `View`."""
+        super().__init__(run, size, reasons={})
+        self.on_msg(self._on_question)
+
+    def possible(self, action: str, target: str = "", **details: Any) -> str:
+        """Why this press would change nothing; "" if it would: see `Journey.possible`."""
+        return self.journey.possible(action, target, **details)
+
+    def rules(self) -> dict[str, str]:
+        """By name of a rule why switching it would leave this run as it is; "" where it would make another.
+
+        Every rule is tried out: it takes as long as fifty runs.
+        """
+        if self.reasons.get("place") != self.journey.place:
+            cluster, off = self.cluster, self.journey.scenario.rules_off
+            found = {r.name: idle_rule(cluster, r, r.name in off) for r in REGISTRY}
+            self.reasons = {"place": self.journey.place, "off": list(off), "why": found}
+        return dict(self.reasons["why"])
+
+    def _on_question(self, _: Any, content: Any, buffers: Any) -> None:
+        if isinstance(content, dict) and content.get("kind") == "rules":
+            self.rules()
+
+    def groups_of_buttons(self) -> list[tuple[str, list[Button]]]:
+        """The rows of the panel at the cursor: what they are about, and their buttons."""
+        return buttons(self.payload, self.step)
+
+    def text(self) -> str:
+        """What stands in the panel: each row with what can be pressed, then what cannot be and why; then the tree."""
+        payload, step = self.payload, self.step
+        event = payload["events"][step]
+        lines = [f"Faults at step {step}, t = {event['at']} ms: {event['text']}"]
+        if payload["ending"]:
+            lines.append(f"This run has no end: {payload['ending']}.")
+        for what, row in self.groups_of_buttons():
+            lines.append(f"{what}:")
+            for action, target, details in row:
+                reason = why(payload, step, action, target, **details)
+                label = label_of(action, details)
+                lines.append(f"  - {label}: {reason}" if reason else f"  [{label}]")
+        return "\n".join([*lines, *tree_lines(self.journey.tree, self.journey.place)])
+
+    def svg(self) -> str:
+        """The panel as it stands, enabled buttons drawn solid and the others dotted; then the tree of runs."""
+        ink, payload, step = Ink(y=30), self.payload, self.step
+        event = payload["events"][step]
+        ink.text(18, ink.y, fit(f"Faults at step {step}: {event['text']}", 900), more=BOLD)
+        for what, row in self.groups_of_buttons():
+            ink.y += 26
+            ink.text(18, ink.y, fit(what, 230), DIM)
+            x = 260.0
+            for action, target, details in row:
+                label = label_of(action, details)
+                wide, reason = width_of(label) + 18, why(payload, step, action, target, **details)
+                if x + wide > 940:
+                    x, ink.y = 260.0, ink.y + 26
+                ink.box(x, ink.y - 15, wide, 21, DIM if reason else RED, _face(bool(reason)))
+                ink.text(x + wide / 2, ink.y, label, DIM if reason else INK, "middle")
+                x += wide + 8
+        ink.y += 30
+        for line in tree_lines(self.journey.tree, self.journey.place):
+            ink.text(18, ink.y, line, _colour(line), more=' xml:space="preserve"' + (BOLD if line[0] == ">" else ""))
+            ink.y += 20
+        return standalone(ink, f"Faults at step {step}")
+
+
+def _face(dead: bool) -> str:
+    return f' rx="4" fill="{PALE if dead else "#ffffff"}"' + (' stroke-dasharray="2 3"' if dead else "")
+
+
+def _colour(line: str) -> str:
+    return GREEN if line.endswith("committed") else RED if line.endswith(("torn", "open")) else AMBER
+
+
+def label_of(action: str, details: dict[str, Any]) -> str:
+    """What stands on the button."""
+    if action == "delay":
+        return f"delay {details['delay_ms']} ms"
+    if action == "advance":
+        return f"advance {details['ms']} ms"
+    if action == "elect":
+        return f"elect {details['broker']}" + (" unclean" if details["unclean"] else "")
+    return LABELS[action]
+
+
+def chosen_frame(payload: dict[str, Any], step: int) -> str:
+    """The frame of the step's event, or of the nearest cause that has one; "" for none. Of a copy its original."""
+    while step >= 0:
+        event = payload["events"][step]
+        if event["frame"] in payload["frames"]:
+            frame = payload["frames"][event["frame"]]
+            return str(frame["copy_of"] or frame["id"])
+        step = event["cause"]
+    return ""
+
+
+def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]]:
+    """All rows of the panel at a step, in their order."""
+    frame = chosen_frame(payload, step)
+    about = f"Frame {frame}" if frame else "No frame"
+    rows: list[tuple[str, list[Button]]] = [
+        (about, [(a, frame, {"delay_ms": DELAY_MS} if a == "delay" else {})
+                 for a in ("drop", "duplicate", "delay", "hold", "release")]),
+    ]  # fmt: skip
+    for node in payload["nodes"]:
+        actions = {"broker": NODE_ACTIONS, "client": CLIENT_ACTIONS}.get(node["kind"], ("cut", "heal"))
+        rows.append((node["label"], [(action, node["id"], {}) for action in actions]))
+    rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
+    ground = payload["ground"]
+    at = max(step, ground.get("start", 0))
+    for partition, replicas in ground.get("replicas", {}).items():
+        in_sync = at_step(ground["leads"][partition], at, ("", replicas))[1]
+        elections: list[Button] = [("elect", partition, {"broker": b, "unclean": b not in in_sync}) for b in replicas]
+        storage: list[Button] = [(action, partition, {}) for action in ("roll", "compact", "delete_segment")]
+        rows.append((partition, [*elections, *storage]))
+    return rows

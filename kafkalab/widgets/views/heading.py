@@ -1,0 +1,26 @@
+"""What the text twins of the views that stand alone begin with: the run, the position, the sentence of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafkalab.widgets.payload.text import Payload
+
+
+def where(payload: Payload, step: int, places: Sequence[int]) -> str:
+    """ "step 12 of 61 · t = 14 ms", as the bar of a view says it; `places` are the steps at which the cursor stops."""
+    place = sum(1 for s in places if s <= step)
+    return f"step {place} of {len(places)} · t = {time(payload['events'][step]['at'])}"
+
+
+def time(ms: int) -> str:
+    """ "14 ms", and from ten seconds on "70.023 s"."""
+    return f"{ms} ms" if ms < 10_000 else f"{ms / 1000:.3f} s"
+
+
+def head_lines(payload: Payload, step: int, places: Sequence[int]) -> list[str]:
+    """Title, faults, position, sentence."""
+    lines = [f"{payload['title']} · {payload['profile']} · seed {payload['seed']}"]
+    if payload["faults"]:
+        lines.append("faults: " + ", ".join(payload["faults"]))
+    return [*lines, where(payload, step, places), payload["events"][step]["text"]]

@@ -1,0 +1,126 @@
+"""The log tape: every partition's batches, their outcome and marks, and what a consumer of each level is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import traitlets
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.model.presses import near
+from kafkalab.widgets.payload.log_view import MEANING, STATES, replicas_at, tape_text
+from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.views.heading import head_lines
+from kafkalab.widgets.views.source import code, style
+from kafkalab.widgets.views.static_log_tape import draw
+from kafkalab.widgets.views.view import View
+
+
+class LogTape(View):
+    """The logs of a run: `LogTape(lab03())`, or of a journey that other views show too.
+
+    `partition` is the one chosen, `offset` one of its batch that is looked into (-1: none); `replicas` shows leader
+    and followers side by side, `inspect` the chosen batch's fields.
+    """
+
+    _esm = code("stage.js", "log_tape.js")
+    _css = style("stage.css", "log_tape.css")
+
+    partition = traitlets.Unicode("").tag(sync=True)
+    offset = traitlets.Int(-1).tag(sync=True)
+    replicas = traitlets.Bool(False).tag(sync=True)
+    inspect = traitlets.Bool(False).tag(sync=True)
+    words = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        run: Scenario | Cluster | Journey | View,
+        size: str = "laptop",
+        partition: str = "",
+        replicas: bool = False,
+    ) -> None:
+        """As every view; ValueError for a partition that the picture does not have."""
+        super().__init__(run, size, words={"meaning": MEANING, "states": STATES})
+        self.partition = self._known(partition or self.payload["partitions"][0])
+        self.replicas = replicas
+
+    def _known(self, partition: str) -> str:
+        known = self.payload["partitions"]
+        if partition not in known:
+            raise ValueError(
+                f"no log of {partition!r} in this run; there are {', '.join(known)}{near(partition, known)}"
+            )
+        return partition
+
+    def press(self, action: str, target: str = "", **details: Any) -> None:
+        """What the button of this name does: up, down, before, after, replicas, inspect, choose; else `View.press`.
+
+        choose takes "accounts-0" or, for a batch, "accounts-0@3". ValueError, and nothing changes, for a press that
+        would change nothing, and for a target that is not there.
+        """
+        own: dict[str, Callable[[], None]] = {
+            "up": lambda: self._go(-1),
+            "down": lambda: self._go(1),
+            "before": lambda: self._batch("before"),
+            "after": lambda: self._batch("after"),
+            "choose": lambda: self._choose(target),
+        }
+        if action in own:
+            own[action]()
+        elif action in ("replicas", "inspect"):
+            self.set_trait(action, not getattr(self, action))
+        else:
+            super().press(action, target, **details)
+
+    def _here(self) -> str:
+        """The chosen partition; the first one if a fork's run does not have it."""
+        known = self.payload["partitions"]
+        return self.partition if self.partition in known else str(known[0])
+
+    def _go(self, by: int) -> None:
+        known = self.payload["partitions"]
+        place = known.index(self._here()) + by
+        if not 0 <= place < len(known):
+            raise ValueError(f"this is the {'first' if by < 0 else 'last'} partition")
+        self.partition, self.offset = known[place], -1
+
+    def _bases(self) -> list[int]:
+        logs = replicas_at(self.payload, fold(self.payload, self.step), self._here())
+        return sorted({int(b["base"]) for b, _, _ in logs[0].cells()}) if logs else []
+
+    def _batch(self, way: str) -> None:
+        bases = self._bases()
+        if not bases:
+            raise ValueError("there is no batch in this log")
+        beyond = [b for b in bases if (b < self.offset if way == "before" else b > self.offset)]
+        if self.offset >= 0 and not beyond:
+            raise ValueError(f"there is no batch {way} this one")
+        self.offset = bases[-1] if self.offset < 0 else beyond[-1 if way == "before" else 0]
+        self.inspect = True
+
+    def _choose(self, target: str) -> None:
+        partition, _, offset = target.rpartition("@") if "@" in target else (target, "", "")
+        partition = self._known(partition)
+        if not offset:
+            self.partition, self.offset = partition, -1
+            return
+        logs = replicas_at(self.payload, fold(self.payload, self.step), partition)
+        batches = [b for b, _, _ in logs[0].cells()] if logs and offset.isdecimal() else []
+        found = next((b for b in batches if b["base"] <= int(offset) <= b["last"]), None)
+        if found is None:
+            there = ", ".join(str(b["base"]) for b in batches) or "nothing"
+            raise ValueError(f"no batch at offset {offset} of {partition} at this step; there is {there}")
+        self.partition, self.offset, self.inspect = partition, int(found["base"]), True
+
+    def text(self) -> str:
+        """The text twin: the logs at the cursor, and the fields of the batch that is looked into."""
+        offset = self.offset if self.inspect else -1
+        lines = tape_text(self.payload, self.step, self._here(), offset, self.replicas)
+        return "\n".join([*head_lines(self.payload, self.step, self.journey.stops()), *lines])
+
+    def svg(self) -> str:
+        """The logs at the cursor as a standalone SVG."""
+        return draw(self.payload, self.step, self.journey.stops(), self.replicas)

@@ -1,0 +1,227 @@
+"""A card that asks for a prediction before the step is shown, then tells what happens, and keeps score."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, ClassVar
+
+import anywidget
+import traitlets
+
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.payload.text import stops
+from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DIM, INK, PALE, Ink, fit, standalone
+from kafkalab.widgets.views.source import code, style
+from kafkalab.widgets.views.view import SIZES, View
+
+SEAL = "sealed-1:"
+Answer = str | int | float | list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many cards of this notebook were answered right at the first try, wrong, or not yet."""
+
+    right: int
+    wrong: int
+    open: int
+
+    def __str__(self) -> str:
+        asked = self.right + self.wrong + self.open
+        return f"{self.right} of {asked} right" + (f", {self.open} still open" if self.open else "")
+
+
+class Predict(anywidget.AnyWidget):
+    """A question to answer before the step is shown: `Predict("Who?", choices={"a": "b1", "b": "b3"}, answer="b")`.
+
+    Without `choices` a number or a text is asked for; of a text any of several may be right, and capitals do not
+    matter. With a journey and a `step` its cursor waits in front of that step, and goes there with the answer.
+    `sealed` takes what `Predict.seal(answer, because)` gives: then no cell shows the answer.
+    """
+
+    _esm = code("panel.js", "predict.js")
+    _css = style("panel.css", "predict.css")
+    cards: ClassVar[dict[str, Predict]] = {}
+
+    question = traitlets.Unicode("").tag(sync=True)
+    choices = traitlets.Dict().tag(sync=True)
+    kind = traitlets.Unicode("text").tag(sync=True)
+    given = traitlets.Unicode("").tag(sync=True)
+    verdict = traitlets.Unicode("").tag(sync=True)
+    truth = traitlets.Unicode("").tag(sync=True)
+    because = traitlets.Unicode("").tag(sync=True)
+    score_text = traitlets.Unicode("").tag(sync=True)
+    size = traitlets.Unicode("laptop").tag(sync=True)
+
+    def __init__(
+        self, question: str, choices: dict[str, str] | None = None, answer: Answer | None = None, because: str = "",
+        sealed: str = "", journey: Journey | View | None = None, step: int | None = None, size: str = "laptop",
+    ) -> None:  # fmt: skip
+        """The card is open, and counts; one with the same question takes the place of the one before.
+
+        ValueError for an answer that is no choice, for none at all, and for a seal that was cut or changed.
+        """
+        if sealed:
+            answer, because = _unsealed(sealed)
+        if answer is None:
+            raise ValueError("a card needs its answer: answer=…, or sealed=… from Predict.seal(answer, because)")
+        if choices and str(answer) not in choices:
+            raise ValueError(f"the answer {answer!r} is none of the choices {', '.join(choices)}")
+        self._answer, self._because, self._right = answer, because, False
+        self._journey = None if journey is None else Journey.of(journey)
+        self._step = step
+        kind = "choice" if choices else "number" if isinstance(answer, (int, float)) else "text"
+        super().__init__(question=question, choices=choices or {}, kind=kind, size=size)
+        Predict.cards[question] = self
+        self._tell_score()
+        if self._journey is not None and step is not None:
+            before = [s for s in stops(self._journey.payload, tuple(self._journey.groups)) if s < step]
+            self._journey.step = before[-1] if before else 0
+        self.on_msg(self._on_message)
+
+    @traitlets.validate("size")
+    def _known_size(self, proposal: dict[str, Any]) -> str:
+        if proposal["value"] not in SIZES:
+            raise ValueError(f"size is {' or '.join(map(repr, SIZES))}, not {proposal['value']!r}")
+        return str(proposal["value"])
+
+    @staticmethod
+    def seal(answer: Answer, because: str = "") -> str:
+        """Answer and reason as a token for `sealed`, which nobody reads by accident."""
+        packed = zlib.compress(json.dumps([answer, because], ensure_ascii=False).encode(), 9)
+        check = sha256(packed).digest()[:4]
+        return SEAL + base64.urlsafe_b64encode(check + _mixed(packed, check)).decode()
+
+    @classmethod
+    def score(cls) -> Score:
+        """Of all cards of this notebook; the first answer counts."""
+        right = sum(card._right for card in cls.cards.values())
+        done = sum(bool(card.verdict) for card in cls.cards.values())
+        return Score(right, done - right, len(cls.cards) - done)
+
+    def press(self, action: str, target: str = "") -> None:
+        """`press("choose", "b")` or `press("answer", "42")` answers; `press("again")` asks once more, without counting.
+
+        ValueError for what is no choice or no number, for a card that is answered already, and another action.
+        """
+        if action == "again":
+            if not self.verdict:
+                raise ValueError("this card is not answered yet")
+            with self.hold_sync():
+                self.given = self.verdict = self.truth = self.because = ""
+                self._counted = True
+            return
+        if action not in ("choose", "answer"):
+            raise ValueError(f"no action {action!r}; there are choose, answer, again")
+        if self.verdict:
+            raise ValueError('this card is answered already; press("again") asks once more')
+        self._take(target.strip())
+
+    _counted = False
+
+    def _take(self, given: str) -> None:
+        if self.kind == "choice" and given not in self.choices:
+            raise ValueError(f"no choice {given!r}; there are {', '.join(self.choices)}")
+        if self.kind == "number" and _number(given) is None:
+            raise ValueError(f"a number is asked for, not {given!r}")
+        if not given:
+            raise ValueError("type an answer first")
+        right = self._is_right(given)
+        self._right = self._right if self._counted else right
+        truth = self._answer if not isinstance(self._answer, list) else self._answer[0]
+        with self.hold_sync():
+            self.given, self.verdict = given, "right" if right else "wrong"
+            self.truth, self.because = str(truth), self._because
+        self._tell_score()
+        if self._journey is not None and self._step is not None:
+            self._journey.step = self._step
+
+    @classmethod
+    def _tell_score(cls) -> None:
+        for card in cls.cards.values():
+            card.score_text = str(cls.score())
+
+    def _is_right(self, given: str) -> bool:
+        if self.kind == "number":
+            return _number(given) == float(self._answer)  # type: ignore[arg-type]
+        answers = self._answer if isinstance(self._answer, list) else [str(self._answer)]
+        return given.casefold() in [" ".join(a.split()).casefold() for a in answers]
+
+    def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
+        if not isinstance(content, dict) or content.get("kind") != "press":
+            return
+        try:
+            self.press(str(content.get("action")), str(content.get("target", "")))
+        except ValueError as error:
+            text = str(error)
+            self.send({"kind": "error", "text": text[:1].upper() + text[1:] + "."})
+
+    def text(self) -> str:
+        """The question, the choices, and once answered what was given, what is true, and why."""
+        lines = [f"Predict: {self.question}"]
+        for key, choice in self.choices.items():
+            sign = ("✓" if key == self.truth else "✕" if key == self.given else " ") if self.verdict else " "
+            lines.append(f" {sign} {key}) {choice}")
+        if not self.verdict:
+            return "\n".join([*lines, "Not answered yet.", self.score_text])
+        answered = f"Your answer, {self.given}, is {self.verdict}."
+        if self.verdict == "wrong":
+            answered += f" It is {self.truth}."
+        return "\n".join([*lines, answered, *([self.because] if self.because else []), self.score_text])
+
+    def svg(self) -> str:
+        """The question and the choices only, whatever was answered."""
+        ink = Ink(y=30)
+        ink.text(18, ink.y, "Predict", AMBER, more=BOLD)
+        ink.text(80, ink.y, fit(self.question, 840, 14), INK, more=BOLD + ' font-size="14"')
+        for key, choice in self.choices.items():
+            ink.y += 32
+            ink.box(18, ink.y - 18, 922, 26, BLUE, f' rx="4" fill="{PALE}"')
+            ink.text(30, ink.y, f"{key})", BLUE, more=BOLD)
+            ink.text(54, ink.y, fit(choice, 860))
+        if not self.choices:
+            ink.y += 30
+            ink.text(18, ink.y, "A number is asked for." if self.kind == "number" else "A word is asked for.", DIM)
+        return standalone(ink, f"Predict: {self.question}")
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Predict {self.question!r}, {self.verdict or 'open'}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The live card, and for places without a kernel the question as SVG and text."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        return {**data, "image/svg+xml": self.svg(), "text/plain": self.text()}, metadata
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(" ", ""))
+    except ValueError:
+        return None
+
+
+def _mixed(data: bytes, key: bytes) -> bytes:
+    stream = b""
+    while len(stream) < len(data):
+        stream += sha256(key + len(stream).to_bytes(4, "big")).digest()
+    return bytes(a ^ b for a, b in zip(data, stream, strict=False))
+
+
+def _unsealed(token: str) -> tuple[Answer, str]:
+    try:
+        raw = base64.urlsafe_b64decode(token.removeprefix(SEAL).encode())
+        packed = _mixed(raw[4:], raw[:4])
+        if not token.startswith(SEAL) or sha256(packed).digest()[:4] != raw[:4]:
+            raise ValueError
+        answer, because = json.loads(zlib.decompress(packed))
+    except (ValueError, zlib.error):
+        raise ValueError("this seal was cut or changed; make it anew with Predict.seal(answer, because)") from None
+    return answer, because

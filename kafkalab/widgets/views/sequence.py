@@ -1,0 +1,75 @@
+"""The sequence view: a run stepped through frame by frame, with buttons that make new futures of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import traitlets
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.payload.text import text_at
+from kafkalab.widgets.views import static_sequence as static_svg
+from kafkalab.widgets.views.source import code, style
+from kafkalab.widgets.views.view import View
+
+TIMES = ("down", "across")
+
+
+class Sequence(View):
+    """A run as a sequence diagram with logs and states: `Sequence(lab03())`, `Sequence(cluster, size="projector")`.
+
+    `step` is the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the
+    frames shown, but for those of nodes, APIs and transactional ids in `hidden`. `press("drop")` does what the button
+    does; `print(widget)` is the text twin of the picture. `time` is "down" or "across", the way that time runs on the
+    screen; the text twin and the static picture are the same for both.
+    """
+
+    _esm = code("presses.js", "inspector.js", "flights.js", "sequence.js")
+    _css = style("states.css", "sequence.css")
+
+    time = traitlets.Unicode("down").tag(sync=True)
+
+    def __init__(
+        self,
+        run: Scenario | Cluster | Journey | View,
+        size: str = "laptop",
+        groups: Iterable[str] | None = None,
+        step: int | None = None,
+        time: str = "down",
+    ) -> None:
+        """The run to its end, with the cursor at `step`, or at the first stop; of a journey, where its cursor stands.
+
+        TypeError for anything that is no run; ValueError for an unknown size, group or time, and for a cluster that
+        kept no events.
+        """
+        super().__init__(run, size, time=time)
+        if groups is not None:
+            self.groups = list(groups)
+        if step is not None:
+            self.step = step
+        elif groups is not None and isinstance(run, (Scenario, Cluster)):
+            self.press("home")
+
+    @traitlets.validate("time")
+    def _known_time(self, proposal: dict[str, Any]) -> str:
+        if proposal["value"] not in TIMES:
+            raise ValueError(f"time runs {' or '.join(map(repr, TIMES))}, not {proposal['value']!r}")
+        return str(proposal["value"])
+
+    def press(self, action: str, target: str = "", **details: Any) -> None:
+        """What the button of this name does: see `Journey.press`; `press("time")` turns the picture."""
+        if action == "time":
+            self.time = TIMES[1 - TIMES.index(self.time)]
+        else:
+            super().press(action, target, **details)
+
+    def text(self) -> str:
+        """The text twin: what the picture shows at the cursor."""
+        return text_at(self.payload, self.step, tuple(self.groups), self.hidden)
+
+    def svg(self) -> str:
+        """The picture at the cursor as a standalone SVG."""
+        return static_svg.draw(self.payload, self.step, tuple(self.groups), self.hidden)

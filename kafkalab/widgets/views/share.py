@@ -1,0 +1,150 @@
+"""Sharing a run: as a `.klab` file, as a short code, as Python; and opening what somebody else has shared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import traitlets
+
+from kafkalab.programs.share_code import code_of, python_of, scenario_of_code
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Ink, fit, standalone
+from kafkalab.widgets.views.source import code, style
+from kafkalab.widgets.views.view import View
+
+LARGEST = 2_000_000
+
+
+class Share(View):
+    """The run that is shown, as something to pass on: `Share(lab03())`. `open_file` and `open_code` show another's.
+
+    `code`, `python` and `file_text` are what the buttons copy and save; `print(share)` shows code and Python.
+    """
+
+    _esm = code("panel.js", "share.js")
+    _css = style("panel.css", "share.css")
+
+    shared = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop") -> None:
+        """See `View`."""
+        super().__init__(run, size, shared={})
+        self._refresh()
+        self.journey.observe(self._refresh, "place")
+        self.on_msg(self._on_question)
+
+    def _refresh(self, _: Any = None) -> None:
+        cluster = self.cluster
+        try:
+            found = {
+                "code": code_of(cluster.scenario),
+                "python": python_of(cluster.scenario),
+                "file": json.dumps(cluster.scenario.to_json(), ensure_ascii=False, indent=1) + "\n",
+                "digest": cluster.trace.digest(),
+                "why": "",
+            }
+        except ValueError as error:
+            found = {"code": "", "python": "", "file": "", "digest": cluster.trace.digest(), "why": str(error)}
+        self.shared = {"place": self.journey.place, "name": _file_name(cluster.scenario), **found}
+
+    @property
+    def code(self) -> str:
+        """The short code. ValueError for a run whose program cannot be saved."""
+        return self._given("code")
+
+    @property
+    def python(self) -> str:
+        """A cell that makes the scenario. ValueError for a run whose program cannot be saved."""
+        return self._given("python")
+
+    @property
+    def file_text(self) -> str:
+        """What the `.klab` file holds. ValueError for a run whose program cannot be saved."""
+        return self._given("file")
+
+    def _given(self, name: str) -> str:
+        if self.shared["why"]:
+            raise ValueError(self.shared["why"])
+        return str(self.shared[name])
+
+    def save(self, path: str | Path) -> None:
+        """The scenario of the run shown is in this file."""
+        self.journey.scenario.save(path)
+
+    def open_file(self, path: str | Path) -> None:
+        """The scenario in this file is run and shown. ValueError, and the present run stays, for any other file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} is not a scenario that kafkalab saved: it is no text") from None
+        self.open_text(text, str(path))
+
+    def open_text(self, text: str, name: str = "this") -> None:
+        """The scenario that a file of this name holds is run and shown. ValueError, and nothing changes, otherwise."""
+        if len(text) > LARGEST:
+            raise ValueError(f"{name} is too large for a scenario; a trace or a history cannot be opened here")
+        try:
+            row = json.loads(text)
+        except (json.JSONDecodeError, RecursionError):
+            raise ValueError(f"{name} is not a scenario that kafkalab saved: it is no JSON") from None
+        self._show(Scenario.from_json(row, name), f"opened {name}")
+
+    def open_code(self, code: str) -> None:
+        """The run that the code names is made and shown. ValueError, and the present run stays, for a typo."""
+        self._show(scenario_of_code(code), "opened a code")
+
+    def _show(self, scenario: Scenario, label: str) -> None:
+        for program in scenario.programs:
+            program.function()
+        try:
+            self.journey.visit(scenario, label)
+        except (TypeError, AttributeError, KeyError) as error:
+            raise ValueError(f"the scenario cannot be run: {error}") from None
+
+    def _on_question(self, _: Any, content: Any, buffers: Any) -> None:
+        if not isinstance(content, dict) or content.get("kind") not in ("open", "code"):
+            return
+        try:
+            if content["kind"] == "open":
+                self.open_text(str(content.get("text", "")), str(content.get("name", "this file")))
+            else:
+                self.open_code(str(content.get("code", "")))
+        except (ValueError, RuntimeError) as error:
+            text = str(error).partition("\n")[0]
+            self.send({"kind": "error", "text": text[:1].upper() + text[1:] + "."})
+        else:
+            self.send({"kind": "done", "text": f"Shown now: {self.payload['title']}."})
+
+    def text(self) -> str:
+        """Title, code, the run's digest, and the Python."""
+        head = f"{self.payload['title']} · run {self.journey.place} · digest {self.shared['digest']}"
+        if self.shared["why"]:
+            return f"{head}\nThis run cannot be shared: {self.shared['why']}."
+        return f"{head}\ncode: {self.shared['code']}\nfile: {self.shared['name']}\n\n{self.shared['python']}"
+
+    def svg(self) -> str:
+        """The text twin, with the code in large letters."""
+        ink = Ink(y=30)
+        for i, line in enumerate(self.text().splitlines()):
+            if line.startswith("code: "):
+                ink.y += 4
+                for part in _parts(line[6:], 70):
+                    ink.text(18, ink.y, part, BLUE, more=' font-family="monospace" font-size="17"' + BOLD)
+                    ink.y += 24
+                continue
+            ink.text(18, ink.y, fit(line, 920), "#202124" if i else DIM)
+            ink.y += 19
+        return standalone(ink, f"{self.payload['title']}: code {self.shared['code']}")
+
+
+def _parts(text: str, width: int) -> list[str]:
+    return [text[i : i + width] for i in range(0, len(text), width)]
+
+
+def _file_name(scenario: Scenario) -> str:
+    words = "".join(c.lower() if c.isascii() and c.isalnum() else " " for c in scenario.title).split()
+    return "_".join(words[:6] or ["scenario"]) + ".klab"

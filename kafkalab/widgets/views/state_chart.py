@@ -1,0 +1,111 @@
+"""The state chart: a transaction at its coordinator, a producer or a group, and what every question would get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.model.presses import near
+from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places, subjects
+from kafkalab.widgets.payload.state_machines import Machine, machine
+from kafkalab.widgets.views import state_diagrams as charts
+from kafkalab.widgets.views.heading import head_lines
+from kafkalab.widgets.views.source import code, style
+from kafkalab.widgets.views.static_state_chart import draw
+from kafkalab.widgets.views.view import View
+
+
+class StateChart(View):
+    """A state machine of a run: `StateChart(lab03())`, or of a journey: `StateChart(journey, "producer")`, or "group".
+
+    `subject` is the transactional id, producer ("app payments-0") or group that is shown; "" is the one that changed
+    last. `what_if` shows what every question would get in its present state, `question` is the one looked at.
+    """
+
+    _esm = code("stage.js", "state_chart.js")
+    _css = style("stage.css", "states.css", "state_chart.css")
+
+    machine = traitlets.Dict().tag(sync=True)
+    picture = traitlets.Unicode("").tag(sync=True)
+    subject = traitlets.Unicode("").tag(sync=True)
+    what_if = traitlets.Bool(True).tag(sync=True)
+    question = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(
+        self,
+        run: Scenario | Cluster | Journey | View,
+        name: str = "coordinator",
+        size: str = "laptop",
+        subject: str = "",
+        version: str = "",
+    ) -> None:
+        """As every view; ValueError for an unknown machine, subject or transaction version ("TV1", "TV2").
+
+        Without `version` the coordinator's machine is that of the run's profile.
+        """
+        journey = Journey.of(run)
+        version = version or ("TV2" if journey.payload["profile"].endswith("TV2") else "TV1")
+        self._machine: Machine = machine(name, version)
+        super().__init__(journey, size, machine=self._machine.plain(), picture=charts.committed(self._machine))
+        self._choose(subject)
+
+    def _places(self) -> list[Place]:
+        return places(self.payload, self._machine)
+
+    def _choose(self, subject: str) -> None:
+        known = subjects(self._places())
+        if subject and subject not in known:
+            there = ", ".join(known) or "none"
+            raise ValueError(f"this run has no {subject!r} to show; there is {there}{near(subject, known)}")
+        self.subject, self.question = subject, ""
+
+    def press(self, action: str, target: str = "", **details: Any) -> None:
+        """What the button of this name does: up, down, what_if, subject, ask; else `View.press`.
+
+        up and down go through the questions of the present state, ask takes one of them, subject a transactional id,
+        producer or group. ValueError, and nothing changes, for one that is not there.
+        """
+        if action in ("up", "down"):
+            self._next(-1 if action == "up" else 1)
+        elif action == "ask":
+            self._ask(target)
+        elif action == "what_if":
+            self.what_if = not self.what_if
+        elif action == "subject":
+            self._choose(target)
+        else:
+            super().press(action, target, **details)
+
+    def _asks(self) -> list[str]:
+        place = place_at(self._places(), self.step, self.subject)
+        if place is None:
+            raise ValueError("nothing is known yet at this step; go forward")
+        return [cell.ask for cell in self._machine.row(place.state)]
+
+    def _ask(self, question: str) -> None:
+        asks = self._asks()
+        if question not in asks:
+            raise ValueError(f"no question {question!r}; there are {', '.join(asks)}{near(question, asks)}")
+        self.question, self.what_if = question, True
+
+    def _next(self, by: int) -> None:
+        asks = self._asks()
+        place = asks.index(self.question) + by if self.question in asks else (0 if by > 0 else len(asks) - 1)
+        if not 0 <= place < len(asks):
+            raise ValueError(f"this is the {'first' if by < 0 else 'last'} question")
+        self.question, self.what_if = asks[place], True
+
+    def text(self) -> str:
+        """The text twin: where the subject stands, how it came there, and what every question would get."""
+        found = self._places()
+        lines = chart_text(self.payload, self._machine, found, self.step, self.subject, self.what_if, self.question)
+        return "\n".join([*head_lines(self.payload, self.step, self.journey.stops()), *lines])
+
+    def svg(self) -> str:
+        """The chart at the cursor as a standalone SVG."""
+        place = place_at(self._places(), self.step, self.subject)
+        return draw(self.payload, self.step, self.journey.stops(), self._machine, place, self.what_if)

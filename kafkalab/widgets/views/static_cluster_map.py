@@ -1,0 +1,149 @@
+"""The cluster map as a picture that needs no program: nodes on an ellipse, frames in flight, walls, replicas below."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from kafkalab.widgets.payload.cluster import coordinated, end_of, home_of, replica_word
+from kafkalab.widgets.payload.text import Payload, Shown, fold
+from kafkalab.widgets.views.palette import (
+    AMBER,
+    BLUE,
+    BOLD,
+    DIM,
+    FLAT,
+    GREEN,
+    GREY,
+    HALO,
+    INK,
+    MARGIN,
+    RED,
+    VIOLET,
+    WIDTH,
+    fit,
+)
+from kafkalab.widgets.views.static_frame import Stage
+
+GROUP = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
+CARD, TALL, HEIGHT = 190.0, 66.0, 330.0
+SIGN = {"up": "●", "paused": "‖ paused", "down": "✕ crashed"}
+SMALL = ' font-size="10.5"'
+Point = tuple[float, float]
+
+
+def draw(payload: Payload, step: int, places: Sequence[int], flying: list[dict[str, Any]]) -> str:
+    """An SVG of the cluster at a step, with these frames in flight."""
+    stage = Stage(payload, step, places, "Cluster")
+    stage.rule()
+    picture = _Map(stage, payload, fold(payload, step))
+    picture.flights(flying)
+    picture.walls()
+    picture.cards()
+    stage.y += HEIGHT + 10
+    picture.replicas()
+    return stage.svg()
+
+
+def places_of(nodes: list[dict[str, str]]) -> dict[str, Point]:
+    """Where each node stands in a field of one by one: clients left, brokers on an ellipse, the controller right."""
+    clients, brokers = ([n["id"] for n in nodes if n["kind"] == kind] for kind in ("client", "broker"))
+    places = {c: (0.1, (i + 0.5) / len(clients)) for i, c in enumerate(clients)}
+    angles = [math.tau * i / len(brokers) - math.pi / 2 for i in range(len(brokers))]
+    low, high = min(map(math.sin, angles)), max(map(math.sin, angles))
+    for broker, angle in zip(brokers, angles, strict=True):
+        y = 0.15 + 0.7 * (math.sin(angle) - low) / (high - low) if high > low else 0.5
+        places[broker] = (0.55 + (0.26 * math.cos(angle) if len(brokers) > 1 else 0.0), y)
+    return places | {n["id"]: (0.885, 0.14) for n in nodes if n["kind"] == "controller"}
+
+
+class _Map:
+    def __init__(self, stage: Stage, payload: Payload, shown: Shown) -> None:
+        self.stage, self.payload, self.shown = stage, payload, shown
+        wide = WIDTH - 2 * MARGIN
+        self.at = {n: (MARGIN + x * wide, stage.y + y * HEIGHT) for n, (x, y) in places_of(payload["nodes"]).items()}
+
+    def flights(self, flying: list[dict[str, Any]]) -> None:
+        """A line and an envelope for each frame in flight; several of one way share the line."""
+        ways: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for frame in flying:
+            ways.setdefault((frame["from"], frame["to"]), []).append(frame)
+        for (a, b), frames in ways.items():
+            if a == b:
+                x, y = self.at[a]
+                self.stage.text(x, y - TALL / 2 - 6, f"↻ {frames[0]['id']}", GROUP[frames[0]["group"]], "middle", HALO)
+                continue
+            self._line(a, b, frames)
+
+    def _line(self, a: str, b: str, frames: list[dict[str, Any]]) -> None:
+        (x1, y1), (x2, y2) = self.at[a], self.at[b]
+        way = math.hypot(x2 - x1, y2 - y1)
+        dx, dy = -(y2 - y1) / way * 9, (x2 - x1) / way * 9
+        colour = GROUP[frames[0]["group"]]
+        self.stage.path(
+            f"M{x1 + dx:g},{y1 + dy:g}L{x2 + dx:g},{y2 + dy:g}", colour, 1.4, FLAT + ' stroke-dasharray="6 4"'
+        )
+        x, y = x1 + (x2 - x1) * 0.55 + dx, y1 + (y2 - y1) * 0.55 + dy
+        self.stage.path(f"M{x - 8:g},{y - 6:g}h16v12h-16zl8,6l8,-6", colour, 1.5, ' fill="#ffffff"')
+        held = ", held" if self.shown.held.get(frames[0]["id"]) else ""
+        more = f" +{len(frames) - 1}" if len(frames) > 1 else ""
+        self.stage.text(x, y - 9, f"{frames[0]['id']}{held}{more}", colour, "middle", HALO + ' font-size="11"')
+
+    def walls(self) -> None:
+        """A wall across the way between each pair that is cut."""
+        for (a, b), yes in sorted(self.shown.cuts.items()):
+            if yes and a in self.at and b in self.at:
+                (x1, y1), (x2, y2) = self.at[a], self.at[b]
+                turn = math.degrees(math.atan2(y2 - y1, x2 - x1))
+                x, y = (x1 + x2) / 2, (y1 + y2) / 2
+                self.stage.path(f"M{x1:g},{y1:g}L{x2:g},{y2:g}", RED, 1, FLAT + ' stroke-dasharray="1 5"')
+                bricks = "M-6,-30h12v60h-12zM-6,-18h12M-6,-6h12M-6,6h12M-6,18h12M0,-30v12M0,-6v12M0,18v12"
+                more = f' fill="#ffffff" transform="translate({x:g},{y:g}) rotate({turn:.1f})"'
+                self.stage.path(bricks, RED, 1.6, more)
+                self.stage.text(x + 12, y - 34, "cut", RED, "middle", HALO + BOLD)
+
+    def cards(self) -> None:
+        """A box for each node: who it is, how it is, what it does."""
+        for node in self.payload["nodes"]:
+            x, y = self.at[node["id"]]
+            life = self.shown.nodes.get(node["id"], "up")
+            dashes = {"down": ' stroke-dasharray="2 4"', "paused": ' stroke-dasharray="9 4"'}.get(life, "")
+            look = f' fill="#ffffff" rx="{16 if node["kind"] == "client" else 4}" stroke-width="1.6"{dashes}'
+            self.stage.box(x - CARD / 2, y - TALL / 2, CARD, TALL, RED if life == "down" else INK, look)
+            sign = SIGN[life] if life != "up" else ""
+            self.stage.text(
+                x, y - TALL / 2 + 17, f"{node['label']} {sign}".strip(), RED if sign else INK, "middle", BOLD
+            )
+            for i, line in enumerate(self._facts(node)[:3]):
+                self.stage.text(x, y - TALL / 2 + 32 + 13 * i, fit(line, CARD - 12, 10.5), DIM, "middle", SMALL)
+
+    def _facts(self, node: dict[str, str]) -> list[str]:
+        name, shown = node["id"], self.shown
+        led = [p for p in self.payload["partitions"] if shown.leaders.get(p) == name and not p.startswith("__")]
+        ours = coordinated(self.payload, shown, name)
+        lines = [f"★ leads {', '.join(led)}"] if led else []
+        lines += [f"◆ coordinates {', '.join(ours)}"] if ours else []
+        known = shown.clients.get(name, {})
+        ids = f"producer {known['producer_id']}, epoch {known['epoch']}" if known.get("producer_id", -1) >= 0 else ""
+        return lines + [t for t in (known.get("state", ""), ids, known.get("last", "")) if t]
+
+    def replicas(self) -> None:
+        """A row for each partition, a column for each broker."""
+        brokers = [n for n in self.payload["nodes"] if n["kind"] == "broker"]
+        column = (WIDTH - 2 * MARGIN - 250) / len(brokers)
+        self.stage.rule()
+        for i, broker in enumerate(brokers):
+            self.stage.text(MARGIN + 250 + column * i, self.stage.y + 14, broker["label"], more=BOLD)
+        self.stage.y += 20
+        for partition in self.payload["partitions"]:
+            home = home_of(self.payload, partition)
+            name = f"{partition} ({home})" if home else partition
+            self.stage.text(MARGIN, self.stage.y + 13, fit(name, 244, 11.5), more=' font-size="11.5"')
+            for i, broker in enumerate(brokers):
+                word = replica_word(self.shown, partition, broker["id"])
+                told = f"{'★ ' if word == 'leader' else ''}{word}, end {end_of(self.shown, partition, broker['id'])}"
+                pen = GREEN if word == "leader" else RED if word == "out of sync" else INK if word == "in sync" else DIM
+                x = MARGIN + 250 + column * i
+                self.stage.text(x, self.stage.y + 13, told if word != "–" else word, pen, more=' font-size="11.5"')
+            self.stage.y += 17

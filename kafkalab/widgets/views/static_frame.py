@@ -1,0 +1,36 @@
+"""The ground of the static pictures of views that stand alone: white, with a title and the sentence of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafkalab.widgets.payload.text import Payload
+from kafkalab.widgets.views.heading import where
+from kafkalab.widgets.views.palette import BOLD, DIM, MARGIN, RED, RULE, WIDTH, Ink, fit, standalone
+
+
+class Stage(Ink):
+    """Pen and ink below a head that says which run, where, and what happens."""
+
+    def __init__(self, payload: Payload, step: int, places: Sequence[int], title: str) -> None:
+        super().__init__(y=MARGIN)
+        self.label = f"{title}: {payload['title']}, step {step}"
+        place = where(payload, step, places)
+        head = f"{title} · {payload['title']} · {payload['profile']} · seed {payload['seed']}"
+        self.text(MARGIN, self.y + 12, fit(head, WIDTH - 260), more=BOLD)
+        self.text(WIDTH - MARGIN, self.y + 12, place, DIM, "end")
+        sentence = fit(payload["events"][step]["text"], WIDTH - 2 * MARGIN, 14)
+        self.text(MARGIN, self.y + 33, sentence, more=' font-size="14"')
+        self.y += 46
+        if payload["faults"]:
+            self.text(MARGIN, self.y + 8, fit("faults: " + ", ".join(payload["faults"]), WIDTH - 2 * MARGIN), RED)
+            self.y += 20
+
+    def rule(self) -> None:
+        """A line across."""
+        self.path(f"M{MARGIN:g},{self.y:g}H{WIDTH - MARGIN:g}", RULE, 1)
+        self.y += 4
+
+    def svg(self) -> str:
+        """The parts on a white, rounded ground."""
+        return standalone(self, self.label)

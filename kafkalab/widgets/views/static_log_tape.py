@@ -1,0 +1,168 @@
+"""The log tape as a picture that needs no program: on white, with literal colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kafkalab.widgets.payload.log_view import LEVELS, Replica, given, reading, replicas_at, values_of
+from kafkalab.widgets.payload.marks import span
+from kafkalab.widgets.payload.text import Payload, fold
+from kafkalab.widgets.views.palette import (
+    AMBER,
+    BLUE,
+    BOLD,
+    DIM,
+    FLAT,
+    GREEN,
+    INK,
+    MARGIN,
+    RED,
+    VIOLET,
+    WIDTH,
+    Ink,
+    fit,
+    width_of,
+)
+from kafkalab.widgets.views.static_frame import Stage
+
+CELLS, LABEL, HIGH = 7, 148.0, 46.0
+COLOUR = {"open": AMBER, "committed": GREEN, "aborted": RED, "COMMIT": GREEN, "ABORT": RED}
+SIGN = {"open": "… open", "committed": "✓ committed", "aborted": "✕ aborted", "COMMIT": "✓ COMMIT", "ABORT": "✕ ABORT"}
+READ = {"gets": (BLUE, "gets it"), "skips": (RED, "✕ skips"), "waits": (AMBER, "… waits")}
+
+
+def draw(payload: Payload, step: int, places: Sequence[int], replicas: bool) -> str:
+    """An SVG of the logs at a step, followers too if `replicas`: the newest batches of each."""
+    stage = Stage(payload, step, places, "Logs")
+    shown = fold(payload, step)
+    for partition in payload["partitions"]:
+        logs = replicas_at(payload, shown, partition)
+        stage.rule()
+        stage.text(MARGIN, stage.y + 14, partition, more=BOLD)
+        stage.y += 18
+        if logs:
+            _Tape(stage, partition, logs if replicas else logs[:1]).draw()
+        stage.y += 6
+    return stage.svg()
+
+
+class _Tape:
+    """The logs of one partition, with a column for each offset at which a batch begins."""
+
+    def __init__(self, ink: Ink, partition: str, logs: list[Replica]) -> None:
+        self.ink, self.partition, self.logs, self.leader = ink, partition, logs, logs[0]
+        self.cells = [log.cells() for log in logs]
+        bases = sorted({int(b["base"]) for cells in self.cells for b, _, _ in cells})
+        self.hidden, self.bases = max(0, len(bases) - CELLS), bases[-CELLS:]
+        self.marks = sorted(
+            [("LSO", self.leader.last_stable_offset), ("HW", self.leader.high_watermark)], key=lambda m: m[1]
+        )
+        if self.leader.start:
+            self.marks.insert(0, ("start", self.leader.start))
+        self.columns: dict[int, tuple[float, float]] = {}
+
+    def draw(self) -> None:
+        """Marks, then each log, then the readers."""
+        top = self.ink.y
+        bars = self._place()
+        for log, cells in zip(self.logs, self.cells, strict=True):
+            self.ink.text(MARGIN, self.ink.y + 20, fit(log.label, LABEL, 12), more=' font-size="12"')
+            marks = f" · HW {log.high_watermark}" if log is not self.leader else ""
+            self.ink.text(MARGIN, self.ink.y + 35, fit(log.role + marks, LABEL, 11), DIM, more=' font-size="11"')
+            for batch, outcome, why in cells:
+                if batch["base"] in self.columns:
+                    self._cell(batch, outcome, why)
+            self.ink.y += HIGH + 4
+        for level in () if self.partition.startswith("__") else LEVELS:
+            self._readings(level)
+        for x, names in bars:
+            self._bar(x, names, top)
+
+    def _place(self) -> list[tuple[float, list[tuple[str, int]]]]:
+        """Where each column begins and how wide it is; the marks between them."""
+        x, bars, marks = MARGIN + LABEL, [], list(self.marks)
+        if self.hidden:
+            self.ink.text(x, self.ink.y + 25, f"{self.hidden} earlier …", DIM, more=' font-size="11"')
+            x += 66
+        room = WIDTH - MARGIN - x - 62 * len({m[1] for m in marks})
+        wide = [self._width(base) for base in self.bases]
+        scale = min(1.0, room / max(1.0, sum(wide) + 5 * len(wide)))
+        for base, width in zip([*self.bases, None], [*wide, 0.0], strict=True):
+            due = [m for m in marks if base is None or m[1] <= base]
+            if due:
+                marks = [m for m in marks if m not in due]
+                bars.append((x, due))
+                x += 18 + max(width_of(f"{name} {offset}", 11) for name, offset in due)
+            if base is not None:
+                self.columns[base] = (x, width * scale)
+                x += width * scale + 5
+        return bars
+
+    def _width(self, base: int) -> float:
+        found = [line for cells in self.cells for b, o, w in cells if b["base"] == base for line in _lines(b, o, w)]
+        return min(max(width_of(line, 11) for line in found) + 18, 300.0)
+
+    def _bar(self, x: float, names: list[tuple[str, int]], top: float) -> None:
+        lso = names[0][0] == "LSO" and len(names) == 1
+        dashes = ' stroke-dasharray="4 2"' if lso else ""
+        self.ink.path(f"M{x + 3:g},{top:g}V{self.ink.y - 2:g}", VIOLET if lso else INK, 2.6, FLAT + dashes)
+        for i, (name, offset) in enumerate(names):
+            colour = VIOLET if name == "LSO" else INK
+            self.ink.text(x + 8, top + 14 + 14 * i, f"{name} {offset}", colour, more=BOLD + ' font-size="11"')
+
+    def _cell(self, batch: dict[str, Any], outcome: str, why: str) -> None:
+        ink, (x, wide) = self.ink, self.columns[batch["base"]]
+        marker, y = batch["kind"] != "data", self.ink.y
+        sign = batch["kind"] if marker else outcome
+        colour = DIM if why else COLOUR.get(sign, DIM)
+        if marker and not why:
+            point = f"H{x + wide - 10:g}L{x + wide:g},{y + HIGH / 2:g}L{x + wide - 10:g},{y + HIGH:g}H{x:g}Z"
+            ink.path(f"M{x:g},{y:g}{point}", colour, 1, f' fill="{colour}"')
+        elif outcome == "aborted":
+            ink.path(torn(x, y, wide), colour, 2, ' fill="#ffffff"')
+        else:
+            dashes = ' stroke-dasharray="2 3"' if why else ' stroke-dasharray="6 3"' if outcome == "open" else ""
+            ink.box(x, y, wide, HIGH, colour, f' fill="#ffffff" rx="3" stroke-width="{2 if outcome else 1.3}"{dashes}')
+        for i, line in enumerate(_lines(batch, outcome, why)):
+            decided = bool(outcome or why) and i == 0
+            fill = "#ffffff" if marker and not why else colour if decided else INK if i == 1 else DIM
+            ink.text(
+                x + (10 if outcome == "aborted" else 7),
+                y + 14 + 13 * i,
+                fit(line, wide - 12, 11),
+                fill,
+                more=' font-size="11"',
+            )
+
+    def _readings(self, level: str) -> None:
+        ink = self.ink
+        ink.text(MARGIN, ink.y + 13, level, DIM, more=' font-size="11"')
+        for batch, outcome, _ in self.cells[0]:
+            state = given(self.leader, batch, outcome, level)
+            if batch["base"] in self.columns and state in READ:
+                (x, wide), (colour, words) = self.columns[batch["base"]], READ[state]
+                fill = "#e3eefb" if state == "gets" else "#ffffff"
+                dashes = ' stroke-dasharray="2 3"' if state == "waits" else ""
+                ink.box(x, ink.y + 1, wide, 16, colour, f' fill="{fill}"{dashes}')
+                ink.text(x + wide / 2, ink.y + 13, fit(words, wide - 4, 11), colour, "middle", ' font-size="11"')
+        if not self.bases:
+            ink.text(MARGIN + LABEL + 70, ink.y + 13, reading(self.leader, level), DIM, more=' font-size="11"')
+        ink.y += 20
+
+
+def torn(x: float, y: float, wide: float) -> str:
+    """The outline of an aborted batch: its ends are torn off."""
+    teeth = "".join(f"l{dx:g},{HIGH / 6:g}" for dx in (-6, 6, -6, 6, -6, 6))
+    back = "".join(f"l{dx:g},{-HIGH / 6:g}" for dx in (6, -6, 6, -6, 6, -6))
+    return f"M{x:g},{y:g}h{wide:g}{teeth}h{-wide:g}{back}z"
+
+
+def _lines(batch: dict[str, Any], outcome: str, why: str) -> list[str]:
+    marker = batch["kind"] != "data"
+    sign = f"− {why}" if why else SIGN.get(batch["kind"] if marker else outcome, "")
+    who = f"pid {batch['pid']} e{batch['epoch']}" + (f" seq {batch['seq']}" if batch["seq"] >= 0 else "")
+    key, cut, entry = batch["decoded"].partition(": ")
+    told = [key, entry] if cut and batch["pid"] < 0 else [batch["decoded"] or values_of(batch)]
+    lines = [f"{span(batch['base'], batch['last'])}  {sign}", *([] if marker else told)]
+    return [line for line in [*lines, who if batch["pid"] >= 0 else ""] if line.strip()]

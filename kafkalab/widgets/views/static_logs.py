@@ -1,0 +1,93 @@
+"""The logs in a static picture: a strip per partition, its batches as boxes, HW and LSO as bars between offsets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.widgets.payload.marks import span
+from kafkalab.widgets.payload.text import Payload, Shown, batch_outcome
+from kafkalab.widgets.views.palette import (
+    AMBER,
+    BOLD,
+    DIM,
+    FLAT,
+    GREEN,
+    INK,
+    MARGIN,
+    RED,
+    RULE,
+    VIOLET,
+    WIDTH,
+    Ink,
+    fit,
+    in_two,
+    width_of,
+)
+
+CELLS, LONG_CELLS = 6, 4
+FATE = {"open": AMBER, "committed": GREEN, "aborted": RED, "": RULE, "COMMIT": GREEN, "ABORT": RED}
+
+
+class Tapes(Ink):
+    """Pen and ink for a payload of which `shown` is to be seen."""
+
+    def __init__(self, payload: Payload, shown: Shown, y: float) -> None:
+        super().__init__(y=y)
+        self.payload, self.shown = payload, shown
+
+    def logs(self) -> None:
+        """One strip per partition: the newest batches of the leader's log, high watermark and last stable offset."""
+        for partition in self.payload["partitions"]:
+            node, batches, mark, stable = self.shown.strip(partition)
+            self.path(f"M{MARGIN:g},{self.y:g}H{WIDTH - MARGIN:g}", RULE, 1)
+            self.text(MARGIN, self.y + 17, partition, more=BOLD + ' font-size="11"')
+            where = next((n["label"] for n in self.payload["nodes"] if n["id"] == node), "")
+            self.text(MARGIN, self.y + 32, f"on {where}" if where else "no leader", DIM)
+            self._tape(batches, mark, stable)
+            self.y += 50
+
+    def _tape(self, batches: list[dict[str, Any]], mark: int, stable: int) -> None:
+        first = max(0, len(batches) - (LONG_CELLS if any(b["decoded"] for b in batches) else CELLS))
+        bars = sorted([("LSO", stable), ("HW", mark)], key=lambda bar: bar[1])
+        x = MARGIN + 160
+        if first:
+            self.text(x, self.y + 28, f"{first} earlier …", DIM)
+            x += 62
+        for i in range(first, len(batches)):
+            while bars and bars[0][1] <= batches[i]["base"]:
+                x = self._bar(x, *bars.pop(0))
+            x = self._cell(x, batches[i], batch_outcome(batches, i), (WIDTH - MARGIN - x - 110) / (len(batches) - i))
+        for bar in bars:
+            x = self._bar(x, *bar)
+
+    def _bar(self, x: float, name: str, offset: int) -> float:
+        lso = name == "LSO"
+        colour = VIOLET if lso else INK
+        self.path(f"M{x + 2:g},{self.y + 4:g}v42", colour, 2.6, FLAT + (' stroke-dasharray="4 2"' if lso else ""))
+        self.text(x + 7, self.y + (42 if lso else 15), f"{name} {offset}", colour, more=BOLD + ' font-size="11"')
+        return x + 14 + width_of(f"{name} {offset}", 11.5)
+
+    def _cell(self, x: float, batch: dict[str, Any], outcome: str, room: float) -> float:
+        marker = batch["kind"] != "data"
+        sign = batch["kind"] if marker else outcome
+        glyph = {"committed": "✓ ", "COMMIT": "✓ ", "aborted": "✕ ", "ABORT": "✕ "}.get(sign, "")
+        values = "  ".join(f"{k}={v}" if k else v for k, v in batch["records"])
+        who = f"pid {batch['pid']} e{batch['epoch']}" + (f" seq {batch['seq']}" if batch["seq"] >= 0 else "")
+        lines = [f"{span(batch['base'], batch['last'])}  {glyph}{sign}", "" if marker else batch["decoded"] or values]
+        lines = [line for line in [*lines, who if batch["pid"] >= 0 else ""] if line.strip()]
+        wide = min(max(width_of(line, 11) for line in lines) + 14, max(room, 70.0), 330.0)
+        if len(lines) == 2 and not marker and width_of(lines[1], 11) > wide - 10:
+            lines[1:] = in_two(lines[1], wide - 10)
+        colour = FATE[sign]
+        if marker:
+            x2, middle = x + wide, self.y + 25
+            shape = f"M{x:g},{self.y + 4:g}H{x2:g}L{x2 + 11:g},{middle:g}L{x2:g},{self.y + 46:g}H{x:g}Z"
+            self.path(shape, colour, 1, f' fill="{colour}"')
+        else:
+            dashes = ' stroke-dasharray="5 3" stroke-width="1.8"' if outcome == "open" else ' stroke-width="1.4"'
+            self.box(x, self.y + 4, wide, 42, colour, f' fill="#ffffff" rx="3"{dashes}')
+        for i, line in enumerate(lines):
+            fill = "#ffffff" if marker else colour if outcome and i == 0 else DIM if i and line == who else INK
+            strike = ' text-decoration="line-through"' if outcome == "aborted" and i == 1 else ""
+            self.text(x + 6, self.y + 16 + 12.5 * i, fit(line, wide - 10, 11), fill, more=' font-size="11"' + strike)
+        return x + wide + (15 if marker else 4)

@@ -1,0 +1,273 @@
+"""The sequence widget as a picture that needs no program: on white, with literal colours, for saved notebooks."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kafkalab.widgets.payload import state_diagram as statechart
+from kafkalab.widgets.payload.marks import FRAMES, with_marks
+from kafkalab.widgets.payload.text import Payload, fold, is_shown, stops
+from kafkalab.widgets.views.palette import (
+    AMBER,
+    BLUE,
+    BOLD,
+    DIM,
+    FLAT,
+    GREEN,
+    GREY,
+    HALO,
+    INK,
+    MARGIN,
+    PALE,
+    RED,
+    RULE,
+    VIOLET,
+    WIDTH,
+    fit,
+    standalone,
+    width_of,
+)
+from kafkalab.widgets.views.static_logs import Tapes
+
+GUTTER, ROW, ARRIVAL = 62.0, 25.0, 12.0
+ROWS, LONG_MS = 130, 25
+GROUP = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
+MARK = {"append": GREEN, "state": AMBER, "fault": RED, "crash": RED}
+
+
+def draw(payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str] = ()) -> str:
+    """An SVG of the run up to `step`: the newest rows of the sequence, the transaction's state, the logs."""
+    picture = _Picture(payload if "marks" in payload else with_marks(payload), step, groups, hidden)
+    picture.head()
+    picture.sequence()
+    picture.states()
+    picture.logs()
+    return picture.svg()
+
+
+@dataclass(slots=True)
+class _Row:
+    event: dict[str, Any]
+    stop: bool
+    y: float
+    height: float
+
+
+class _Picture(Tapes):
+    def __init__(self, payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str]) -> None:
+        super().__init__(payload, fold(payload, step), MARGIN)
+        self.step, self.groups, self.hidden = step, groups, hidden
+        self.lanes: dict[str, float] = {}
+        self.rows: list[_Row] = []
+        self.row_at: dict[int, _Row] = {}
+
+    def svg(self) -> str:
+        """The parts on a white, rounded ground."""
+        return standalone(self, f"{self.payload['title']}, step {self.step}")
+
+    def head(self) -> None:
+        """Title, position, the event's sentence, the faults."""
+        payload, event = self.payload, self.payload["events"][self.step]
+        places = stops(payload, self.groups, self.hidden)
+        place = sum(1 for s in places if s <= self.step)
+        self.text(MARGIN, self.y + 12, f"{payload['title']} · {payload['profile']} · seed {payload['seed']}", more=BOLD)
+        where = f"step {place} of {len(places)} · t = {event['at']} ms"
+        self.text(WIDTH - MARGIN, self.y + 12, where, DIM, "end")
+        self.text(MARGIN, self.y + 33, fit(event["text"], WIDTH - 2 * MARGIN), more=' font-size="14"')
+        self.y += 44
+        if payload["faults"]:
+            self.text(MARGIN, self.y + 10, fit("faults: " + ", ".join(payload["faults"]), WIDTH - 2 * MARGIN), RED)
+            self.y += 20
+
+    # the sequence
+
+    def sequence(self) -> None:
+        """Lanes, and on them the newest rows up to the step."""
+        known = [n for n in self.payload["nodes"] if n["kind"] != "controller" or "metadata" in self.groups]
+        visible = [n for n in known if n["id"] not in self.hidden] or known[:1]
+        lane = (WIDTH - 2 * MARGIN - GUTTER) / len(visible)
+        self.lanes = {n["id"]: MARGIN + GUTTER + lane * (i + 0.5) for i, n in enumerate(visible)}
+        self.box(MARGIN, self.y, WIDTH - 2 * MARGIN, 46, RULE, f' fill="{PALE}"')
+        for node in visible:
+            self._lane_head(node, lane)
+        self.y += 46
+        top = self.y
+        earlier = self._place_rows()
+        self.y = (self.rows[-1].y + self.rows[-1].height if self.rows else self.y + ROW) + 22
+        for node_id, x in self.lanes.items():
+            self._life(node_id, x, top)
+        if earlier:
+            self.text(WIDTH / 2, top + 13, f"… {earlier} earlier rows", DIM, "middle", HALO)
+        for row in self.rows:
+            self._time(row)
+        for frame in self.payload["frames"].values():
+            if frame["group"] in self.groups and frame["sent"] <= self.step and self._is_shown(frame["sent"]):
+                self._arrow(frame)
+        for row in self.rows:
+            if row.stop and row.event["kind"] not in FRAMES:
+                self._chip(row, lane)
+
+    def _lane_head(self, node: dict[str, str], lane: float) -> None:
+        x, life = self.lanes[node["id"]], self.shown.nodes.get(node["id"], "up")
+        label = node["label"] if life == "up" else f"{node['label']} ({life})"
+        self.text(x, self.y + 16, label, INK if life == "up" else RED, "middle", BOLD)
+        client, roles = self.shown.clients.get(node["id"]), self.shown.roles.get(node["id"], [])
+        led = ", ".join(r.removeprefix("leader of ") for r in roles if r.startswith("leader of "))
+        lines = [", ".join(r for r in roles if not r.startswith("leader of ")), f"leads {led}" if led else ""]
+        if client:
+            known = client.get("producer_id", -1) >= 0
+            producer = f"producer {client['producer_id']}, epoch {client['epoch']}" if known else ""
+            lines = [client.get("state", ""), producer]
+        for i, line in enumerate([text for text in lines if text]):
+            self.text(x, self.y + 29 + 12 * i, fit(line, lane, 10.5), DIM, "middle", ' font-size="10.5"')
+
+    def _place_rows(self) -> int:
+        """The rows in view, from `self.y` down; how many there were before them."""
+        events, frames = self.payload["events"][: self.step + 1], self.payload["frames"]
+        at_stop = set(stops(self.payload, self.groups, self.hidden))
+        found = []
+        for event in events:
+            frame = frames.get(event["frame"])
+            flies = frame and frame["group"] in self.groups and event["kind"] in FRAMES
+            if event["step"] in at_stop or (flies and self._is_shown(event["step"])):
+                found.append(event)
+        y = self.y + (18 if len(found) > ROWS else 6)
+        for before, event in zip([None, *found[-ROWS:]], found[-ROWS:], strict=False):
+            y += 16 if before and event["at"] - before["at"] >= LONG_MS else 0
+            stop = event["step"] in at_stop
+            copy = not stop and frames[event["frame"]]["copy_of"]
+            self.rows.append(_Row(event, stop, y, ROW if stop else ARRIVAL * 2 if copy else ARRIVAL))
+            self.row_at[event["step"]] = self.rows[-1]
+            y += self.rows[-1].height
+        return max(0, len(found) - ROWS)
+
+    def _is_shown(self, step: int) -> bool:
+        return is_shown(self.payload, self.payload["events"][step], self.hidden)
+
+    def _life(self, node_id: str, x: float, top: float) -> None:
+        turns = [(top, "up")]
+        for event in self.payload["events"][: self.step + 1]:
+            for op in event["patch"]:
+                if op[:2] == ["node", node_id]:
+                    row = self.row_at.get(event["step"])
+                    turns.append((row.y + ROW / 2 if row else top, op[2]))
+        for (y, life), (end, _) in zip(turns, [*turns[1:], (self.y, "")], strict=True):
+            if end > y:
+                look = (DIM, 2.5, FLAT + ' stroke-dasharray="1 6"') if life == "down" else (RULE, 1.3, FLAT)
+                self.path(f"M{x:g},{y:g}V{end:g}", *look)
+
+    def _time(self, row: _Row) -> None:
+        now = row is self.rows[-1]
+        if now:
+            self.box(MARGIN, row.y, WIDTH - 2 * MARGIN, row.height, "none", f' fill="{BLUE}" fill-opacity="0.1"')
+        before = self.rows[self.rows.index(row) - 1] if row is not self.rows[0] else None
+        if now or before is None or before.event["at"] != row.event["at"]:
+            self.text(MARGIN + GUTTER - 8, row.y + row.height * 0.66, f"{row.event['at']} ms", DIM, "end")
+
+    def _arrow(self, frame: dict[str, Any]) -> None:
+        sent = self.row_at.get(frame["sent"])
+        x1, x2 = self.lanes.get(frame["from"]), self.lanes.get(frame["to"])
+        if sent is None or x1 is None or x2 is None:
+            return
+        fate, end = self._fate(frame)
+        y1 = sent.y + sent.height * 0.8
+        arrival = self.row_at.get(end)
+        y2 = max(arrival.y + arrival.height * 0.55 if arrival and fate == "delivered" else 0.0, y1 + 10)
+        if fate == "in flight" and sent is not self.rows[-1]:
+            y2 = self.y - 8
+        part, loop = 0.55 if fate == "dropped" else 1.0, 26.0 if x1 == x2 else 0.0
+        if loop and frame["from"] == list(self.lanes)[-1]:
+            loop = -loop
+        ex, ey = x1 + (x2 - x1) * part, y1 + (y2 - y1) * part
+        colour = GROUP[frame["group"]]
+        style = FLAT + (' stroke-dasharray="6 4"' if frame["kind"] == "response" else "")
+        way = f"H{x1 + loop:g}V{y2:g}H{x1:g}" if loop else f"L{ex:g},{ey:g}"
+        self.path(f"M{x1:g},{y1:g}{way}", colour, 1.6, style + (' opacity="0.5"' if fate == "in flight" else ""))
+        if fate == "delivered":
+            angle = (180 if loop > 0 else 0) if loop else math.degrees(math.atan2(y2 - y1, x2 - x1))
+            fill = f' fill="{colour}"' if frame["kind"] == "request" else FLAT
+            turn = f' transform="translate({ex:g},{ey:g}) rotate({angle:.1f})"'
+            self.path("M-9,-4L0,0L-9,4" + ("Z" if frame["kind"] == "request" else ""), colour, 1.5, fill + turn)
+        elif fate == "in flight":
+            self.text(x1 + loop + (x2 - x1) * 0.6, y1 + (y2 - y1) * 0.6 + 4, "in flight", DIM, "middle", HALO)
+        else:
+            self._end(ex, ey, fate)
+        self._label(frame, x1, y1, x2, loop, (ex, ey))
+
+    def _fate(self, frame: dict[str, Any]) -> tuple[str, int]:
+        """What the picture may say of a frame at this step, and the step at which that happened."""
+        end = frame["received"] if frame["received"] is not None else self.payload["ends"].get(frame["id"], -1)
+        return ("in flight", -1) if end < 0 or end > self.step else (frame["fate"], end)
+
+    def _end(self, x: float, y: float, fate: str) -> None:
+        self.path(f"M{x - 6:g},{y - 6:g}l12,12m0,-12l-12,12", RED, 2.6)
+        side = -1 if x > WIDTH - 90 else 1
+        self.text(x + side * 10, y + 4, fate, RED, "start" if side > 0 else "end", HALO + BOLD)
+
+    def _label(
+        self, frame: dict[str, Any], x1: float, y1: float, x2: float, loop: float, end: tuple[float, float]
+    ) -> None:
+        words = frame["name"] + (f" · retry {frame['attempt'] - 1}" if frame["attempt"] > 1 and not frame["of"] else "")
+        words += " · copy" if frame["copy_of"] else ""
+        bad = frame["error"] not in ("", "NONE")
+        words += f" · {frame['error']}" if bad else ""
+        right = loop > 0 or x2 > x1
+        x, y = x1 + (abs(loop) + 8) * (1 if right else -1), y1 + (8 if loop else -4)
+        if frame["copy_of"]:
+            x, y, right = end[0] + (-12 if right else 12), end[1] - 5, not right
+        colour = RED if bad else GROUP[frame["group"]]
+        self.text(x, y, words, colour, "start" if right else "end", HALO + (BOLD if bad else ""))
+
+    def _chip(self, row: _Row, lane: float) -> None:
+        event, centre = row.event, self.lanes.get(row.event["node"])
+        words = self.payload["marks"].get(str(event["step"]), event["name"]) if centre else event["text"]
+        words = fit(words, lane * 2.5 if centre else WIDTH - 2 * MARGIN - GUTTER - 20, 11.5)
+        wide = width_of(words, 11.5) + 14
+        left = max(MARGIN + GUTTER, min((centre or WIDTH / 2) - wide / 2, WIDTH - MARGIN - wide - 2))
+        colour = MARK.get(event["kind"], RULE)
+        look = f' fill="#ffffff" rx="{2 if event["kind"] == "append" else 9}"'
+        self.box(left, row.y + 4, wide, 19, colour, look)
+        self.text(left + wide / 2, row.y + 17.5, words, RED if colour == RED else INK, "middle", ' font-size="11.5"')
+
+    # states and logs
+
+    def states(self) -> None:
+        """The state diagram of the transaction touched last, its state drawn bold, what is pending dotted."""
+        if not self.shown.transactions:
+            return
+        touched = [op[1] for e in self.payload["events"][: self.step + 1] for op in e["patch"] if op[0] == "txn"]
+        tid = touched[-1]
+        known = self.shown.transactions[tid]
+        self.text(MARGIN, self.y + 16, tid)
+        self.text(MARGIN, self.y + 34, known["state"], more=' font-size="15"' + BOLD)
+        facts = [f"pending: {known['pending']}"] if known["pending"] else []
+        facts += [f"producer {known['producer_id']}, epoch {known['epoch']}", *known["partitions"]]
+        for i, fact in enumerate(facts[:8]):
+            self.text(MARGIN, self.y + 52 + 15 * i, fact, AMBER if fact.startswith("pending") else DIM)
+        chart = _chart(self.payload["profile"], known["state"], known["pending"])
+        left, top, wide, high = (float(n) for n in re.findall(r"[-\d.]+", chart.get("viewBox", "0 0 1 1")))
+        x = MARGIN + 190
+        height = high * (WIDTH - MARGIN - x) / wide * 0.86
+        size = f'x="{x:g}" y="{self.y + 4:g}" width="{WIDTH - MARGIN - x:g}" height="{height:g}"'
+        inner = "".join(ET.tostring(child, encoding="unicode") for child in chart)
+        self.parts.append(f'<svg {size} viewBox="{left:g} {top:g} {wide:g} {high:g}">{inner}</svg>')
+        self.y += height + 12
+
+
+def _chart(profile: str, state: str, pending: str) -> ET.Element:
+    """The committed state diagram without ids, `state` drawn bold and `pending` dotted."""
+    ET.register_namespace("", statechart.SVG)
+    root = ET.fromstring(statechart.committed("TV2" if profile.endswith("TV2") else "TV1"))
+    looks = {f"s_{state}": (GREEN, "3.5", ""), f"s_{pending}": (AMBER, "2.4", "2 4")}
+    for group in root.iter(f"{{{statechart.SVG}}}g"):
+        colour, width, dashes = looks.get(group.attrib.pop("id", ""), ("", "", ""))
+        path, text = group.find(f"{{{statechart.SVG}}}path"), group.find(f"{{{statechart.SVG}}}text")
+        if colour and path is not None and text is not None:
+            path.attrib.update({"stroke": colour, "stroke-width": width, "stroke-dasharray": dashes or "none"})
+            group.set("font-weight", "bold")
+    return root

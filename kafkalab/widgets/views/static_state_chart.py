@@ -1,0 +1,87 @@
+"""The state chart as a picture that needs no program: the committed layout with literal colours, and the cells."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+
+from kafkalab.widgets.payload.machines import NOTHING, Place
+from kafkalab.widgets.payload.state_diagram import SVG
+from kafkalab.widgets.payload.state_machines import Machine
+from kafkalab.widgets.payload.text import Payload
+from kafkalab.widgets.views import state_diagrams as charts
+from kafkalab.widgets.views.palette import AMBER, BOLD, DIM, GREEN, INK, MARGIN, RED, WIDTH, fit
+from kafkalab.widgets.views.static_frame import Stage
+
+SMALL = ' font-size="11.5"'
+
+
+def draw(
+    payload: Payload, step: int, places: Sequence[int], machine: Machine, place: Place | None, what_if: bool
+) -> str:
+    """An SVG of a machine at a step: the state drawn bold, what is pending dotted, the last arrow in green."""
+    stage = Stage(payload, step, places, machine.title)
+    stage.rule()
+    if place is None:
+        stage.text(MARGIN, stage.y + 18, NOTHING[machine.name], DIM)
+    else:
+        label = next((n["label"] for n in payload["nodes"] if n["id"] == place.node), place.node)
+        pending = f" → {place.pending}, pending" if place.pending else ""
+        stage.text(MARGIN, stage.y + 18, f"{place.subject}: {place.state}{pending}", more=BOLD + ' font-size="15"')
+        facts = " · ".join([machine.states.get(place.state, ""), *place.facts(label)])
+        stage.text(MARGIN, stage.y + 36, fit(facts, WIDTH - 2 * MARGIN), DIM)
+    stage.y += 46
+    _chart(stage, machine, place)
+    if place is not None and what_if:
+        _cells(stage, machine, place)
+    return stage.svg()
+
+
+def _chart(stage: Stage, machine: Machine, place: Place | None) -> None:
+    ET.register_namespace("", SVG)
+    root = ET.fromstring(charts.committed(machine))
+    looks = {}
+    if place is not None:
+        looks = {f"s_{place.pending}": (AMBER, "2.4", "2 4"), f"s_{place.state}": (GREEN, "3.6", "none")}
+        if place.pending:
+            looks[f"e_{place.state}__{place.pending}"] = (AMBER, "2.4", "2 4")
+        elif place.via:
+            looks[_arrow(machine, place.via, place.state)] = (GREEN, "2.4", "none")
+    for group in root.iter(f"{{{SVG}}}g"):
+        colour, width, dashes = looks.get(group.attrib.pop("id", ""), ("", "", ""))
+        if colour:
+            for path in group.iter(f"{{{SVG}}}path"):
+                path.attrib.update({"stroke": colour, "stroke-width": width, "stroke-dasharray": dashes})
+            group.set("font-weight", "bold")
+    left, top, wide, high = (float(n) for n in re.findall(r"[-\d.]+", root.get("viewBox", "0 0 1 1")))
+    room = min(WIDTH - 2 * MARGIN, wide * 1.35)
+    height = high * room / wide
+    x = (WIDTH - room) / 2
+    inner = "".join(ET.tostring(child, encoding="unicode") for child in root)
+    size = (
+        f'x="{x:g}" y="{stage.y:g}" width="{room:g}" height="{height:g}" viewBox="{left:g} {top:g} {wide:g} {high:g}"'
+    )
+    stage.parts.append(f"<svg {size}>{inner}</svg>")
+    stage.y += height + 12
+
+
+def _arrow(machine: Machine, a: str, b: str) -> str:
+    drawn = {(x, y) for x, _, y in machine.edges()}
+    return f"e_{a}__{b}" if (a, b) in drawn else f"e_any__{b}"
+
+
+def _cells(stage: Stage, machine: Machine, place: Place) -> None:
+    stage.rule()
+    columns = (MARGIN, MARGIN + 330, MARGIN + 650)
+    head = (f"What if, in {place.state}:", "answer", "next state")
+    for x, text in zip(columns, head, strict=True):
+        stage.text(x, stage.y + 14, text, INK if x == MARGIN else DIM, more=BOLD + SMALL)
+    stage.y += 18
+    for cell in machine.row(place.state):
+        room = (310, 310, 260)
+        texts = (cell.ask, cell.answer or "–", f"→ {cell.to}" if cell.to else "stays")
+        pens = (INK, RED if cell.kind == "refuse" else INK, GREEN if cell.to else DIM)
+        for x, text, pen, wide in zip(columns, texts, pens, room, strict=True):
+            stage.text(x, stage.y + 13, fit(text, wide, 11.5), pen, more=SMALL)
+        stage.y += 16

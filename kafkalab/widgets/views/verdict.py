@@ -1,0 +1,100 @@
+"""The verdict on a run: exactly-once first, then every anomaly; a finding leads to the step that proves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.findings import report_of
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.palette import BOLD, DIM, GREEN, GREY, INK, RED, Ink, fit, standalone
+from kafkalab.widgets.views.source import code, style
+from kafkalab.widgets.views.view import View
+
+SIGNS = {"ok": "✓", "violated": "✕", "unknown": "?"}
+COLOURS = {"ok": GREEN, "violated": RED, "unknown": GREY}
+
+
+class Verdict(View):
+    """What all checks say of the run that is shown: `Verdict(lab03())`, `Verdict(journey)`.
+
+    `report` is plain data; `press("finding", "0")` takes the cursor to the step that proves the first finding.
+    """
+
+    _esm = code("panel.js", "verdict.js")
+    _css = style("panel.css", "verdict.css")
+
+    told = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop") -> None:
+        """See `View`. The run is checked when somebody looks."""
+        super().__init__(run, size, told={})
+        self.on_msg(self._on_question)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The report of the run that is shown: see `report_of`."""
+        if self.told.get("place") != self.journey.place:
+            self.told = {"place": self.journey.place, **report_of(self.cluster)}
+        return dict(self.told)
+
+    def findings(self) -> list[dict[str, Any]]:
+        """All findings in the order of the list, with the name of their anomaly."""
+        return [{"name": r["name"], **f} for r in self.report["results"] for f in r["findings"]]
+
+    def press(self, action: str, target: str = "", **details: Any) -> None:
+        """`press("finding", "0")` goes where that finding is proved; everything else as `Journey.press`.
+
+        ValueError for a finding that is not there.
+        """
+        if action != "finding":
+            return super().press(action, target, **details)
+        found = self.findings()
+        if not target.isdecimal() or int(target) >= len(found):
+            there = f"there are 0 to {len(found) - 1}" if found else "nothing was found in this run"
+            raise ValueError(f"no finding {target!r}; {there}")
+        self.step = found[int(target)]["step"]
+
+    def _on_question(self, _: Any, content: Any, buffers: Any) -> None:
+        if isinstance(content, dict) and content.get("kind") == "check":
+            assert self.report
+
+    def text(self) -> str:
+        """The verdict, then each anomaly that was found with its findings, then the names of the others."""
+        report, number = self.report, 0
+        head = f"Verdict on run {self.journey.place}: {report['verdict']}; exactly-once: {report['once']}"
+        lines = [head, report["sentence"]]
+        for result in report["results"]:
+            if not result["findings"]:
+                continue
+            lines.append(f"{SIGNS[result['verdict']]} {result['name']} ({result['verdict']}): {result['meaning']}")
+            for finding in result["findings"]:
+                lines.append(f"  [{number}] {finding_text(finding)}")
+                number += 1
+        for verdict in ("ok", "unknown"):
+            names = [r["name"] for r in report["results"] if r["verdict"] == verdict and not r["findings"]]
+            lines += [f"{SIGNS[verdict]} {verdict}: {', '.join(names)}"] if names else []
+        return "\n".join(lines)
+
+    def svg(self) -> str:
+        """The text twin, with a sign and a colour for each verdict."""
+        report, ink = self.report, Ink(y=32)
+        colour = COLOURS[report["verdict"]]
+        head = f"{SIGNS[report['verdict']]} {report['verdict']}"
+        ink.text(18, ink.y, head, colour, more=BOLD + ' font-size="17"')
+        ink.text(140, ink.y, fit(report["sentence"], 800))
+        for line in self.text().splitlines()[2:]:
+            ink.y += 22
+            sign = next((v for v, s in SIGNS.items() if line.startswith(s)), "")
+            colour = COLOURS.get(sign, INK if "forbidden" in line else DIM)
+            ink.text(18 if sign else 36, ink.y, fit(line.strip(), 900), colour)
+        return standalone(ink, f"Verdict: {report['verdict']}")
+
+
+def finding_text(finding: dict[str, Any]) -> str:
+    """ "step 120, forbidden: …"; what only a reading after the end shows says so."""
+    where = f"step {finding['step']}" + (" and a reading after the end" if finding["afterwards"] else "")
+    return f"{where}, {finding['policy']}: {finding['text']}"

@@ -1,0 +1,47 @@
+"""FindCoordinator makes the internal topic when it is first needed, with the copies that the broker is set to."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalab.broker.effects import Send
+from kafkalab.broker.handlers.find_coordinator import handle
+from kafkalab.broker.state import BrokerConfig, BrokerState
+from kafkalab.programs.first_transaction import lab02
+from kafkalab.protocol.api import Header
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.messages.create_topics import CreateTopics
+from kafkalab.protocol.messages.find_coordinator import GROUP, TRANSACTION, FindCoordinator
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from kafkalab.protocol.profiles import Rules
+from kafkalab.sim.cluster import Cluster
+
+
+@pytest.mark.parametrize(
+    ("key_type", "copies", "topic", "asked"),
+    [
+        (TRANSACTION, 3, TRANSACTION_TOPIC, 3),
+        (TRANSACTION, 0, TRANSACTION_TOPIC, -1),
+        (GROUP, 3, OFFSETS_TOPIC, -1),
+    ],
+)
+def test_only_the_transaction_topic_has_the_replication_factor_of_its_own(
+    key_type: int, copies: int, topic: str, asked: int
+) -> None:
+    broker = BrokerState("b1", BrokerConfig(transaction_state_log_replication_factor=copies), Rules())
+    broker.metadata = ClusterMetadata(1, ("b1",), {})
+    header = Header(sender="app", version=6)
+    effects = handle(broker, FindCoordinator(key="a", key_type=key_type), 0, header)
+    (create,) = [e.request for e in effects if isinstance(e, Send)]
+    assert isinstance(create, CreateTopics)
+    assert [(t.name, t.replication_factor) for t in create.topics] == [(topic, asked)]
+
+
+@pytest.mark.parametrize(("copies", "min_isr", "works"), [(3, 1, False), (1, 2, False), (1, 1, True)])
+def test_one_broker_coordinates_only_if_one_copy_is_enough_to_make_the_topic_and_to_write(
+    copies: int, min_isr: int, works: bool
+) -> None:
+    config = {"transaction_state_log_replication_factor": copies, "transaction_state_log_min_isr": min_isr}
+    cluster = Cluster(lab02(records=0, brokers=1, fresh=True, config=config))
+    cluster.run()
+    assert (cluster.results["app"] == "initialised") is works

@@ -1,0 +1,73 @@
+"""The start page says what labs there are, and explains every term in both languages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kafkalab.course.outline import COURSE
+from kafkalab.course.start_page import START, begin, map_of_labs, picture, refresh_start_page, short_ways
+from kafkalab.grading.builder import SOLUTIONS, as_text, read
+
+ROW = re.compile(r"^\| \*\*(?P<term>.+?)\*\* \| (?P<english>.+?) \| (?P<chinese>.+?) \|$", re.M)
+TERMS_AT_LEAST = 45
+FIRST_CELLS = 2
+
+
+def texts(root: Path) -> dict[str, str]:
+    return {c["id"]: "".join(c["source"]) for c in read(root / START)["cells"]}
+
+
+def test_the_start_page_is_up_to_date(root: Path) -> None:
+    there = {p.stem for p in (root / SOLUTIONS).glob("[0-9]*.ipynb")}
+    found = texts(root)
+    assert found["begin"] == begin(there), "run `kafkalab build-labs`"
+    assert found["map-of-the-labs"] == map_of_labs(there), "run `kafkalab build-labs`"
+    assert found["short-ways"] == short_ways(there), "run `kafkalab build-labs`"
+    (shown,) = next(c for c in read(root / START)["cells"] if c["id"] == "where")["outputs"]
+    assert shown["data"] == picture(), "run `kafkalab build-labs`"
+
+
+def test_the_way_to_the_first_lab_is_on_the_first_screen(root: Path) -> None:
+    cells = list(texts(root))
+    assert cells[:FIRST_CELLS] == ["welcome", "begin"]
+
+
+def test_every_term_has_one_sentence_in_each_language(root: Path) -> None:
+    found = [match for text in texts(root).values() for match in ROW.finditer(text)]
+    terms = [match["term"].lower() for match in found]
+    assert len(terms) == len(set(terms)) >= TERMS_AT_LEAST
+    for match in found:
+        assert re.fullmatch(r"[^.]+(\.(?=\w|timeout)[^.]*)*\.", match["english"]), match["english"]
+        assert match["chinese"].endswith("。"), match["chinese"]
+        assert match["chinese"].count("。") == 1
+        assert re.search(r"[\u4e00-\u9fff]", match["chinese"]), match["chinese"]
+
+
+@pytest.mark.parametrize("term", ["transactional.id", "marker", "fencing", "zombie", "high watermark (HW)", "frame"])
+def test_the_words_of_the_labs_are_in_the_glossary(root: Path, term: str) -> None:
+    assert any(f"**{term}**" in text for text in texts(root).values())
+
+
+def test_labs_that_are_there_are_linked_and_others_are_planned() -> None:
+    there = {"00_meet_the_machine", "03_a_full_commit"}
+    rows = map_of_labs(there).splitlines()[4:]
+    assert len(rows) == len(COURSE)
+    assert ["](" in row for row in rows] == ["**ready**" in row for row in rows]
+    assert [n for n, row in enumerate(rows) if "](" in row] == [0, 3]
+    assert begin(there).startswith("## [Start here: Meet the machine →](00_meet_the_machine.ipynb)")
+    assert "not there yet" in begin(set())
+    assert "| A demo in 90 minutes | [L0](00_meet_the_machine.ipynb) → [L3](03_a_full_commit.ipynb) → L5 → L9 |" in (
+        short_ways(there)
+    )
+
+
+def test_only_what_changed_is_written(root: Path, tmp_path: Path) -> None:
+    assert refresh_start_page(tmp_path) == []
+    (tmp_path / SOLUTIONS).mkdir(parents=True)
+    (tmp_path / START).write_text(as_text(read(root / START)))
+    assert refresh_start_page(tmp_path) == [tmp_path / START]
+    assert refresh_start_page(tmp_path) == []
+    assert "](" not in texts(tmp_path)["map-of-the-labs"]

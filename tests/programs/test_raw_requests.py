@@ -1,0 +1,80 @@
+"""A client that sends what it is told: requests as data, answers kept, mistakes explained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafkalab.programs.steps import add, answered, commit, init, later, produce, sleep
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.scenario import Program, Scenario
+
+INIT, ADD, PRODUCE, COMMIT = init("a"), add("a", "out-0"), produce("a", "out-0", 0, "x"), commit("a")
+
+
+def scenario(*steps: dict[str, Any]) -> Scenario:
+    return Scenario(topics={"out": 1}, programs=(Program("hand", "by_hand", {"steps": list(steps)}),))
+
+
+def answers(*steps: dict[str, Any]) -> list[list[str]]:
+    cluster = Cluster(scenario(*steps))
+    cluster.run()
+    result: list[list[str]] = cluster.results["hand"]
+    return result
+
+
+def test_a_transaction_by_hand_commits() -> None:
+    cluster = Cluster(scenario(INIT, ADD, PRODUCE, COMMIT))
+    cluster.run()
+    assert cluster.results["hand"] == [
+        ["InitProducerId", "NONE"], ["AddPartitionsToTxn", "NONE"], ["Produce", "NONE"], ["EndTxn", "NONE"]
+    ]  # fmt: skip
+    assert cluster.outcome().committed == {"out-0": ("x",)}
+
+
+def test_a_wrong_sequence_and_a_foreign_epoch_get_their_errors() -> None:
+    found = answers(INIT, ADD, PRODUCE, produce("a", "out-0", 5, "y"), commit("a", "+1"))
+    assert found[3:] == [["Produce", "OUT_OF_ORDER_SEQUENCE_NUMBER"], ["EndTxn", "PRODUCER_FENCED"]]
+
+
+def test_a_request_can_be_left_under_way_and_awaited_later() -> None:
+    found = answers(INIT, ADD, later(PRODUCE, "p"), sleep(100), answered("p"))
+    assert found[-1] == ["Produce", "NONE"]
+
+
+def test_a_step_takes_what_an_answer_had_as_it_was() -> None:
+    member = {"group_id": "g", "generation_id": "$me.generation_id", "member_id": "$me.member_id"}
+    join = {"ask": "JoinGroup", "to": "group coordinator of g", "version": 3, "as": "me"}
+    join["with"] = {"group_id": "g", "protocols": {"range": ["out"]}}
+    found = answers(join, {"ask": "Heartbeat", "to": "group coordinator of g", "with": member})
+    assert found == [["JoinGroup", "NONE"], ["Heartbeat", "NONE"]]
+
+
+def test_a_step_can_ask_until_the_answer_is_there() -> None:
+    found = answers(INIT, ADD, PRODUCE, COMMIT, {**COMMIT, "until": "NONE"})
+    assert found[-1] == ["EndTxn", "NONE"]
+
+
+def test_a_program_by_hand_can_be_saved(tmp_path: Any) -> None:
+    path = tmp_path / "by_hand.klab"
+    scenario(INIT, ADD, PRODUCE, COMMIT).save(path)
+    first, second = Cluster(scenario(INIT, ADD, PRODUCE, COMMIT)), Cluster(Scenario.load(path))
+    assert first.run().digest() == second.run().digest()
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ({"ask": "Endtxn", "to": "b1"}, "the APIs are"),
+        ({**INIT, "to": "coordinator a"}, '"to" is "b1"'),
+        ({**INIT, "with": {}}, "missing: .'transactional_id'."),
+        ({**INIT, "with": {"transactional_id": "a", "colour": 1}}, "unknown: .'colour'."),
+        ({**INIT, "colour": 1}, "a step has ask"),
+        (ADD, "no answer called 'a' has 'producer_id'"),
+        ({"await": "p"}, "nothing is under way"),
+    ],
+)
+def test_a_step_that_is_not_understood_is_explained(step: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"step 1 of the program by hand.*{message}"):
+        answers(step)

@@ -1,0 +1,134 @@
+"""Codes and Python for a scenario: what comes back is the same run; a typo, a newer version or nonsense is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kafkalab.programs.billing import lab06
+from kafkalab.programs.share_code import BASES, SIGNS, VARIANTS, code_of, python_of, scenario_of_code
+from kafkalab.programs.transfers import lab03
+from kafkalab.protocol.rules import DEDUPLICATION
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Delay, Drop, ElectLeader, Hold, Release, Reorder, Roll
+from kafkalab.sim.scenario import Program, Scenario
+
+DATA = Path(__file__).parents[2] / "data"
+STORED = sorted(DATA.rglob("*.klab"))
+FAULTS = (
+    Drop("EndTxn#1"),
+    Delay("Produce#2", 40),
+    Hold("EndTxnResponse#1"),
+    Reorder("Produce#1", "Produce#2"),
+    Release("EndTxnResponse#1", at_step=200),
+    Crash("b3", at_ms=40),
+    Cut("b1", ("b2", "b3"), at_step=70),
+    AdvanceClock(500, at_step=71),
+    ElectLeader("accounts-0", "b2", unclean=True, at_step=80),
+    Roll("accounts-0", at_step=90),
+)
+
+
+def scenarios() -> list[Scenario]:
+    made = [BASES[name](**arguments) for name, arguments in VARIANTS.values()]
+    made += [lab03(p) for p in ("0.11", "1.0", "4.x/TV1")]
+    made += [lab03(seed=seed).with_faults(*FAULTS[: seed + 1]) for seed in range(10)]
+    return [*made, replace(lab03(), rules_off=(DEDUPLICATION.name,)), *map(Scenario.load, STORED)]
+
+
+def test_every_code_gives_its_scenario_back_and_so_does_the_python():
+    for scenario in scenarios():
+        assert scenario_of_code(code_of(scenario)) == scenario
+        names: dict[str, Scenario] = {}
+        exec(python_of(scenario), names)
+        assert names["scenario"] == scenario
+
+
+def test_a_code_typed_elsewhere_gives_the_same_run():
+    scenario = lab03(seed=7).with_faults(Drop("EndTxn#1"), Crash("b3", at_step=60))
+    typed = code_of(scenario).lower().replace("-", " ").replace("0", "o").replace("1", "l")
+    runs = [Cluster(s) for s in (scenario, scenario_of_code(typed))]
+    assert len({run.run().digest() for run in runs}) == 1
+
+
+def test_a_code_of_a_known_scenario_is_short():
+    assert len(code_of(lab03())) <= 26
+    assert len(code_of(lab03(seed=42).with_faults(Drop("EndTxn#1")))) <= 48
+
+
+GIVEN_OUT = {
+    "lab03": "K1-HF398-M024E-G0SN4-1E2ZW-BHP60-8000Y-FB",
+    "lab05": "K1-HC34Q-6129C-M824A-G0VN4-1E6ZC-9HP60-80MY1",
+    "two_accounts": "K1-HC3DP-1MBFX-J7J99-G08N8-1EGKX-V2XHP-2R000-MG8",
+    "kafka_17754": "K1-HD336-5B120-C03SB-1E45F-F8MEP-6GTK0-A1NH7-39K07-E2CXH-P2R00-01VQ",
+    "hanging": "K1-HD334-7V110-C03SB-0Y44Z-6D2GK-C8JHW-E5X92-C770F-YXWPR-V1C00-0TD3",
+    "two_members": "K1-HD3B6-39ENM-24CG3-SN0SY-2FMCH-P6GA0-01S24",
+    "lab02": "K1-4CHRQ-1V4MG-N288S-28RGK-2BT54-6ST8P-114WZ-HTSZE-GZDRN-ERGG2-JM2CJ-AGATC-S8Q22-BJ193-H83AA-90H0K-EFH37-"
+    "0E508-RAYN4-2P8FJ-9DE35-MS48B-A5N8G-MS83J-D0YC2-4HE7J-N6QAA-HT000-0157M",
+}
+"""Codes that learners have got from earlier versions, each of a scenario with one dropped frame more."""
+
+
+@pytest.mark.parametrize("name", GIVEN_OUT)
+def test_a_code_that_was_given_out_once_is_read_for_good(name: str):
+    assert scenario_of_code(GIVEN_OUT[name]) == BASES[name]().with_faults(Drop("EndTxn#1"))
+
+
+def test_the_labs_codes_are_short_enough_to_be_typed():
+    for name, arguments in VARIANTS.values():
+        if name.startswith("lab"):
+            assert len(code_of(BASES[name](**arguments))) <= 30, name
+            assert len(code_of(BASES[name](seed=9, **arguments))) <= 36, name
+    assert len(code_of(replace(lab06(seed=3), faults=(Drop("EndTxn#1"),)))) <= 60
+    assert 'lab06(profile="4.x/TV2", first=None, second=None)' in python_of(lab06(first=None, second=None))
+
+
+def test_each_wrong_sign_and_each_two_swapped_are_noticed():
+    code = code_of(lab03(seed=42).with_faults(Drop("EndTxn#1"))).replace("-", "")
+    for i in range(2, len(code)):
+        for sign in SIGNS:
+            if sign != code[i]:
+                with pytest.raises(ValueError, match="there is a typo in the code"):
+                    scenario_of_code(code[:i] + sign + code[i + 1 :])
+        if i + 1 < len(code) and code[i] != code[i + 1]:
+            with pytest.raises(ValueError, match="there is a typo in the code"):
+                scenario_of_code(code[:i] + code[i + 1] + code[i] + code[i + 2 :])
+        with pytest.raises(ValueError, match=r"typo|not a code"):
+            scenario_of_code(code[:i] + code[i + 1 :])
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("hello", "'hello' is not a code of kafkalab: those begin with K1; copy it anew"),
+        ("", "is not a code of kafkalab"),
+        ("K2-ABCDE-FGH", "this code is of version 2, newer than this kafkalab, which reads version 1"),
+        ("KX-ABCDE-FGH", "of no version known to this kafkalab"),
+        ("K1-ABCDÉ-FGHJ", "no code has the sign 'É'"),
+        ("K1-ABCDU-FGHJ", "no code has the sign 'U'"),
+        ("K1" + "A" * 30_000, "a code is a line of letters and digits"),
+    ],
+)
+def test_what_is_no_code_is_told_with_what_to_do(code: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        scenario_of_code(code)
+
+
+def test_random_signs_never_give_anything_but_a_scenario_or_a_sentence():
+    random = Random(5)
+    for _ in range(300):
+        with pytest.raises(ValueError, match=r"typo|damaged|know|scenario"):
+            scenario_of_code("K1" + "".join(random.choices(SIGNS, k=random.randrange(5, 60))))
+
+
+def test_code_cannot_hold_a_program_that_is_a_function():
+    async def mine(app: object) -> None:
+        pass
+
+    scenario = Scenario(programs=(Program("app", mine),))
+    for made in (code_of, python_of):
+        with pytest.raises(ValueError, match="program 'mine' cannot be saved: register it"):
+            made(scenario)

@@ -1,0 +1,47 @@
+"""The error atlas: every error is met on purpose, and docs/errors.md says what the runs have shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafkalab.cli.main import main
+from kafkalab.client.transaction_manager.error_reactions import APIS
+from kafkalab.protocol.errors import Error
+from kafkalab.reference.error_atlas import FOLDER, MEANING, PAGE, entries, entry_of, page, reactions_to
+from kafkalab.sim.scenario import Scenario
+
+OLD = (Error.DUPLICATE_SEQUENCE_NUMBER, Error.UNKNOWN_PRODUCER_ID, Error.CLUSTER_AUTHORIZATION_FAILED)
+
+
+def test_every_stored_scenario_is_in_the_atlas_and_every_error_has_one(root: Path) -> None:
+    assert sorted(p.stem for p in (root / FOLDER).glob("*.klab")) == sorted(error.name for error in MEANING)
+
+
+@pytest.mark.parametrize("error", MEANING, ids=lambda e: e.name)
+def test_an_error_is_met_on_purpose(error: Error, root: Path) -> None:
+    entry = entry_of(error, root)
+    assert (entry.scenario.profile == "1.0") == (error in OLD)
+    assert entry.scenario.title
+    assert entry.broker in ("b1", "b2", "b3")
+
+
+def test_the_page_says_what_the_runs_have_shown(root: Path) -> None:
+    assert (root / PAGE).read_text(encoding="utf-8") == page(entries(root)), "run `kafkalab atlas`"
+
+
+@pytest.mark.parametrize("error", MEANING, ids=lambda e: e.name)
+def test_the_reactions_cover_every_api_once(error: Error) -> None:
+    assert sorted(api for apis in reactions_to(error).values() for api in apis) == sorted(APIS)
+
+
+def test_a_scenario_that_does_not_meet_its_error_is_told(tmp_path: Path, root: Path, capsys, monkeypatch) -> None:
+    (tmp_path / FOLDER).mkdir(parents=True)
+    Scenario(topics={"out": 1}).save(tmp_path / FOLDER / "PRODUCER_FENCED.klab")
+    with pytest.raises(ValueError, match="no client is answered with PRODUCER_FENCED"):
+        entry_of(Error.PRODUCER_FENCED, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["atlas"]) == 2
+    assert main(["atlas", "now"]) == 2
+    assert capsys.readouterr().err.count("\n") == 2

@@ -1,0 +1,258 @@
+"""Histories on disk come back as they were; every file that is wrong is refused with its name and the difference."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kafkalab.spark.storage.frames import Histories
+from kafkalab.spark.storage.history_files import (
+    BY_KEY,
+    FEWEST_BUCKETS,
+    INDEX,
+    HistoryError,
+    _keep_only,
+    files_of,
+    in_buckets,
+    read_histories,
+    write_histories,
+)
+from kafkalab.spark.storage.schemas import TABLES, arrow_schema
+from kafkalab.spark.synthetic.generator import synthetic
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def histories(spark: SparkSession) -> Histories:
+    return synthetic(spark, records=600, block=300, tasks=2)
+
+
+@pytest.fixture(scope="module")
+def written(histories: Histories, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("histories") / "one"
+    write_histories(histories, folder, buckets=3)
+    return folder
+
+
+@pytest.fixture
+def copy(written: Path, tmp_path: Path) -> Path:
+    shutil.copytree(written, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def rows(frame: Any) -> Counter[str]:
+    return Counter(map(str, frame.toArrow().to_pylist()))
+
+
+def refused(folder: Path) -> str:
+    """What is said of the folder, without its path."""
+    with pytest.raises(HistoryError) as caught:
+        files_of(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+def first(folder: Path, table: str) -> str:
+    return next(file.path for file in files_of(folder) if file.table == table)
+
+
+def test_every_table_comes_back_with_its_rows_and_its_schema(
+    spark: SparkSession, histories: Histories, written: Path
+) -> None:
+    found = read_histories(spark, written)
+    for name in TABLES:
+        assert found.table(name).columns == histories.table(name).columns
+        assert rows(found.table(name)) == rows(histories.table(name))
+
+
+def test_a_table_put_in_the_place_of_another_is_what_is_written(
+    spark: SparkSession, histories: Histories, tmp_path: Path
+) -> None:
+    few = histories.log.where("offset < 3")
+    write_histories(replace(histories, log=few), tmp_path / "few")
+    assert rows(read_histories(spark, tmp_path / "few").log) == rows(few)
+
+
+def test_what_a_task_left_that_was_tried_again_goes(tmp_path: Path) -> None:
+    names = ("log/bucket=0/part-00000.parquet", "log/bucket=1/part-00000.parquet", "log/bucket=1/_part-1.parquet-7.tmp")
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    _keep_only(tmp_path, "log", {names[0]})
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*part*")] == [names[0]]
+
+
+def test_the_list_says_how_many_rows_every_table_has(histories: Histories, written: Path) -> None:
+    index = json.loads((written / INDEX).read_text())
+    assert (index["format"], index["version"]) == ("kafkalab-histories", 2)
+    assert index["rows"] == {name: histories.table(name).count() for name in TABLES}
+
+
+@pytest.mark.parametrize("table", BY_KEY)
+def test_all_rows_of_a_key_lie_in_one_bucket(written: Path, table: str) -> None:
+    columns = ["key", "function", "client"] if table == "operations" else ["key"]
+    keys = {
+        number: {_together(row) for file in files for row in pq.ParquetFile(file).read(columns).to_pylist()}
+        for number, files in in_buckets(written, files_of(written), table).items()
+    }
+    assert set(keys) <= {0, 1, 2}
+    assert len(keys) > 1
+    assert sum(len(one) for one in keys.values()) == len(set().union(*keys.values()))
+
+
+def _together(row: dict[str, str]) -> str:
+    """What brings a row into its bucket: a send lies with its key's log, other operations with their client's."""
+    return row["key"] if row.get("function", "send") == "send" else row["client"]
+
+
+def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
+    assert refused(tmp_path / "nowhere") == f"there is no folder {tmp_path / 'nowhere'}"
+
+
+def test_a_folder_without_the_list(copy: Path) -> None:
+    (copy / INDEX).unlink()
+    assert "has no history.json: it is no history, or writing it did not come to its end" in refused(copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text[:100], "history.json is damaged or cut off"),
+        (lambda text: "[]", "history.json is not of a history that kafkalab wrote"),
+        (lambda text: text.replace('"version": 2', '"version": 1'), "is of version 1; this kafkalab reads 2"),
+        (lambda text: text.replace('"leaders": ', '"leaders": 1'), "says that leaders has 1"),
+        (lambda text: text.replace('"files"', '"file"'), "history.json is damaged or cut off ('files')"),
+    ],
+)
+def test_a_list_that_is_wrong(copy: Path, change: Callable[[str], str], said: str) -> None:
+    index = copy / INDEX
+    index.write_text(change(index.read_text()))
+    assert said in refused(copy)
+
+
+def test_a_file_that_is_missing(copy: Path) -> None:
+    path = first(copy, "reads")
+    (copy / path).unlink()
+    assert refused(copy).startswith(f"{path} is missing: history.json lists it with ")
+
+
+def test_a_file_that_is_cut_off(copy: Path) -> None:
+    path = first(copy, "log")
+    size = (copy / path).stat().st_size
+    (copy / path).write_bytes((copy / path).read_bytes()[:-100])
+    assert refused(copy) == f"{path} has {size - 100} bytes, not {size}: it is cut off or was changed"
+
+
+def test_a_file_with_other_bytes(copy: Path) -> None:
+    path = first(copy, "log")
+    size = (copy / path).stat().st_size
+    (copy / path).write_bytes(b"\0" * size)
+    assert refused(copy).startswith(f"{path} is no Parquet file any more (")
+
+
+def test_a_file_that_is_there_twice(copy: Path) -> None:
+    path = first(copy, "polls")
+    again = path.replace("part-", "part-9")
+    shutil.copy(copy / path, copy / again)
+    assert refused(copy) == f"{again} is there twice: it is a copy of {path}; remove it"
+
+
+def test_a_file_of_another_history(copy: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), copy / "leaders" / "other.parquet")
+    assert refused(copy) == "leaders/other.parquet is not of this history: history.json does not list it; remove it"
+
+
+def changed(folder: Path, table: str, rows: pa.Table) -> str:
+    """Another table in the place of a file, with the list made to fit."""
+    path = first(folder, table)
+    index = json.loads((folder / INDEX).read_text())
+    pq.write_table(rows, folder / path)
+    for file in index["files"]:
+        if file["path"] == path:
+            index["rows"][table] += rows.num_rows - file["rows"]
+            file |= {"bytes": (folder / path).stat().st_size, "rows": rows.num_rows}
+    (folder / INDEX).write_text(json.dumps(index))
+    return path
+
+
+def test_a_file_without_a_column(copy: Path) -> None:
+    path = changed(copy, "labels", pa.table({"run": [1], "name": ["x"]}))
+    assert refused(copy) == f"{path} is not of the table labels: it has no column value"
+
+
+def test_a_file_with_a_column_of_another_type(copy: Path) -> None:
+    path = changed(copy, "labels", pa.table({"run": ["1"], "name": ["x"], "value": ["y"]}))
+    assert refused(copy) == f"{path} is not of the table labels: run is string, not int64"
+
+
+def test_a_file_with_a_column_more(copy: Path) -> None:
+    path = changed(copy, "labels", pa.table({"run": [1], "name": ["x"], "value": ["y"], "z": [1]}))
+    assert refused(copy) == f"{path} is not of the table labels: it has a column z"
+
+
+def test_a_file_with_other_rows_of_the_same_size_in_the_list(copy: Path) -> None:
+    path = changed(copy, "labels", arrow_schema("labels").empty_table())
+    index = json.loads((copy / INDEX).read_text())
+    for file in index["files"]:
+        if file["path"] == path:
+            file["rows"] = 5
+            index["rows"]["labels"] += 5
+    (copy / INDEX).write_text(json.dumps(index))
+    assert refused(copy) == f"{path} has 0 rows, not 5: it was changed"
+
+
+def test_reading_refuses_what_the_list_refuses(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(HistoryError, match="there is no folder"):
+        read_histories(spark, tmp_path / "nowhere")
+
+
+def test_an_empty_history_is_written_and_read(spark: SparkSession, tmp_path: Path) -> None:
+    write_histories(Histories.of(spark, []), tmp_path / "empty")
+    assert read_histories(spark, tmp_path / "empty").collect() == {}
+    assert json.loads((tmp_path / "empty" / INDEX).read_text())["buckets"] == FEWEST_BUCKETS
+
+
+def test_a_longer_history_has_more_buckets(
+    histories: Histories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafkalab.spark.storage.history_files.RECORDS_OF_A_BUCKET", histories.records() // 11)
+    write_histories(histories, tmp_path / "long")
+    assert json.loads((tmp_path / "long" / INDEX).read_text())["buckets"] == 11
+
+
+def test_a_folder_with_something_in_it_is_not_overwritten_unless_asked_for(histories: Histories, copy: Path) -> None:
+    with pytest.raises(FileExistsError, match="is not empty: name another folder, or pass replace=True"):
+        write_histories(histories, copy)
+    (copy / INDEX).unlink()
+    with pytest.raises(FileExistsError, match="no history: it is left alone"):
+        write_histories(histories, copy, replace=True)
+
+
+def test_replacing_leaves_nothing_of_what_was_there(spark: SparkSession, copy: Path) -> None:
+    files = write_histories(Histories.of(spark, []), copy, replace=True)
+    assert files_of(copy) == files
+    assert sum(file.rows for file in files) == 0
+
+
+def test_a_table_that_is_none_is_refused_before_it_is_written(histories: Histories, tmp_path: Path) -> None:
+    with pytest.raises(HistoryError, match="the table labels has no column value"):
+        write_histories(replace(histories, labels=histories.labels.drop("value")), tmp_path / "a")
+    wrong = histories.labels.selectExpr("cast(run as int) as run", "name", "value")
+    with pytest.raises(HistoryError, match=r"the column labels.run is int, not bigint"):
+        write_histories(replace(histories, labels=wrong), tmp_path / "b")
+    more = histories.labels.selectExpr("*", "1 as one")
+    with pytest.raises(HistoryError, match="the table labels has a column one that no history has"):
+        write_histories(replace(histories, labels=more), tmp_path / "c")

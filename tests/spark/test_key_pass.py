@@ -1,0 +1,154 @@
+"""The fused pass: numpy over a bucket's tables finds what the pure-Python checks find in the histories."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from kafkalab.checks.all import check_all
+from kafkalab.checks.sequence_gap import EXPIRATION
+from kafkalab.checks.view import view_of
+from kafkalab.history.history import History
+from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
+from kafkalab.spark.key_pass.key_pass import FUSED, bucket_rows
+from kafkalab.spark.storage.schemas import arrow_batch
+from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+from kafkalab.spark.synthetic.shape import Shape
+from tests.spark.audits.mutants import mutant
+from tests.spark.audits.simulated import by_chance, stored
+from tests.spark.whole import history_of
+
+Found = tuple[int, str, str, str, tuple[int, ...], tuple[int, ...], str]
+
+
+@pytest.fixture(scope="module")
+def made() -> list[History]:
+    real = stored() + by_chance(12)
+    shape = Shape(records=2000, block=500, producers=12, plant=tuple(dict.fromkeys(PLANTS, 2e-3).items()), seed=4)
+    return [*real, *(mutant(history, seed) for seed, history in enumerate(real)), history_of(shape)]
+
+
+def rows(
+    histories: list[History], first: int = 0, into: Path | None = None, names: tuple[str, ...] = FUSED
+) -> list[dict[str, object]]:
+    """What the pass gives for audits of these names, from the columns that they need."""
+    runs = list(enumerate(histories, first))
+    whole = {name: pa.Table.from_batches([arrow_batch(name, runs)]) for name in (*COLUMNS, "transactions")}
+
+    def elsewhere(table: str, columns: tuple[str, ...], wanted: pc.Expression) -> pa.Table:
+        return whole[table].filter(wanted).select(list(columns))
+
+    needed = columns_for(names, whole=into is not None)
+    tables = {name: whole[name].select(columns) for name, columns in needed.items()}
+    configs = {run: [v for v in history.label("config") if v.startswith(EXPIRATION)] for run, history in runs}
+    limits = {run: int(found[0].removeprefix(EXPIRATION)) for run, found in configs.items() if found}
+    return [row for batch in bucket_rows(tables, limits, names, elsewhere, into) for row in batch.to_pylist()]
+
+
+def committed(history: History) -> set[tuple[str, int]]:
+    """The transactions whose client was told that they committed."""
+    return {(o.client, o.transaction) for o in history.operations if (o.function, o.type) == ("commit", "ok")}
+
+
+def counts(row: dict[str, object], histories: list[History]) -> bool:
+    """Whether it needs no other table, or the one of operations says that it counts."""
+    return row["kind"] != "maybe" or (row["client"], row["number"]) in committed(histories[row["run"]])  # type: ignore[index]
+
+
+def test_one_walk_finds_what_the_checks_find(made: list[History]) -> None:
+    reports = [check_all(history) for history in made]
+    given = rows(made)
+    for name in FUSED:
+        found = Counter(
+            (r["run"], r["policy"], r["key"], tuple(r["offsets"]), tuple(r["steps"]), r["text"])  # type: ignore[arg-type]
+            for r in given
+            if r["anomaly"] == name and r["kind"] in ("finding", "maybe") and r["text"] and counts(r, made)
+        )
+        wanted = Counter(
+            (run, f.policy, f.keys[0], f.offsets, f.steps, f.text)
+            for run, report in enumerate(reports)
+            for f in report[name].findings
+            if "of version 2" not in f.text and not (name == "G1a" and "ABORT marker" not in f.text)
+        )
+        assert found == wanted, name
+        assert wanted, name
+
+
+def test_it_looks_at_as_much_as_the_checks(made: list[History]) -> None:
+    reports = [check_all(history) for history in made]
+    given: Counter[tuple[object, object]] = Counter()
+    for r in rows(made):
+        if r["examined"] and counts(r, made):
+            given[r["anomaly"], r["run"]] += r["examined"]  # type: ignore[assignment]
+    wanted = {(name, run): report[name].examined for run, report in enumerate(reports) for name in FUSED}
+    assert given == Counter({place: n for place, n in wanted.items() if n})
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_an_audit_alone_needs_no_more_columns_than_it_says(made: list[History], name: str) -> None:
+    def told(given: list[dict[str, object]]) -> Counter[str]:
+        return Counter(repr(row) for row in given if row["anomaly"] == name)
+
+    assert told(rows(made, names=(name,))) == told(rows(made))
+
+
+def test_a_bucket_is_read_table_by_table_and_of_operations_only_the_sends(tmp_path: Path, made: list[History]) -> None:
+    batch = pa.Table.from_batches([arrow_batch("operations", enumerate(made))])
+    pq.write_table(batch, tmp_path / "a.parquet")
+    pq.write_table(batch, tmp_path / "b.parquet")
+    paths = {"operations": [str(tmp_path / name) for name in ("a.parquet", "b.parquet")], "log": ["nowhere"]}
+    tables = Tables(paths, columns_for(FUSED))
+    sends = batch.filter(pc.equal(batch.column("function"), "send")).select(COLUMNS["operations"]).to_pylist()
+    assert tables["operations"].to_pylist() == sends + sends
+    assert tables["operations"] is tables["operations"], "read once"
+    assert pa.types.is_dictionary(tables["operations"].schema.field("key").type)
+    with pytest.raises(FileNotFoundError):
+        tables["log"]
+
+
+def test_records_and_reads_know_their_transactions(made: list[History], tmp_path: Path) -> None:
+    rows(made, into=tmp_path)
+    there = {name: pq.read_table(tmp_path / name).to_pylist() for name in ("records", "seen")}
+    views = [view_of(history) for history in made]
+    for row in there["records"]:
+        place, view = (row["key"], row["offset"]), views[row["run"]]
+        owner = view.transaction_of.get(place)
+        assert (row["txn"], row["client"]) == ((owner.id, owner.client) if owner else (None, None))
+        assert row["outcome"] == view.outcomes.get(place, "")
+        ended = view.markers.get(place)
+        assert (row["marker"] and row["marker"]["offset"]) == (ended and ended.offset)
+    for run, view in enumerate(views):
+        of = {t.id: [(r.key, r.offset) for r in t.records] for t in view.transactions if t.records}
+        mine = [row for row in there["records"] if row["run"] == run and row["txn"]]
+        mine.sort(key=lambda row: list(row["ordinal"].values()))
+        found: dict[str, list[tuple[str, int]]] = {}
+        for row in mine:
+            found.setdefault(row["txn"], []).append((row["key"], row["offset"]))
+        assert found == of
+    for row in there["seen"]:
+        view = views[row["run"]]
+        record = view.at.get((row["key"], row["offset"]))
+        same = record is not None and record.value == row["value"] and not record.control
+        assert (row["record"] and row["record"]["step"]) == (record.step if record and same else None)
+
+
+def test_what_might_be_a_wrong_beginning_is_handed_on(made: list[History]) -> None:
+    wanted = {
+        (run, f.keys[0], f.offsets)
+        for run, history in enumerate(made)
+        for f in check_all(history)["sequence gap"].findings
+        if "of version 2" in f.text
+    }
+    first = {(r["run"], r["key"], tuple(r["offsets"])) for r in rows(made) if r["kind"] == "first"}  # type: ignore[arg-type]
+    assert wanted
+    assert wanted <= first
+
+
+def test_empty_tables_have_no_rows() -> None:
+    assert rows([]) == []
+    assert rows([History()]) == []

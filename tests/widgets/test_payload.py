@@ -1,0 +1,117 @@
+"""The payload and its text twin: what they show is what the brokers hold."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kafkalab.programs.transfers import lab03
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
+from kafkalab.widgets.payload.payload import GROUPS, payload_of
+from kafkalab.widgets.payload.text import Shown, batch_outcome, fold, stops, text_at
+
+SHOWN = ("transaction", "verification")
+FAULTS: list[tuple[Fault, ...]] = [
+    (),
+    (Drop("EndTxnResponse#1"),),
+    (Duplicate("Produce#1"),),
+    (Crash("b3", at_step=150),),
+    (Crash("app", at_step=150),),
+]
+
+
+def finished(*faults: Fault, profile: str = "4.x/TV2") -> Cluster:
+    cluster = Cluster(lab03(profile).with_faults(*faults))
+    cluster.run()
+    return cluster
+
+
+@pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
+@pytest.mark.parametrize("faults", FAULTS, ids=str)
+def test_the_last_picture_shows_what_every_broker_holds(profile: str, faults: tuple[Fault, ...]) -> None:
+    cluster = finished(*faults, profile=profile)
+    payload = payload_of(cluster)
+    shown = fold(payload, len(cluster.trace) - 1)
+    for name, broker in cluster.brokers.items():
+        for partition, log in broker.state.logs.items():
+            drawn = shown.logs.get((name, partition), [])
+            assert [(b["base"], b["last"]) for b in drawn] == [(b.base_offset, b.last_offset) for b in log.batches]
+            if log.batches and cluster.nodes[name].alive:
+                assert shown.marks["hw", name, partition] == log.high_watermark
+    for tid, state in cluster.outcome().txn_states.items():
+        assert shown.transactions[tid]["state"] == state
+    for partition in payload["partitions"]:
+        assert shown.leaders[partition] == cluster.controller.metadata.leader(partition)
+
+
+@pytest.mark.parametrize("faults", FAULTS, ids=str)
+def test_the_last_stable_offset_that_is_drawn_is_the_leaders(faults: tuple[Fault, ...]) -> None:
+    cluster = finished(*faults)
+    payload = payload_of(cluster)
+    shown = fold(payload, len(cluster.trace) - 1)
+    for partition in ("accounts-0", "accounts-1"):
+        log = cluster.log_of(partition)
+        _, _, mark, stable = shown.strip(partition)
+        if log.batches:
+            assert (mark, stable) == (log.high_watermark, log.last_stable_offset)
+
+
+def test_a_payload_is_json_below_300_kb_and_its_events_are_dense() -> None:
+    payload = payload_of(finished())
+    assert len(json.dumps(payload)) < 300_000
+    assert [e["step"] for e in payload["events"]] == list(range(len(payload["events"])))
+
+
+def test_the_walk_begins_with_the_first_call_and_ends_with_complete_commit() -> None:
+    payload = payload_of(finished())
+    places = stops(payload, SHOWN)
+    texts = [payload["events"][s]["text"] for s in places]
+    assert texts[:2] == ["app calls init_transactions().", "app sends FindCoordinator#1 to broker 1."]
+    assert texts[-1] == "broker 3 holds payments-0 in CompleteCommit."
+    prepared = texts.index("broker 3 holds payments-0 in PrepareCommit.")
+    assert texts[prepared + 1] == "broker 3 sends EndTxnResponse#1 to app: NONE."
+
+
+def test_more_groups_give_more_stops_and_none_hides_a_fault() -> None:
+    payload = payload_of(finished(Drop("EndTxn#1")))
+    assert len(stops(payload, GROUPS)) > len(stops(payload, SHOWN)) > len(stops(payload, ()))
+    assert [payload["events"][s]["kind"] for s in stops(payload, ())] == ["fault"]
+
+
+def test_the_text_twin_tells_position_frame_states_and_logs() -> None:
+    payload = payload_of(finished())
+    text = text_at(payload, payload["frames"]["EndTxn#1"]["sent"], SHOWN)
+    for part in (
+        "app sends EndTxn#1 to broker 3.",
+        "The producer decides: commit or abort.",
+        "    committed = True",
+        "payments-0: Ongoing, producer 2000 epoch 0 {__consumer_offsets-13, accounts-0, accounts-1}",
+        "accounts-0 on b1, HW 2, LSO 0: [0-1 -10 -25 p2000 e0 s0 open]",
+        "__consumer_offsets-13 on b2, HW 1, LSO 0: [0 payments reads on in transfers-0 at 2 p2000 e0 s0 open]",
+    ):
+        assert part in text
+
+
+def test_a_crash_greys_the_node_and_its_roles_move() -> None:
+    cluster = finished(Crash("b3", at_step=150))
+    payload = payload_of(cluster)
+    shown = fold(payload, len(cluster.trace) - 1)
+    assert shown.nodes["b3"] == "down"
+    assert "transaction coordinator" in shown.roles["b1"]
+    assert "transaction coordinator" not in shown.roles["b3"]
+
+
+def test_a_batch_is_open_until_the_next_marker_of_its_producer() -> None:
+    data = {"kind": "data", "txn": True, "pid": 1}
+    other = {"kind": "COMMIT", "txn": True, "pid": 2}
+    abort = {"kind": "ABORT", "txn": True, "pid": 1}
+    assert batch_outcome([data, other], 0) == "open"
+    assert batch_outcome([data, other, abort], 0) == "aborted"
+    assert batch_outcome([{**data, "txn": False}, abort], 0) == ""
+
+
+def test_a_change_that_no_picture_knows_is_an_error() -> None:
+    with pytest.raises(AssertionError, match="no picture knows"):
+        Shown().apply(["colour", "red"])

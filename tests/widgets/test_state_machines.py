@@ -1,0 +1,84 @@
+"""The three machines and their pictures: every cell of the tables, every arrow, and what is committed is current."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+
+import pytest
+
+from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupState, group_edges
+from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Go, Refuse, edges
+from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState
+from kafkalab.widgets.payload.state_diagram import ids
+from kafkalab.widgets.payload.state_machines import ANY, STATES, machine
+from kafkalab.widgets.views import state_diagrams as charts
+
+
+@pytest.mark.parametrize("version", TABLES)
+def test_the_coordinators_machine_is_its_table(version: str):
+    chart = machine("coordinator", version)
+    assert chart.edges() == edges(version)
+    for state, row in TABLES[version].items():
+        for ask, outcome in row.items():
+            (cell,) = (c for c in chart.row(state.label) if c.ask == ask.value)
+            assert cell.to == (outcome.state.label if isinstance(outcome, Go) else "")
+            assert (cell.kind == "refuse") == isinstance(outcome, Refuse)
+            if isinstance(outcome, Refuse):
+                assert cell.answer == outcome.error.name
+
+
+def test_init_in_an_open_transaction_aborts_it_and_is_told_to_come_back():
+    (cell,) = (c for c in machine("coordinator", "TV2").row("Ongoing") if c.ask == "InitProducerId")
+    assert (cell.to, cell.answer) == ("PrepareAbort", "CONCURRENT_TRANSACTIONS")
+    assert cell.words().startswith("Ongoing → PrepareAbort: InitProducerId — CONCURRENT_TRANSACTIONS. What is open")
+
+
+def test_the_groups_machine_is_its_table():
+    chart = machine("group")
+    assert chart.edges() == group_edges()
+    assert len(chart.cells) == len(GROUP_TABLE) * len(GroupAsk)
+    assert {c.kind for c in chart.cells} == {"go", "same", "wait", "refuse"}
+
+
+def test_the_producers_machine_has_every_call_and_event_and_one_arrow_to_the_end():
+    chart = machine("producer")
+    assert len(chart.cells) == len(ProducerState) * (len(Call) + len(Happening))
+    assert [e for e in chart.edges() if e[2] == "FATAL_ERROR"] == [(ANY, Happening.FATAL.value, "FATAL_ERROR")]
+    (begin,) = (c for c in chart.row("READY") if c.ask == "beginTransaction()")
+    assert (begin.kind, begin.to) == ("go", "IN_TRANSACTION")
+    (send,) = (c for c in chart.row("READY") if c.ask == "send()")
+    assert (send.kind, send.answer) == ("refuse", "IllegalState: no transaction to send to")
+    assert all(c.to == "FATAL_ERROR" for c in chart.cells if "KAFKA-14831" in c.answer)
+
+
+def test_each_state_has_a_sentence():
+    assert list(STATES["group"]) == [s.value for s in GroupState]
+    assert list(STATES["producer"]) == [s.name for s in ProducerState]
+    assert list(STATES["coordinator"]) == [s.label for s in TABLES["TV2"]]
+
+
+@pytest.mark.parametrize("name", charts.NAMES)
+def test_the_committed_picture_has_every_state_and_arrow(name: str):
+    chart = charts._machine(name)
+    picture = charts.committed(chart)
+    wanted = {f"s_{s}" for s in chart.states} | {f"e_{a}__{b}" for a, _, b in chart.edges()}
+    assert ids(picture) == wanted | ({f"s_{ANY}"} if name == "producer" else set())
+    titles = [t.text or "" for t in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}title")]
+    for a, question, b in chart.edges():
+        assert any(t.startswith(f"{a} → {b}: ") and question in t for t in titles), (a, question, b)
+    assert len(picture) < 16_000
+    assert "href" not in picture
+
+
+@pytest.mark.parametrize("name", charts.NAMES)
+def test_dot_makes_the_committed_picture(name: str, program: Callable[[str], str]):
+    program("dot")
+    assert ids(charts.draw(name)) == ids(charts.committed(charts._machine(name)))
+
+
+def test_what_is_no_machine_is_refused():
+    with pytest.raises(ValueError, match="there are coordinator, producer, group"):
+        machine("broker")
+    with pytest.raises(ValueError, match="there are TV1, TV2"):
+        machine("coordinator", "TV3")

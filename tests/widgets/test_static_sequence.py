@@ -1,0 +1,79 @@
+"""The static picture of a run: standalone, literal colours, the same facts as the live one, the same each time."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+
+from kafkalab.widgets.payload.text import fold, stops
+from kafkalab.widgets.views.static_sequence import draw
+from tests.widgets.sample_payload import sample
+
+SHOWN = ("transaction", "verification")
+SVG = "{http://www.w3.org/2000/svg}"
+WIDTH = 960
+
+
+def texts(picture: str) -> list[str]:
+    return ["".join(t.itertext()) for t in ET.fromstring(picture).iter(f"{SVG}text")]
+
+
+def test_each_step_gives_a_picture_with_the_facts_of_that_step(lab_run: dict[str, Any]):
+    for step in stops(lab_run, SHOWN):
+        shown = fold(lab_run, step)
+        seen = texts(draw(lab_run, step, SHOWN))
+        for known in shown.transactions.values():
+            assert known["state"] in seen
+        for partition in lab_run["partitions"]:
+            _, _, mark, stable = shown.strip(partition)
+            strip = seen[last(seen, partition) : last(seen, following(lab_run, partition))]
+            assert f"HW {mark}" in strip
+            assert f"LSO {stable}" in strip
+
+
+def last(seen: list[str], text: str) -> int:
+    """Where a text stands for the last time; the end for none."""
+    return max((i for i, t in enumerate(seen) if t == text), default=len(seen))
+
+
+def following(payload: dict[str, Any], partition: str) -> str:
+    rest = payload["partitions"][payload["partitions"].index(partition) + 1 :]
+    return rest[0] if rest else ""
+
+
+def test_it_tells_nothing_of_what_comes_later(lab_run: dict[str, Any]):
+    step = lab_run["frames"]["EndTxn#1"]["sent"]
+    seen = texts(draw(lab_run, step, SHOWN))
+    assert "EndTxn" in seen
+    assert "in flight" in seen
+    assert not [t for t in seen if "EndTxnResponse" in t or "WriteTxnMarkers" in t or "COMMIT to" in t]
+
+
+def test_it_stands_alone_and_is_the_same_each_time(lab_run: dict[str, Any]):
+    picture = draw(lab_run, len(lab_run["events"]) - 1, SHOWN)
+    assert picture == draw(lab_run, len(lab_run["events"]) - 1, SHOWN)
+    assert not re.search(r"var\(|href|<style|<script|currentColor|\bid=", picture)
+    root = ET.fromstring(picture)
+    assert root[0].tag == f"{SVG}rect"
+    assert root[0].get("fill") == "#ffffff"
+    lefts = [float(e.get("x", "0")) for e in root.iter(f"{SVG}rect")]
+    assert min(lefts) >= 0
+    assert max(float(e.get("x", "0")) + float(e.get("width", "0")) for e in root.iter(f"{SVG}rect")) <= WIDTH
+
+
+@pytest.mark.parametrize(
+    ("change", "word"), [({"drop": "EndTxn#1"}, "dropped"), ({"crash_b2": True}, "lost"), ({}, "CompleteCommit")]
+)
+def test_faults_are_seen(change: dict[str, Any], word: str):
+    payload = sample(**change)
+    assert word in texts(draw(payload, len(payload["events"]) - 1, SHOWN))
+
+
+def test_of_a_long_run_the_newest_rows_are_drawn():
+    payload = sample(transactions=12)
+    seen = texts(draw(payload, len(payload["events"]) - 1, SHOWN))
+    assert [t for t in seen if t.endswith("earlier rows")]
+    assert len(seen) < 600
