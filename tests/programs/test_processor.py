@@ -62,7 +62,7 @@ def test_without_faults_every_record_is_processed_once(profile: str) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 @pytest.mark.parametrize("profile", TODAY)
 def test_no_lost_late_or_doubled_frame_loses_or_doubles_an_effect(profile: str, seed: int) -> None:
-    frames = [f.id for f in run(profile=profile, seed=seed).trace.frames.values() if f.group != "replication"]
+    frames = [f.id for f in run(profile=profile, seed=seed).trace.frames.values() if f.category != "replication"]
     for frame in frames[seed - 1 :: 8]:  # four seeds, each with other frames
         for fault in (Drop(frame), Duplicate(frame), Delay(frame, 700), Delay(frame, 31_000)):
             cluster = run(fault, profile=profile, seed=seed)
