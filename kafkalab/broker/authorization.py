@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
 
-from kafkalab.broker.effects import Append, AwaitDurable, Effect, Park, Respond, Send, SetTimer, Then
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import CLUSTER, IDEMPOTENT_WRITE, READ, TOPIC, WRITE, is_denied_everywhere
 from kafkalab.protocol.api import Header
@@ -36,20 +33,3 @@ def may_not_be_idempotent(broker: BrokerState, header: Header) -> bool:
     if not broker.rules.on(TOPIC_WRITE_SUFFICES):
         return True
     return is_denied_everywhere(broker.acls, header.sender, WRITE, TOPIC)
-
-
-def with_refused(effects: list[Effect], field: str, refused: dict[str, Any]) -> list[Effect]:
-    """The effects of the permitted rest of a request; `refused` is in its response too, whenever that comes."""
-    return [_with_refused(effect, field, refused) for effect in effects]
-
-
-def _with_refused(effect: Effect, field: str, refused: dict[str, Any]) -> Effect:
-    if isinstance(effect, Respond):
-        return Respond(replace(effect.body, **{field: {**refused, **getattr(effect.body, field)}}))
-    if isinstance(effect, (Append, AwaitDurable, Park, SetTimer, Send)) and effect.then is not None:
-        return effect._replace(then=Then(_go_on, (effect.then, field, refused)))
-    return effect
-
-
-def _go_on(broker: BrokerState, result: Any, now: int, then: Then, field: str, refused: dict[str, Any]) -> list[Effect]:
-    return with_refused(then.function(broker, result, now, *then.args), field, refused)

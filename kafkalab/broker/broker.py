@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from types import GeneratorType
+from typing import Any
 
 from kafkalab.broker.effects import (
-    Answer,
+    All,
     Append,
     Appended,
     AwaitDurable,
-    Effect,
+    Effects,
     FeedFollowers,
-    Hold,
     Note,
     Park,
     Respond,
     Resume,
     Send,
-    SetTimer,
+    Sleep,
+    Spawn,
     Suspend,
-    Then,
+    Suspended,
 )
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.handlers.registry import HANDLERS
 from kafkalab.broker.leadership import Leadership
 from kafkalab.broker.port import Port
 from kafkalab.broker.replication import Replication
+from kafkalab.broker.services import Context
 from kafkalab.broker.state import BrokerState, Waiter
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
@@ -38,41 +40,37 @@ from kafkalab.protocol.records import Batch
 from kafkalab.protocol.rules import HIGH_WATERMARK, NEWEST_OFFSET
 from kafkalab.trace import Frame
 
-
-class Context(NamedTuple):
-    """What the present chain of effects goes back to: the request to answer, if any, and the event that caused it."""
-
-    request: Frame | None
-    cause: int
+WAITS = object()
+"""The result of an effect whose generator is resumed later."""
 
 
 class Broker:
-    """One broker process: its state, and the loop that does what handlers ask for.
+    """One broker process: its state, and the loop that runs the generators of its handlers.
 
-    A crash ends a life: effects, timers and answers of an earlier life are dropped.
+    A crash ends an incarnation: generators, timers and responses of an earlier one are dropped.
     """
 
     def __init__(self, state: BrokerState, port: Port) -> None:
         self.state = state
         self.name = state.name
         self.port = port
-        self.life = 0
+        self.incarnation = 0
         self.replication = Replication(self)
-        self.leadership = Leadership(self)
+        self.leadership = Leadership(self, self.replication)
         self._watched: dict[str, int] = {}  # partition -> when its appends' deadlines are looked at next
-        self._carry_out: dict[type, Callable[[Any, Context], None]] = {
+        self._carry_out: dict[type, Callable[[Any, Effects[Any], Context], Any]] = {
             Respond: self._respond,
             Append: self._append,
-            Send: lambda effect, context: self.send(effect.to, effect.request, effect.then, context),
+            Send: self._send,
             Note: self._note,
-            SetTimer: lambda effect, context: self.timer(effect.delay_ms, effect.then, context, effect.background),
-            FeedFollowers: lambda effect, context: self.replication.feed(effect.partition, context.cause),
-            AwaitDurable: lambda effect, context: self._acknowledge(effect, effect.batch, context),
+            Sleep: self._sleep,
+            FeedFollowers: self._feed_followers,
+            AwaitDurable: self._await_durable,
+            Spawn: self._spawn,
+            All: self._all,
             Suspend: self._suspend,
             Resume: self._resume,
             Park: self._park,
-            Hold: self._hold,
-            Answer: self._answer,
         }
 
     # requests and effects
@@ -85,120 +83,134 @@ class Broker:
             self.replication.serve(body, context)
         elif isinstance(body, UpdateMetadata):
             self.leadership.update(body.metadata, context)
-            self.perform([Respond(UpdateMetadataResponse())], context)
+            self.port.respond(frame, UpdateMetadataResponse(), context.cause)
         else:
-            self.perform(
-                HANDLERS[type(body)](self.state, body, self.port.now, Header(frame.version, frame.sender)), context
-            )
+            self.state.now = self.port.now
+            outcome = HANDLERS[type(body)](self.state, body, Header(frame.version, frame.sender))
+            if type(outcome) is GeneratorType:
+                self.run(outcome, context)
+            else:
+                self.port.respond(frame, outcome, context.cause)
 
-    def perform(self, effects: list[Effect], context: Context) -> None:
-        """Carry the effects out, in order; if this broker dies in between, the rest is lost."""
-        life = self.life
-        for effect in effects:
-            if self.life != life:
+    def run(self, effects: Effects[Any], context: Context, result: Any = None) -> None:
+        """Run the generator, from where it is, with the result that it waits for, until it ends or waits again.
+
+        If this broker crashes while it carries out an effect, the rest is lost.
+        """
+        self.state.now, incarnation = self.port.now, self.incarnation
+        while result is not WAITS and self.incarnation == incarnation:
+            try:
+                effect = effects.send(result)
+            except StopIteration as end:
+                if end.value is not None:
+                    assert context.request is not None, "a response without a request"
+                    self.port.respond(context.request, end.value, context.cause)
                 return
-            self._carry_out[type(effect)](effect, context)
+            result = self._carry_out[type(effect)](effect, effects, context)
 
-    def _respond(self, effect: Respond, context: Context) -> None:
+    def _respond(self, effect: Respond, effects: Effects[Any], context: Context) -> None:
         assert context.request is not None, "a Respond without a request"
         self.port.respond(context.request, effect.body, context.cause)
 
-    def _note(self, effect: Note, context: Context) -> None:
+    def _note(self, effect: Note, effects: Effects[Any], context: Context) -> None:
         self.port.record(self.name, "state", effect.name, context.cause, effect.data)
 
-    def _resume(self, effect: Resume, context: Context) -> None:
+    def _feed_followers(self, effect: FeedFollowers, effects: Effects[Any], context: Context) -> None:
+        self.replication.feed(effect.partition, context.cause)
+
+    def _spawn(self, effect: Spawn, effects: Effects[Any], context: Context) -> None:
+        self.run(effect.effects, context)
+
+    def _all(self, effect: All, effects: Effects[Any], context: Context) -> Any:
+        if not effect.parts:
+            return []
+        place, results = Suspended(self._resumer(effects, context)), [WAITS] * len(effect.parts)
+        incarnation = self.incarnation
+        for index, part in enumerate(effect.parts):
+            if self.incarnation == incarnation:
+                self.run(_part(part, index, results, place), context)
+        return WAITS
+
+    def _suspend(self, effect: Suspend, effects: Effects[Any], context: Context) -> Any:
+        effect.place.resume = self._resumer(effects, context)
+        return WAITS
+
+    def _resume(self, effect: Resume, effects: Effects[Any], context: Context) -> None:
         resume, effect.place.resume = effect.place.resume, None
         if resume is not None:
             resume(effect.result, context.cause)
 
-    def _hold(self, effect: Hold, context: Context) -> None:
-        self.state.held[effect.key] = context.request
-
-    def _answer(self, effect: Answer, context: Context) -> None:
-        request = self.state.held.pop(effect.key, None)
-        if request is not None:
-            self.port.respond(request, effect.body, context.cause)
-
-    def go_on(self, then: Then, result: Any, context: Context) -> None:
-        """Do what was to be done next, with its result."""
-        self.perform(then.function(self.state, result, self.port.now, *then.args), context)
-
-    def send(self, to: str, body: Any, then: Then | None, context: Context, background: bool = False) -> None:
-        """A request to another node (or to itself: also that goes over the network)."""
-        life = self.life
-
-        def answered(response: Any, cause: int) -> None:
-            if then is not None and self.life == life:
-                self.go_on(then, response, Context(context.request, cause))
-
-        self.port.request(self.name, to, body, answered, context.cause, background)
-
-    def timer(self, delay_ms: int, then: Then, context: Context, background: bool = False) -> None:
-        life = self.life
-
-        def due() -> None:
-            if self.life == life:
-                self.go_on(then, None, context)
-
-        self.port.timer(self.name, delay_ms, due, background)
-
-    def _suspend(self, effect: Suspend, context: Context) -> None:
-        life = self.life
+    def _resumer(self, effects: Effects[Any], context: Context) -> Callable[[Any, int], None]:
+        """A function `(result, cause)` that runs the generator on, in this incarnation only."""
+        incarnation = self.incarnation
 
         def resume(result: Any, cause: int) -> None:
-            if self.life == life:
-                self.go_on(effect.then, result, Context(context.request, cause))
+            if self.incarnation == incarnation:
+                self.run(effects, Context(context.request, cause), result)
 
-        effect.place.resume = resume
+        return resume
+
+    def _send(self, effect: Send, effects: Effects[Any], context: Context) -> Any:
+        """A request to another node (or to itself: also that goes over the network)."""
+        self.port.request(self.name, effect.to, effect.request, self._resumer(effects, context), context.cause)
+        return WAITS
+
+    def _sleep(self, effect: Sleep, effects: Effects[Any], context: Context) -> Any:
+        incarnation = self.incarnation
+
+        def due() -> None:
+            if self.incarnation == incarnation:
+                self.run(effects, context)
+
+        self.port.timer(self.name, effect.delay_ms, due, effect.background)
+        return WAITS
 
     # the log
 
-    def _append(self, effect: Append, context: Context) -> None:
+    def _append(self, effect: Append, effects: Effects[Any], context: Context) -> Any:
         info = self.state.metadata.partitions.get(effect.partition)
         if info is None or info.leader != self.name:
-            error = Error.NOT_LEADER_OR_FOLLOWER if info else Error.UNKNOWN_TOPIC_OR_PARTITION
-            self.go_on(effect.then, Appended(error), context)
-            return
+            return Appended(Error.NOT_LEADER_OR_FOLLOWER if info else Error.UNKNOWN_TOPIC_OR_PARTITION)
         if effect.acks == -1 and len(info.isr) < self.state.min_isr(effect.partition):
             self.replication.readmit(effect.partition)
-            self.go_on(effect.then, Appended(Error.NOT_ENOUGH_REPLICAS), context)
-            return
+            return Appended(Error.NOT_ENOUGH_REPLICAS)
         log = self.state.log(effect.partition)
         batch = log.append(effect.batch, info.leader_epoch)
-        life = self.life
+        incarnation = self.incarnation
         self.port.record(self.name, "append", effect.partition, context.cause, batch)
-        if self.life != life:
-            return
-        self._acknowledge(effect, batch, context)
+        if self.incarnation != incarnation:
+            return WAITS
+        if effect.acks == -1:
+            self._wait(effect, batch, effects, context)
+        else:
+            self.run(effects, context, Appended(Error.NONE, batch))
         if not self.state.rules.on(HIGH_WATERMARK):
             self.wake(effect.partition, context.cause)
         self.replication.advance(effect.partition, context.cause)
         self.replication.feed(effect.partition, context.cause)
+        return WAITS
 
-    def _acknowledge(self, effect: Append | AwaitDurable, batch: Batch, context: Context) -> None:
-        """Go on at once with the leader's own copy, or when all in-sync replicas have the batch."""
-        if effect.acks == -1:
-            self._wait(effect.partition, batch, effect.timeout_ms, effect.then, context)
-        else:
-            self.go_on(effect.then, Appended(Error.NONE, batch), context)
+    def _await_durable(self, effect: AwaitDurable, effects: Effects[Any], context: Context) -> Any:
+        reached = self.state.log(effect.partition).high_watermark > effect.batch.last_offset
+        if effect.acks != -1 or reached:
+            return Appended(Error.NONE, effect.batch)
+        self._wait(effect, effect.batch, effects, context)
+        return WAITS
 
-    def _wait(self, partition: str, batch: Batch, timeout_ms: int, then: Then, context: Context) -> None:
-        """Do `then` once the batch is below the high watermark, or timed out."""
-        offset = batch.last_offset + 1
-        if self.state.log(partition).high_watermark >= offset:
-            self.go_on(then, Appended(Error.NONE, batch), context)
-            return
-        waiter = Waiter(offset, then, context, batch, self.port.now + timeout_ms)
+    def _wait(self, effect: Append | AwaitDurable, batch: Batch, effects: Effects[Any], context: Context) -> None:
+        """Let the generator wait until the batch is below the high watermark, or times out."""
+        partition, deadline_ms = effect.partition, self.port.now + effect.timeout_ms
+        waiter = Waiter(batch.last_offset + 1, effects, context, batch, deadline_ms)
         self.state.waiters.setdefault(partition, []).append(waiter)
-        if waiter.deadline_ms < self._watched.get(partition, waiter.deadline_ms + 1):
-            self._watch_deadline(partition, waiter.deadline_ms)
+        if deadline_ms < self._watched.get(partition, deadline_ms + 1):
+            self._watch_deadline(partition, deadline_ms)
 
     def _watch_deadline(self, partition: str, at_ms: int) -> None:
-        life = self.life
+        incarnation = self.incarnation
         self._watched[partition] = at_ms
 
         def due() -> None:
-            if self.life != life or self._watched.get(partition) != at_ms:
+            if self.incarnation != incarnation or self._watched.get(partition) != at_ms:
                 return
             del self._watched[partition]
             waiters = self.state.waiters.get(partition, [])
@@ -207,14 +219,14 @@ class Broker:
             if self.state.waiters[partition]:
                 self._watch_deadline(partition, min(w.deadline_ms for w in self.state.waiters[partition]))
             for waiter in late:
-                self.go_on(waiter.then, Appended(Error.REQUEST_TIMED_OUT, waiter.appended), waiter.context)
+                self.run(waiter.effects, waiter.context, Appended(Error.REQUEST_TIMED_OUT, waiter.appended))
 
         self.port.timer(self.name, at_ms - self.port.now, due, True)
 
     def fail_waiters(self, partition: str) -> None:
         """This broker leads the partition no more: every append that still waits has failed."""
         for waiter in self.state.waiters.pop(partition, []):
-            self.go_on(waiter.then, Appended(Error.NOT_LEADER_OR_FOLLOWER, waiter.appended), waiter.context)
+            self.run(waiter.effects, waiter.context, Appended(Error.NOT_LEADER_OR_FOLLOWER, waiter.appended))
 
     def watermark_moved(self, partition: str, before: int, cause: int) -> None:
         """Release what waited for the high watermark: appends that are durable now, and parked fetches."""
@@ -227,7 +239,7 @@ class Broker:
             self.state.waiters[partition] = [w for w in waiters if w.offset > mark]
             for waiter in ready:
                 context = Context(waiter.context.request, cause)
-                self.go_on(waiter.then, Appended(Error.NONE, waiter.appended), context)
+                self.run(waiter.effects, context, Appended(Error.NONE, waiter.appended))
         self.wake(partition, cause)
 
     def _apply_offsets(self, partition: str, before: int) -> None:
@@ -244,23 +256,25 @@ class Broker:
 
     # parked fetches of consumers
 
-    def _park(self, effect: Park, context: Context) -> None:
-        life, place = self.life, [effect.then]
+    def _park(self, effect: Park, effects: Effects[Any], context: Context) -> Any:
+        place = Suspended(self._resumer(effects, context))
 
         def wake(cause: int) -> None:
-            if place and self.life == life:
-                self.go_on(place.pop(), None, Context(context.request, cause))
+            resume, place.resume = place.resume, None
+            if resume is not None:
+                resume(None, cause)
 
         for partition in effect.partitions:
             self.state.parked_fetches.setdefault(partition, []).append(wake)
         self.port.timer(self.name, effect.timeout_ms, lambda: wake(context.cause), False)
+        return WAITS
 
     def wake(self, partition: str, cause: int) -> None:
         """Let parked fetches of this partition look again."""
         for wake in self.state.parked_fetches.pop(partition, []):
             wake(cause)
 
-    # life and death
+    # start, crash and restart
 
     def start(self, cause: int = -1) -> None:
         """A fresh process: replicate, and scan for transactions that are open too long."""
@@ -268,7 +282,7 @@ class Broker:
 
     def crash(self) -> None:
         """Everything but the logs is gone."""
-        self.life += 1
+        self.incarnation += 1
         self._watched = {}
         self.state.forget()
         self.replication.forget()
@@ -281,10 +295,17 @@ class Broker:
 
     def register(self, cause: int) -> None:
         """Ask the controller to be let in, until it answers."""
-        life = self.life
+        incarnation = self.incarnation
 
         def answered(response: Any, step: int) -> None:
-            if response is None and self.life == life:
+            if response is None and self.incarnation == incarnation:
                 self.register(step)
 
         self.port.request(self.name, "controller", BrokerRegistration(broker=self.name), answered, cause)
+
+
+def _part(part: Effects[Any], index: int, results: list[Any], place: Suspended) -> Effects[None]:
+    """One part of an `All`; the last one to end resumes whoever waits for them all."""
+    results[index] = yield from part
+    if WAITS not in results:
+        yield Resume(place, results)

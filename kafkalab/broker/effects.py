@@ -1,27 +1,23 @@
-"""What a handler asks for. The runtime carries the effects out; a crash in between loses the rest of them."""
+"""What a handler asks for. A handler yields effects, the broker carries them out and sends back each one's result.
+
+A handler that waits for nothing is a plain function that returns its response. Any other is a generator: it yields
+an effect, is suspended until the effect's result is there, and reads on. What it returns, if anything, is the
+response. While a generator is suspended, requests of others are handled: look the state up again after each yield.
+A crash drops every suspended generator.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import Batch
 
-
-class Then(NamedTuple):
-    """What to do next, as data: a module-level function and its arguments.
-
-    It is called as `function(state, result, now, *args)` and returns effects. `result` is an `Appended` after an
-    Append, the response (or None after a disconnect) after a Send, and None after a timer.
-    """
-
-    function: Callable[..., list[Effect]]
-    args: tuple[Any, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"Then({self.function.__name__})"
+T = TypeVar("T")
+Effects: TypeAlias = Generator["Effect", Any, T]
+"""A generator that yields effects and returns a T. `x = yield from f(...)` runs one inside another."""
 
 
 class Appended(NamedTuple):
@@ -32,21 +28,20 @@ class Appended(NamedTuple):
 
 
 class Respond(NamedTuple):
-    """Answer the request that is being handled (or was, when the chain of effects began)."""
+    """Answer the request that is being handled, and go on. At the end of a handler, `return body` does the same."""
 
     body: Any
 
 
 class Send(NamedTuple):
-    """Send a request to another node; once its response is here, or the connection broke, do `then`."""
+    """Send a request to another node. Result: its response, or None if the connection broke."""
 
     to: str
     request: Any
-    then: Then | None = None
 
 
 class Append(NamedTuple):
-    """Write `batch` to the local leader's log of `partition`; once it is durable, or failed, do `then`.
+    """Write `batch` to the local leader's log of `partition`. Result: an `Appended`, once it is durable or has failed.
 
     Durable means that all in-sync replicas have it; with `acks=1` the leader's own copy is enough. After `timeout_ms`
     the result is REQUEST_TIMED_OUT, and the batch stays in the log.
@@ -55,86 +50,77 @@ class Append(NamedTuple):
     partition: str
     batch: Batch
     timeout_ms: int
-    then: Then
     acks: int = -1
 
 
 class AwaitDurable(NamedTuple):
-    """Do `then` once the batch that is already in the log is below the high watermark (a recognised duplicate).
-
-    With `acks` other than -1 that is now.
-    """
+    """Wait until a batch that is already in the log is durable (a recognised duplicate). Result: as of `Append`."""
 
     partition: str
     batch: Batch
     timeout_ms: int
-    then: Then
     acks: int = -1
 
 
 class Park(NamedTuple):
-    """Keep the request; do `then` when the high watermark of one of the partitions moves, or after `timeout_ms`."""
+    """Wait until the high watermark of one of the partitions moves, at most `timeout_ms`."""
 
     partitions: tuple[str, ...]
     timeout_ms: int
-    then: Then
+
+
+class Sleep(NamedTuple):
+    """Wait `delay_ms`. A background timer alone does not keep a run going."""
+
+    delay_ms: int
+    background: bool = False
 
 
 class FeedFollowers(NamedTuple):
-    """Answer the followers that wait for the partition: where its log begins has changed."""
+    """Answer the followers that wait for the partition: its log start has changed."""
 
     partition: str
 
 
-class SetTimer(NamedTuple):
-    """Do `then` after `delay_ms`. A background timer alone does not keep a run going."""
+class Spawn(NamedTuple):
+    """Run `effects` until it first waits, then go on; from there both run on their own, for the same request."""
 
-    delay_ms: int
-    then: Then
-    background: bool = False
+    effects: Effects[None]
+
+
+class All(NamedTuple):
+    """Run all of these at once, in order. Result: the list of what they return, once the last one has ended."""
+
+    parts: tuple[Effects[Any], ...]
 
 
 @dataclass(slots=True, eq=False)
 class Suspended:
-    """A place where a chain of effects waits. Empty before its Suspend and after its Resume."""
+    """A place where one generator waits for another. Empty before its Suspend and after its Resume."""
 
     resume: Callable[[Any, int], None] | None = None
 
 
 class Suspend(NamedTuple):
-    """End this chain of effects here; a Resume of `place` goes on with `then`, for the same request."""
+    """Wait for a Resume of `place`. Result: the Resume's."""
 
     place: Suspended
-    then: Then
 
 
 class Resume(NamedTuple):
-    """Let the chain that waits in `place` go on with this result, now; nothing happens if none waits."""
+    """Let the generator that waits in `place` go on with this result, now; nothing happens if none waits."""
 
     place: Suspended
     result: Any
 
 
-class Hold(NamedTuple):
-    """Keep the request that is being handled under `key`; an older one kept there will never be answered."""
-
-    key: str
-
-
-class Answer(NamedTuple):
-    """Answer the request that is kept under `key`; nothing happens if there is none."""
-
-    key: str
-    body: Any
-
-
 class Note(NamedTuple):
-    """Record a state event in the trace: `name` says of what kind of thing, `data` what is true from now on."""
+    """Record a state event in the trace: `name` is the kind of thing, `data` what is true from now on."""
 
     name: str
     data: dict[str, Any]
 
 
 Effect: TypeAlias = (
-    Respond | Send | Append | AwaitDurable | Park | SetTimer | Suspend | Resume | Hold | Answer | FeedFollowers | Note
+    Respond | Send | Append | AwaitDurable | Park | Sleep | FeedFollowers | Spawn | All | Suspend | Resume | Note
 )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
 
-from kafkalab.broker.effects import Effect, Note, Then
+from kafkalab.broker.effects import Effects, Note, Sleep
 from kafkalab.broker.group_coordinator.group import loaded_group
 from kafkalab.broker.group_coordinator.offset_expiration import expire_offsets
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets
-from kafkalab.broker.group_coordinator.rebalance import heard_of, resigned
+from kafkalab.broker.group_coordinator.rebalance import renew_session, resign
 from kafkalab.broker.handlers.delete_records import apply_retention
+from kafkalab.broker.replication import Replication
+from kafkalab.broker.services import Context, Services
 from kafkalab.broker.state import BrokerState, TxnPartition
 from kafkalab.broker.transaction_coordinator.expiration import abort_timed_out, remove_expired
 from kafkalab.broker.transaction_coordinator.loading import load_transactions
@@ -17,50 +20,41 @@ from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, offsets_partition, topic_of
 from kafkalab.protocol.rules import LEADER_EPOCH, NEWEST_OFFSET
 
-if TYPE_CHECKING:
-    from kafkalab.broker.broker import Broker, Context
-
 
 class Leadership:
     """Reacts to metadata, and runs the periodic scans of a coordinator."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Services, replication: Replication) -> None:
         self.broker = broker
+        self.replication = replication
 
     def start(self, cause: int) -> None:
         """Follow every leader that is known, and begin the scans."""
-        from kafkalab.broker.broker import Context
-
-        state = self.broker.state
+        state, config = self.broker.state, self.broker.state.config
         for leader in state.metadata.leaders:
             if leader != state.name:
-                self.broker.replication.follow(leader, cause)
+                self.replication.follow(leader, cause)
         context = Context(None, cause)
-        self._every(state.config.transaction_abort_cleanup_interval_ms, Then(abort_timed_out), context)
-        self._every(state.config.transaction_remove_expired_cleanup_interval_ms, Then(remove_expired), context)
-        self._every(state.config.offsets_retention_check_interval_ms, Then(expire_offsets), context)
-        check_ms = state.config.producer_id_expiration_check_interval_ms
-        self._every(check_ms, Then(expire_producer_ids), context)
-        self._every(state.config.log_retention_check_interval_ms, Then(apply_retention), context)
-        self._every_lag_check(state.config.replica_lag_time_max_ms // 2)
+        for interval_ms, scan in (
+            (config.transaction_abort_cleanup_interval_ms, abort_timed_out),
+            (config.transaction_remove_expired_cleanup_interval_ms, remove_expired),
+            (config.offsets_retention_check_interval_ms, expire_offsets),
+            (config.producer_id_expiration_check_interval_ms, expire_producer_ids),
+            (config.log_retention_check_interval_ms, apply_retention),
+        ):
+            self._every(interval_ms, partial(self._scan, scan, context))
+        self._every(config.replica_lag_time_max_ms // 2, self.replication.shrink)
 
-    def _every(self, interval_ms: int, then: Then, context: Context) -> None:
-        life = self.broker.life
+    def _scan(self, scan: Callable[[BrokerState], Effects[None]], context: Context) -> None:
+        self.broker.run(scan(self.broker.state), context)
 
-        def due() -> None:
-            if self.broker.life == life:
-                self._every(interval_ms, then, context)
-                self.broker.go_on(then, None, context)
-
-        self.broker.port.timer(self.broker.name, interval_ms, due, True)
-
-    def _every_lag_check(self, interval_ms: int) -> None:
-        life = self.broker.life
+    def _every(self, interval_ms: int, scan: Callable[[], None]) -> None:
+        incarnation = self.broker.incarnation
 
         def due() -> None:
-            if self.broker.life == life:
-                self._every_lag_check(interval_ms)
-                self.broker.replication.shrink()
+            if self.broker.incarnation == incarnation:
+                self._every(interval_ms, scan)
+                scan()
 
         self.broker.port.timer(self.broker.name, interval_ms, due, True)
 
@@ -70,7 +64,7 @@ class Leadership:
 
     def update(self, image: ClusterMetadata, context: Context) -> None:
         """Take a newer image: resign, lead, follow. An older one changes nothing."""
-        state, replication = self.broker.state, self.broker.replication
+        state, replication = self.broker.state, self.replication
         old = state.metadata
         if image.version <= old.version:
             return
@@ -105,7 +99,7 @@ class Leadership:
         state = self.broker.state
         if topic_of(partition) == OFFSETS_TOPIC:
             groups = [state.groups.pop(g) for g in list(state.groups) if offsets_partition(g) == partition]
-            self.broker.perform([effect for group in groups for effect in resigned(group)], context)
+            self.broker.run(resign(state, groups), context)
         state.transactions.pop(partition, None)
         state.marker_queues.drop(partition)
         state.offsets.pop(partition, None)
@@ -119,7 +113,7 @@ class Leadership:
     def _lead(self, partition: str, image: ClusterMetadata, context: Context) -> None:
         state = self.broker.state
         info = image.partitions[partition]
-        self.broker.replication.led_since[partition] = image.version
+        self.replication.led_since[partition] = image.version
         for session in state.sessions.values():
             session.positions.pop(partition, None)
             session.behind[partition] = None
@@ -132,24 +126,29 @@ class Leadership:
         delay = state.config.coordinator_load_ms
         if topic_of(partition) == TRANSACTION_TOPIC:
             state.transactions[partition] = TxnPartition(info.leader_epoch, loading=True)
-            self.broker.timer(delay, Then(load_transactions, (partition, info.leader_epoch)), context)
+            self.broker.run(_after(delay, load_transactions(state, partition, info.leader_epoch)), context)
         elif topic_of(partition) == OFFSETS_TOPIC:
             state.offsets_loading.append(partition)
-            self.broker.timer(delay, Then(load_offsets, (partition, info.leader_epoch)), context)
+            self.broker.run(_after(delay, load_offsets(state, partition, info.leader_epoch)), context)
 
 
-def load_offsets(broker: BrokerState, result: None, now: int, partition: str, epoch: int) -> list[Effect]:
+def _after(delay_ms: int, effects: Effects[None]) -> Effects[None]:
+    yield Sleep(delay_ms)
+    yield from effects
+
+
+def load_offsets(broker: BrokerState, partition: str, epoch: int) -> Effects[None]:
     """Read `__consumer_offsets` back, pending offsets and groups included; every member's session begins anew."""
     info = broker.metadata.partitions.get(partition)
     if partition not in broker.offsets_loading or info is None or info.leader_epoch != epoch:
-        return []
+        return
     offsets = broker.offsets[partition] = GroupOffsets(broker.rules.on(NEWEST_OFFSET))
     log = broker.log(partition)
     for batch in log.read(0, max(log.high_watermark, 1)):
         if batch.base_offset < log.high_watermark:
             offsets.apply(batch)
     broker.offsets_loading.remove(partition)
-    effects: list[Effect] = [Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})]
+    yield Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})
     whole = GroupOffsets()  # a group is what its last record says, be it replicated already or not
     for batch in log.batches:
         whole.apply(batch)
@@ -157,15 +156,12 @@ def load_offsets(broker: BrokerState, result: None, now: int, partition: str, ep
         if entry is not None:
             group = broker.groups[name] = loaded_group(entry, epoch)
             for member in group.members.values():
-                effects += heard_of(group, member, now)
-    return effects
+                yield from renew_session(broker, group, member)
 
 
-def expire_producer_ids(broker: BrokerState, result: None, now: int) -> list[Effect]:
+def expire_producer_ids(broker: BrokerState) -> Effects[None]:
     """Forget producer ids that have written nothing for producer.id.expiration.ms (facts 3.7)."""
-    effects: list[Effect] = []
-    for partition, log in broker.logs.items():
-        gone = log.producers.remove_expired(now)
+    for partition, log in list(broker.logs.items()):
+        gone = log.producers.remove_expired(broker.now)
         if gone:
-            effects.append(Note("producer ids expired", {"partition": partition, "producer_ids": gone}))
-    return effects
+            yield Note("producer ids expired", {"partition": partition, "producer_ids": gone})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kafkalab.broker.effects import Respond
 from kafkalab.broker.handlers.delete_records import log_start_note
+from kafkalab.broker.services import Context, Services
 from kafkalab.broker.state import FetchSession
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.errors import Error
@@ -13,14 +13,11 @@ from kafkalab.protocol.messages.alter_partition import AlterPartition
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
 from kafkalab.protocol.rules import LEADER_EPOCH
 
-if TYPE_CHECKING:
-    from kafkalab.broker.broker import Broker, Context
-
 
 class Replication:
     """Both halves of one broker: as a leader it serves followers, as a follower it fetches from leaders."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Services) -> None:
         self.broker = broker
         self.fetching: dict[str, int] = {}  # leader -> generation of the fetch under way
         self.altering: dict[str, tuple[str, ...]] = {}
@@ -42,11 +39,11 @@ class Replication:
             session = state.sessions[request.replica] = FetchSession(behind=dict.fromkeys(state.logs))
         elif session is None or request.session_epoch != session.epoch:
             error = Error.FETCH_SESSION_ID_NOT_FOUND if session is None else Error.INVALID_FETCH_SESSION_EPOCH
-            self.broker.perform([Respond(ReplicaFetchResponse(error=error, partitions={}))], context)
+            self._refuse(context, error)
             return
         if request.metadata_version > state.metadata.version:
             error = Error.UNKNOWN_LEADER_EPOCH  # the follower knows more than this leader: let it come back
-            self.broker.perform([Respond(ReplicaFetchResponse(error=error, partitions={}))], context)
+            self._refuse(context, error)
             return
         session.epoch += 1
         session.parked = (context, request.metadata_version)
@@ -63,10 +60,10 @@ class Replication:
             session.positions[partition] = offset
             if offset == log.log_end_offset:
                 session.caught_up_ms[partition] = now
-        life = self.broker.life
+        incarnation = self.broker.incarnation
         for partition in request.positions:
             self.advance(partition, context.cause)
-            if self.broker.life != life:
+            if self.broker.incarnation != incarnation:
                 return
             self._maybe_expand(partition, request.replica)
         for partition, start in request.log_starts.items():
@@ -76,6 +73,10 @@ class Replication:
         current = state.sessions.get(request.replica)
         if current is not None and current.parked is not None:
             self._answer(request.replica, current, diverging, context.cause)
+
+    def _refuse(self, context: Context, error: Error) -> None:
+        assert context.request is not None
+        self.broker.port.respond(context.request, ReplicaFetchResponse(error=error, partitions={}), context.cause)
 
     def _diverging(self, log: PartitionLog, offset: int, last_epoch: int) -> ReplicaData | None:
         """What to tell a follower whose log is not a beginning of this one (`Partition.readRecords`); else None."""
@@ -266,7 +267,7 @@ class Replication:
 
     def _take_over(self, response: ReplicaFetchResponse, cause: int) -> dict[str, tuple[int, int]]:
         """Append what is new; the positions to tell the leader next."""
-        state, life = self.broker.state, self.broker.life
+        state, incarnation = self.broker.state, self.broker.incarnation
         changed: dict[str, tuple[int, int]] = {}
         for partition, data in response.partitions.items():
             info = state.metadata.partitions.get(partition)
@@ -284,7 +285,7 @@ class Replication:
                 if batch.base_offset >= log.log_end_offset:
                     log.replicate(batch)
                     self.broker.port.record(self.broker.name, "append", partition, cause, batch)
-            if self.broker.life != life:
+            if self.broker.incarnation != incarnation:
                 return changed
             if log.advance(data.high_watermark):
                 self._note_marks(log, cause)

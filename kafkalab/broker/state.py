@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafkalab.broker.effects import Suspended, Then
+from kafkalab.broker.effects import Effects, Suspended
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
@@ -59,10 +59,10 @@ class BrokerConfig:
 
 @dataclass(slots=True)
 class Waiter:
-    """An append that waits for its durability: all below `offset` must be under the high watermark."""
+    """A generator that waits for an append: the high watermark must reach `offset`, by `deadline_ms`."""
 
     offset: int
-    then: Then
+    effects: Effects[Any]
     context: Any
     appended: Any
     deadline_ms: int
@@ -145,11 +145,15 @@ class CoordinatorLink:
 
 @dataclass(slots=True)
 class BrokerState:
-    """One broker. `logs` survive a crash; all other mutable fields are volatile."""
+    """One broker. `logs` survive a crash; all other mutable fields are volatile.
+
+    `now` is the time of the event that is being handled, in ms; the broker sets it before it runs a handler.
+    """
 
     name: str
     config: BrokerConfig
     rules: Rules
+    now: int = 0
     logs: dict[str, PartitionLog] = field(default_factory=dict)
     metadata: ClusterMetadata = field(default_factory=ClusterMetadata)
     transactions: dict[str, TxnPartition] = field(default_factory=dict)
@@ -158,7 +162,7 @@ class BrokerState:
     offsets: dict[str, GroupOffsets] = field(default_factory=dict)
     offsets_loading: list[str] = field(default_factory=list)
     groups: dict[str, ClassicGroup] = field(default_factory=dict)
-    held: dict[str, Any] = field(default_factory=dict)  # requests that wait for a group
+    held: dict[str, Suspended] = field(default_factory=dict)  # where requests wait for a group
     sessions: dict[str, FetchSession] = field(default_factory=dict)
     waiters: dict[str, list[Waiter]] = field(default_factory=dict)
     parked_fetches: dict[str, list[Any]] = field(default_factory=dict)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Then
+from kafkalab.broker.effects import Effects
 from kafkalab.broker.state import BrokerState
-from kafkalab.broker.verification_queue import ask, refuse
+from kafkalab.broker.verification_queue import ask
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.partitions import transaction_partition
@@ -15,7 +15,7 @@ ADD, VERIFY, OLD_VERIFY = "add partition", "generic error", "default error"
 
 
 def guards_for(
-    broker: BrokerState, batches: dict[str, Batch], mode: str, now: int
+    broker: BrokerState, batches: dict[str, Batch], mode: str
 ) -> tuple[dict[str, int], dict[str, Error]]:
     """The guards of the partitions that must be verified, and those refused at once."""
     guards: dict[str, int] = {}
@@ -28,7 +28,7 @@ def guards_for(
         producers = broker.log(partition).producers
         version = 2 if mode == ADD else 0
         started = batch.producer_id, batch.base_sequence, batch.producer_epoch
-        guard = producers.start_verification(*started, version, now)
+        guard = producers.start_verification(*started, version, broker.now)
         if isinstance(guard, Error):
             refused[partition] = guard
         elif guard:
@@ -37,13 +37,12 @@ def guards_for(
 
 
 def ask_coordinator(
-    broker: BrokerState, transactional_id: str, batch: Batch, partitions: tuple[str, ...], mode: str, then: Then
-) -> list[Effect]:
-    """One AddPartitionsToTxn for the partitions; `then` gets {partition: Error} in Kafka's terms for the leader."""
+    broker: BrokerState, transactional_id: str, batch: Batch, partitions: tuple[str, ...], mode: str
+) -> Effects[dict[str, Error]]:
+    """One AddPartitionsToTxn for the partitions; an error for each, in the terms of a partition's leader."""
     coordinator = broker.metadata.leader(transaction_partition(transactional_id))
-    then = Then(_answered, (mode, then))
     if coordinator not in broker.metadata.alive:
-        return refuse(partitions, Error.COORDINATOR_NOT_AVAILABLE, then)
+        return dict.fromkeys(partitions, Error.COORDINATOR_NOT_AVAILABLE)
     request = AddPartitionsToTxn(
         transactional_id=transactional_id,
         producer_id=batch.producer_id,
@@ -51,11 +50,8 @@ def ask_coordinator(
         partitions=partitions,
         verify_only=mode != ADD,
     )
-    return ask(broker, coordinator, request, then)
-
-
-def _answered(broker: BrokerState, errors: dict[str, Error], now: int, mode: str, then: Then) -> list[Effect]:
-    return then.function(broker, {p: _as_leader_says(e, mode) for p, e in errors.items()}, now, *then.args)
+    errors = yield from ask(broker, coordinator, request)
+    return {p: _as_leader_says(e, mode) for p, e in errors.items()}
 
 
 def _as_leader_says(error: Error, mode: str) -> Error:

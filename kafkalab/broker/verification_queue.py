@@ -6,65 +6,45 @@ out together (Kafka: in one request; here one frame for each transactional id).
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Resume, Send, Suspend, Suspended, Then
+from kafkalab.broker.effects import Effects, Resume, Send, Spawn, Suspend, Suspended
 from kafkalab.broker.state import BrokerState, CoordinatorLink
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnResponse
 
 
-def ask(broker: BrokerState, coordinator: str, request: AddPartitionsToTxn, then: Then) -> list[Effect]:
-    """`then` gets an error for each partition: the coordinator's own, or NETWORK_EXCEPTION after a disconnect.
+def ask(broker: BrokerState, coordinator: str, request: AddPartitionsToTxn) -> Effects[dict[str, Error]]:
+    """An error for each partition: the coordinator's own, or NETWORK_EXCEPTION after a disconnect.
 
     A question that is queued gives way to a newer one for the same id: it gets NETWORK_EXCEPTION, so that its client
     tries again, or INVALID_PRODUCER_EPOCH if the newer one has a higher epoch. One with a lower epoch than the queued
     one gets INVALID_PRODUCER_EPOCH itself.
     """
-    link = broker.coordinator_links.get(coordinator)
-    if link is None:
-        link = broker.coordinator_links[coordinator] = CoordinatorLink()
+    link = broker.coordinator_links.setdefault(coordinator, CoordinatorLink())
     place = Suspended()
     if link.in_flight == 0:
-        return [Suspend(place, then), _send(coordinator, link, request, place)]
-    effects: list[Effect] = []
-    known = link.queued.get(request.transactional_id)
-    if known is not None:
-        older, waiting = known
+        yield Spawn(_send(coordinator, link, request, place))
+    else:
+        older, waiting = link.queued.get(request.transactional_id, (request, place))
         if older.producer_epoch > request.producer_epoch:
-            return refuse(request.partitions, Error.INVALID_PRODUCER_EPOCH, then)
+            return dict.fromkeys(request.partitions, Error.INVALID_PRODUCER_EPOCH)
+        link.queued[request.transactional_id] = (request, place)
         same = older.producer_epoch == request.producer_epoch
         error = Error.NETWORK_EXCEPTION if same else Error.INVALID_PRODUCER_EPOCH
-        effects.append(Resume(waiting, dict.fromkeys(older.partitions, error)))
-    link.queued[request.transactional_id] = (request, place)
-    return [Suspend(place, then), *effects]
+        yield Resume(waiting, dict.fromkeys(older.partitions, error))
+    errors: dict[str, Error] = yield Suspend(place)
+    return errors
 
 
-def refuse(partitions: tuple[str, ...], error: Error, then: Then) -> list[Effect]:
-    """`then` gets this error for all partitions, and no coordinator is asked."""
-    place = Suspended()
-    return [Suspend(place, then), Resume(place, dict.fromkeys(partitions, error))]
-
-
-def _send(coordinator: str, link: CoordinatorLink, request: AddPartitionsToTxn, place: Suspended) -> Send:
+def _send(coordinator: str, link: CoordinatorLink, request: AddPartitionsToTxn, place: Suspended) -> Effects[None]:
+    """Whoever asked goes on; with the last response of its kind everything that is queued is sent."""
     link.in_flight += 1
-    return Send(coordinator, request, Then(_answered, (coordinator, link, request.partitions, place)))
-
-
-def _answered(
-    broker: BrokerState,
-    response: AddPartitionsToTxnResponse | None,
-    now: int,
-    coordinator: str,
-    link: CoordinatorLink,
-    partitions: tuple[str, ...],
-    place: Suspended,
-) -> list[Effect]:
-    """The asker goes on; with the last answer of its kind everything that is queued is sent."""
+    response: AddPartitionsToTxnResponse | None = yield Send(coordinator, request)
     link.in_flight -= 1
-    effects: list[Effect] = [Resume(place, _errors(response, partitions))]
+    yield Resume(place, _errors(response, request.partitions))
     if link.in_flight == 0:
         queued, link.queued = link.queued, {}
-        effects += [_send(coordinator, link, request, waiting) for request, waiting in queued.values()]
-    return effects
+        for waiting_request, waiting in queued.values():
+            yield Spawn(_send(coordinator, link, waiting_request, waiting))
 
 
 def _errors(response: AddPartitionsToTxnResponse | None, partitions: tuple[str, ...]) -> dict[str, Error]:

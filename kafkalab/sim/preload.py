@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalab.broker.broker import Context
-from kafkalab.broker.effects import Then
+from kafkalab.broker.services import Context
 from kafkalab.broker.state import TxnPartition
 from kafkalab.broker.transaction_coordinator.loading import load_transactions
 from kafkalab.broker.transaction_coordinator.metadata import Txn
@@ -32,7 +31,7 @@ def preload_transactional_id(cluster: Cluster, transactional_id: str, producer_e
     )
     step = _append(cluster, partition, Batch(records=(Record(transactional_id, txn),)))
     coordinator.state.transactions[partition] = TxnPartition(info.leader_epoch, loading=True)
-    coordinator.go_on(Then(load_transactions, (partition, info.leader_epoch)), None, Context(None, step))
+    coordinator.run(load_transactions(coordinator.state, partition, info.leader_epoch), Context(None, step))
 
 
 def _append(cluster: Cluster, partition: str, batch: Batch) -> int:

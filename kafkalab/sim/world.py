@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkalab.broker.broker import Broker, Context
-from kafkalab.broker.effects import FeedFollowers
-from kafkalab.broker.handlers.delete_records import log_start_note
+from kafkalab.broker.broker import Broker
+from kafkalab.broker.handlers.delete_records import log_start_moved
+from kafkalab.broker.services import Context
 from kafkalab.log.cleaner import clean, would_clean
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.sim.world_faults import (
@@ -187,5 +187,5 @@ class World:
         base = log.segments[0]
         log.drop_segments(log.segments[1])
         step = self._note(leader, fault, cause, {"partition": partition, "base_offset": base})
-        broker.perform([log_start_note(broker.state, partition), FeedFollowers(partition)], Context(None, step))
+        broker.run(log_start_moved(broker.state, partition), Context(None, step))
         return True

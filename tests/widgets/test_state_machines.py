@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupState, group_edges
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Go, Refuse, edges
+from kafkalab.broker.table_outcomes import Refuse
+from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Go, edges
 from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState
 from kafkalab.widgets.payload.state_diagram import ids
 from kafkalab.widgets.payload.state_machines import ANY, STATES, machine

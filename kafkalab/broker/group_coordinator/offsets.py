@@ -115,3 +115,8 @@ class GroupOffsets:
     def offsets_of(self, group: str) -> dict[str, StoredOffset]:
         """The group's committed offsets, by partition."""
         return {key[1]: stored for key, stored in self.committed.items() if key[0] == group}
+
+    def partitions_of(self, group: str) -> list[str]:
+        """The partitions of which the group has an offset, committed or pending."""
+        pending = [p for offsets in self.pending.values() for g, p in offsets if g == group]
+        return list(dict.fromkeys([*self.offsets_of(group), *pending]))

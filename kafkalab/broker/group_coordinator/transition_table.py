@@ -1,7 +1,7 @@
 """Every move of a classic group at its coordinator: one total table (`GroupMetadataManager`, `ClassicGroup`).
 
-Guards run before the table, in Kafka's order: the group exists, the member is known, its generation is the current
-one. What is left depends on the state alone. The diagrams, the widgets and the tests are made from this table.
+The guards in `guards.py` run before the table. What is left depends on the state alone. The diagrams,
+the widgets and the tests are made from this table.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from kafkalab.broker.transaction_coordinator.transition_table import Refuse, Same
+from kafkalab.broker.table_outcomes import Refuse, Same
 from kafkalab.protocol.errors import Error
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Respond
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.messages.api_versions import ApiVersions, ApiVersionsResponse
 
 
-def handle(broker: BrokerState, request: ApiVersions, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: ApiVersions, header: Header) -> ApiVersionsResponse:
     """The cluster's finalized features; a client of an older kind ignores them."""
-    return [Respond(ApiVersionsResponse(transaction_version=broker.transaction_version))]
+    return ApiVersionsResponse(transaction_version=broker.transaction_version)

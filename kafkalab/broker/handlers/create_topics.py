@@ -7,9 +7,9 @@ that a client speaks to asks, and sends the same request on.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from kafkalab.broker.authorization import with_refused
-from kafkalab.broker.effects import Effect, Respond, Send, Then
+from kafkalab.broker.effects import Effects, Send
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import CLUSTER, CREATE, TOPIC
 from kafkalab.protocol.api import Header
@@ -17,15 +17,11 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.create_topics import CreateTopics, CreateTopicsResponse, NewTopic
 
 NAME_MAX = 249
-
-
 LEGAL_NAME = re.compile(r"[A-Za-z0-9._-]+")
-
-
 METADATA_TOPIC = "__cluster_metadata"
 
 
-def handle(broker: BrokerState, request: CreateTopics, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: CreateTopics, header: Header) -> Effects[CreateTopicsResponse]:
     """A name given twice is an invalid request, one that may not be created is refused; the rest goes on."""
     names = [t.name for t in request.topics]
     refused = {n: Error.INVALID_REQUEST for n in names if names.count(n) > 1 or n == METADATA_TOPIC}
@@ -36,16 +32,11 @@ def handle(broker: BrokerState, request: CreateTopics, now: int, header: Header)
         topics=tuple(t for t in request.topics if t.name not in refused), validate_only=request.validate_only
     )
     if not rest.topics:
-        return [Respond(CreateTopicsResponse(errors=refused))]
-    return with_refused([Send("controller", rest, Then(_created, (rest,)))], "errors", refused)
-
-
-def _created(
-    broker: BrokerState, response: CreateTopicsResponse | None, now: int, request: CreateTopics
-) -> list[Effect]:
+        return CreateTopicsResponse(errors=refused)
+    response: CreateTopicsResponse | None = yield Send("controller", rest)
     if response is None:
-        return [Respond(CreateTopicsResponse(errors={t.name: Error.REQUEST_TIMED_OUT for t in request.topics}))]
-    return [Respond(response)]
+        response = CreateTopicsResponse(errors={t.name: Error.REQUEST_TIMED_OUT for t in rest.topics})
+    return replace(response, errors={**refused, **response.errors})
 
 
 def shape_error(topic: NewTopic, known: list[str], registered: int) -> Error:

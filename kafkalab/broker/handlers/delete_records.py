@@ -5,7 +5,7 @@ The answer waits until every live replica begins there too.
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, FeedFollowers, Note, Park, Respond, Then
+from kafkalab.broker.effects import Effects, FeedFollowers, Note, Park
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.segments import delete_old_segments
 from kafkalab.protocol.api import Header
@@ -14,25 +14,32 @@ from kafkalab.protocol.messages.delete_records import DeleteRecords, DeleteRecor
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 
 UP_TO_HIGH_WATERMARK = -1
-
-
 INVALID_LOW_WATERMARK = -1
 
 
-def handle(broker: BrokerState, request: DeleteRecords, now: int, header: Header) -> list[Effect]:
-    """Each partition's log start moves at once, or has an error; an offset below it changes nothing."""
-    effects: list[Effect] = []
-    errors: dict[str, Error] = {}
+def handle(broker: BrokerState, request: DeleteRecords, header: Header) -> Effects[DeleteRecordsResponse]:
+    """Each partition's log start moves at once, or has an error; an offset below it changes nothing.
+
+    The response comes when every low watermark has reached it, a partition has another leader, or the time is over.
+    """
+    until_ms = broker.now + request.timeout_ms
+    errors = {p: _error(broker, p, asked) for p, asked in request.offsets.items()}
     wanted: dict[str, int] = {}
     for partition, asked in request.offsets.items():
-        errors[partition] = _error(broker, partition, asked)
-        if errors[partition] is not Error.NONE:
-            continue
-        log = broker.log(partition)
-        wanted[partition] = log.high_watermark if asked == UP_TO_HIGH_WATERMARK else asked
-        if log.raise_log_start(wanted[partition]):
-            effects += [log_start_note(broker, partition), FeedFollowers(partition)]
-    return [*effects, *_answer(broker, None, now, wanted, errors, now + request.timeout_ms)]
+        if errors[partition] is Error.NONE:
+            log = broker.log(partition)
+            wanted[partition] = log.high_watermark if asked == UP_TO_HIGH_WATERMARK else asked
+            if log.raise_log_start(wanted[partition]):
+                yield from log_start_moved(broker, partition)
+    while True:
+        lost = {p: Error.NOT_LEADER_OR_FOLLOWER for p in wanted if not broker.leads(p)}
+        behind = tuple(p for p, offset in wanted.items() if p not in lost and low_watermark(broker, p) < offset)
+        if not behind or broker.now >= until_ms:
+            break
+        yield Park(behind, until_ms - broker.now)
+    found = {**errors, **lost, **dict.fromkeys(behind, Error.REQUEST_TIMED_OUT)}
+    marks = {p: low_watermark(broker, p) if e is Error.NONE else INVALID_LOW_WATERMARK for p, e in found.items()}
+    return DeleteRecordsResponse(low_watermarks=marks, errors=found)
 
 
 def _error(broker: BrokerState, partition: str, offset: int) -> Error:
@@ -45,24 +52,6 @@ def _error(broker: BrokerState, partition: str, offset: int) -> Error:
     if offset < UP_TO_HIGH_WATERMARK or offset > broker.log(partition).high_watermark:
         return Error.OFFSET_OUT_OF_RANGE
     return Error.NONE
-
-
-def _answer(
-    broker: BrokerState,
-    result: None,
-    now: int,
-    wanted: dict[str, int],
-    errors: dict[str, Error],
-    until_ms: int,
-) -> list[Effect]:
-    """Respond when every low watermark has come so far, a partition has another leader, or the time is over."""
-    lost = {p: Error.NOT_LEADER_OR_FOLLOWER for p in wanted if not broker.leads(p)}
-    behind = tuple(p for p, offset in wanted.items() if p not in lost and low_watermark(broker, p) < offset)
-    if behind and now < until_ms:
-        return [Park(behind, until_ms - now, Then(_answer, (wanted, errors, until_ms)))]
-    found = {**errors, **lost, **dict.fromkeys(behind, Error.REQUEST_TIMED_OUT)}
-    marks = {p: low_watermark(broker, p) if e is Error.NONE else INVALID_LOW_WATERMARK for p, e in found.items()}
-    return [Respond(DeleteRecordsResponse(low_watermarks=marks, errors=found))]
 
 
 def low_watermark(broker: BrokerState, partition: str) -> int:
@@ -82,18 +71,21 @@ def log_start_note(broker: BrokerState, partition: str) -> Note:
     return Note("log start", {**data, "last_stable_offset": log.last_stable_offset})
 
 
-def apply_retention(broker: BrokerState, result: None, now: int) -> list[Effect]:
+def log_start_moved(broker: BrokerState, partition: str) -> Effects[None]:
+    """Record that the log starts later; if this broker leads the partition, its followers learn it at once."""
+    yield log_start_note(broker, partition)
+    if broker.leads(partition):
+        yield FeedFollowers(partition)
+
+
+def apply_retention(broker: BrokerState) -> Effects[None]:
     """Delete segments that are too old, too much, or below the log start. The internal topics are compacted only."""
-    effects: list[Effect] = []
     config = broker.config
-    for partition, log in broker.logs.items():
+    for partition, log in list(broker.logs.items()):
         before, compacted = log.log_start_offset, topic_of(partition) in INTERNAL_TOPICS
         limits = (-1, -1) if compacted else (config.log_retention_ms, config.log_retention_bytes)
-        gone = delete_old_segments(log, now, *limits)
+        gone = delete_old_segments(log, broker.now, *limits)
         if gone:
-            effects.append(Note("segments deleted", {"partition": partition, "base_offsets": gone}))
+            yield Note("segments deleted", {"partition": partition, "base_offsets": gone})
         if log.log_start_offset != before:
-            effects.append(log_start_note(broker, partition))
-            if broker.leads(partition):
-                effects.append(FeedFollowers(partition))
-    return effects
+            yield from log_start_moved(broker, partition)

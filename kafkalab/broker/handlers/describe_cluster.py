@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Respond
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.messages.describe_cluster import DescribeCluster, DescribeClusterResponse
 
 
-def handle(broker: BrokerState, request: DescribeCluster, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: DescribeCluster, header: Header) -> DescribeClusterResponse:
     """The image at hand."""
-    return [Respond(DescribeClusterResponse(brokers=broker.metadata.alive))]
+    return DescribeClusterResponse(brokers=broker.metadata.alive)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Respond
 from kafkalab.broker.group_coordinator.group import ClassicGroup
-from kafkalab.broker.group_coordinator.guards import find_group, group_error
+from kafkalab.broker.group_coordinator.guards import group_error
+from kafkalab.broker.group_coordinator.log import find_group
 from kafkalab.broker.group_coordinator.transition_table import GroupState
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import DESCRIBE, GROUP
@@ -13,9 +13,9 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.describe_groups import DescribedGroup, DescribeGroups, DescribeGroupsResponse
 
 
-def handle(broker: BrokerState, request: DescribeGroups, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: DescribeGroups, header: Header) -> DescribeGroupsResponse:
     """Every group that this broker coordinates; from version 6 on one that does not exist is GROUP_ID_NOT_FOUND."""
-    return [Respond(DescribeGroupsResponse(groups={g: _described(broker, g, header) for g in request.groups}))]
+    return DescribeGroupsResponse(groups={g: _described(broker, g, header) for g in request.groups})
 
 
 def _described(broker: BrokerState, group_id: str, header: Header) -> DescribedGroup:

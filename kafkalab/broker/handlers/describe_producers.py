@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Respond
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import READ, TOPIC
 from kafkalab.protocol.api import Header
@@ -16,9 +15,9 @@ from kafkalab.protocol.messages.describe_producers import (
 from kafkalab.protocol.partitions import topic_of
 
 
-def handle(broker: BrokerState, request: DescribeProducers, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: DescribeProducers, header: Header) -> DescribeProducersResponse:
     """Each partition of which this broker has a replica, leader or not."""
-    return [Respond(DescribeProducersResponse(partitions={p: _one(broker, p, header) for p in request.partitions}))]
+    return DescribeProducersResponse(partitions={p: _one(broker, p, header) for p in request.partitions})
 
 
 def _one(broker: BrokerState, partition: str, header: Header) -> PartitionProducers:

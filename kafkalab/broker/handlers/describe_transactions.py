@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kafkalab.broker.authorization import refused_partitions
-from kafkalab.broker.effects import Effect, Respond
 from kafkalab.broker.state import BrokerState, TxnPartition
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.acls import DESCRIBE, TRANSACTIONAL_ID
@@ -16,10 +15,10 @@ from kafkalab.protocol.messages.describe_transactions import (
 )
 
 
-def handle(broker: BrokerState, request: DescribeTransactions, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: DescribeTransactions, header: Header) -> DescribeTransactionsResponse:
     """Each id, or why not: an id that this broker does not coordinate has the error of any other request."""
     described = tuple(_one(broker, t, header) for t in request.transactional_ids)
-    return [Respond(DescribeTransactionsResponse(transactions=described))]
+    return DescribeTransactionsResponse(transactions=described)
 
 
 def _one(broker: BrokerState, tid: str, header: Header) -> DescribedTransaction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Park, Respond, Then
+from kafkalab.broker.effects import Effects, Park
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.api import Header
@@ -11,20 +11,15 @@ from kafkalab.protocol.messages.fetch import READ_COMMITTED, Fetch, FetchRespons
 from kafkalab.protocol.rules import HIGH_WATERMARK, LSO_BOUND
 
 
-def handle(broker: BrokerState, request: Fetch, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: Fetch, header: Header) -> Effects[FetchResponse]:
     """Answered at once if there are `min_bytes` or an error, or later: a watermark moved, max_wait is over."""
-    fetched = _read(broker, request)
-    if _enough(fetched, request):
-        return [Respond(FetchResponse(partitions=fetched))]
-    until = now + request.max_wait_ms
-    return [Park(tuple(request.positions), request.max_wait_ms, Then(_again, (request, until)))]
-
-
-def _again(broker: BrokerState, result: None, now: int, request: Fetch, until_ms: int) -> list[Effect]:
-    fetched = _read(broker, request)
-    if now >= until_ms or _enough(fetched, request):
-        return [Respond(FetchResponse(partitions=fetched))]
-    return [Park(tuple(request.positions), until_ms - now, Then(_again, (request, until_ms)))]
+    fetched, until_ms = _read(broker, request), broker.now + request.max_wait_ms
+    while not _enough(fetched, request):
+        yield Park(tuple(request.positions), until_ms - broker.now)
+        fetched = _read(broker, request)
+        if broker.now >= until_ms:
+            break
+    return FetchResponse(partitions=fetched)
 
 
 def _enough(fetched: dict[str, PartitionFetched], request: Fetch) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Respond, Send
+from kafkalab.broker.effects import Effects, Send, Spawn
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import DESCRIBE, TRANSACTIONAL_ID
 from kafkalab.protocol.acls import GROUP as GROUP_RESOURCE
@@ -19,23 +19,28 @@ from kafkalab.protocol.partitions import (
 )
 
 
-def handle(broker: BrokerState, request: FindCoordinator, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: FindCoordinator, header: Header) -> Effects[FindCoordinatorResponse]:
     """The leader; COORDINATOR_NOT_AVAILABLE while there is none, or while the topic is being created (facts 6.1)."""
     if (refused := _refused(broker, request, header)) is not Error.NONE:
-        return [Respond(FindCoordinatorResponse(error=refused))]
+        return FindCoordinatorResponse(error=refused)
     if request.key_type not in (GROUP, TRANSACTION):
-        return [Respond(FindCoordinatorResponse(error=Error.INVALID_REQUEST))]
+        return FindCoordinatorResponse(error=Error.INVALID_REQUEST)
     partition = (offsets_partition if request.key_type == GROUP else transaction_partition)(request.key)
     topic = topic_of(partition)
     if not broker.metadata.has_topic(topic):
         copies = broker.config.transaction_state_log_replication_factor if topic == TRANSACTION_TOPIC else 0
         new = NewTopic(name=topic, num_partitions=INTERNAL_PARTITIONS, replication_factor=copies or -1)
-        create = Send("controller", CreateTopics(topics=(new,)))
-        return [create, Respond(FindCoordinatorResponse(error=Error.COORDINATOR_NOT_AVAILABLE))]
+        yield Spawn(_create(new))
+        return FindCoordinatorResponse(error=Error.COORDINATOR_NOT_AVAILABLE)
     leader = broker.metadata.leader(partition)
     if leader not in broker.metadata.alive:
-        return [Respond(FindCoordinatorResponse(error=Error.COORDINATOR_NOT_AVAILABLE))]
-    return [Respond(FindCoordinatorResponse(node_id=leader, partition=partition))]
+        return FindCoordinatorResponse(error=Error.COORDINATOR_NOT_AVAILABLE)
+    return FindCoordinatorResponse(node_id=leader, partition=partition)
+
+
+def _create(topic: NewTopic) -> Effects[None]:
+    """The client asks again until the topic is there, so the controller's answer is not looked at."""
+    yield Send("controller", CreateTopics(topics=(topic,)))
 
 
 def _refused(broker: BrokerState, request: FindCoordinator, header: Header) -> Error:

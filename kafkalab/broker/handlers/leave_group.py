@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Respond
+from kafkalab.broker.effects import Effects, Respond, Spawn
 from kafkalab.broker.group_coordinator.group import ClassicGroup
-from kafkalab.broker.group_coordinator.guards import find_group, group_refusal
-from kafkalab.broker.group_coordinator.rebalance import maybe_complete_join, removed
-from kafkalab.broker.group_coordinator.transition_table import GroupAsk, GroupState
+from kafkalab.broker.group_coordinator.guards import check_leave, check_leave_request
+from kafkalab.broker.group_coordinator.rebalance import maybe_complete_join, remove
 from kafkalab.broker.state import BrokerState
-from kafkalab.broker.transaction_coordinator.transition_table import Refuse
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
-from kafkalab.protocol.messages.leave_group import LeaveGroup, LeaveGroupResponse, LeavingMember
+from kafkalab.protocol.messages.leave_group import LeaveGroup, LeaveGroupResponse
 
 
-def handle(broker: BrokerState, request: LeaveGroup, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: LeaveGroup, header: Header) -> Effects[LeaveGroupResponse | None]:
     """Each member that is one is removed; the others share its partitions."""
-    error = group_refusal(broker, header, request.group_id)
-    group = find_group(broker, request.group_id) if error is Error.NONE else None
-    dead = group.ask(GroupAsk.HEARTBEAT) if group is not None and group.state is GroupState.DEAD else None
-    if isinstance(dead, Refuse):
-        error = dead.error
-    if error is not Error.NONE:
-        return [Respond(LeaveGroupResponse(error=error))]
+    group = check_leave_request(broker, request, header)
+    if isinstance(group, Error):
+        return LeaveGroupResponse(error=group)
     errors: dict[str, Error] = {}
-    effects: list[Effect] = []
-    for leaving in request.members:
-        name = leaving.member_id or leaving.group_instance_id or ""
-        errors[name] = Error.UNKNOWN_MEMBER_ID if group is None else _refusal(group, leaving)
+    leaving: list[str] = []
+    for one in request.members:
+        name = one.member_id or one.group_instance_id or ""
+        errors[name] = Error.UNKNOWN_MEMBER_ID if group is None else check_leave(group, one)
         if group is not None and errors[name] is Error.NONE:
-            effects += _leave(broker, group, leaving, now)
-    return [Respond(LeaveGroupResponse(errors=errors)), *effects]
+            member_id = one.member_id or group.statics[one.group_instance_id or ""]
+            if member_id in leaving:
+                errors[name] = Error.UNKNOWN_MEMBER_ID
+            else:
+                leaving.append(member_id)
+    yield Respond(LeaveGroupResponse(errors=errors))
+    for member_id in leaving:
+        if group is not None:
+            yield Spawn(_leave(broker, group, member_id))
+    return None
 
 
-def _refusal(group: ClassicGroup, leaving: LeavingMember) -> Error:
-    if leaving.member_id == "":
-        known = leaving.group_instance_id is not None and leaving.group_instance_id in group.statics
-        return Error.NONE if known else Error.UNKNOWN_MEMBER_ID
-    if leaving.member_id in group.pending:
-        return Error.NONE
-    return group.member_error(leaving.member_id, leaving.group_instance_id)
-
-
-def _leave(broker: BrokerState, group: ClassicGroup, leaving: LeavingMember, now: int) -> list[Effect]:
-    if leaving.member_id in group.pending:
-        del group.pending[leaving.member_id]
-        return maybe_complete_join(broker, group, now)
-    member_id = leaving.member_id or group.statics[leaving.group_instance_id or ""]
-    return removed(broker, group, group.members[member_id], now)
+def _leave(broker: BrokerState, group: ClassicGroup, member_id: str) -> Effects[None]:
+    if member_id in group.pending:
+        del group.pending[member_id]
+        yield from maybe_complete_join(broker, group)
+    else:
+        yield from remove(broker, group, group.members[member_id])

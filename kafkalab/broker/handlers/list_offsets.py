@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Respond
 from kafkalab.broker.handlers.fetch import upper_bound
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.partition_log import PartitionLog
@@ -21,7 +20,7 @@ OFFSET_NOT_AVAILABLE_SINCE = 5
 """The first version that knows OFFSET_NOT_AVAILABLE; older ones get LEADER_NOT_AVAILABLE."""
 
 
-def handle(broker: BrokerState, request: ListOffsets, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: ListOffsets, header: Header) -> ListOffsetsResponse:
     """One offset per partition that this broker leads."""
     offsets: dict[str, int] = {}
     errors: dict[str, Error] = {}
@@ -34,7 +33,7 @@ def handle(broker: BrokerState, request: ListOffsets, now: int, header: Header) 
         offsets[partition], timestamp = (UNKNOWN, UNKNOWN) if isinstance(found, Error) else found
         if timestamp != UNKNOWN:
             timestamps[partition] = timestamp
-    return [Respond(ListOffsetsResponse(offsets=offsets, errors=errors, timestamps=timestamps))]
+    return ListOffsetsResponse(offsets=offsets, errors=errors, timestamps=timestamps)
 
 
 def _find(broker: BrokerState, partition: str, request: ListOffsets) -> tuple[int, int] | Error:

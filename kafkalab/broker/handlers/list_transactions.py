@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from kafkalab.broker.effects import Effect, Respond
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.acls import DESCRIBE, TRANSACTIONAL_ID
@@ -16,20 +15,20 @@ NOT_IN_RE2 = re.compile(r"\(\?(=|!|<=|<!|>|\(|#)|\\[1-9]|[*+?}]\+")
 """What Python's expressions have and RE2/J, which Kafka uses, refuses: looking around, back references, possession."""
 
 
-def handle(broker: BrokerState, request: ListTransactions, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: ListTransactions, header: Header) -> ListTransactionsResponse:
     """The ids of this broker by name, without those that the sender may not describe; an error is for all."""
     if any(owned.loading for owned in broker.transactions.values()):
-        return [Respond(ListTransactionsResponse(error=Error.COORDINATOR_LOAD_IN_PROGRESS))]
+        return ListTransactionsResponse(error=Error.COORDINATOR_LOAD_IN_PROGRESS)
     pattern = _compiled(request.transactional_id_pattern or ".*")
     if pattern is None:
-        return [Respond(ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION))]
+        return ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION)
     known = [s.label for s in TxnState]
     found = {
         tid: txn
         for partition, owned in broker.transactions.items()
         if broker.leads(partition)
         for tid, txn in owned.txns.items()
-        if _passes(txn, request, now) and pattern.fullmatch(tid)
+        if _passes(txn, request, broker.now) and pattern.fullmatch(tid)
     }
     response = ListTransactionsResponse(
         unknown_state_filters=tuple(s for s in request.state_filters if s not in known),
@@ -39,7 +38,7 @@ def handle(broker: BrokerState, request: ListTransactions, now: int, header: Hea
             if not broker.denies(header.sender, DESCRIBE, TRANSACTIONAL_ID, tid)
         ),
     )
-    return [Respond(response)]
+    return response
 
 
 def _compiled(pattern: str) -> re.Pattern[str] | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Respond
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
 
 
-def handle(broker: BrokerState, request: Metadata, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: Metadata, header: Header) -> MetadataResponse:
     """The whole image, whatever topics were asked for: small clusters only (simplified)."""
-    return [Respond(MetadataResponse(metadata=broker.metadata))]
+    return MetadataResponse(metadata=broker.metadata)

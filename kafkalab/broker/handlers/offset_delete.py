@@ -1,12 +1,11 @@
-"""DeleteGroups and OffsetDelete: what administrators take away from groups (`GroupCoordinatorShard.deleteGroups`)."""
+"""OffsetDelete: an administrator deletes a group's offsets (`GroupCoordinatorShard.deleteOffsets`)."""
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Appended, Effect, Respond, Then
-from kafkalab.broker.group_coordinator.guards import find_group, group_error, offsets_append_error, offsets_of
-from kafkalab.broker.group_coordinator.offsets import offset_key
+from kafkalab.broker.effects import Effects
+from kafkalab.broker.group_coordinator.guards import group_error
+from kafkalab.broker.group_coordinator.log import append_tombstones, find_group, offsets_of
 from kafkalab.broker.group_coordinator.transition_table import GroupState
-from kafkalab.broker.handlers.delete_groups import _pending, _tombstones
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
@@ -14,7 +13,7 @@ from kafkalab.protocol.messages.offset_delete import OffsetDelete, OffsetDeleteR
 from kafkalab.protocol.partitions import topic_of
 
 
-def handle(broker: BrokerState, request: OffsetDelete, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: OffsetDelete, header: Header) -> Effects[OffsetDeleteResponse]:
     """The group's offsets of these partitions are gone, the pending ones too, except of topics that members read."""
     name = request.group_id
     error = group_error(broker, name)
@@ -24,7 +23,7 @@ def handle(broker: BrokerState, request: OffsetDelete, now: int, header: Header)
     if group is not None and group.members and group.protocol_type != "consumer":
         error = Error.NON_EMPTY_GROUP
     if group is None or error is not Error.NONE:
-        return [Respond(OffsetDeleteResponse(error=error))]
+        return OffsetDeleteResponse(error=error)
     known = offsets_of(broker, name)
     errors = dict.fromkeys(request.partitions, Error.NONE)
     for partition in request.partitions:
@@ -32,13 +31,8 @@ def handle(broker: BrokerState, request: OffsetDelete, now: int, header: Header)
             errors[partition] = Error.UNKNOWN_TOPIC_OR_PARTITION
         elif group.subscribed_to(topic_of(partition)):
             errors[partition] = Error.GROUP_SUBSCRIBED_TO_TOPIC
-    there = [*known.offsets_of(name), *_pending(known, name)]
-    keys = [offset_key(name, p) for p, e in errors.items() if e is Error.NONE and p in there]
-    if not keys:
-        return [Respond(OffsetDeleteResponse(errors=errors))]
-    return [_tombstones(broker, name, keys, now, Then(_offsets_deleted, (errors,)))]
-
-
-def _offsets_deleted(broker: BrokerState, result: Appended, now: int, errors: dict[str, Error]) -> list[Effect]:
-    error = offsets_append_error(result.error)
-    return [Respond(OffsetDeleteResponse(error=error, errors=errors if error is Error.NONE else {}))]
+    there = known.partitions_of(name)
+    gone = [p for p, e in errors.items() if e is Error.NONE and p in there]
+    if gone:
+        error = yield from append_tombstones(broker, name, gone)
+    return OffsetDeleteResponse(error=error, errors=errors if error is Error.NONE else {})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Respond
-from kafkalab.broker.group_coordinator.guards import group_error, offsets_of
+from kafkalab.broker.group_coordinator.guards import group_error
+from kafkalab.broker.group_coordinator.log import offsets_of
 from kafkalab.broker.handlers.offset_commit import REQUIRES_STABLE
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import DESCRIBE, GROUP
@@ -13,13 +13,13 @@ from kafkalab.protocol.messages.offset_fetch import OffsetFetch, OffsetFetchResp
 from kafkalab.protocol.rules import STABLE_OFFSETS
 
 
-def handle(broker: BrokerState, request: OffsetFetch, now: int, header: Header) -> list[Effect]:
+def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> OffsetFetchResponse:
     """The last committed offsets below the high watermark."""
     if broker.denies(header.sender, DESCRIBE, GROUP, request.group_id):
-        return [Respond(OffsetFetchResponse(error=Error.GROUP_AUTHORIZATION_FAILED, offsets={}, errors={}))]
+        return OffsetFetchResponse(error=Error.GROUP_AUTHORIZATION_FAILED, offsets={}, errors={})
     error = group_error(broker, request.group_id, may_be_empty=True)
     if error is not Error.NONE:
-        return [Respond(OffsetFetchResponse(error=error, offsets={}, errors={}))]
+        return OffsetFetchResponse(error=error, offsets={}, errors={})
     group, known = request.group_id, offsets_of(broker, request.group_id)
     stable = request.require_stable and header.version >= REQUIRES_STABLE and broker.rules.on(STABLE_OFFSETS)
     asked = known.offsets_of(group) if request.partitions is None else request.partitions
@@ -32,4 +32,4 @@ def handle(broker: BrokerState, request: OffsetFetch, now: int, header: Header) 
         response.offsets[partition] = given.offset if given else -1
         response.metadata[partition] = given.metadata if given else ""
         response.leader_epochs[partition] = given.leader_epoch if given else -1
-    return [Respond(response)]
+    return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kafkalab.broker.authorization import may_not_be_idempotent
-from kafkalab.broker.effects import Append, Appended, AwaitDurable, Effect, Respond, SetTimer, Then
+from kafkalab.broker.effects import All, Append, Appended, AwaitDurable, Effects, Sleep
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
 from kafkalab.log.producer_state.append import NO_GUARD, Origin
@@ -19,11 +19,7 @@ from kafkalab.protocol.records import Batch, OtherRecords
 from kafkalab.protocol.rules import TOPIC_WRITE_SUFFICES
 
 ACKS_ALL = -1
-
-
 ACKS = (ACKS_ALL, 0, 1)
-
-
 _RETRIABLE_AT_COORDINATOR = (
     Error.NETWORK_EXCEPTION,
     Error.COORDINATOR_LOAD_IN_PROGRESS,
@@ -43,27 +39,39 @@ class _Work:
     guards: dict[str, int]
     answers: dict[str, PartitionProduced]
 
+    def refuse(self, errors: dict[str, Error]) -> None:
+        """Answer these partitions with their errors."""
+        self.answers.update({p: PartitionProduced(error=e) for p, e in errors.items() if e is not Error.NONE})
 
-def handle(broker: BrokerState, request: Produce, now: int, header: Header) -> list[Effect]:
+    def response(self) -> ProduceResponse | None:
+        """What every partition has got; nothing for a producer that does not wait for it."""
+        if self.request.acks == 0:
+            return None
+        return ProduceResponse(partitions={p: self.answers[p] for p in self.request.batches})
+
+
+def handle(broker: BrokerState, request: Produce, header: Header) -> Effects[ProduceResponse | None]:
     """Verify what must be verified, then append; every partition has its own answer, all in one response."""
     mode = ADD if header.version >= 12 else VERIFY if header.version == 11 else OLD_VERIFY
-    work = _Work(request, mode, header.version, now, {}, {})
+    work = _Work(request, mode, header.version, broker.now, {}, {})
     refused = _request_error(broker, request, header)
     if refused is not Error.NONE:
-        return _refuse(work, dict.fromkeys(request.batches, refused))
-    errors = {p: _records_error(broker, p, batch, header) for p, batch in request.batches.items()}
-    _refuse(work, {p: error for p, error in errors.items() if error is not Error.NONE})
+        work.refuse(dict.fromkeys(request.batches, refused))
+        return work.response()
+    work.refuse({p: _records_error(broker, p, batch, header) for p, batch in request.batches.items()})
     sound = {p: batch for p, batch in request.batches.items() if p not in work.answers}
     if len(dict.fromkeys((b.producer_id, b.producer_epoch) for b in sound.values() if _of_transaction(b))) > 1:
-        return _refuse(work, dict.fromkeys(request.batches, Error.INVALID_PRODUCER_ID_MAPPING))
+        work.refuse(dict.fromkeys(request.batches, Error.INVALID_PRODUCER_ID_MAPPING))
+        return work.response()
     if request.transactional_id is not None:
-        work.guards, early = guards_for(broker, sound, mode, now)
-        _refuse(work, early)
-    effects: list[Effect] = []
-    if work.guards:
-        effects += _verify(broker, work, tuple(work.guards))
+        work.guards, early = guards_for(broker, sound, mode)
+        work.refuse(early)
     unguarded = [p for p in sound if p not in work.guards and p not in work.answers]
-    return effects + _append(broker, work, unguarded, now)
+    if work.guards:
+        yield All((_verify(broker, work, tuple(work.guards)), _append(broker, work, unguarded)))
+    else:
+        yield from _append(broker, work, unguarded)
+    return work.response()
 
 
 def _of_transaction(batch: Batch) -> bool:
@@ -95,70 +103,54 @@ def _records_error(broker: BrokerState, partition: str, batch: Batch, header: He
     return Error.INVALID_RECORD if isinstance(batch, OtherRecords) else Error.NONE
 
 
-def _refuse(work: _Work, errors: dict[str, Error]) -> list[Effect]:
-    """Answer these partitions with their errors; the response, if it is complete."""
-    work.answers.update({p: PartitionProduced(error=error) for p, error in errors.items()})
-    return _respond_if_complete(work)
-
-
-def _verify(broker: BrokerState, work: _Work, partitions: tuple[str, ...]) -> list[Effect]:
+def _verify(broker: BrokerState, work: _Work, partitions: tuple[str, ...]) -> Effects[None]:
+    """Append what is in the transaction; translate the rest (facts 3.6); wait a little for a completing transaction."""
     assert work.request.transactional_id is not None
     batch = work.request.batches[partitions[0]]
-    then = Then(_verified, (work,))
-    return ask_coordinator(broker, work.request.transactional_id, batch, partitions, work.mode, then)
-
-
-def _verified(broker: BrokerState, errors: dict[str, Error], now: int, work: _Work) -> list[Effect]:
-    """Append what is in the transaction; translate the rest (facts 3.6); wait a little for a completing transaction."""
+    errors = yield from ask_coordinator(broker, work.request.transactional_id, batch, partitions, work.mode)
     good, again = [], []
     for partition, error in errors.items():
         if error is Error.NONE:
             good.append(partition)
-        elif error is Error.CONCURRENT_TRANSACTIONS and _may_wait(broker, work, now):
+        elif error is Error.CONCURRENT_TRANSACTIONS and _may_wait(broker, work):
             again.append(partition)
         else:
             if error in _RETRIABLE_AT_COORDINATOR or (error is Error.CONCURRENT_TRANSACTIONS and work.version < 12):
                 error = Error.NOT_ENOUGH_REPLICAS
-            work.answers[partition] = PartitionProduced(error=error)
-    effects = _append(broker, work, good, now)
+            work.refuse({partition: error})
     if again:
-        delay = broker.config.add_partitions_retry_backoff_ms
-        effects.append(SetTimer(delay, Then(_verify_again, (work, tuple(again)))))
-    return effects
+        yield All((_append(broker, work, good), _verify_again(broker, work, tuple(again))))
+    else:
+        yield from _append(broker, work, good)
 
 
-def _may_wait(broker: BrokerState, work: _Work, now: int) -> bool:
+def _may_wait(broker: BrokerState, work: _Work) -> bool:
     longest = min(broker.config.add_partitions_retry_backoff_max_ms, broker.config.request_timeout_ms)
-    return work.mode == ADD and now - work.started_ms < longest
+    return work.mode == ADD and broker.now - work.started_ms < longest
 
 
-def _verify_again(
-    broker: BrokerState, result: None, now: int, work: _Work, partitions: tuple[str, ...]
-) -> list[Effect]:
-    """A marker may have come meanwhile and taken the guards away: begin anew."""
-    batches = {p: work.request.batches[p] for p in partitions}
-    guards, refused = guards_for(broker, batches, work.mode, now)
-    _refuse(work, refused)
+def _verify_again(broker: BrokerState, work: _Work, partitions: tuple[str, ...]) -> Effects[None]:
+    """After a while: a marker may have come meanwhile and taken the guards away."""
+    yield Sleep(broker.config.add_partitions_retry_backoff_ms)
+    guards, refused = guards_for(broker, {p: work.request.batches[p] for p in partitions}, work.mode)
+    work.refuse(refused)
     work.guards.update({p: guards.get(p, NO_GUARD) for p in partitions})
-    effects = _verify(broker, work, tuple(guards)) if guards else []
-    return effects + _append(broker, work, [p for p in partitions if p not in guards and p not in refused], now)
+    unguarded = [p for p in partitions if p not in guards and p not in refused]
+    if guards:
+        yield All((_verify(broker, work, tuple(guards)), _append(broker, work, unguarded)))
+    else:
+        yield from _append(broker, work, unguarded)
 
 
-def _append(broker: BrokerState, work: _Work, partitions: list[str], now: int) -> list[Effect]:
-    effects: list[Effect] = []
-    for partition in partitions:
-        batch = work.request.batches[partition]
-        found = _analyze(broker, work, partition, batch)
-        then = Then(_appended, (partition, work, found))
-        timeout = work.request.timeout_ms
-        if isinstance(found, CachedBatch):
-            original = replace(batch, base_offset=found.first_offset)
-            effects.append(AwaitDurable(partition, original, timeout, then, work.request.acks))
-        elif found is Error.NONE:
-            effects.append(Append(partition, batch, timeout, then, work.request.acks))
-        else:
-            work.answers[partition] = PartitionProduced(error=found)
-    return effects or _respond_if_complete(work)
+def _append(broker: BrokerState, work: _Work, partitions: list[str]) -> Effects[None]:
+    """Append what is not refused, and wait until all of it is durable."""
+    found = {p: _analyze(broker, work, p, work.request.batches[p]) for p in partitions}
+    work.refuse({p: e for p, e in found.items() if isinstance(e, Error)})
+    parts = tuple(_append_one(broker, work, p, f) for p, f in found.items() if p not in work.answers)
+    if len(parts) == 1:
+        yield from parts[0]
+    else:
+        yield All(parts)
 
 
 def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> Error | CachedBatch:
@@ -187,23 +179,23 @@ def _is_valid(batch: Batch) -> bool:
     return batch.producer_id < 0 or batch.base_sequence >= 0
 
 
-def _appended(
-    broker: BrokerState, result: Appended, now: int, partition: str, work: _Work, found: Error | CachedBatch
-) -> list[Effect]:
-    if result.error is not Error.NONE or result.batch is None:
-        return _refuse(work, {partition: result.error})
-    if work.request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
-        return _refuse(work, {partition: Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND})
+def _append_one(broker: BrokerState, work: _Work, partition: str, found: Error | CachedBatch) -> Effects[None]:
+    """Append the batch, or wait for the one that it repeats."""
+    request, batch = work.request, work.request.batches[partition]
+    if isinstance(found, CachedBatch):
+        original = replace(batch, base_offset=found.first_offset)
+        appended: Appended = yield AwaitDurable(partition, original, request.timeout_ms, request.acks)
+    else:
+        appended = yield Append(partition, batch, request.timeout_ms, request.acks)
+    if appended.error is not Error.NONE or appended.batch is None:
+        work.refuse({partition: appended.error})
+        return
+    if request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
+        work.refuse({partition: Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND})
+        return
     work.answers[partition] = PartitionProduced(
         error=Error.NONE,
-        base_offset=result.batch.base_offset,
+        base_offset=appended.batch.base_offset,
         log_append_time_ms=found.timestamp_ms if isinstance(found, CachedBatch) else -1,
         log_start_offset=broker.log(partition).log_start_offset,
     )
-    return _respond_if_complete(work)
-
-
-def _respond_if_complete(work: _Work) -> list[Effect]:
-    if len(work.answers) < len(work.request.batches) or work.request.acks == 0:
-        return []
-    return [Respond(ProduceResponse(partitions={p: work.answers[p] for p in work.request.batches}))]

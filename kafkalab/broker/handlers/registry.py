@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kafkalab.broker.effects import Effect
 from kafkalab.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
@@ -39,7 +38,8 @@ from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.messages.registry import BY_NAME
 
-Handler = Callable[[BrokerState, Any, int, Header], list[Effect]]
+Handler = Callable[[BrokerState, Any, Header], Any]
+"""`handle(broker, request, header)` returns the response, or a generator of effects that returns it (`effects`)."""
 
 HANDLERS: dict[type, Handler] = {
     BY_NAME["FindCoordinator"].request: find_coordinator.handle,

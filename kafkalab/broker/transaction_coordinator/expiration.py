@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Append, Appended, Effect, Note, Then
+from kafkalab.broker.effects import Append, Appended, Effects, Note, Spawn
 from kafkalab.broker.state import BrokerState, TxnPartition
-from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence, nobody
+from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence
+from kafkalab.broker.transaction_coordinator.markers import complete
 from kafkalab.broker.transaction_coordinator.metadata import AT_REST, TWO_PHASE_TIMEOUT_MS, Txn, TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import Ask, goes_to
 from kafkalab.protocol.errors import Error, IllegalStateError
@@ -14,23 +15,26 @@ from kafkalab.protocol.rules import TIMEOUT_ABORT, TIMEOUT_BUMPS
 TOMBSTONE_OVERHEAD_BYTES = 16
 
 
-def abort_timed_out(broker: BrokerState, result: None, now: int) -> list[Effect]:
+def abort_timed_out(broker: BrokerState) -> Effects[None]:
     """Abort what has been open longer than its timeout, under a raised epoch (facts 1.9)."""
-    effects: list[Effect] = []
     if not broker.rules.on(TIMEOUT_ABORT):
-        return effects
+        return
     for owned in list(broker.transactions.values()):
         for tid, txn in list(owned.txns.items()):
-            if tid in owned.pending or not _open_too_long(broker, txn, now):
-                continue
-            effects.append(Note("timeout", {"transactional_id": tid, "timeout_ms": txn.timeout_ms}))
-            bump = broker.rules.on(TIMEOUT_BUMPS)
-            effects += abort_fenced(broker, fence(owned, txn, bump), now, Then(nobody), bump)
-    return effects
+            if tid not in owned.pending and _open_too_long(broker, txn):
+                yield Note("timeout", {"transactional_id": tid, "timeout_ms": txn.timeout_ms})
+                yield Spawn(_abort(broker, owned, txn))
 
 
-def _open_too_long(broker: BrokerState, txn: Txn, now: int) -> bool:
-    if txn.timeout_ms == TWO_PHASE_TIMEOUT_MS or txn.start_ms + txn.timeout_ms >= now:
+def _abort(broker: BrokerState, owned: TxnPartition, txn: Txn) -> Effects[None]:
+    bump = broker.rules.on(TIMEOUT_BUMPS)
+    aborted = yield from abort_fenced(broker, fence(owned, txn, bump), bump)
+    if isinstance(aborted, Txn):
+        yield from complete(broker, owned, aborted)
+
+
+def _open_too_long(broker: BrokerState, txn: Txn) -> bool:
+    if txn.timeout_ms == TWO_PHASE_TIMEOUT_MS or txn.start_ms + txn.timeout_ms >= broker.now:
         return False
     state = goes_to(broker.transaction_version, txn.state, Ask.TIMEOUT)
     if state not in (None, TxnState.PREPARE_ABORT):
@@ -38,27 +42,21 @@ def _open_too_long(broker: BrokerState, txn: Txn, now: int) -> bool:
     return state is not None
 
 
-def remove_expired(broker: BrokerState, result: None, now: int) -> list[Effect]:
+def remove_expired(broker: BrokerState) -> Effects[None]:
     """A tombstone for every id that has been at rest for transactional.id.expiration.ms; then the id is forgotten.
 
     Its next InitProducerId begins with a new producer id and epoch 0 (`removeExpiredTransactionalIds`).
     """
-    effects: list[Effect] = []
-    for partition, owned in broker.transactions.items():
-        expired = [t for t in owned.txns.values() if _expired(broker, owned, t, now)]
+    for partition, owned in list(broker.transactions.items()):
+        expired = [t for t in owned.txns.values() if _expired(broker, owned, t)]
         for txns in _batches(expired, broker.config.transaction_state_log_max_message_bytes):
-            for txn in txns:
-                owned.pending[txn.transactional_id] = TxnState.DEAD
-            batch = Batch(records=tuple(Record(t.transactional_id, None) for t in txns), timestamp_ms=now)
-            then = Then(_removed, (partition, owned, txns))
-            effects.append(Append(partition, batch, broker.config.request_timeout_ms, then))
-    return effects
+            yield Spawn(_remove(broker, partition, owned, txns))
 
 
-def _expired(broker: BrokerState, owned: TxnPartition, txn: Txn, now: int) -> bool:
+def _expired(broker: BrokerState, owned: TxnPartition, txn: Txn) -> bool:
     if txn.transactional_id in owned.pending or txn.state not in AT_REST:
         return False
-    return txn.update_ms <= now - broker.config.transactional_id_expiration_ms
+    return txn.update_ms <= broker.now - broker.config.transactional_id_expiration_ms
 
 
 def _batches(txns: list[Txn], limit_bytes: int) -> list[list[Txn]]:
@@ -75,20 +73,23 @@ def _batches(txns: list[Txn], limit_bytes: int) -> list[list[Txn]]:
     return batches
 
 
-def _removed(
-    broker: BrokerState, result: Appended, now: int, partition: str, owned: TxnPartition, txns: list[Txn]
-) -> list[Effect]:
-    """The ids are gone, if nothing else became of them meanwhile; after a failed append they stay, at rest."""
+def _remove(broker: BrokerState, partition: str, owned: TxnPartition, txns: list[Txn]) -> Effects[None]:
+    """Append the tombstones; then forget the ids, if nothing else became of them meanwhile.
+
+    After a failed append they stay, at rest.
+    """
+    for txn in txns:
+        owned.pending[txn.transactional_id] = TxnState.DEAD
+    batch = Batch(records=tuple(Record(t.transactional_id, None) for t in txns), timestamp_ms=broker.now)
+    appended: Appended = yield Append(partition, batch, broker.config.request_timeout_ms)
     if broker.transactions.get(partition) is not owned:
-        return []
-    effects: list[Effect] = []
+        return
     for txn in txns:
         tid = txn.transactional_id
         known = owned.txns.get(tid)
         if known is None or owned.pending.get(tid) is not TxnState.DEAD:
             continue
         del owned.pending[tid]
-        if result.error is Error.NONE and known.producer_epoch == txn.producer_epoch:
+        if appended.error is Error.NONE and known.producer_epoch == txn.producer_epoch:
             del owned.txns[tid]
-            effects.append(Note("transactional id expired", {"transactional_id": tid}))
-    return effects
+            yield Note("transactional id expired", {"transactional_id": tid})

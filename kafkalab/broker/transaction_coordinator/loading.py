@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kafkalab.broker.effects import Effect, Note
+from kafkalab.broker.effects import Effects, Note, Spawn
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.transaction_coordinator.markers import complete
 from kafkalab.broker.transaction_coordinator.metadata import Txn
@@ -13,7 +13,7 @@ from kafkalab.protocol.records import Record
 from kafkalab.protocol.rules import REDRIVE_PREPARE, ROTATION_LOGGED
 
 
-def load_transactions(broker: BrokerState, result: None, now: int, partition: str, epoch: int) -> list[Effect]:
+def load_transactions(broker: BrokerState, partition: str, epoch: int) -> Effects[None]:
     """The cache holds the last record of each id; then the markers of every decided transaction are sent again.
 
     The markers carry `epoch`, the new coordinator epoch. Nothing happens if the broker has lost the partition, or
@@ -21,9 +21,8 @@ def load_transactions(broker: BrokerState, result: None, now: int, partition: st
     """
     owned = broker.transactions.get(partition)
     if owned is None or owned.coordinator_epoch != epoch or not owned.loading:
-        return []
+        return
     log = broker.log(partition)
-    effects: list[Effect] = []
     for batch in log.read(log.log_start_offset, log.log_end_offset):
         for offset, record in zip(batch.offsets, batch.records, strict=True):
             if record.value is None and record.key is not None:
@@ -31,14 +30,13 @@ def load_transactions(broker: BrokerState, result: None, now: int, partition: st
             elif isinstance(record.value, Txn):
                 owned.txns[record.value.transactional_id] = _loaded(broker, record.value)
             else:
-                effects.append(_skipped(partition, offset, record))
+                yield _skipped(partition, offset, record)
     owned.loading = False
-    effects.append(Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch}))
+    yield Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})
     for txn in list(owned.txns.values()):
         decided = goes_to(txn.client_transaction_version, txn.state, Ask.MARKED) is not None
         if decided and broker.rules.on(REDRIVE_PREPARE):
-            effects += complete(broker, owned, txn, now)
-    return effects
+            yield Spawn(complete(broker, owned, txn))
 
 
 def _loaded(broker: BrokerState, txn: Txn) -> Txn:

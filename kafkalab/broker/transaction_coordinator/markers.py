@@ -6,7 +6,7 @@ reconnect backoff (simplified: Kafka waits only after a disconnect).
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Send, SetTimer, Then
+from kafkalab.broker.effects import Effects, Send, Sleep, Spawn
 from kafkalab.broker.state import BrokerState, MarkerProgress, QueuedMarkers, TxnPartition
 from kafkalab.broker.transaction_coordinator.log import append_txn, note
 from kafkalab.broker.transaction_coordinator.metadata import PREPARED, Txn, TxnState
@@ -30,24 +30,28 @@ AGAIN = (
 GIVE_UP = (Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED)
 
 
-def complete(broker: BrokerState, owned: TxnPartition, txn: Txn, now: int) -> list[Effect]:
+def complete(broker: BrokerState, owned: TxnPartition, txn: Txn) -> Effects[None]:
     """PrepareCommit or PrepareAbort is durable: pend the completion and queue every marker."""
-    completed = _completed(txn, now)
+    completed = _completed(txn, broker.now)
     owned.pending[txn.transactional_id] = completed.state
     progress = owned.markers.get(txn.transactional_id)
     if progress is not None and not progress.logged and progress.txn == txn:
         progress.logged = True
-        return [note(owned, txn), *_maybe_finish(broker, progress, now)]
+        yield note(owned, txn)
+        yield from _finish_if_marked(broker, progress)
+        return
     progress = MarkerProgress(txn, completed, owned.coordinator_epoch, list(txn.partitions))
     owned.markers[txn.transactional_id] = progress
-    return [note(owned, txn), *_queue(broker, progress, txn.partitions, now)]
+    yield note(owned, txn)
+    yield from _queue(broker, progress, txn.partitions)
 
 
-def send_before_the_decision(broker: BrokerState, owned: TxnPartition, txn: Txn, now: int) -> list[Effect]:
+def send_before_the_decision(broker: BrokerState, owned: TxnPartition, txn: Txn) -> Effects[None]:
     """What a Kafka without a log of decisions would do: queue the markers while the decision is still in the air."""
-    progress = MarkerProgress(txn, _completed(txn, now), owned.coordinator_epoch, list(txn.partitions), logged=False)
+    completed = _completed(txn, broker.now)
+    progress = MarkerProgress(txn, completed, owned.coordinator_epoch, list(txn.partitions), logged=False)
     owned.markers[txn.transactional_id] = progress
-    return _queue(broker, progress, txn.partitions, now)
+    yield from _queue(broker, progress, txn.partitions)
 
 
 def _completed(txn: Txn, now: int) -> Txn:
@@ -60,7 +64,7 @@ def _completed(txn: Txn, now: int) -> Txn:
 # the queues
 
 
-def _queue(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str, ...], now: int) -> list[Effect]:
+def _queue(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str, ...]) -> Effects[None]:
     """Queue the markers at the leaders' brokers; a partition of a deleted topic is done."""
     by_broker: dict[str, list[str]] = {}
     for partition in partitions:
@@ -71,10 +75,11 @@ def _queue(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str,
     for name, led in by_broker.items():
         queue = broker.marker_queues.brokers.setdefault(name, {})
         queue.setdefault(owner, []).append(QueuedMarkers(progress, tuple(led)))
-    effects: list[Effect] = [SetTimer(0, Then(send_queued))] if set(by_broker) - {UNKNOWN_BROKER} else []
-    if UNKNOWN_BROKER in by_broker:
-        effects += _look_up_later(broker)
-    return [*effects, *_maybe_finish(broker, progress, now)]
+    if set(by_broker) - {UNKNOWN_BROKER}:
+        yield Spawn(send_queued(broker))
+    if UNKNOWN_BROKER in by_broker and not broker.marker_queues.looks_up:
+        yield Spawn(_look_up_later(broker))
+    yield from _finish_if_marked(broker, progress)
 
 
 def _leader(broker: BrokerState, partition: str) -> str:
@@ -82,33 +87,37 @@ def _leader(broker: BrokerState, partition: str) -> str:
     return leader if leader in broker.metadata.alive else UNKNOWN_BROKER
 
 
-def _look_up_later(broker: BrokerState) -> list[Effect]:
-    if broker.marker_queues.looks_up:
-        return []
+def _look_up_later(broker: BrokerState) -> Effects[None]:
+    """After a while, queue again what had no live leader."""
     broker.marker_queues.looks_up = True
-    return [SetTimer(RETRY_MS, Then(look_up), background=True)]
-
-
-def look_up(broker: BrokerState, result: None, now: int) -> list[Effect]:
-    """Queue again what had no live leader."""
+    yield Sleep(RETRY_MS, background=True)
     broker.marker_queues.looks_up = False
-    effects: list[Effect] = []
     for queue in broker.marker_queues.brokers.pop(UNKNOWN_BROKER, {}).values():
         for queued in queue:
-            effects += _queue(broker, queued.progress, queued.partitions, now)
-    return effects
+            yield Spawn(_queue(broker, queued.progress, queued.partitions))
 
 
-def send_queued(broker: BrokerState, result: None, now: int) -> list[Effect]:
-    """One WriteTxnMarkers per broker with all that is queued for it (`generateRequests`)."""
+def send_queued(broker: BrokerState) -> Effects[None]:
+    """One WriteTxnMarkers per broker with all that is queued for it by the end of this moment (`generateRequests`)."""
+    yield Sleep(0)
     queues = broker.marker_queues.brokers
-    effects: list[Effect] = []
     for name in [n for n in queues if n != UNKNOWN_BROKER]:
         queued = [q for queue in queues.pop(name).values() for q in queue]
         if queued:
-            request = WriteTxnMarkers(markers=tuple(_entry(q) for q in queued))
-            effects.append(Send(name, request, Then(answered, (queued,))))
-    return effects
+            yield Spawn(_send(broker, name, queued))
+
+
+def _send(broker: BrokerState, to: str, queued: list[QueuedMarkers]) -> Effects[None]:
+    """What each transaction of the request learns: partitions done, partitions to try again, or the end."""
+    request = WriteTxnMarkers(markers=tuple(_entry(q) for q in queued))
+    response: WriteTxnMarkersResponse | None = yield Send(to, request)
+    for one in queued:
+        if not _owns(broker, one.progress):
+            _forget(broker, one.progress)
+        elif response is None:
+            yield Spawn(_try_again(broker, one.progress, one.partitions))
+        else:
+            yield Spawn(_take_answer(broker, response, one))
 
 
 def _entry(queued: QueuedMarkers) -> TxnMarkers:
@@ -126,22 +135,7 @@ def _entry(queued: QueuedMarkers) -> TxnMarkers:
 # the answers (`TransactionMarkerRequestCompletionHandler`)
 
 
-def answered(
-    broker: BrokerState, response: WriteTxnMarkersResponse | None, now: int, queued: list[QueuedMarkers]
-) -> list[Effect]:
-    """What each transaction of the request learns: partitions done, partitions to try again, or the end."""
-    effects: list[Effect] = []
-    for one in queued:
-        if not _owns(broker, one.progress):
-            _forget(broker, one.progress)
-        elif response is None:
-            effects.append(_try_again(one.progress, one.partitions))
-        else:
-            effects += _answered(broker, response, now, one)
-    return effects
-
-
-def _answered(broker: BrokerState, response: WriteTxnMarkersResponse, now: int, queued: QueuedMarkers) -> list[Effect]:
+def _take_answer(broker: BrokerState, response: WriteTxnMarkersResponse, queued: QueuedMarkers) -> Effects[None]:
     progress = queued.progress
     producer_id = progress.txn.producer_id
     if producer_id not in response.markers:
@@ -150,12 +144,15 @@ def _answered(broker: BrokerState, response: WriteTxnMarkersResponse, now: int, 
     for partition, error in errors.items():
         if error in GIVE_UP:
             _forget(broker, progress)
-            return []
+            return
         if error not in WRITTEN and error not in AGAIN:
             raise IllegalStateError(f"a marker of producer id {producer_id} on {partition} failed with {error.name}")
     _done(broker, progress, tuple(p for p, error in errors.items() if error in WRITTEN))
     again = tuple(p for p, error in errors.items() if error in AGAIN)
-    return [_try_again(progress, again)] if again else _maybe_finish(broker, progress, now)
+    if again:
+        yield from _try_again(broker, progress, again)
+    else:
+        yield from _finish_if_marked(broker, progress)
 
 
 def _done(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str, ...]) -> None:
@@ -186,43 +183,32 @@ def _forget(broker: BrokerState, progress: MarkerProgress) -> None:
         owned.markers.pop(tid, None)
 
 
-def _try_again(progress: MarkerProgress, partitions: tuple[str, ...]) -> Effect:
-    return SetTimer(RETRY_MS, Then(_queue_again, (progress, partitions)), background=True)
-
-
-def _queue_again(
-    broker: BrokerState, result: None, now: int, progress: MarkerProgress, partitions: tuple[str, ...]
-) -> list[Effect]:
+def _try_again(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str, ...]) -> Effects[None]:
+    yield Sleep(RETRY_MS, background=True)
     if _owns(broker, progress):
-        return _queue(broker, progress, partitions, now)
-    _forget(broker, progress)
-    return []
+        yield from _queue(broker, progress, partitions)
+    else:
+        _forget(broker, progress)
 
 
 # the completion
 
 
-def _maybe_finish(broker: BrokerState, progress: MarkerProgress, now: int) -> list[Effect]:
-    """Append CompleteX once no partition lacks its marker; whoever takes the entry out of the map does it, once."""
-    tid = progress.txn.transactional_id
+def _finish_if_marked(broker: BrokerState, progress: MarkerProgress) -> Effects[None]:
+    """Append CompleteX once no partition lacks its marker; whoever takes the entry out of the map does it, once.
+
+    If the append fails it is repeated, or left to the next coordinator.
+    """
+    completed = progress.completed
+    tid = completed.transactional_id
     owned = broker.transactions.get(transaction_partition(tid))
     if progress.remaining or not progress.logged or owned is None or owned.markers.get(tid) is not progress:
-        return []
+        return
     del owned.markers[tid]
-    return _finish(broker, None, now, owned, progress.completed)
-
-
-def _finish(broker: BrokerState, result: None, now: int, owned: TxnPartition, completed: Txn) -> list[Effect]:
     retry = broker.rules.on(COMPLETE_REWRITTEN)
-    return append_txn(broker, owned, completed, now, Then(_finished, (owned, completed)), retry)
-
-
-def _finished(broker: BrokerState, error: Error, now: int, owned: TxnPartition, completed: Txn) -> list[Effect]:
-    """CompleteX is written, or is written again, or is left to the next coordinator."""
-    if error is Error.COORDINATOR_NOT_AVAILABLE:
-        if not broker.rules.on(COMPLETE_REWRITTEN):
-            return []
-        return [SetTimer(RETRY_MS, Then(_finish, (owned, completed)), background=True)]
+    while (error := (yield from append_txn(broker, owned, completed, retry))) is Error.COORDINATOR_NOT_AVAILABLE:
+        if not retry:
+            return
+        yield Sleep(RETRY_MS, background=True)
     if error not in (Error.NONE, Error.NOT_COORDINATOR, Error.COORDINATOR_LOAD_IN_PROGRESS):
-        raise IllegalStateError(f"{completed.transactional_id}: {completed.state.label} failed with {error.name}")
-    return []
+        raise IllegalStateError(f"{tid}: {completed.state.label} failed with {error.name}")

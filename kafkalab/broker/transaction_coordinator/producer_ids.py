@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effect, Send, SetTimer, Then
+from kafkalab.broker.effects import Effects, Send, Sleep, Spawn
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.allocate_producer_ids import AllocateProducerIds, AllocateProducerIdsResponse
@@ -11,47 +11,42 @@ PREFETCH_PERCENT = 90
 RETRY_MS = 50
 
 
-def next_producer_id(broker: BrokerState) -> tuple[int | None, list[Effect]]:
-    """An id, or None while no block is at hand; and the request for the next block where one is due.
+def next_producer_id(broker: BrokerState) -> Effects[int | None]:
+    """Take the next id; None while no block is at hand, which the caller answers with COORDINATOR_LOAD_IN_PROGRESS.
 
-    One is due once 90 % of the block are used, and when an id is wanted and there is none. The caller answers None
-    with COORDINATOR_LOAD_IN_PROGRESS, so that its client comes back.
+    The next block is requested once 90 % of this one are used, and when an id is wanted and there is none.
     """
     if not _in_block(broker.producer_ids) and broker.next_producer_ids:
         broker.producer_ids, broker.next_producer_ids = broker.next_producer_ids, []
         broker.allocating = False
     block = broker.producer_ids
     if not _in_block(block):
-        return None, _ask(broker)
+        yield Spawn(_request_block(broker))
+        return None
     taken, block[0] = block[0], block[0] + 1
     size = broker.config.producer_id_block_size
-    prefetch_at = block[1] - size + size * PREFETCH_PERCENT // 100
-    return taken, _ask(broker) if taken == prefetch_at else []
+    if taken == block[1] - size + size * PREFETCH_PERCENT // 100:
+        yield Spawn(_request_block(broker))
+    return taken
 
 
 def _in_block(block: list[int]) -> bool:
     return bool(block) and block[0] < block[1]
 
 
-def _ask(broker: BrokerState) -> list[Effect]:
-    """One request at a time; `allocating` also stands while the next block waits to be used, and during a backoff."""
+def _request_block(broker: BrokerState) -> Effects[None]:
+    """Request the next block, one request at a time.
+
+    `allocating` stays set until the new block is used. After a disconnect the next need requests again; after an
+    error, not within 50 ms.
+    """
     if broker.allocating:
-        return []
+        return
     broker.allocating = True
-    return [Send("controller", AllocateProducerIds(), Then(allocated))]
-
-
-def allocated(broker: BrokerState, response: AllocateProducerIdsResponse | None, now: int) -> list[Effect]:
-    """The next block is here. After a disconnect the next need asks again; after an error, not within 50 ms."""
-    if response is None:
-        broker.allocating = False
-    elif response.error is not Error.NONE:
-        return [SetTimer(RETRY_MS, Then(_backoff_over), background=True)]
-    else:
+    response: AllocateProducerIdsResponse | None = yield Send("controller", AllocateProducerIds())
+    if response is not None and response.error is Error.NONE:
         broker.next_producer_ids = [response.producer_id_start, response.producer_id_start + response.producer_id_len]
-    return []
-
-
-def _backoff_over(broker: BrokerState, result: None, now: int) -> list[Effect]:
+        return
+    if response is not None:
+        yield Sleep(RETRY_MS, background=True)
     broker.allocating = False
-    return []

@@ -1,7 +1,7 @@
 """Every move of a transaction at its coordinator: two total tables, one per protocol (facts 1.6 to 1.9, 2.2).
 
-Guards run before the table, in Kafka's order: known id, pending state, producer id, epoch. The epoch guard of TV2
-tells a retry (an epoch one below the current) from a new question, so TV2 has columns of its own for retries.
+The guards in `guards.py` run before the table. The epoch guard of TV2 tells a retry (an epoch one below the current)
+from a new question, so TV2 has columns of its own for retries.
 The diagrams, the widgets, the exercises and the tests are made from these tables.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from kafkalab.broker.table_outcomes import Refuse, Same
 from kafkalab.broker.transaction_coordinator.metadata import CA, CC, EM, ON, PA, PC, TxnState
 from kafkalab.protocol.errors import Error, IllegalStateError
 
@@ -36,18 +37,6 @@ class Go:
     """Append the record of this state; then answer."""
 
     state: TxnState
-
-
-@dataclass(frozen=True, slots=True)
-class Same:
-    """Nothing to write: the answer is NONE, or there is nothing to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refuse:
-    """Answer with this error and write nothing."""
-
-    error: Error
 
 
 Outcome: TypeAlias = Go | Same | Refuse

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Refuse
+from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
 from kafkalab.grading.exercise import Exercise, WrongAnswer, cells
 from kafkalab.protocol.errors import Error
 

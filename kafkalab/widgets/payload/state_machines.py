@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, Move, Wait
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Refuse
+from kafkalab.broker.table_outcomes import Refuse
+from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
 from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState, Verdict, decide, follow
 from kafkalab.widgets.payload import state_diagram as statechart
 from kafkalab.widgets.payload.fields import ERRORS

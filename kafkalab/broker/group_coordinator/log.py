@@ -1,0 +1,95 @@
+"""How a group coordinator reads and writes its partition of `__consumer_offsets`: groups, offsets, tombstones."""
+
+from __future__ import annotations
+
+from kafkalab.broker.effects import Append, Appended, Effects, Note
+from kafkalab.broker.group_coordinator.group import ClassicGroup
+from kafkalab.broker.group_coordinator.offsets import GroupOffsets, group_key, offset_key
+from kafkalab.broker.group_coordinator.transition_table import GroupState
+from kafkalab.broker.state import BrokerState
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.group_record import GroupEntry
+from kafkalab.protocol.partitions import offsets_partition
+from kafkalab.protocol.records import Batch, Record
+
+
+def offsets_of(broker: BrokerState, group: str) -> GroupOffsets:
+    """What the group's partition of `__consumer_offsets` says, as far as it is replicated."""
+    return broker.offsets.get(offsets_partition(group)) or GroupOffsets()
+
+
+def find_group(broker: BrokerState, group_id: str) -> ClassicGroup | None:
+    """The group, if it exists: somebody joined it, or (a simple group) somebody committed an offset for it."""
+    group = broker.groups.get(group_id)
+    if group is None and group_id in offsets_of(broker, group_id).groups:
+        group = broker.groups[group_id] = new_group(broker, group_id)
+    return group
+
+
+def new_group(broker: BrokerState, group_id: str) -> ClassicGroup:
+    """An empty group; the ids that it will give out differ from those of any earlier coordinator."""
+    return ClassicGroup(group_id, broker.metadata.partitions[offsets_partition(group_id)].leader_epoch)
+
+
+def group_note(group: ClassicGroup) -> Note:
+    """The state event that pictures and checks read."""
+    return Note(
+        "group",
+        {
+            "group": group.group,
+            "state": group.state.value,
+            "generation": group.generation,
+            "leader": group.leader,
+            "members": {m.member_id: m.assignment for m in group.members.values()},
+        },
+    )
+
+
+def append_group(broker: BrokerState, group_id: str, entry: GroupEntry) -> Effects[Error]:
+    """Write the group's record; return how that ended, in a group coordinator's terms."""
+    return append_records(broker, group_id, Record(group_key(group_id), entry))
+
+
+def write_group(broker: BrokerState, group_id: str, entry: GroupEntry) -> Effects[None]:
+    """The same, to be spawned: if the record is lost, only the next coordinator knows less."""
+    yield from append_group(broker, group_id, entry)
+
+
+def append_tombstones(
+    broker: BrokerState, group_id: str, partitions: list[str], with_group: bool = False
+) -> Effects[Error]:
+    """Delete these offsets of the group, and the group itself if `with_group`; return how that ended."""
+    keys = [offset_key(group_id, p) for p in partitions] + ([group_key(group_id)] if with_group else [])
+    return append_records(broker, group_id, *(Record(k, None) for k in keys))
+
+
+def append_records(broker: BrokerState, group_id: str, *records: Record) -> Effects[Error]:
+    """One plain batch in the group's partition."""
+    return append_batch(broker, group_id, Batch(records=records, timestamp_ms=broker.now))
+
+
+def append_batch(broker: BrokerState, group_id: str, batch: Batch) -> Effects[Error]:
+    """Append to the group's partition; NONE once that is replicated, or the translated error."""
+    partition, timeout_ms = offsets_partition(group_id), broker.config.offsets_commit_timeout_ms
+    appended: Appended = yield Append(partition, batch, timeout_ms)
+    return offsets_append_error(appended.error)
+
+
+def end_dead(broker: BrokerState, group_id: str, error: Error) -> None:
+    """A group that was declared dead is gone; if its tombstone was not replicated, it is as it was."""
+    group = broker.groups.get(group_id)
+    if group is None or group.state is not GroupState.DEAD:
+        return
+    if error is Error.NONE:
+        del broker.groups[group_id]
+    else:
+        group.state, group.state_since_ms = group.previous_state, broker.now
+
+
+def offsets_append_error(error: Error) -> Error:
+    """How a group coordinator names a failed append (`CoordinatorOperationExceptionHelper`)."""
+    if error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.NOT_ENOUGH_REPLICAS, Error.REQUEST_TIMED_OUT):
+        return Error.COORDINATOR_NOT_AVAILABLE
+    if error in (Error.NOT_LEADER_OR_FOLLOWER, Error.KAFKA_STORAGE_ERROR):
+        return Error.NOT_COORDINATOR
+    return error
