@@ -57,6 +57,7 @@ class Broker:
         self.incarnation = 0
         self.replication = Replication(self)
         self.leadership = Leadership(self, self.replication)
+        self._live: dict[Effects[Any], None] = {}  # begun and not ended
         self._watched: dict[str, int] = {}  # partition -> when its appends' deadlines are looked at next
         self._carry_out: dict[type, Callable[[Any, Effects[Any], Context], Any]] = {
             Respond: self._respond,
@@ -97,11 +98,13 @@ class Broker:
 
         If this broker crashes while it carries out an effect, the rest is lost.
         """
+        self._live[effects] = None
         self.state.now, incarnation = self.port.now, self.incarnation
         while result is not WAITS and self.incarnation == incarnation:
             try:
                 effect = effects.send(result)
             except StopIteration as end:
+                del self._live[effects]
                 if end.value is not None:
                     assert context.request is not None, "a response without a request"
                     self.port.respond(context.request, end.value, context.cause)
@@ -283,7 +286,9 @@ class Broker:
     def crash(self) -> None:
         """Everything but the logs is gone."""
         self.incarnation += 1
-        self._watched = {}
+        live, self._live, self._watched = self._live, {}, {}
+        for effects in live:
+            effects.close()
         self.state.forget()
         self.replication.forget()
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafkalab.broker.broker import Context
-from kafkalab.broker.effects import Then
+from kafkalab.broker.services import Context
 from kafkalab.broker.transaction_coordinator.expiration import abort_timed_out
 from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.protocol.errors import Error
@@ -116,7 +115,7 @@ def _ask(world: CoordinatorWorld, cell: Cell, version: int) -> Any:
             world.answer_markers()
         case "TIMEOUT":
             world.run_for(100)
-            world.broker.go_on(Then(abort_timed_out), None, Context(None, -1))
+            world.broker.run(abort_timed_out(world.state), Context(None, -1))
         case _:
             raise ValueError(f"nobody asks {cell.ask!r}")
     return None

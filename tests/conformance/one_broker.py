@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from kafkalab.broker.broker import Broker, Context
-from kafkalab.broker.effects import Append, Appended, Effect
-from kafkalab.broker.state import BrokerConfig, BrokerState
+from kafkalab.broker.broker import WAITS, Broker
+from kafkalab.broker.effects import Append, Appended, Effects
+from kafkalab.broker.services import Context
+from kafkalab.broker.state import BrokerConfig, BrokerState, TxnPartition
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.registry import BY_REQUEST
-from kafkalab.protocol.partitions import TRANSACTION_TOPIC, transaction_partition
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, transaction_partition
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.sim.schedule import Schedule
@@ -30,26 +32,21 @@ class Scripted(Broker):
 
     port: OneBroker
 
-    def perform(self, effects: list[Effect], context: Context) -> None:
-        for effect in effects:
-            script = self.port.appends.get(effect.partition) if isinstance(effect, Append) else None
-            if script and isinstance(effect, Append):
-                self.port.appended.append(effect)
-                self._as_scripted(script.pop(0), effect, context)
-            else:
-                super().perform([effect], context)
-
-    def _as_scripted(self, answer: Any, effect: Append, context: Context) -> None:
-        def end(error: Error) -> None:
-            if error is Error.NONE:
-                super(Scripted, self).perform([effect], context)
-            else:
-                self.go_on(effect.then, Appended(error), context)
-
+    def _append(self, effect: Append, effects: Effects[Any], context: Context) -> Any:
+        script = self.port.appends.get(effect.partition)
+        if not script:
+            return super()._append(effect, effects, context)
+        self.port.appended.append(effect)
+        answer = script.pop(0)
         if answer is HOLD:
-            self.port.held.append(end)
-        else:
-            end(answer)
+            self.port.held.append(lambda error: self._end(error, effect, effects, context))
+            return WAITS
+        return super()._append(effect, effects, context) if answer is Error.NONE else Appended(answer)
+
+    def _end(self, error: Error, effect: Append, effects: Effects[Any], context: Context) -> None:
+        """Let a held append happen, or fail."""
+        ended = super()._append(effect, effects, context) if error is Error.NONE else Appended(error)
+        self.run(effects, context, ended)
 
 
 @dataclass(eq=False)
@@ -119,9 +116,6 @@ class OneBroker:
     def record(self, node: str, kind: str, name: str, cause: int, data: Any) -> int:
         self.notes.append((name, data))
         return len(self.notes) - 1
-
-    def running(self, node: str, life: int) -> bool:
-        return life in (-1, self.broker.life)
 
     # what tests do
 
@@ -199,3 +193,23 @@ class OneBroker:
         """The values of all records of the id in `__transaction_state`, oldest first."""
         log = self.state.log(transaction_partition(transactional_id))
         return [r.value for b in log.batches for r in b.records if r.key == transactional_id]
+
+
+def broker(*acls: Deny, profile: str = "4.x/TV2", txns: tuple[Txn, ...] = ()) -> OneBroker:
+    """b1 leads "out" and "other" and coordinates every id but "far"; it follows "followed" and knows of "far-0"."""
+    one = OneBroker(profile)
+    one.state.acls = acls
+    led = {f"{OFFSETS_TOPIC}-{i}": "b1" for i in range(50)}
+    one.image({**led, "out-0": "b1", "out-1": "b1", "other-0": "b1", "followed-0": "b2"})
+    one.image({"far-0": "b2", transaction_partition("far"): "b2"}, replicas=("b2", "b3"))
+    one.run_for(one.state.config.coordinator_load_ms)
+    for txn in txns:
+        owned = one.state.coordinates(txn.transactional_id)
+        assert isinstance(owned, TxnPartition)
+        owned.txns[txn.transactional_id] = txn
+    return one
+
+
+def ask(one: OneBroker, request: Any, version: int | None = None, sender: str = "app") -> Any:
+    """The response, or None if there is none yet."""
+    return one.ask(request, version, sender).response

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.table_outcomes import Refuse
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Outcome
 from tests.cells import watching
 from tests.conformance.coordinator_answers import STATES, Cell, cells, differences

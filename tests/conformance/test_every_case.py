@@ -35,7 +35,7 @@ NAMED = re.compile(rf"(?<![A-Z])({'|'.join(CASES)})[-_](\d\d)(?!\d)")
 @pytest.mark.campaign
 def test_every_case_has_a_test_with_its_id(root: Path) -> None:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:nbval", "-o", "addopts="]
-    folders = [str(root / "tests" / name) for name in ("conformance", "api")]
+    folders = [str(root / "tests" / name) for name in ("conformance", "broker")]
     done = subprocess.run(
         [*command, "--import-mode=importlib", *folders], cwd=root, capture_output=True, text=True, check=True
     )

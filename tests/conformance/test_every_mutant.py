@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.table_outcomes import Refuse, Same
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Outcome
 from kafkalab.protocol.errors import Error
 from tests.conformance.coordinator_answers import cells, differences

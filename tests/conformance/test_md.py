@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
-from kafkalab.broker.transaction_coordinator.transition_check import check_transition
+from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState, check_transition
 from kafkalab.protocol.errors import Error, IllegalArgumentError, IllegalStateError
 from tests.conformance.coordinator_world import PID, known
 

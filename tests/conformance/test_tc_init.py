@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.effects import Effect, Respond, Then
-from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence, nobody
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.broker.effects import Effects
+from kafkalab.broker.services import Context
+from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence
+from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.errors import Error
 from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PID, CoordinatorWorld, known
 
@@ -210,8 +211,15 @@ def test_over_an_open_transaction_only_the_producer_id_of_an_expectation_counts(
     assert told(holding("Ongoing", cluster=cluster).init_expecting(8, epoch)) == (E.PRODUCER_FENCED, -1, -1)
 
 
-def answered(broker: Any, error: Error, now: int, new: Any) -> list[Effect]:
-    return [Respond(error)]
+def abort(world: CoordinatorWorld, fenced: Txn) -> list[Txn | Error]:
+    """What `abort_fenced` returns, if it has by now."""
+    ended: list[Txn | Error] = []
+
+    def run() -> Effects[None]:
+        ended.append((yield from abort_fenced(world.state, fenced)))
+
+    world.broker.run(run(), Context(None, -1))
+    return ended
 
 
 @pytest.mark.parametrize("cluster", [0, 2])
@@ -220,11 +228,12 @@ def test_tc_38_a_fence_that_was_overtaken_by_another_is_fenced_itself(cluster: i
     world = holding("Ongoing", cluster=cluster)
     fenced = fence(world.owned, world.now_known)
     world.holds(known("Ongoing", producer_epoch=EPOCH + ahead))
-    effects = abort_fenced(world.state, fenced, world.now, Then(answered))
+    (ended,) = abort(world, fenced)
     if error == "NONE":
-        assert not any(isinstance(e, Respond) for e in effects)
+        assert ended == world.now_known
+        assert world.now_known.state.label == "PrepareAbort"
     else:
-        assert effects == [Respond(E[error])]
+        assert ended is E[error]
 
 
 @pytest.mark.parametrize(
@@ -239,8 +248,7 @@ def test_a_fence_finds_another_transaction_than_it_fenced(instead: Any, error: E
     world = holding("Ongoing", cluster=0)
     fenced = fence(world.owned, world.now_known)
     world.holds(instead)
-    assert abort_fenced(world.state, fenced, world.now, Then(answered)) == [Respond(error)]
-    assert abort_fenced(world.state, fenced, world.now, Then(nobody)) == []
+    assert (abort(world, fenced), world.written()) == ([error], [])
 
 
 def test_tc_39_under_version_0_a_fence_that_cannot_be_written_raises_the_epoch_once() -> None:

@@ -28,7 +28,7 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.sim.scenario import Scenario
-from tests.broker.handlers.one_broker import ask, broker
+from tests.conformance.one_broker import ask, broker
 
 NO_ID = Deny("app", "WRITE", "TransactionalId:t1")
 NO_GROUP = Deny("app", "READ", "Group:g")
@@ -67,9 +67,9 @@ def test_init_producer_id_needs_write_on_the_id_before_anything_else_is_looked_a
 
 def test_two_phase_commit_is_a_right_of_its_own() -> None:
     def asked(*acls: Deny, enable_2pc: bool) -> Error:
-        state = broker(*acls)
-        state.config = replace(state.config, transaction_two_phase_commit_enable=True)
-        error: Error = ask(state, InitProducerId(transactional_id="t1", enable_2pc=enable_2pc)).error
+        one = broker(*acls)
+        one.state.config = replace(one.state.config, transaction_two_phase_commit_enable=True)
+        error: Error = ask(one, InitProducerId(transactional_id="t1", enable_2pc=enable_2pc)).error
         return error
 
     refused = Deny("app", "TWO_PHASE_COMMIT", "TransactionalId:t1")
@@ -184,9 +184,9 @@ def test_transactional_offsets_need_rights_on_the_id_the_group_and_the_topics(
     acls: tuple[Deny, ...], errors: tuple[Error, Error]
 ) -> None:
     offsets = {"out-0": 5, "other-0": 6}
-    state = broker(*acls, profile="1.0", txns=(ONGOING,))
+    one = broker(*acls, profile="1.0", txns=(ONGOING,))
     request = TxnOffsetCommit(transactional_id="t1", group_id="g", producer_id=15, producer_epoch=0, offsets=offsets)
-    assert ask(state, request, 2).errors == dict(zip(offsets, errors, strict=True))
+    assert ask(one, request, 2).errors == dict(zip(offsets, errors, strict=True))
 
 
 def test_committing_needs_read_and_asking_needs_describe_on_the_group() -> None:
@@ -230,10 +230,10 @@ def test_a_coordinator_is_found_by_who_may_describe(
 
 
 def test_a_denied_seeker_creates_no_topic_and_another_one_does() -> None:
-    state = broker(Deny("app", "DESCRIBE", "TransactionalId:t1"))
-    state.metadata = type(state.metadata)(1, ("b1",), {})
-    assert ask(state, FindCoordinator(key="t1", key_type=TRANSACTION)).error is ID
-    assert ask(state, FindCoordinator(key="t2", key_type=TRANSACTION)).error is Error.COORDINATOR_NOT_AVAILABLE
+    one = broker(Deny("app", "DESCRIBE", "TransactionalId:t1"))
+    one.state.metadata = type(one.state.metadata)(1, ("b1",), {})
+    assert ask(one, FindCoordinator(key="t1", key_type=TRANSACTION)).error is ID
+    assert ask(one, FindCoordinator(key="t2", key_type=TRANSACTION)).error is Error.COORDINATOR_NOT_AVAILABLE
 
 
 def test_markers_need_alter_or_cluster_action_on_the_cluster() -> None:
@@ -248,7 +248,7 @@ def test_markers_need_alter_or_cluster_action_on_the_cluster() -> None:
     request = WriteTxnMarkers(markers=(marked,))
     refused = broker(Deny("app", "ALL", "Cluster"))
     assert set(ask(refused, request).errors.values()) == {Error.CLUSTER_AUTHORIZATION_FAILED}
-    assert refused.log("out-0").log_end_offset == 0
+    assert refused.state.log("out-0").log_end_offset == 0
     assert ask(refused, request, sender="b2").markers[15]["out-0"] is Error.NONE
     one = broker(Deny("app", "CLUSTER_ACTION", "Cluster"))
     assert ask(one, request).markers[15]["out-0"] is Error.NONE
@@ -256,8 +256,8 @@ def test_markers_need_alter_or_cluster_action_on_the_cluster() -> None:
 
 def test_topics_that_may_not_be_created_are_refused_at_once() -> None:
     request = CreateTopics(topics=(NewTopic(name="a"),))
-    state = broker(Deny("app", "CREATE", "Cluster"), Deny("app", "CREATE", "Topic:a"))
-    assert ask(state, request).errors == {"a": TOPIC}
+    one = broker(Deny("app", "CREATE", "Cluster"), Deny("app", "CREATE", "Topic:a"))
+    assert ask(one, request).errors == {"a": TOPIC}
 
 
 @pytest.mark.parametrize(
@@ -278,9 +278,9 @@ def test_topics_that_may_not_be_created_are_refused_at_once() -> None:
     ],
 )
 def test_a_denial_is_about_its_principal_operation_and_resource(denial: Deny, concerned: bool) -> None:
-    assert broker(denial).denies("app", "WRITE", "Topic", "out") is concerned
-    assert not broker(denial).denies("b2", "WRITE", "Topic", "out")
-    assert not broker().denies("app", "WRITE", "Topic", "out")
+    assert broker(denial).state.denies("app", "WRITE", "Topic", "out") is concerned
+    assert not broker(denial).state.denies("b2", "WRITE", "Topic", "out")
+    assert not broker().state.denies("app", "WRITE", "Topic", "out")
 
 
 @pytest.mark.parametrize(

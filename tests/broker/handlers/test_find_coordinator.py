@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.broker.effects import Send
-from kafkalab.broker.handlers.find_coordinator import handle
-from kafkalab.broker.state import BrokerConfig, BrokerState
 from kafkalab.programs.first_transaction import lab02
-from kafkalab.protocol.api import Header
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.create_topics import CreateTopics
 from kafkalab.protocol.messages.find_coordinator import GROUP, TRANSACTION, FindCoordinator
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC
-from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.cluster import Cluster
+from tests.conformance.one_broker import OneBroker
 
 
 @pytest.mark.parametrize(
@@ -28,13 +24,11 @@ from kafkalab.sim.cluster import Cluster
 def test_only_the_transaction_topic_has_the_replication_factor_of_its_own(
     key_type: int, copies: int, topic: str, asked: int
 ) -> None:
-    broker = BrokerState("b1", BrokerConfig(transaction_state_log_replication_factor=copies), Rules())
-    broker.metadata = ClusterMetadata(1, ("b1",), {})
-    header = Header(sender="app", version=6)
-    effects = handle(broker, FindCoordinator(key="a", key_type=key_type), 0, header)
-    (create,) = [e.request for e in effects if isinstance(e, Send)]
-    assert isinstance(create, CreateTopics)
-    assert [(t.name, t.replication_factor) for t in create.topics] == [(topic, asked)]
+    one = OneBroker(transaction_state_log_replication_factor=copies)
+    one.state.metadata = ClusterMetadata(1, ("b1",), {})
+    one.ask(FindCoordinator(key="a", key_type=key_type))
+    (create,) = one.take(CreateTopics)
+    assert [(t.name, t.replication_factor) for t in create.body.topics] == [(topic, asked)]
 
 
 @pytest.mark.parametrize(("copies", "min_isr", "works"), [(3, 1, False), (1, 2, False), (1, 1, True)])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.state import BrokerState, MarkerProgress
+from kafkalab.broker.state import MarkerProgress
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.errors import Error
@@ -16,7 +16,7 @@ from kafkalab.protocol.messages.describe_transactions import DescribeTransaction
 from kafkalab.protocol.messages.list_transactions import ListTransactions
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, ControlType, Record, marker
-from tests.broker.handlers.one_broker import ask, broker
+from tests.conformance.one_broker import OneBroker, ask, broker
 
 T1 = Txn(
     transactional_id="t1",
@@ -31,13 +31,14 @@ T2 = Txn(transactional_id="t2", producer_id=16, producer_epoch=0, state=TxnState
 T3 = Txn(transactional_id="t3", producer_id=17, producer_epoch=1)
 
 
-def describe(state: BrokerState, tid: str) -> Any:
-    (found,) = ask(state, DescribeTransactions(transactional_ids=(tid,))).transactions
+def describe(one: OneBroker, tid: str) -> Any:
+    (found,) = ask(one, DescribeTransactions(transactional_ids=(tid,))).transactions
     return found
 
 
-def listed(state: BrokerState, now: int = 1000, **filters: Any) -> list[str]:
-    response = ask(state, ListTransactions(**filters), now=now)
+def listed(one: OneBroker, now: int = 1000, **filters: Any) -> list[str]:
+    one.run_for(now - one.now)
+    response = ask(one, ListTransactions(**filters))
     assert response.error is Error.NONE
     return [t.transactional_id for t in response.transactions]
 
@@ -50,10 +51,10 @@ def test_a_description_is_what_the_coordinator_knows() -> None:
 
 def test_a_description_of_a_prepared_transaction_lists_the_partitions_that_lack_their_marker() -> None:
     prepared = replace(T1, state=TxnState.PREPARE_ABORT)
-    state = broker(txns=(prepared,))
+    one = broker(txns=(prepared,))
     progress = MarkerProgress(prepared, prepared, 4, ["out-1"])
-    state.transactions[transaction_partition("t1")].markers["t1"] = progress
-    assert describe(state, "t1").partitions == ("out-1",)
+    one.state.transactions[transaction_partition("t1")].markers["t1"] = progress
+    assert describe(one, "t1").partitions == ("out-1",)
 
 
 @pytest.mark.parametrize(
@@ -80,23 +81,23 @@ def test_each_id_of_a_description_has_an_answer_of_its_own() -> None:
 
 
 def test_a_loading_coordinator_describes_nothing() -> None:
-    state = broker(txns=(T1,))
-    state.transactions[transaction_partition("t1")].loading = True
-    assert describe(state, "t1").error is Error.COORDINATOR_LOAD_IN_PROGRESS
+    one = broker(txns=(T1,))
+    one.state.transactions[transaction_partition("t1")].loading = True
+    assert describe(one, "t1").error is Error.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def test_who_may_not_describe_an_id_is_told_so_and_topics_that_may_not_be_described_are_left_out() -> None:
-    state = broker(Deny("app", "DESCRIBE", "TransactionalId:t1"), txns=(T1, T2))
-    assert describe(state, "t1").error is Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert describe(state, "t2").error is Error.NONE
-    state = broker(Deny("app", "DESCRIBE", "Topic:out"), txns=(T1,))
-    assert describe(state, "t1").partitions == ("other-0",)
+    one = broker(Deny("app", "DESCRIBE", "TransactionalId:t1"), txns=(T1, T2))
+    assert describe(one, "t1").error is Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert describe(one, "t2").error is Error.NONE
+    one = broker(Deny("app", "DESCRIBE", "Topic:out"), txns=(T1,))
+    assert describe(one, "t1").partitions == ("other-0",)
 
 
 def test_TSM_16_one_loading_partition_is_an_error_for_the_whole_list() -> None:
-    state = broker(txns=(T1, T2))
-    state.transactions[transaction_partition("t2")].loading = True
-    response = ask(state, ListTransactions(transactional_id_pattern="["))
+    one = broker(txns=(T1, T2))
+    one.state.transactions[transaction_partition("t2")].loading = True
+    response = ask(one, ListTransactions(transactional_id_pattern="["))
     assert (response.error, response.transactions) == (Error.COORDINATOR_LOAD_IN_PROGRESS, ())
 
 
@@ -126,9 +127,9 @@ def test_a_filter_lets_through_what_passes_all_of_them(filters: dict[str, Any], 
 
 
 def test_a_dead_id_is_not_listed_even_if_its_state_is_asked_for() -> None:
-    state = broker(txns=(T1, replace(T3, state=TxnState.DEAD)))
-    assert listed(state) == ["t1"]
-    assert listed(state, state_filters=("Dead",)) == []
+    one = broker(txns=(T1, replace(T3, state=TxnState.DEAD)))
+    assert listed(one) == ["t1"]
+    assert listed(one, state_filters=("Dead",)) == []
 
 
 def test_states_that_do_not_exist_are_echoed_and_match_nothing() -> None:
@@ -146,8 +147,8 @@ def test_an_expression_that_re2_refuses_is_an_error(pattern: str) -> None:
 
 
 def test_what_may_not_be_described_is_not_listed() -> None:
-    state = broker(Deny("app", "DESCRIBE", "TransactionalId:t1"), txns=(T1, T2))
-    assert listed(state) == ["t2"]
+    one = broker(Deny("app", "DESCRIBE", "TransactionalId:t1"), txns=(T1, T2))
+    assert listed(one) == ["t2"]
 
 
 def data(sequence: int, producer_id: int = 15, epoch: int = 3, at_ms: int = 70, transactional: bool = True) -> Batch:
@@ -161,16 +162,16 @@ def data(sequence: int, producer_id: int = 15, epoch: int = 3, at_ms: int = 70, 
     )
 
 
-def producers(state: BrokerState, partition: str) -> Any:
-    return ask(state, DescribeProducers(partitions=(partition,))).partitions[partition]
+def producers(one: OneBroker, partition: str) -> Any:
+    return ask(one, DescribeProducers(partitions=(partition,))).partitions[partition]
 
 
 def test_producers_are_described_with_their_open_transaction() -> None:
-    state = broker()
-    log = state.log("out-0")
+    one = broker()
+    log = one.state.log("out-0")
     log.append(data(0, producer_id=7, transactional=False), 4)
     log.append(data(0), 4)
-    open_one = producers(state, "out-0").active_producers[1]
+    open_one = producers(one, "out-0").active_producers[1]
     expected = ActiveProducer(
         producer_id=15,
         producer_epoch=3,
@@ -180,7 +181,7 @@ def test_producers_are_described_with_their_open_transaction() -> None:
         current_txn_start_offset=2,
     )
     assert open_one == expected
-    assert producers(state, "out-0").active_producers[0].current_txn_start_offset == -1
+    assert producers(one, "out-0").active_producers[0].current_txn_start_offset == -1
     log.append(marker(15, 4, ControlType.ABORT, 9, 88), 4)
     ended = replace(
         expected,
@@ -190,7 +191,7 @@ def test_producers_are_described_with_their_open_transaction() -> None:
         coordinator_epoch=9,
         current_txn_start_offset=-1,
     )
-    assert producers(state, "out-0").active_producers[1] == ended
+    assert producers(one, "out-0").active_producers[1] == ended
 
 
 @pytest.mark.parametrize(
@@ -205,5 +206,5 @@ def test_producers_are_described_with_their_open_transaction() -> None:
     ],
 )
 def test_a_replica_describes_the_producers_of_what_it_holds(partition: str, error: Error) -> None:
-    state = broker(Deny("app", "READ", "Topic:other"))
-    assert producers(state, partition).error is error
+    one = broker(Deny("app", "READ", "Topic:other"))
+    assert producers(one, partition).error is error

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.table_outcomes import Refuse, Same
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Outcome, edges
 from kafkalab.protocol.errors import Error
 
