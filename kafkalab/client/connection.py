@@ -168,26 +168,26 @@ class Connection:
         error_of: Callable[[Any], Error],
         stop: Callable[[], bool] = lambda: False,
         first_backoff_ms: int = 0,
-    ) -> Answer:
+    ) -> CoordinatorAnswer:
         """Ask until the answer is final, or until `stop` says that nobody wants it any more."""
         api, attempt = type(body).__name__, 0
         while True:
             found = await self.find_coordinator(key_type, key, stop)
             if found is None:
-                return Answer(None, api, Error.NONE, Reaction.FATAL, stopped=True)
+                return CoordinatorAnswer(None, api, Error.NONE, Reaction.FATAL, stopped=True)
             if found.error is not Error.NONE:
-                return Answer(None, "FindCoordinator", found.error, reaction("FindCoordinator", found.error))
+                return CoordinatorAnswer(None, "FindCoordinator", found.error, reaction("FindCoordinator", found.error))
             response = await self.call(found.node_id, body)
             error = Error.NONE if response is None else error_of(response)
             if response is not None and error is Error.NONE:
-                return Answer(response, api, error, Reaction.SUCCESS)
+                return CoordinatorAnswer(response, api, error, Reaction.SUCCESS)
             what = Reaction.LOOKUP if response is None else _reaction(api, error)
             if what is Reaction.LOOKUP:
                 self.forget_coordinator(key_type, key)
                 if response is None:
                     self.ask_another()
             elif what is not Reaction.RETRY:
-                return Answer(response, api, error, what)
+                return CoordinatorAnswer(response, api, error, what)
             if first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS:
                 await self.sleep(first_backoff_ms)
             else:
@@ -196,7 +196,7 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CoordinatorAnswer:
     """A coordinator's final answer; `api` is FindCoordinator if there was no coordinator to ask."""
 
     response: Any

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kafkalab.client.connection import Answer
+from kafkalab.client.connection import CoordinatorAnswer
 from kafkalab.client.consumer.group_member import UNKNOWN, MemberState
 from kafkalab.client.exceptions import (
     CommitFailedError,
@@ -70,7 +70,7 @@ class OffsetCommits:
         answer = await self._ask(group, body)
         self._check(answer, identity[0])
 
-    async def _ask(self, group: str, body: OffsetCommit | OffsetFetch) -> Answer:
+    async def _ask(self, group: str, body: OffsetCommit | OffsetFetch) -> CoordinatorAnswer:
         """The coordinator's answer; KafkaTimeoutError if default.api.timeout.ms brings none that is final."""
         consumer, limit = self.consumer, self.consumer.config.default_api_timeout_ms
         until = consumer.port.now + limit
@@ -83,7 +83,7 @@ class OffsetCommits:
             raise KafkaTimeoutError(text, Error.REQUEST_TIMED_OUT)
         return answer
 
-    def _check(self, answer: Answer, generation: int) -> None:
+    def _check(self, answer: CoordinatorAnswer, generation: int) -> None:
         error, member = answer.error, self.consumer.member
         if error is Error.NONE:
             return

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any
-
-from kafkalab.client.config.config import ProducerConfig, delivery_timeout_ms
+from kafkalab.client.config.config import ProducerConfig
 from kafkalab.client.connection import ClientPort, Connection
 from kafkalab.client.exceptions import (
     ApiError,
@@ -16,15 +13,14 @@ from kafkalab.client.exceptions import (
     TransactionAbortedError,
 )
 from kafkalab.client.producer.accumulator import Accumulator
-from kafkalab.client.producer.blocking import BlockingCalls
-from kafkalab.client.producer.buffer_memory import check_size, exhausted
+from kafkalab.client.producer.blocking_calls import BlockingCalls
 from kafkalab.client.producer.partitioner import StickyPartitioner
 from kafkalab.client.producer.sender import Sender
 from kafkalab.client.promise import Promise
 from kafkalab.client.results import GroupMetadata, Offsets, RecordMetadata
-from kafkalab.client.transaction_manager.requests import TransactionRequests
-from kafkalab.client.transaction_manager.transaction_state import TransactionState
-from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState, Verdict
+from kafkalab.client.transaction_manager.coordinator_requests import CoordinatorRequests
+from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
+from kafkalab.client.transaction_manager.transition_table import Call, ProducerState, Verdict
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import Record
 
@@ -38,7 +34,7 @@ FORCED = "Producer is closed forcefully."
 NO_TWO_PHASE = "Cannot prepare a transaction when 2PC is not enabled"
 
 
-class Producer(TransactionState):
+class Producer:
     """One producer. Without `transactional_id` it is idempotent only.
 
     An error that ends the transaction puts it into ABORTABLE_ERROR: call `abort_transaction`. One that ends the
@@ -46,28 +42,33 @@ class Producer(TransactionState):
     """
 
     def __init__(self, port: ClientPort, config: ProducerConfig) -> None:
-        super().__init__(port, config)
-        self.delivery_timeout_ms = delivery_timeout_ms(config)
-        self.forced = False  # whether it was closed without waiting
+        self.port, self.config = port, config
         self.connection = Connection(port, config.request_timeout_ms)
         self.partitioner = StickyPartitioner(config.batch_size)
-        self.accumulator = Accumulator(config.batch_size, config.buffer_memory)
-        self.transactions = TransactionRequests(self)
-        self.sender = Sender(self)
-        self.calls = BlockingCalls(self)
+        self.transaction_manager = TransactionManager(port, config, lambda: self.sender.wake())
+        self.accumulator = Accumulator(config, self.transaction_manager.sequences)
+        self.requests = CoordinatorRequests(self.transaction_manager, self.connection)
+        self.sender = Sender(self.requests, self.accumulator)
+        self.calls = BlockingCalls(self.transaction_manager, self.connection)
+        self.closed = False
+
+    @property
+    def state(self) -> ProducerState:
+        """The transaction manager's state."""
+        return self.transaction_manager.state
 
     # what an application calls
 
     async def init_transactions(self) -> None:
         """READY, with a producer id and an epoch; the unfinished transaction of a predecessor is aborted first."""
         self._check_transactional()
-        await self.calls.run(Call.INIT, self._init)
+        await self.calls.run(Call.INIT, self.requests.initialise)
 
     def begin_transaction(self) -> Promise[None]:
         """IN_TRANSACTION. Nothing is sent: the coordinator learns of it with the first partition."""
         self._check_transactional()
-        self.calls.obey(Call.BEGIN)
-        self.record("invoke", "begin_transaction")
+        self.calls.apply(Call.BEGIN)
+        self.transaction_manager.record("invoke", "begin_transaction")
         done: Promise[None] = self.port.promise()
         done.resolve(None)
         return done
@@ -87,17 +88,17 @@ class Producer(TransactionState):
             self._check_may_send(f"{topic}-{partition or 0}")
             until = self.port.now + self.config.max_block_ms
             name = await self._partition_for(topic, record, partition)
-            check_size(record, self.config)
+            self.accumulator.check_size(record)
             await self._room_for(name, record, until)
             self._check_may_send(name)
         except ApiError as error:
             if self.config.enable_idempotence:
-                self.meet(error)
+                self.transaction_manager.fail_batch(error)
             promise.fail(error)
             return promise
         self.accumulator.add(name, record, promise, self.port.now)
-        if self.transactional:
-            self.transactions.reach(name)
+        if self.transaction_manager.transactional:
+            self.transaction_manager.add_partition(name)
         self.sender.wake_after(self.config.linger_ms)
         return promise
 
@@ -114,8 +115,7 @@ class Producer(TransactionState):
         self._check_manager()
         if offsets:
             self._check_transactional()
-            step = self.transactions.add_offsets
-            await self.calls.run(Call.SEND_OFFSETS, lambda: step(dict(offsets), group))
+            await self.calls.run(Call.SEND_OFFSETS, lambda: self.requests.add_offsets(dict(offsets), group))
 
     async def prepare_transaction(self) -> tuple[int, int]:
         """Flushed and PREPARED_TRANSACTION: only the end of it is allowed now; producer id and epoch name it (KIP-939).
@@ -126,15 +126,15 @@ class Producer(TransactionState):
         if self.state is ProducerState.PREPARED_TRANSACTION or self.config.transaction_two_phase_commit_enable:
             if self.state is not ProducerState.PREPARED_TRANSACTION:
                 await self.sender.flush()
-            self.calls.obey(Call.PREPARE)
-            return self.identity
+            self.calls.apply(Call.PREPARE)
+            return self.transaction_manager.identity
         raise InvalidTxnStateError(NO_TWO_PHASE, Error.NONE)
 
     async def complete_transaction(self, prepared: tuple[int, int]) -> None:
         """Committed if `prepared` names the transaction that this producer has prepared, else aborted (KIP-939)."""
         self._check_manager()
-        self.calls.obey(Call.COMPLETE)
-        await (self.commit_transaction() if prepared == self.identity else self.abort_transaction())
+        self.calls.apply(Call.COMPLETE)
+        await (self.commit_transaction() if prepared == self.transaction_manager.identity else self.abort_transaction())
 
     async def commit_transaction(self) -> None:
         """All or nothing: flushed first, then decided; returns when the decision is replicated, before the markers."""
@@ -160,53 +160,27 @@ class Producer(TransactionState):
                 await closing
             else:
                 await self.connection.done_within(closing, timeout_ms)
-        self.forced = True
+        self.transaction_manager.close()
         self.sender.drop(self.accumulator.all(), KafkaError(FORCED))
 
     # the steps behind the calls
 
-    async def _init(self) -> None:
-        await self._initialise(expect=False)
-        self.happen(Happening.INITIALIZED)
-
-    async def _initialise(self, expect: bool) -> None:
-        """A producer id and epoch; after an abortable error UNINITIALIZED: init_transactions may be called again."""
-        try:
-            await self.transactions.init_producer_id(expect)
-        except KafkaError:
-            if self.state is ProducerState.ABORTABLE_ERROR:
-                self.happen(Happening.INIT_REFUSED)
-            raise
-
     async def _commit(self) -> None:
         await self.sender.flush()
-        await self._end(committed=True)
+        await self.requests.end(committed=True)
 
     async def _abort(self) -> None:
-        self.transactions.forget_new()
+        self.transaction_manager.take_new_partitions()  # an abort needs no further partitions
         self.sender.drop(self.accumulator.never_sent(), TransactionAbortedError())
         await self.sender.flush()
-        await self.transactions.quiet()
-        await self._end(committed=False)
-
-    async def _end(self, committed: bool) -> None:
-        """READY. No EndTxn where nothing was started; a new epoch first where an error asked for one."""
-        if self.failed and self.error is not None:
-            raise self.error  # the call that waited gets the error itself
-        if self.started:
-            await self.transactions.end(committed)
-        bump, self.bump_needed, self.started = self.bump_needed, False, False
-        self.transactions.clear()
-        self.happen(Happening.EPOCH_NEEDED if bump else Happening.ENDED)
-        if bump:
-            await self._initialise(expect=True)
-            self.happen(Happening.INITIALIZED)
+        await self.requests.finish()
+        await self.requests.end(committed=False)
 
     async def _close(self) -> None:
         await self.sender.flush()
-        await self.calls.settled()
+        await self.calls.finish()
         try:
-            if self.transactional and self.calls.obey(Call.CLOSE).verdict is Verdict.MOVE:
+            if self.transaction_manager.transactional and self.calls.apply(Call.CLOSE).verdict is Verdict.MOVE:
                 await self._abort()
         except KafkaError:
             self.sender.drop(self.accumulator.all(), KafkaError(FORCED))
@@ -245,16 +219,17 @@ class Producer(TransactionState):
             self.sender.wake()
             if not await self.connection.done_within(freed, max(until - self.port.now, 0)):
                 accumulator.waiting.remove(freed)
-                raise exhausted(record, accumulator, self.config.max_block_ms)
+                raise accumulator.exhausted(record)
 
     # checks
 
     def _check_may_send(self, partition: str) -> None:
         """No error, nothing pending, and in a transaction if the producer has them."""
-        if self.transactional:
-            self.calls.obey(Call.SEND, partition)
-        elif self.fatal and self.config.enable_idempotence:
-            self.obey(Call.SEND)
+        manager = self.transaction_manager
+        if manager.transactional:
+            self.calls.apply(Call.SEND, partition)
+        elif manager.fatal and self.config.enable_idempotence:
+            manager.apply_call(Call.SEND)
 
     def _check_manager(self) -> None:
         if not self.config.enable_idempotence:
@@ -263,27 +238,9 @@ class Producer(TransactionState):
 
     def _check_transactional(self) -> None:
         self._check_manager()
-        if not self.transactional:
+        if not self.transaction_manager.transactional:
             raise IllegalStateError(NO_TRANSACTIONS)
 
     def _check_open(self) -> None:
         if self.closed:
             raise IllegalStateError(CLOSED)
-
-    # what the sender needs
-
-    def wake_sender(self) -> None:
-        self.sender.wake()
-
-    def adopt(self, producer_id: int, producer_epoch: int) -> None:
-        """A new identity: sequences start at 0 again."""
-        self.producer_id, self.producer_epoch = producer_id, producer_epoch
-        self.accumulator.sequences.reset()
-        self.note()
-
-    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Promise[Any]:
-        """Run a step beside the application's program."""
-        return self.port.spawn(coroutine)
-
-
-__all__ = ["GroupMetadata", "Producer", "RecordMetadata"]
