@@ -11,6 +11,7 @@ from kafkalab.client.connection import ClientPort, Connection
 from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.fetcher import Fetcher
 from kafkalab.client.consumer.group_member import GroupMember
+from kafkalab.client.consumer.membership import Membership
 from kafkalab.client.consumer.offset_commits import Callback, OffsetCommits
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.consumer.subscription_state import SubscriptionState
@@ -24,18 +25,16 @@ CLOSE_TIMEOUT_MS = 30_000
 
 
 class Consumer:
-    """One consumer. `position` may be ahead of the last record delivered: markers and aborted records take offsets."""
+    """One consumer. `position` may be ahead of the last record delivered: markers and aborted records have offsets."""
 
     def __init__(self, port: ClientPort, config: ConsumerConfig) -> None:
-        self.port = port
-        self.config = config
+        self.port, self.config = port, config
         self.connection = Connection(port)
         self.name = "consumer"
-        self.gone = False
-        self.subscriptions = SubscriptionState()
-        self.member = GroupMember(self, config.group_id) if config.group_id is not None else None
-        self.commits = OffsetCommits(self)
-        self.fetcher = Fetcher(self)
+        self.subscriptions, self.membership = SubscriptionState(), Membership(config)
+        self.commits = OffsetCommits(self.subscriptions, self.membership, config, self.connection)
+        self.member = GroupMember(self.subscriptions, self.membership, self.commits)
+        self.fetcher = Fetcher(self.subscriptions, config, self.connection, self.commits)
         self._polling: Promise[list[ConsumerRecord]] | None = None  # a poll that timed out and goes on
         self._before: dict[str, int] = {}  # the positions when the present poll began
 
@@ -51,10 +50,7 @@ class Consumer:
             self.port.spawn(self.unsubscribe())
             return
         self._group()
-        assert self.member is not None
-        self.subscriptions.subscribe(topics)
-        if listener is not None:
-            self.member.listener = listener
+        self.subscriptions.subscribe(topics, listener)
 
     def assign(self, partitions: Sequence[str]) -> None:
         """Read these partitions ("in-0"), each from its committed offset or as auto.offset.reset says."""
@@ -65,7 +61,7 @@ class Consumer:
     async def unsubscribe(self) -> None:
         """Read nothing; a member of a group gives its partitions back and leaves."""
         self._open()
-        if self.member is not None and self.subscriptions.topics:
+        if self.subscriptions.topics:
             await self.member.unsubscribe()
         self.subscriptions.unsubscribe()
         self._forget_fetched()
@@ -136,16 +132,15 @@ class Consumer:
         A member of a group takes part in its rebalances here, and commits automatically if it is so configured.
         """
         self._open()
-        if self.subscriptions.nothing:
+        if self.subscriptions.empty:
             raise IllegalStateError("Consumer is not subscribed to any topics or assigned any partitions")
         if self._polling is None:
             self._polling = self.port.spawn(self._poll(self.port.now + timeout_ms))
         records: list[ConsumerRecord] = await self._done_within("poll", self._polling)
-        self.port.record("complete", "poll", self._noted(records))
-        self.subscriptions.moved = {}
+        self.port.record("complete", "poll", self._recorded(records))
         return records
 
-    def _noted(self, records: list[ConsumerRecord]) -> dict[str, Any]:
+    def _recorded(self, records: list[ConsumerRecord]) -> dict[str, Any]:
         """What a trace keeps of a poll: its records, and which offsets it went over, from where to where."""
         return {
             "records": [[r.partition, r.offset, r.value] for r in records],
@@ -154,16 +149,16 @@ class Consumer:
             "isolation_level": self.config.isolation_level,
             "from": self._before,
             "to": dict(self.subscriptions.positions),
-            "moved": self.subscriptions.moved,
+            "moved": self.subscriptions.take_moved(),
         }
 
     async def _poll(self, until: int) -> list[ConsumerRecord]:
         self._before = {}
         attempt = 0
         while True:
-            if self.member is not None and self.subscriptions.topics and not await self.member.ready(until):
+            if self.subscriptions.topics and not await self.member.ready(until):
                 return []
-            self.commits.when_polled()
+            self.commits.commit_if_due()
             await self.fetcher.find_positions()
             self._before = dict(self.subscriptions.positions)
             wait_ms = max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0)
@@ -199,8 +194,7 @@ class Consumer:
     def group_metadata(self) -> GroupMetadata:
         """For `Producer.send_offsets_to_transaction`: who this member was when it was last assigned partitions."""
         self._group()
-        assert self.member is not None
-        return self.member.metadata
+        return self.membership.metadata
 
     # what there is
 
@@ -236,14 +230,11 @@ class Consumer:
         """Automatic commits are done, partitions given back, the group left (a static member stays); no call after it
         is allowed. What takes longer than `timeout_ms` is left undone.
         """
-        if self.gone:
+        if self.membership.closed:
             return
         leaving = self.port.spawn(self._leave())
         await self.connection.done_within(leaving, timeout_ms)
-        self.gone = True
-        if self.member is not None:
-            self.member.closed = True
-            self.member.heartbeats.stop()
+        self.membership.close()
         if leaving.done:
             leaving.result()
 
@@ -251,11 +242,11 @@ class Consumer:
         if self.commits.automatic and self.subscriptions.positions:
             with suppress(KafkaError):  # Java logs it and goes on
                 await self.commits.commit(self._group(), dict(self.subscriptions.positions))
-        if self.member is not None and self.subscriptions.topics:
+        if self.subscriptions.topics:
             await self.member.unsubscribe()
 
     def _open(self) -> None:
-        if self.gone:
+        if self.membership.closed:
             raise IllegalStateError("This consumer has already been closed.")
 
     # waiting
