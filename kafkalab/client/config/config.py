@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from kafkalab.client.config.config_def import INT_MAX, number, one_of, text, truth, wrong
 from kafkalab.client.config.defaults import TODAY, default
-from kafkalab.client.config.settings import INT_MAX, number, one_of, text, truth, wrong
 from kafkalab.client.exceptions import ConfigError, KafkaError
 
 MAX_IN_FLIGHT_WHEN_IDEMPOTENT = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.client.config.config import ProducerConfig, construction_error
+from kafkalab.client.config.config_def import configured, dotted, truth
 from kafkalab.client.config.defaults import DEFAULTS, default
-from kafkalab.client.config.settings import configured, dotted, truth
 from kafkalab.client.exceptions import ConfigError
 
 LEGACY_VERSIONS = ("0.11", "1.0")

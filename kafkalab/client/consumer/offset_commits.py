@@ -49,7 +49,7 @@ class OffsetCommits:
     # by hand
 
     async def commit(self, group: str, offsets: Offsets) -> None:
-        """Commit `offsets`. CommitFailedError if the group has moved on, RebalanceInProgressError while it rebalances."""
+        """Commit `offsets`. CommitFailedError: the group has moved on; RebalanceInProgressError: it rebalances."""
         if not offsets:
             return
         member, found = self.membership, offset_fields(offsets)

@@ -40,7 +40,7 @@ class BatchResponses:
             base_offset = produced.base_offset if produced.error is Error.NONE else -1
             self.accumulator.remove(batch)
             self.sequences.acked(batch, base_offset)
-            batch.keep(base_offset)
+            batch.complete(base_offset)
             return False
         if what is Reaction.SPLIT and len(batch.records) > 1:
             self.accumulator.split(batch)

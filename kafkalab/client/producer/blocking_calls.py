@@ -18,7 +18,7 @@ METHODS: dict[Call, tuple[str, str]] = {
     Call.COMMIT: ("commit_transaction", "EndTxn(true)"),
     Call.ABORT: ("abort_transaction", "EndTxn(false)"),
 }
-"""The methods that wait: their names here, and what they wait for in Kafka's words."""
+"""The methods that block: their names here, and what they await in Kafka's words."""
 
 
 class BlockingCalls:

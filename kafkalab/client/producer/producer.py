@@ -60,12 +60,12 @@ class Producer:
     # what an application calls
 
     async def init_transactions(self) -> None:
-        """READY, with a producer id and an epoch; the unfinished transaction of a predecessor is aborted first."""
+        """Become READY with a producer id and an epoch; a predecessor's unfinished transaction is aborted first."""
         self._check_transactional()
         await self.calls.run(Call.INIT, self.requests.initialise)
 
     def begin_transaction(self) -> Promise[None]:
-        """IN_TRANSACTION. Nothing is sent: the coordinator learns of it with the first partition."""
+        """Become IN_TRANSACTION. Nothing is sent: the coordinator learns of it with the first partition."""
         self._check_transactional()
         self.calls.apply(Call.BEGIN)
         self.transaction_manager.record("invoke", "begin_transaction")
@@ -76,7 +76,7 @@ class Producer:
     async def send(
         self, topic: str, value: str, key: str | None = None, partition: int | None = None
     ) -> Promise[RecordMetadata]:
-        """The promise of the record's metadata; the record waits in the accumulator until its batch is sent.
+        """Add the record to a batch; return the promise of its metadata.
 
         An ApiError, such as a topic that is not there within max.block.ms, fails the promise and the transaction, and
         nothing is raised; in the wrong state, or after another error, KafkaError is raised.
@@ -89,7 +89,7 @@ class Producer:
             until = self.port.now + self.config.max_block_ms
             name = await self._partition_for(topic, record, partition)
             self.accumulator.check_size(record)
-            await self._room_for(name, record, until)
+            await self._wait_for_memory(name, record, until)
             self._check_may_send(name)
         except ApiError as error:
             if self.config.enable_idempotence:
@@ -103,11 +103,11 @@ class Producer:
         return promise
 
     async def flush(self) -> None:
-        """Every record sent before is acknowledged, or has failed."""
+        """Wait until every record sent before is acknowledged or has failed."""
         await self.sender.flush()
 
     async def send_offsets_to_transaction(self, offsets: Offsets, group: GroupMetadata) -> None:
-        """The offsets ({"in-0": 3}: the next one to read) are part of the transaction; an empty map does nothing."""
+        """Add offsets ({"in-0": 3}: the next one to read) to the transaction; an empty map does nothing."""
         if group is None:
             raise ValueError("Consumer group metadata could not be null")
         if group.generation_id > 0 and group.member_id == "":
@@ -118,7 +118,7 @@ class Producer:
             await self.calls.run(Call.SEND_OFFSETS, lambda: self.requests.add_offsets(dict(offsets), group))
 
     async def prepare_transaction(self) -> tuple[int, int]:
-        """Flushed and PREPARED_TRANSACTION: only the end of it is allowed now; producer id and epoch name it (KIP-939).
+        """Flush and become PREPARED_TRANSACTION; return producer id and epoch, which name the transaction (KIP-939).
 
         InvalidTxnStateError unless transaction.two.phase.commit.enable is set.
         """
@@ -131,25 +131,25 @@ class Producer:
         raise InvalidTxnStateError(NO_TWO_PHASE, Error.NONE)
 
     async def complete_transaction(self, prepared: tuple[int, int]) -> None:
-        """Committed if `prepared` names the transaction that this producer has prepared, else aborted (KIP-939)."""
+        """Commit if `prepared` names the transaction that this producer has prepared, else abort (KIP-939)."""
         self._check_manager()
         self.calls.apply(Call.COMPLETE)
         await (self.commit_transaction() if prepared == self.transaction_manager.identity else self.abort_transaction())
 
     async def commit_transaction(self) -> None:
-        """All or nothing: flushed first, then decided; returns when the decision is replicated, before the markers."""
+        """Flush, then commit; return when the decision is replicated, before the markers are written."""
         self._check_transactional()
         await self.calls.run(Call.COMMIT, self._commit)
 
     async def abort_transaction(self) -> None:
-        """Nothing of the transaction will be seen; what was not sent yet is dropped."""
+        """Abort the transaction; what was not sent yet is dropped."""
         self._check_transactional()
         await self.calls.run(Call.ABORT, self._abort)
 
     async def close(self, timeout_ms: int | None = None) -> None:
-        """What was sent has its answer, an open transaction is aborted, and no other call is taken any more.
+        """Wait for what was sent, abort an open transaction, and take no other call.
 
-        After `timeout_ms` (0: at once) what has no answer yet fails, and an open transaction is left to its time-out.
+        After `timeout_ms` (0: at once) what has no answer yet fails, and an open transaction is left to its timeout.
         """
         if self.closed:
             return
@@ -186,7 +186,7 @@ class Producer:
             self.sender.drop(self.accumulator.all(), KafkaError(FORCED))
 
     async def _partition_for(self, topic: str, record: Record, partition: int | None) -> str:
-        """The record's partition, once the topic and the partition are known; KafkaTimeoutError after max.block.ms."""
+        """Wait for the topic's metadata and return the partition; KafkaTimeoutError after max.block.ms."""
         if partition is not None and partition < 0:
             raise ValueError(f"Invalid partition: {partition}. Partition number should always be non-negative or null.")
         until, attempt = self.port.now + self.config.max_block_ms, 0
@@ -210,8 +210,8 @@ class Producer:
             partition = self.partitioner.choose(topic, record, count)
         return f"{topic}-{partition}"
 
-    async def _room_for(self, partition: str, record: Record, until: int) -> None:
-        """There is memory for the record; BufferExhaustedError if there is none until max.block.ms are over."""
+    async def _wait_for_memory(self, partition: str, record: Record, until: int) -> None:
+        """Wait for memory for the record; BufferExhaustedError at the time `until`."""
         accumulator = self.accumulator
         while not accumulator.has_room(partition, record):
             freed: Promise[None] = self.port.promise()
@@ -224,7 +224,7 @@ class Producer:
     # checks
 
     def _check_may_send(self, partition: str) -> None:
-        """No error, nothing pending, and in a transaction if the producer has them."""
+        """Raise unless `send` is allowed now: no error, no pending call, a transaction if the producer has them."""
         manager = self.transaction_manager
         if manager.transactional:
             self.calls.apply(Call.SEND, partition)
