@@ -122,18 +122,8 @@ class Connection:
         """Return the coordinator's node, or an error that no retry cures; None once `stop` returns True."""
         attempt = 0
         while not stop():
-            known = self._coordinators.get((key_type, key))
-            if known is not None:
-                return FindCoordinatorResponse(node_id=known)
-            response: FindCoordinatorResponse | None = await self.call(
-                self.any_broker(), FindCoordinator(key=key, key_type=key_type)
-            )
-            if response is None:
-                self.ask_another()
-            elif response.error is Error.NONE:
-                self._coordinators[key_type, key] = response.node_id
-                return response
-            elif reaction("FindCoordinator", response.error) is not Reaction.RETRY:
+            response = await self._look_up(key_type, key)
+            if response is not None:
                 return response
             await self.back_off(attempt)
             attempt += 1
@@ -141,20 +131,27 @@ class Connection:
 
     async def coordinator_now(self, key_type: int, key: str) -> str:
         """Return the coordinator's node, after one look-up if need be; "" if that failed. Raise a final error."""
+        response = await self._look_up(key_type, key)
+        if response is None:
+            return ""
+        if response.error is not Error.NONE:
+            raise exception_for(response.error, "FindCoordinator")
+        return response.node_id
+
+    async def _look_up(self, key_type: int, key: str) -> FindCoordinatorResponse | None:
+        """Return the known coordinator, or the answer to one FindCoordinator; None if it must be sent again."""
         known = self._coordinators.get((key_type, key))
         if known is not None:
-            return known
-        response: FindCoordinatorResponse | None = await self.call(
-            self.any_broker(), FindCoordinator(key=key, key_type=key_type)
-        )
+            return FindCoordinatorResponse(node_id=known)
+        body = FindCoordinator(key=key, key_type=key_type)
+        response: FindCoordinatorResponse | None = await self.call(self.any_broker(), body)
         if response is None:
             self.ask_another()
         elif response.error is Error.NONE:
             self._coordinators[key_type, key] = response.node_id
-            return response.node_id
-        elif reaction("FindCoordinator", response.error) is not Reaction.RETRY:
-            raise exception_for(response.error, "FindCoordinator")
-        return ""
+        elif reaction("FindCoordinator", response.error) is Reaction.RETRY:
+            return None
+        return response
 
     def forget_coordinator(self, key_type: int, key: str) -> None:
         """Let the next call look the coordinator up."""

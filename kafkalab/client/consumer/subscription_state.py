@@ -48,7 +48,7 @@ class SubscriptionState:
         self.version += 1
 
     def assign_from_group(self, partitions: Sequence[str]) -> None:
-        """Read what the group assigned: every position is to be looked up, nothing is paused."""
+        """Read what the group assigned, without positions; nothing is paused."""
         self.assigned, self.positions, self.paused = list(partitions), {}, {}
         self.version += 1
         self.assignments += 1
@@ -64,7 +64,7 @@ class SubscriptionState:
         return not self.topics and not (self.by_hand and self.assigned)
 
     def check(self, partition: str) -> None:
-        """IllegalStateError unless the partition is assigned."""
+        """Raise IllegalStateError unless the partition is assigned."""
         if partition not in self.assigned:
             raise IllegalStateError(f"No current assignment for partition {partition}")
 
