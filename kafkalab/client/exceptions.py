@@ -120,7 +120,7 @@ class InvalidOffsetError(KafkaError):
 
 
 class OffsetOutOfRangeError(InvalidOffsetError):
-    """The position lies before the first or behind the last offset of the partition."""
+    """The position is before the first or after the last offset of the partition."""
 
 
 class NoOffsetForPartitionError(InvalidOffsetError):

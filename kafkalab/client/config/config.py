@@ -37,7 +37,7 @@ CONSUMER_NUMBERS = {
 
 
 class _Default(int):
-    """A default value, to be told from an explicit setting."""
+    """A default value, as opposed to an explicit setting."""
 
 
 def _default(name: str) -> Any:

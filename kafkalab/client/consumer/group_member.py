@@ -141,7 +141,7 @@ class GroupMember:
         if response.error is Error.UNKNOWN_MEMBER_ID:
             self.membership.forget(response.error)
         elif response.error not in RETRIED:
-            self.membership.begin_anew()
+            self.membership.restart()
             raise exception_for(response.error, "JoinGroup")
         return None
 
@@ -163,7 +163,7 @@ class GroupMember:
         if response.error in UNKNOWN:
             self.membership.forget(response.error)
         elif response.error not in RETRIED:
-            self.membership.begin_anew()
+            self.membership.restart()
             raise exception_for(response.error, "SyncGroup")
         return None
 

@@ -24,7 +24,7 @@ class MemberState(Enum):
 class Membership:
     """What the group member, its heartbeats and its commits share.
 
-    `metadata` is what the last successful join returned; it does not change when the member is thrown out, so that an
+    `metadata` is what the last successful join returned; it does not change when the group drops the member, so that an
     older transaction names the older generation (KIP-447). `heartbeat_round` changes when heartbeats begin or end.
     `must_join`: the next poll joins; `error`: it raises this. `closed`: the consumer was closed.
     """
@@ -59,7 +59,7 @@ class Membership:
         """Let the next poll join again: the group rebalances."""
         self.must_join = True
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Let the next poll join again, after an error that no retry cures."""
         self.state, self.must_join = MemberState.UNJOINED, True
 

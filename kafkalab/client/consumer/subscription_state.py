@@ -88,7 +88,7 @@ class SubscriptionState:
         self.positions[partition] = offset
 
     def take_moved(self) -> dict[str, str]:
-        """Return `moved` and begin it anew."""
+        """Return `moved` and clear it."""
         moved, self.moved = self.moved, {}
         return moved
 

@@ -48,7 +48,7 @@ class Sequences:
         """Free the sequences of a failed batch; the later ones of `numbered` move down."""
         count = len(batch.records)
         if self.identity.get(batch.partition) != batch.producer:
-            return  # the partition is numbered anew already
+            return  # the partition begins at 0 already
         self.next[batch.partition] -= count
         for other in numbered:
             if other.base_sequence > batch.base_sequence:

@@ -183,10 +183,10 @@ EVENTS: dict[Happening, dict[ProducerState, Cell]] = {e: {s: _event_cell(e, s) f
 
 
 def decide(call: Call, state: ProducerState, waiting: Call | None = None) -> Cell:
-    """Look a call up: `decide(Call.BEGIN, ProducerState.READY) == Cell(Verdict.MOVE, ProducerState.IN_TRANSACTION)`."""
+    """Look a call up: `decide(Call.BEGIN, S.READY) == Cell(Verdict.MOVE, S.IN_TRANSACTION)`."""
     return TABLE[waiting][call][state]
 
 
 def follow(event: Happening, state: ProducerState) -> Cell:
-    """Look an event up: `follow(Happening.FATAL, ProducerState.READY) == Cell(Verdict.MOVE, ProducerState.FATAL_ERROR)`."""
+    """Look an event up: `follow(Happening.FATAL, S.READY) == Cell(Verdict.MOVE, S.FATAL_ERROR)`."""
     return EVENTS[event][state]
