@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.cli.saved_scenarios import CommandLineError, Text, answer, free_name, simulated
-from kafkalab.client.admin.results import AbortTransactionSpec, ProducerState
+from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.protocol.messages.describe_producers import ActiveProducer
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -109,7 +110,7 @@ def _spec(cluster: Cluster, partition: str, node: str, options: argparse.Namespa
         epoch = max(options.coordinator_epoch, 0)
         return AbortTransactionSpec(partition, options.producer_id, options.producer_epoch, epoch)
     admin = cluster.client(node).admin()
-    states: tuple[ProducerState, ...] = answer(admin.describe_producers([partition]))[partition]
+    states: tuple[ActiveProducer, ...] = answer(admin.describe_producers([partition]))[partition]
     for state in states:
         if state.current_txn_start_offset == options.start_offset and options.start_offset >= 0:
             epoch = max(state.coordinator_epoch, 0)

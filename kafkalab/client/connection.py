@@ -1,4 +1,4 @@
-"""What every client does: know the cluster, find coordinators, call brokers, back off. In virtual time."""
+"""A client's connection to the cluster: metadata, coordinators, calls, back-off (Kafka: `NetworkClient`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS = 100, 1000
 
 
 class ClientPort(Protocol):
-    """What a client needs of the world. `transaction_version` is the one that this client speaks.
+    """What a client needs of its node. `transaction_version` is the one that this client speaks.
 
     `coordinator_bumps_epoch` says that coordinators know InitProducerId 3 and later (KIP-360), `two_phase_commit` that
     they know version 6 (KIP-939, not stable in 4.4).
@@ -60,19 +60,19 @@ class Connection:
         self._coordinators: dict[tuple[int, str], str] = {}
 
     def call(self, to: str, body: Any) -> Promise[Any]:
-        """The response, or None if the connection broke or request.timeout.ms passed."""
+        """Send `body`; the response, or None if the connection broke or request.timeout.ms passed."""
         promise = self.port.promise()
         self.port.request(to, body, promise.resolve, timeout_ms=self.request_timeout_ms)
         return promise
 
     def sleep(self, delay_ms: int) -> Promise[None]:
-        """Done after so many milliseconds."""
+        """Return a promise that is done after `delay_ms`."""
         promise = self.port.promise()
         self.port.timer(delay_ms, lambda: promise.resolve(None))
         return promise
 
     async def done_within(self, promise: Promise[Any], timeout_ms: int) -> bool:
-        """Wait for the promise, at most so long; whether it is done."""
+        """Wait for the promise at most `timeout_ms`; return whether it is done."""
         if promise.done:
             return True
         either: Promise[bool] = self.port.promise()
@@ -81,19 +81,19 @@ class Connection:
         return await either
 
     async def back_off(self, attempt: int) -> None:
-        """100 ms, then twice as long each time, at most 1000 (KIP-580; simplified: no jitter)."""
+        """Wait 100 ms, twice as long at each attempt, at most 1000 (KIP-580; simplified: no jitter)."""
         await self.sleep(min(RETRY_BACKOFF_MS << min(attempt, 4), RETRY_BACKOFF_MAX_MS))
 
     def any_broker(self) -> str:
-        """The broker to ask when any will do."""
+        """Return the broker to ask when any will do."""
         return self.port.bootstrap[self._bootstrap % len(self.port.bootstrap)]
 
     def ask_another(self) -> None:
-        """The broker asked last did not answer."""
+        """Change the broker of `any_broker`, which did not answer."""
         self._bootstrap += 1
 
     async def refresh(self) -> ClusterMetadata:
-        """The newest image that some broker has; asks until one answers."""
+        """Ask brokers for their metadata until one answers."""
         attempt = 0
         while not await self.refreshed():
             await self.back_off(attempt)
@@ -102,7 +102,7 @@ class Connection:
         return self.metadata
 
     async def refreshed(self) -> bool:
-        """Ask one broker for its image, the first time also for what it speaks; whether it answered."""
+        """Ask one broker for its metadata, the first time also for its versions; return whether it answered."""
         if self.metadata is None:
             await self.call(self.any_broker(), ApiVersions())
         response: MetadataResponse | None = await self.call(self.any_broker(), Metadata())
@@ -113,51 +113,48 @@ class Connection:
         return True
 
     async def known(self) -> ClusterMetadata:
-        """The image at hand, asked for if there is none yet."""
+        """Return the metadata; ask for it if there is none yet."""
         return self.metadata if self.metadata is not None else await self.refresh()
 
     async def find_coordinator(
         self, key_type: int, key: str, stop: Callable[[], bool]
     ) -> FindCoordinatorResponse | None:
-        """Where the coordinator is, or an error that no retry cures; None if `stop` said so before."""
+        """Return the coordinator's node, or an error that no retry cures; None once `stop` returns True."""
         attempt = 0
         while not stop():
-            known = self._coordinators.get((key_type, key))
-            if known is not None:
-                return FindCoordinatorResponse(node_id=known)
-            response: FindCoordinatorResponse | None = await self.call(
-                self.any_broker(), FindCoordinator(key=key, key_type=key_type)
-            )
-            if response is None:
-                self.ask_another()
-            elif response.error is Error.NONE:
-                self._coordinators[key_type, key] = response.node_id
-                return response
-            elif reaction("FindCoordinator", response.error) is not Reaction.RETRY:
+            response = await self._look_up(key_type, key)
+            if response is not None:
                 return response
             await self.back_off(attempt)
             attempt += 1
         return None
 
     async def coordinator_now(self, key_type: int, key: str) -> str:
-        """The coordinator's node id, looked up once if it is not known; "" if that failed. Raises what is final."""
+        """Return the coordinator's node, after one look-up if need be; "" if that failed. Raise a final error."""
+        response = await self._look_up(key_type, key)
+        if response is None:
+            return ""
+        if response.error is not Error.NONE:
+            raise exception_for(response.error, "FindCoordinator")
+        return response.node_id
+
+    async def _look_up(self, key_type: int, key: str) -> FindCoordinatorResponse | None:
+        """Return the known coordinator, or the answer to one FindCoordinator; None if it must be sent again."""
         known = self._coordinators.get((key_type, key))
         if known is not None:
-            return known
-        response: FindCoordinatorResponse | None = await self.call(
-            self.any_broker(), FindCoordinator(key=key, key_type=key_type)
-        )
+            return FindCoordinatorResponse(node_id=known)
+        body = FindCoordinator(key=key, key_type=key_type)
+        response: FindCoordinatorResponse | None = await self.call(self.any_broker(), body)
         if response is None:
             self.ask_another()
         elif response.error is Error.NONE:
             self._coordinators[key_type, key] = response.node_id
-            return response.node_id
-        elif reaction("FindCoordinator", response.error) is not Reaction.RETRY:
-            raise exception_for(response.error, "FindCoordinator")
-        return ""
+        elif reaction("FindCoordinator", response.error) is Reaction.RETRY:
+            return None
+        return response
 
     def forget_coordinator(self, key_type: int, key: str) -> None:
-        """The next call looks it up again."""
+        """Let the next call look the coordinator up."""
         self._coordinators.pop((key_type, key), None)
 
     async def ask_coordinator(
@@ -168,26 +165,26 @@ class Connection:
         error_of: Callable[[Any], Error],
         stop: Callable[[], bool] = lambda: False,
         first_backoff_ms: int = 0,
-    ) -> Answer:
-        """Ask until the answer is final, or until `stop` says that nobody wants it any more."""
+    ) -> CoordinatorAnswer:
+        """Ask the coordinator until the answer is final, or until `stop` returns True."""
         api, attempt = type(body).__name__, 0
         while True:
             found = await self.find_coordinator(key_type, key, stop)
             if found is None:
-                return Answer(None, api, Error.NONE, Reaction.FATAL, stopped=True)
+                return CoordinatorAnswer(None, api, Error.NONE, Reaction.FATAL, stopped=True)
             if found.error is not Error.NONE:
-                return Answer(None, "FindCoordinator", found.error, reaction("FindCoordinator", found.error))
+                return CoordinatorAnswer(None, "FindCoordinator", found.error, reaction("FindCoordinator", found.error))
             response = await self.call(found.node_id, body)
             error = Error.NONE if response is None else error_of(response)
             if response is not None and error is Error.NONE:
-                return Answer(response, api, error, Reaction.SUCCESS)
+                return CoordinatorAnswer(response, api, error, Reaction.SUCCESS)
             what = Reaction.LOOKUP if response is None else _reaction(api, error)
             if what is Reaction.LOOKUP:
                 self.forget_coordinator(key_type, key)
                 if response is None:
                     self.ask_another()
             elif what is not Reaction.RETRY:
-                return Answer(response, api, error, what)
+                return CoordinatorAnswer(response, api, error, what)
             if first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS:
                 await self.sleep(first_backoff_ms)
             else:
@@ -196,8 +193,8 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A coordinator's final answer; `api` is FindCoordinator if there was no coordinator to ask."""
+class CoordinatorAnswer:
+    """A coordinator's final answer; `api` is FindCoordinator if that was refused. `stopped`: nothing was sent."""
 
     response: Any
     api: str
@@ -207,7 +204,7 @@ class Answer:
 
 
 def _reaction(api: str, error: Error) -> Reaction:
-    """The producer's table; for OffsetFetch and OffsetCommit: look up, retry, or give up."""
+    """Look the reaction up in the producer's table; for other APIs: look up, retry, or give up."""
     if api in APIS:
         return reaction(api, error)
     if error in (Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE):

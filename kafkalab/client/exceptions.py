@@ -1,4 +1,4 @@
-"""What client methods raise; the names and the families are those of Java's exceptions (facts 7.5, KIP-1050).
+"""The exceptions of client methods; names and families are those of Java's (facts 7.5, KIP-1050).
 
 The family says what a class means in general; what a producer does about an error depends on the call
 (`kafkalab.client.transaction_manager.error_reactions`). Kafka's `TimeoutException` is `KafkaTimeoutError`, and so on.
@@ -120,7 +120,7 @@ class InvalidOffsetError(KafkaError):
 
 
 class OffsetOutOfRangeError(InvalidOffsetError):
-    """The position lies before the first or behind the last offset of the partition."""
+    """The position is before the first or after the last offset of the partition."""
 
 
 class NoOffsetForPartitionError(InvalidOffsetError):
@@ -196,7 +196,7 @@ class InvalidRecordError(InvalidConfigurationError):
 
 
 def _of(java: str, family: type[KafkaError]) -> type[KafkaError]:
-    """The class for one wire error that nobody here catches by name: "CorruptRecord" and the family it belongs to."""
+    """Return a class for a wire error that no code here catches by name: `_of("CorruptRecord", RetriableError)`."""
     return type(f"{java}Error", (family,), {"__doc__": f"Java: {java}Exception.", "__module__": __name__})
 
 
@@ -273,7 +273,7 @@ _JAVA = {
 
 
 def exception_for(error: Error, what: str) -> KafkaError:
-    """The exception that Java's client raises for a wire error; `what` says which call met it."""
+    """Return the exception that Java's client raises for a wire error; `what` names the call that met it."""
     if error is Error.TOPIC_AUTHORIZATION_FAILED:
         return TopicAuthorizationError((), f"{what}: {error.name}")
     known = _BY_ERROR.get(error, RetriableError if error.retriable else ApiError)
@@ -281,6 +281,6 @@ def exception_for(error: Error, what: str) -> KafkaError:
 
 
 def java_name(error: BaseException) -> str:
-    """The name of the same exception in Java: `java_name(KafkaTimeoutError("")) == "TimeoutException"`."""
+    """Return the exception's name in Java: `java_name(KafkaTimeoutError("")) == "TimeoutException"`."""
     name = type(error).__name__
     return _JAVA.get(name, f"{name.removesuffix('Error')}Exception")

@@ -1,4 +1,4 @@
-"""What client methods await. The simulator resumes a program; in a notebook cell awaiting runs the simulator."""
+"""A promise: what client methods await. In a notebook cell awaiting one runs the simulator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Promise(Generic[T]):
-    """A value that will be there later, or an exception. `run_until` drives the world where no program does."""
+    """A later value or exception. `run_until` runs the simulator if no program does, and returns whether it is done."""
 
     __slots__ = ("_callbacks", "_error", "_run_until", "_value", "done")
 
@@ -21,31 +21,31 @@ class Promise(Generic[T]):
         self._callbacks: list[Callable[[], None]] = []
 
     def resolve(self, value: T) -> None:
-        """The value is here; a second one changes nothing."""
+        """Set the value; a second one changes nothing."""
         if not self.done:
             self.done, self._value = True, value
-            self._tell()
+            self._call_back()
 
     def fail(self, error: BaseException) -> None:
-        """It went wrong; whoever awaits gets the exception."""
+        """Set the exception that awaiting raises; a second one changes nothing."""
         if not self.done:
             self.done, self._error = True, error
-            self._tell()
+            self._call_back()
 
-    def _tell(self) -> None:
+    def _call_back(self) -> None:
         for callback in self._callbacks:
             callback()
         self._callbacks.clear()
 
     def when_done(self, callback: Callable[[], None]) -> None:
-        """Call back once; at once if it is done."""
+        """Call `callback` once, now if the promise is done."""
         if self.done:
             callback()
         else:
             self._callbacks.append(callback)
 
     def result(self) -> T:
-        """The value; raises what went wrong."""
+        """Return the value, or raise the exception."""
         assert self.done, "the answer is not there yet"
         if self._error is not None:
             raise self._error

@@ -1,4 +1,4 @@
-"""What the clients' methods return, and hand to each other."""
+"""The results of client methods: record metadata, group metadata, offsets with metadata."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class RecordMetadata:
-    """Where a record lies: "out-0" and its offset (-1 where the leader only said that it has it already)."""
+    """A record's partition, such as "out-0", and its offset; -1 if the leader only reported a duplicate."""
 
     partition: str
     offset: int
@@ -27,7 +27,7 @@ class GroupMetadata:
 
 @dataclass(frozen=True, slots=True)
 class OffsetAndMetadata:
-    """An offset to commit, with a text of one's own and the epoch of the leader that it was read from."""
+    """An offset to commit, with a text of the application and the epoch of the leader that it was read from."""
 
     offset: int
     leader_epoch: int = -1
@@ -40,7 +40,7 @@ Offsets: TypeAlias = Mapping[str, int | OffsetAndMetadata]
 
 @dataclass(frozen=True, slots=True)
 class OffsetFields:
-    """Offsets as requests carry them; `metadata` and `leader_epochs` only where they were given."""
+    """Offsets as requests carry them; `metadata` and `leader_epochs` have only what was given."""
 
     offsets: dict[str, int] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)

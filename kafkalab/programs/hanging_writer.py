@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.client.admin.results import AbortTransactionSpec
+from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.protocol.rules import PRODUCE_EPOCH, VERIFICATION
 from kafkalab.sim.app import App

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafkalab.client.consumer.group_member import LOOK_UP, UNKNOWN
+from kafkalab.client.consumer.membership import LOOK_UP, UNKNOWN
 from kafkalab.client.exceptions import exception_for, java_name
 from kafkalab.client.transaction_manager.error_reactions import APIS, REACTIONS, Reaction
 from kafkalab.protocol.errors import Error

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kafkalab.client.admin.admin import Admin, AdminConfig
 from kafkalab.client.config.config import ConsumerConfig
+from kafkalab.client.config.config_def import configured
 from kafkalab.client.config.legacy import producer_config
-from kafkalab.client.config.settings import configured
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kafkalab.client.config.config import ConsumerConfig, ProducerConfig, delivery_timeout_ms
+from kafkalab.client.config.config_def import configured
 from kafkalab.client.config.defaults import DEFAULTS, IF_IDEMPOTENT, default
 from kafkalab.client.config.legacy import producer_config
-from kafkalab.client.config.settings import configured
 from kafkalab.client.exceptions import ConfigError, KafkaError
 
 MAX = 2147483647

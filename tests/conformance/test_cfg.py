@@ -102,11 +102,11 @@ def test_CFG_05_old_defaults_are_those_of_then(version: str) -> None:
 
 def test_a_delivery_timeout_that_is_too_short_is_raised_if_default_and_refused_if_set() -> None:
     port = ScriptedPort()
-    assert Producer(port, ProducerConfig(request_timeout_ms=200_000)).delivery_timeout_ms == 200_005
+    assert Producer(port, ProducerConfig(request_timeout_ms=200_000)).accumulator.delivery_timeout_ms == 200_005
     with pytest.raises(KafkaError, match="Failed to construct kafka producer") as caught:
         Producer(port, ProducerConfig(delivery_timeout_ms=30_004))
     assert str(caught.value.__cause__) == DELIVERY
-    assert Producer(port, ProducerConfig(delivery_timeout_ms=30_005)).delivery_timeout_ms == 30_005
+    assert Producer(port, ProducerConfig(delivery_timeout_ms=30_005)).accumulator.delivery_timeout_ms == 30_005
 
 
 def test_every_value_is_checked_by_itself_first() -> None:

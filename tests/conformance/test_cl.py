@@ -19,7 +19,7 @@ from kafkalab.client.exceptions import (
     TransactionalIdAuthorizationError,
 )
 from kafkalab.client.results import GroupMetadata
-from kafkalab.client.transaction_manager.transaction_state import ProducerState
+from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
 from kafkalab.protocol.messages.end_txn import EndTxnResponse
@@ -221,10 +221,10 @@ def test_CL_20_a_coordinator_that_knows_a_newer_epoch_fences_the_producer(api: s
     async def program() -> list[Any]:
         producer = port.producer()
         found = [await error_of(producer.init_transactions())]
-        if not producer.fatal:
+        if not producer.transaction_manager.fatal:
             producer.begin_transaction()
             found.append(await error_of(await producer.send("t", "v")))
-            if not producer.fatal:
+            if not producer.transaction_manager.fatal:
                 found.append(await error_of(producer.send_offsets_to_transaction(OFFSETS, GROUP)))
             found.append(await error_of(producer.commit_transaction()))
         found += [producer.state, await error_of(producer.abort_transaction())]
@@ -241,7 +241,7 @@ async def refused_batch(port: ScriptedPort) -> tuple[Any, Any, int, Any]:
     error = await error_of(await producer.send("t", "a", partition=0))
     state = producer.state
     await producer.abort_transaction()
-    epoch = producer.producer_epoch
+    epoch = producer.transaction_manager.producer_epoch
     producer.begin_transaction()
     sent = await (await producer.send("t", "b", partition=0))
     await producer.commit_transaction()
@@ -270,7 +270,7 @@ def test_CL_22_a_batch_that_fails_while_committing_fails_the_commit_and_gives_it
         assert isinstance(await error_of(future), OutOfOrderSequenceError)
         names = port.names()
         await producer.abort_transaction()
-        state, epoch = producer.state, producer.producer_epoch
+        state, epoch = producer.state, producer.transaction_manager.producer_epoch
         producer.begin_transaction()
         await producer.send("t", "c", partition=0)
         await producer.commit_transaction()
@@ -300,7 +300,7 @@ def test_CL_28_a_gap_that_nothing_fills_makes_an_idempotent_producer_raise_its_e
         error = await error_of(await producer.send("t", "a", partition=0))
         port.script.clear()
         await (await producer.send("t", "b", partition=0))
-        return error, producer.producer_epoch
+        return error, producer.transaction_manager.producer_epoch
 
     error, after = port.run(program())
     assert isinstance(error, KafkaTimeoutError)
@@ -326,7 +326,7 @@ def test_CL_31_32_end_txn_brings_the_next_identity(
         for value in ("a", "b"):
             await (await producer.send("t", value, partition=0))
         await (producer.commit_transaction() if committed else producer.abort_transaction())
-        assert producer.identity == then
+        assert producer.transaction_manager.identity == then
         producer.begin_transaction()
         await (await producer.send("t", "c", partition=0))
 
@@ -356,7 +356,7 @@ def test_CL_34_without_bumps_the_sequence_is_used_again() -> None:
         await producer.abort_transaction()
         producer.begin_transaction()
         await (await producer.send("t", "d", partition=0))
-        return producer.producer_epoch
+        return producer.transaction_manager.producer_epoch
 
     assert port.run(program()) == EPOCH
     assert sequences(port) == [0, 1, 2, 2]

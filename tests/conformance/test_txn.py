@@ -236,7 +236,7 @@ async def expired(app: App, end: str = "send") -> list[Any]:
         told = [await error_of(await producer.send("one", "2", partition=0))]
     else:
         told = [await error_of(producer.commit_transaction() if end == "commit" else producer.abort_transaction())]
-    return [*told, producer.producer_epoch, producer.state.name]
+    return [*told, producer.transaction_manager.producer_epoch, producer.state.name]
 
 
 @pytest.mark.parametrize("profile", PROFILES)

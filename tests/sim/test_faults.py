@@ -475,7 +475,7 @@ def test_coordinators_read_back_what_compaction_left() -> None:
 async def open_transaction_of_lab03(app: App) -> int:
     producer = app.producer(transactional_id="payments-0")
     await producer.init_transactions()
-    return producer.producer_epoch
+    return producer.transaction_manager.producer_epoch
 
 
 def test_a_follower_that_lags_behind_the_log_start_begins_anew_there() -> None:

@@ -77,7 +77,7 @@ async def init_twice(app: App) -> list[tuple[int, int]]:
     for _ in range(3):
         producer = app.producer(transactional_id="a")
         await producer.init_transactions()
-        found.append((producer.producer_id, producer.producer_epoch))
+        found.append((producer.transaction_manager.producer_id, producer.transaction_manager.producer_epoch))
     return found
 
 

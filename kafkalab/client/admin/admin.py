@@ -10,13 +10,11 @@ from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalab.client.admin.hanging import hanging_among
-from kafkalab.client.admin.results import (
+from kafkalab.client.admin.descriptions import (
     AbortTransactionSpec,
     ClusterDescription,
     HangingTransaction,
     ProducerIdAndEpoch,
-    ProducerState,
     TransactionDescription,
     TransactionListing,
 )
@@ -32,7 +30,7 @@ from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.messages.describe_cluster import DescribeCluster
-from kafkalab.protocol.messages.describe_producers import DescribeProducers
+from kafkalab.protocol.messages.describe_producers import ActiveProducer, DescribeProducers
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
 from kafkalab.protocol.messages.find_coordinator import TRANSACTION
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
@@ -61,19 +59,19 @@ class Admin:
         self.connection = Connection(port, self.config.request_timeout_ms)
 
     async def describe_cluster(self) -> ClusterDescription:
-        """The brokers that are alive, as some broker knows them."""
+        """Return the live brokers, as some broker knows them."""
         response = await self._within("describe_cluster", self._ask_any(DescribeCluster()))
         return ClusterDescription(response.cluster_id, response.controller, response.brokers)
 
     async def create_topics(self, new_topics: Iterable[NewTopic], validate_only: bool = False) -> None:
-        """The topics exist, or (`validate_only`) could. The first one that cannot raises its exception."""
+        """Create topics, or only check them (`validate_only`). The first one that fails raises its exception."""
         request = CreateTopics(topics=tuple(new_topics), validate_only=validate_only)
         response = await self._within("create_topics", self._ask_any(request))
         for name, error in response.errors.items():
             _raise(error, f"create_topics({name!r})", name)
 
     async def describe_transactions(self, transactional_ids: Iterable[str]) -> dict[str, TransactionDescription]:
-        """What each id's coordinator knows of it; TransactionalIdNotFoundError for an id that it does not know."""
+        """Ask each id's coordinator for its state; TransactionalIdNotFoundError for an id that it does not know."""
         return {t: await self._within("describe_transactions", self._describe(t)) for t in transactional_ids}
 
     async def _describe(self, tid: str) -> TransactionDescription:
@@ -100,7 +98,7 @@ class Admin:
         duration_ms: int = -1,
         transactional_id_pattern: str | None = None,
     ) -> list[TransactionListing]:
-        """All ids that pass the filters, of all brokers; InvalidRegularExpressionError for a bad pattern."""
+        """List the ids of all brokers that pass the filters; InvalidRegularExpressionError for a bad pattern."""
         request = ListTransactions(
             state_filters=tuple(states),
             producer_id_filters=tuple(producer_ids),
@@ -125,11 +123,11 @@ class Admin:
 
     async def describe_producers(
         self, partitions: Iterable[str], broker: str = ""
-    ) -> dict[str, tuple[ProducerState, ...]]:
-        """The producers that each partition's leader, or the replica on `broker`, knows of."""
+    ) -> dict[str, tuple[ActiveProducer, ...]]:
+        """Return the producers that each partition's leader, or the replica on `broker`, knows of."""
         return {p: await self._within("describe_producers", self._producers(p, broker)) for p in partitions}
 
-    async def _producers(self, partition: str, broker: str) -> tuple[ProducerState, ...]:
+    async def _producers(self, partition: str, broker: str) -> tuple[ActiveProducer, ...]:
         request = DescribeProducers(partitions=(partition,))
         if broker:
             response = await self.connection.call(broker, request)
@@ -137,11 +135,11 @@ class Admin:
             _raise(error, f"describe_producers({partition!r}, broker={broker!r})", topic_of(partition))
         else:
             response = await self._ask_leader(partition, request, lambda response: response.partitions[partition].error)
-        producers: tuple[ProducerState, ...] = response.partitions[partition].active_producers
+        producers: tuple[ActiveProducer, ...] = response.partitions[partition].active_producers
         return producers
 
     async def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, ProducerIdAndEpoch]:
-        """Whoever held these ids is fenced, and what it left open is aborted."""
+        """Fence the producers that hold these ids; what they left open is aborted."""
         return {t: await self._within("fence_producers", self._fence(t)) for t in transactional_ids}
 
     async def _fence(self, tid: str) -> ProducerIdAndEpoch:
@@ -151,10 +149,10 @@ class Admin:
         return ProducerIdAndEpoch(answer.response.producer_id, answer.response.producer_epoch)
 
     async def abort_transaction(self, spec: AbortTransactionSpec) -> None:
-        """An ABORT marker with the given ids is in the partition: its hanging transaction is over.
+        """Write an ABORT marker with the given ids to the partition, which ends its hanging transaction.
 
-        Sent straight to the leader. Without a transaction version the rule of version 0 applies, "epoch not older",
-        so that it also ends a transaction of version 2 (KIP-664).
+        It is sent straight to the leader. Without a transaction version the rule of version 0 applies, "epoch not
+        older", so that it also ends a transaction of version 2 (KIP-664).
         """
         await self._within("abort_transaction", self._abort(spec))
 
@@ -171,9 +169,9 @@ class Admin:
         broker: str = "",
         max_transaction_timeout_ms: int = MAX_TRANSACTION_TIMEOUT_MS,
     ) -> list[HangingTransaction]:
-        """Open transactions that no coordinator will end, as `kafka-transactions.sh find-hanging` finds them.
+        """Find open transactions that no coordinator will end, as `kafka-transactions.sh find-hanging` does.
 
-        Searched are a topic (or one partition of it), or what a broker has replicas of, or everything.
+        Search a topic (or one partition of it), or the replicas of a broker, or everything.
         """
         image = await self.connection.refresh()
         chosen = _partitions(image, topic, partition, broker)
@@ -201,7 +199,7 @@ class Admin:
     # asking
 
     async def _ask_any(self, body: Any) -> Any:
-        """The first answer of some broker."""
+        """Return the first answer of some broker."""
         attempt = 0
         while (response := await self.connection.call(self.connection.any_broker(), body)) is None:
             self.connection.ask_another()
@@ -210,7 +208,7 @@ class Admin:
         return response
 
     async def _ask_leader(self, partition: str, body: Any, error_of: Any) -> Any:
-        """The leader's answer; a stale view of who leads, or a partition not known yet, is looked up again."""
+        """Return the leader's answer; refresh the metadata if it does not lead, or does not know the partition."""
         attempt = 0
         image = await self.connection.known()
         while True:
@@ -231,8 +229,27 @@ class Admin:
         return promise.result()
 
 
+def hanging_among(
+    candidates: list[HangingTransaction],
+    transactional_ids: dict[int, str],
+    descriptions: dict[str, TransactionDescription | None],
+) -> list[HangingTransaction]:
+    """Return the candidates, open longer than any timeout, for which no coordinator will write a marker (facts 1.13).
+
+    The producer id has no transactional id, its coordinator does not know that id, or its description does not name
+    the partition.
+    """
+    found = []
+    for candidate in candidates:
+        tid = transactional_ids.get(candidate.producer.producer_id)
+        description = descriptions.get(tid) if tid is not None else None
+        if description is None or candidate.partition not in description.partitions:
+            found.append(candidate)
+    return found
+
+
 def _abort_marker(spec: AbortTransactionSpec) -> WriteTxnMarkers:
-    """One marker for one partition, without a transaction version."""
+    """Return the request for one marker in one partition, without a transaction version."""
     aborted = TxnMarkers(
         producer_id=spec.producer_id,
         producer_epoch=spec.producer_epoch,
@@ -245,7 +262,7 @@ def _abort_marker(spec: AbortTransactionSpec) -> WriteTxnMarkers:
 
 
 def _partitions(image: ClusterMetadata, topic: str, partition: int, broker: str) -> list[str]:
-    """The partitions to search."""
+    """Return the partitions to search."""
     chosen = [p for p in image.partitions if topic in ("", topic_of(p))]
     if partition >= 0:
         chosen = [p for p in chosen if p == f"{topic}-{partition}"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from kafkalab.client.config.config_def import INT_MAX, number, one_of, text, truth, wrong
 from kafkalab.client.config.defaults import TODAY, default
-from kafkalab.client.config.settings import INT_MAX, number, one_of, text, truth, wrong
 from kafkalab.client.exceptions import ConfigError, KafkaError
 
 MAX_IN_FLIGHT_WHEN_IDEMPOTENT = 5
@@ -37,7 +37,7 @@ CONSUMER_NUMBERS = {
 
 
 class _Default(int):
-    """A default remembers that nobody set it."""
+    """A default value, as opposed to an explicit setting."""
 
 
 def _default(name: str) -> Any:
@@ -48,7 +48,7 @@ def _default(name: str) -> Any:
 class ProducerConfig:
     """Dots of Kafka's names are underscores here: `transactional.id` is `transactional_id`; acks "all" is -1.
 
-    What was set explicitly (`explicit`) matters: a default gives way where a setting that was made is an error.
+    `explicit` names the settings that were given: where one of them is an error, a default gives way instead.
     ConfigError, with Kafka's message, for a wrong value or combination.
     """
 
@@ -83,14 +83,14 @@ class ProducerConfig:
 
     @property
     def legacy(self) -> bool:
-        """Whether this is a producer of before KIP-360 and KIP-588: it cannot raise an epoch, and 47 fences it."""
+        """Whether the producer is older than KIP-360 and KIP-588: it cannot raise an epoch, and error 47 fences it."""
         return self.version != TODAY
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     def _check_values(self) -> None:
-        """One value at a time, as Kafka's `ConfigDef` does before anything else."""
+        """Check each value by itself, as Kafka's `ConfigDef` does before anything else."""
         if self.transactional_id is not None:
             self._set("transactional_id", text("transactional_id", self.transactional_id))
             if self.transactional_id == "":
@@ -105,7 +105,7 @@ class ProducerConfig:
             self._set(name, bool(value) if isinstance(value, _Default) else truth(name, value))
 
     def _check_idempotence(self) -> None:
-        """An explicit idempotence forbids what would break it; a default one is switched off without a word."""
+        """Refuse settings that break an explicit idempotence; a default one is switched off silently."""
         possible = True
         if self.enable_idempotence:
             wanted = "enable_idempotence" in self.explicit
@@ -131,14 +131,14 @@ class ProducerConfig:
 
 
 def construction_error(cause: str) -> KafkaError:
-    """What Java's `KafkaProducer` constructor makes of a ConfigException of its own."""
+    """Return what Java's `KafkaProducer` constructor raises for a ConfigException of its own."""
     error = KafkaError("Failed to construct kafka producer")
     error.__cause__ = ConfigError(cause)
     return error
 
 
 def delivery_timeout_ms(config: ProducerConfig) -> int:
-    """delivery.timeout.ms, at least linger.ms + request.timeout.ms: a smaller default is raised, a setting refused."""
+    """Return delivery.timeout.ms; below linger.ms + request.timeout.ms a default is raised, a setting refused."""
     least = min(config.linger_ms + config.request_timeout_ms, INT_MAX)
     if config.delivery_timeout_ms >= least:
         return config.delivery_timeout_ms

@@ -33,7 +33,7 @@ IF_IDEMPOTENT: dict[str, dict[str, Any]] = {
     "1.0": {"acks": -1, "retries": RETRIES_MAX},
     TODAY: {},
 }
-"""The defaults that an idempotent producer of a version has instead."""
+"""The defaults of an idempotent producer that differ."""
 
 
 def default(name: str, version: str = TODAY, idempotent: bool = False) -> Any:

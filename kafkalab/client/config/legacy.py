@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.client.config.config import ProducerConfig, construction_error
+from kafkalab.client.config.config_def import configured, dotted, truth
 from kafkalab.client.config.defaults import DEFAULTS, default
-from kafkalab.client.config.settings import configured, dotted, truth
 from kafkalab.client.exceptions import ConfigError
 
 LEGACY_VERSIONS = ("0.11", "1.0")
@@ -15,7 +15,7 @@ OLD_DEFAULTS = ("acks", "retries", "linger_ms", "max_in_flight_requests_per_conn
 
 
 def producer_config(version: str, **given: Any) -> ProducerConfig:
-    """The settings as a producer of this version takes them: "0.11" and "1.0"; any other means today's.
+    """Return the settings of a producer of `version`, "0.11" or "1.0"; any other means 4.4.
 
     KafkaError with a ConfigError as its cause for a combination that the old constructor refuses.
     """
@@ -41,7 +41,7 @@ def producer_config(version: str, **given: Any) -> ProducerConfig:
 
 
 def _check(version: str, config: ProducerConfig) -> None:
-    """What an idempotent producer of then demands, in the order of its constructor."""
+    """Check what the idempotent producer of that version demands, in the order of its constructor."""
     in_flight = config.max_in_flight_requests_per_connection
     if config.retries == 0:
         raise construction_error("Must set retries to non-zero when using the idempotent producer.")

@@ -1,4 +1,4 @@
-"""What a consumer delivers of what the broker sent: no markers; to read_committed no aborted records (facts 4.3)."""
+"""The filter of fetched batches: no markers are delivered, to read_committed no aborted records (facts 4.3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafkalab.protocol.records import Batch, ControlType
 
 @dataclass(frozen=True, slots=True)
 class ConsumerRecord:
-    """A record as an application gets it."""
+    """A record that an application gets."""
 
     partition: str
     offset: int
@@ -22,7 +22,7 @@ class ConsumerRecord:
 def deliver(
     partition: str, position: int, batches: Sequence[Batch], aborted: Sequence[AbortedTxn] | None
 ) -> tuple[list[ConsumerRecord], int]:
-    """The records from `position` on, and the next position. `aborted` is None for read_uncommitted."""
+    """Return the records from `position` on, and the next position. `aborted` is None for read_uncommitted."""
     waiting = sorted(aborted or (), key=lambda a: a.first_offset)
     aborting: list[int] = []
     records: list[ConsumerRecord] = []

@@ -1,4 +1,4 @@
-"""How a group's leader shares partitions: range and round robin, both deterministic (`RangeAssignor`, ...)."""
+"""The assignors of a group's leader: range and round robin (`RangeAssignor`, `RoundRobinAssignor`)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Assignment: TypeAlias = dict[str, tuple[str, ...]]
 
 
 def in_order(members: Sequence[JoinedMember]) -> list[JoinedMember]:
-    """Static members first, by instance id, then the others by member id: restarts change nothing for the former."""
+    """Sort static members by instance id, then the others by member id: a static member keeps its place."""
     return sorted(members, key=lambda m: (m.group_instance_id is None, m.group_instance_id or "", m.member_id))
 
 
 def range_assignment(members: Sequence[JoinedMember], partitions: Partitions) -> Assignment:
-    """Topic by topic, each member a run of partitions; the first ones get one more where it does not come out even."""
+    """Give each member a run of each topic's partitions; the first members get one more if there is a rest."""
     given: dict[str, list[str]] = {m.member_id: [] for m in members}
     for topic in sorted(partitions):
         readers = [m.member_id for m in in_order(members) if topic in m.topics]
@@ -34,7 +34,7 @@ def range_assignment(members: Sequence[JoinedMember], partitions: Partitions) ->
 
 
 def round_robin_assignment(members: Sequence[JoinedMember], partitions: Partitions) -> Assignment:
-    """All partitions of all topics in a row, dealt out one by one to the members that want their topic."""
+    """Deal the partitions of all topics one by one to the members that subscribe to their topic."""
     given: dict[str, list[str]] = {m.member_id: [] for m in members}
     wanted = {topic for m in members for topic in m.topics}
     turn = cycle(in_order(members))
@@ -49,4 +49,4 @@ ASSIGNORS: dict[str, Callable[[Sequence[JoinedMember], Partitions], Assignment]]
     "range": range_assignment,
     "roundrobin": round_robin_assignment,
 }
-"""By the names that travel in JoinGroup."""
+"""Assignors by their names in JoinGroup."""

@@ -11,6 +11,7 @@ from kafkalab.client.connection import ClientPort, Connection
 from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.fetcher import Fetcher
 from kafkalab.client.consumer.group_member import GroupMember
+from kafkalab.client.consumer.membership import Membership
 from kafkalab.client.consumer.offset_commits import Callback, OffsetCommits
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.consumer.subscription_state import SubscriptionState
@@ -24,25 +25,23 @@ CLOSE_TIMEOUT_MS = 30_000
 
 
 class Consumer:
-    """One consumer. `position` may be ahead of the last record delivered: markers and aborted records take offsets."""
+    """One consumer. `position` may be ahead of the last record delivered: markers and aborted records have offsets."""
 
     def __init__(self, port: ClientPort, config: ConsumerConfig) -> None:
-        self.port = port
-        self.config = config
+        self.port, self.config = port, config
         self.connection = Connection(port)
         self.name = "consumer"
-        self.gone = False
-        self.subscriptions = SubscriptionState()
-        self.member = GroupMember(self, config.group_id) if config.group_id is not None else None
-        self.commits = OffsetCommits(self)
-        self.fetcher = Fetcher(self)
+        self.subscriptions, self.membership = SubscriptionState(), Membership(config)
+        self.commits = OffsetCommits(self.subscriptions, self.membership, config, self.connection)
+        self.member = GroupMember(self.subscriptions, self.membership, self.commits)
+        self.fetcher = Fetcher(self.subscriptions, config, self.connection, self.commits)
         self._polling: Promise[list[ConsumerRecord]] | None = None  # a poll that timed out and goes on
         self._before: dict[str, int] = {}  # the positions when the present poll began
 
     # what to read
 
     def subscribe(self, topics: Sequence[str], listener: RebalanceListener | None = None) -> None:
-        """Read these topics as a member of the group; the next poll joins it, again if need be.
+        """Read these topics as a member of the group; the next poll joins it.
 
         Replaces an earlier subscription. An empty one is an `unsubscribe` that is not waited for.
         """
@@ -51,10 +50,7 @@ class Consumer:
             self.port.spawn(self.unsubscribe())
             return
         self._group()
-        assert self.member is not None
-        self.subscriptions.subscribe(topics)
-        if listener is not None:
-            self.member.listener = listener
+        self.subscriptions.subscribe(topics, listener)
 
     def assign(self, partitions: Sequence[str]) -> None:
         """Read these partitions ("in-0"), each from its committed offset or as auto.offset.reset says."""
@@ -65,48 +61,49 @@ class Consumer:
     async def unsubscribe(self) -> None:
         """Read nothing; a member of a group gives its partitions back and leaves."""
         self._open()
-        if self.member is not None and self.subscriptions.topics:
+        if self.subscriptions.topics:
             await self.member.unsubscribe()
         self.subscriptions.unsubscribe()
         self._forget_fetched()
 
     def assignment(self) -> list[str]:
-        """The partitions that are read at present."""
+        """Return the partitions that are read."""
         return list(self.subscriptions.assigned)
 
     def subscription(self) -> tuple[str, ...]:
-        """The topics that were subscribed to."""
+        """Return the topics that were subscribed to."""
         return self.subscriptions.topics
 
     def pause(self, partitions: Sequence[str]) -> None:
-        """Polls deliver nothing of these partitions until `resume`; they stay assigned."""
+        """Deliver nothing of these partitions until `resume`; they stay assigned."""
         self.subscriptions.pause(partitions)
         self._forget_fetched()
 
     def resume(self, partitions: Sequence[str]) -> None:
-        """Polls deliver records of these partitions again."""
+        """Deliver records of these partitions again."""
         self.subscriptions.resume(partitions)
 
     def paused(self) -> list[str]:
-        """The partitions that are paused."""
+        """Return the paused partitions."""
         return list(self.subscriptions.paused)
 
     # where to read
 
     def seek(self, partition: str, offset: int) -> None:
-        """The next poll reads `partition` from `offset` on."""
+        """Read `partition` from `offset` on."""
         if offset < 0:
             raise ValueError("seek offset must not be a negative number")
         self.subscriptions.seek(partition, offset)
         self._forget_fetched()
 
     async def seek_to_beginning(self, partitions: Sequence[str] | None = None) -> None:
-        """The next poll reads these partitions, or all assigned ones, from their first record on."""
+        """Read these partitions, or all assigned ones, from their first record on."""
         await self._seek_to(EARLIEST, partitions)
 
     async def seek_to_end(self, partitions: Sequence[str] | None = None) -> None:
-        """The next poll reads on from the end as the isolation level sees it: under read_committed before the first
-        undecided record. (Java looks the end up lazily, at the next poll or position; here it is looked up at once.)
+        """Read these partitions, or all assigned ones, from the end that the isolation level sees.
+
+        For read_committed that is the first undecided record. Java looks it up at the next poll, here it is done now.
         """
         await self._seek_to(LATEST, partitions)
 
@@ -119,11 +116,11 @@ class Consumer:
         self._forget_fetched()
 
     def _forget_fetched(self) -> None:
-        """What is still under way was read from another position: nobody gets it."""
+        """Drop the poll that goes on: its records are of another position."""
         self._polling = None
 
     async def position(self, partition: str) -> int:
-        """The offset of the next record to read."""
+        """Return the offset of the next record to read."""
         self.subscriptions.check(partition)
         await self._within("position", self.fetcher.find_positions())
         return self.subscriptions.positions[partition]
@@ -131,22 +128,21 @@ class Consumer:
     # reading
 
     async def poll(self, timeout_ms: int = 1000) -> list[ConsumerRecord]:
-        """The next records, at the latest after `timeout_ms`; an empty list if there were none.
+        """Return the next records; an empty list if there are none within `timeout_ms`.
 
         A member of a group takes part in its rebalances here, and commits automatically if it is so configured.
         """
         self._open()
-        if self.subscriptions.nothing:
+        if self.subscriptions.empty:
             raise IllegalStateError("Consumer is not subscribed to any topics or assigned any partitions")
         if self._polling is None:
             self._polling = self.port.spawn(self._poll(self.port.now + timeout_ms))
         records: list[ConsumerRecord] = await self._done_within("poll", self._polling)
-        self.port.record("complete", "poll", self._noted(records))
-        self.subscriptions.moved = {}
+        self.port.record("complete", "poll", self._recorded(records))
         return records
 
-    def _noted(self, records: list[ConsumerRecord]) -> dict[str, Any]:
-        """What a trace keeps of a poll: its records, and which offsets it went over, from where to where."""
+    def _recorded(self, records: list[ConsumerRecord]) -> dict[str, Any]:
+        """Return what the trace keeps of a poll: its records, and the positions before and after it."""
         return {
             "records": [[r.partition, r.offset, r.value] for r in records],
             "consumer": self.name,
@@ -154,16 +150,16 @@ class Consumer:
             "isolation_level": self.config.isolation_level,
             "from": self._before,
             "to": dict(self.subscriptions.positions),
-            "moved": self.subscriptions.moved,
+            "moved": self.subscriptions.take_moved(),
         }
 
     async def _poll(self, until: int) -> list[ConsumerRecord]:
         self._before = {}
         attempt = 0
         while True:
-            if self.member is not None and self.subscriptions.topics and not await self.member.ready(until):
+            if self.subscriptions.topics and not await self.member.ready(until):
                 return []
-            self.commits.when_polled()
+            self.commits.commit_if_due()
             await self.fetcher.find_positions()
             self._before = dict(self.subscriptions.positions)
             wait_ms = max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0)
@@ -178,7 +174,7 @@ class Consumer:
     # committed offsets
 
     async def commit_sync(self, offsets: Offsets | None = None) -> None:
-        """The positions (or `offsets`) are the group's committed offsets, outside any transaction.
+        """Commit the positions, or `offsets`, for the group, outside any transaction.
 
         CommitFailedError if the group has moved on, RebalanceInProgressError if it is moving: poll, then again.
         """
@@ -187,37 +183,36 @@ class Consumer:
         await self._within("commit_sync", self.commits.commit(self._group(), chosen))
 
     def commit_async(self, offsets: Offsets | None = None, callback: Callback | None = None) -> None:
-        """The same without waiting; `callback(offsets, error or None)` is called at the end."""
+        """Commit without waiting; `callback(offsets, error or None)` is called at the end."""
         self._open()
         chosen = dict(self.subscriptions.positions) if offsets is None else offsets
         self.commits.commit_later(self._group(), chosen, callback)
 
     async def committed(self, partitions: Sequence[str]) -> dict[str, int]:
-        """The group's committed offsets, -1 where there are none; waits while a transaction is undecided."""
+        """Return the group's committed offsets, -1 where there are none; wait while a transaction is undecided."""
         return await self.commits.committed(self._group(), tuple(partitions))
 
     def group_metadata(self) -> GroupMetadata:
-        """For `Producer.send_offsets_to_transaction`: who this member was when it was last assigned partitions."""
+        """Return, for `Producer.send_offsets_to_transaction`, the identity that the last assignment was made to."""
         self._group()
-        assert self.member is not None
-        return self.member.metadata
+        return self.membership.metadata
 
     # what there is
 
     async def end_offset(self, partition: str) -> int:
-        """The end as the isolation level sees it: the last stable offset, or the high watermark."""
+        """Return the end that the isolation level sees: the last stable offset, or the high watermark."""
         return (await self.end_offsets([partition]))[partition]
 
     async def end_offsets(self, partitions: Sequence[str]) -> dict[str, int]:
-        """The ends as the isolation level sees them: last stable offsets, or high watermarks."""
+        """Return the end of each partition that the isolation level sees."""
         return await self._offsets(partitions, LATEST)
 
     async def beginning_offsets(self, partitions: Sequence[str]) -> dict[str, int]:
-        """The first offset of each partition."""
+        """Return the first offset of each partition."""
         return await self._offsets(partitions, EARLIEST)
 
     async def offsets_for_times(self, times: dict[str, int]) -> dict[str, int | None]:
-        """The first offset at or after a time in ms; None where the isolation level sees no such record."""
+        """Return the first offset at or after a time in ms; None if the isolation level sees no such record."""
         found: dict[str, int | None] = {}
         for partition, timestamp in times.items():
             if timestamp < 0:
@@ -227,23 +222,21 @@ class Consumer:
         return found
 
     async def _offsets(self, partitions: Sequence[str], timestamp: int) -> dict[str, int]:
-        """One ListOffsets after the other; each partition's offset, -1 where there is none."""
+        """Send one ListOffsets after the other; return each partition's offset, -1 if there is none."""
         return {p: await self._within("list_offsets", self.fetcher.list_offset(p, timestamp)) for p in partitions}
 
     # the end
 
     async def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
-        """Automatic commits are done, partitions given back, the group left (a static member stays); no call after it
-        is allowed. What takes longer than `timeout_ms` is left undone.
+        """Commit automatically, give the partitions back and leave the group (a static member stays).
+
+        What takes longer than `timeout_ms` is left undone. No other call is allowed afterwards.
         """
-        if self.gone:
+        if self.membership.closed:
             return
         leaving = self.port.spawn(self._leave())
         await self.connection.done_within(leaving, timeout_ms)
-        self.gone = True
-        if self.member is not None:
-            self.member.closed = True
-            self.member.heartbeats.stop()
+        self.membership.close()
         if leaving.done:
             leaving.result()
 
@@ -251,17 +244,17 @@ class Consumer:
         if self.commits.automatic and self.subscriptions.positions:
             with suppress(KafkaError):  # Java logs it and goes on
                 await self.commits.commit(self._group(), dict(self.subscriptions.positions))
-        if self.member is not None and self.subscriptions.topics:
+        if self.subscriptions.topics:
             await self.member.unsubscribe()
 
     def _open(self) -> None:
-        if self.gone:
+        if self.membership.closed:
             raise IllegalStateError("This consumer has already been closed.")
 
     # waiting
 
     async def _within(self, name: str, step: Coroutine[Any, Any, Any]) -> Any:
-        """The step's result; KafkaTimeoutError if it takes longer than default.api.timeout.ms."""
+        """Return the step's result; KafkaTimeoutError after default.api.timeout.ms."""
         return await self._done_within(name, self.port.spawn(step))
 
     async def _done_within(self, name: str, promise: Promise[Any]) -> Any:

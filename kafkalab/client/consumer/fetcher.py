@@ -1,37 +1,37 @@
-"""Reading: where to begin, what the leaders send, how far that brings a consumer (`Fetcher`, `OffsetFetcher`)."""
+"""Reading: where to begin, what leaders send, where that moves the positions (`Fetcher`, `OffsetFetcher`)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kafkalab.client.config.config import ConsumerConfig
+from kafkalab.client.connection import Connection
 from kafkalab.client.consumer.aborted_filter import ConsumerRecord, deliver
+from kafkalab.client.consumer.offset_commits import OffsetCommits
+from kafkalab.client.consumer.subscription_state import SubscriptionState
 from kafkalab.client.exceptions import NoOffsetForPartitionError, OffsetOutOfRangeError, exception_for
 from kafkalab.client.promise import Promise
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import Fetch, FetchResponse
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets, ListOffsetsResponse
 
-if TYPE_CHECKING:
-    from kafkalab.client.consumer.consumer import Consumer
-
 
 class Fetcher:
-    """Moves the positions of a consumer's subscriptions forward; a seek or a rebalance in between wins."""
+    """Move the positions of the subscriptions forward; a seek or a rebalance in between wins."""
 
-    def __init__(self, consumer: Consumer) -> None:
-        self.consumer = consumer
-        self.subscriptions, self.config = consumer.subscriptions, consumer.config
-        self.port, self.connection = consumer.port, consumer.connection
+    def __init__(
+        self, subscriptions: SubscriptionState, config: ConsumerConfig, connection: Connection, commits: OffsetCommits
+    ) -> None:
+        self.subscriptions, self.config, self.connection = subscriptions, config, connection
+        self.commits, self.port = commits, connection.port
 
     async def find_positions(self) -> None:
-        """Every assigned partition has a position: the group's committed offset, or as auto.offset.reset says."""
+        """Give every assigned partition a position: its committed offset, or what auto.offset.reset says."""
         while missing := self.subscriptions.missing:
             await self._find(missing)
 
     async def _find(self, missing: list[str]) -> None:
         await self.connection.known()
         group, assignment = self.config.group_id, self.subscriptions.assignments
-        committed = await self.consumer.commits.committed(group, tuple(missing)) if group is not None else {}
+        committed = await self.commits.committed(group, tuple(missing)) if group is not None else {}
         for partition in missing:
             offset = committed.get(partition, -1)
             if offset < 0 and self.config.auto_offset_reset == "none":
@@ -42,11 +42,10 @@ class Fetcher:
                 offset = await self.list_offset(partition, self._first_to_read())
             if partition not in self.subscriptions.assigned or self.subscriptions.assignments != assignment:
                 continue  # a rebalance came in between: look again
-            if self.subscriptions.positions.setdefault(partition, offset) == offset:
-                self.subscriptions.moved.setdefault(partition, "assign")
+            self.subscriptions.initialise(partition, offset)
 
     async def list_offset(self, partition: str, timestamp: int) -> int:
-        """The offset that ListOffsets has for a time, -1 where there is none; asks until it is answered."""
+        """Return the offset for `timestamp` by ListOffsets, -1 if there is none; retry until it is answered."""
         attempt = 0
         while True:
             leader = (await self.connection.known()).leader(partition)
@@ -64,7 +63,7 @@ class Fetcher:
             attempt += 1
 
     async def fetch(self, max_wait_ms: int) -> tuple[list[ConsumerRecord], bool]:
-        """One round of Fetch requests, one per leader; whether any of them failed."""
+        """Send one Fetch per leader; return the records, and whether any request failed."""
         metadata = await self.connection.known()
         by_leader: dict[str, dict[str, int]] = {}
         failed = False
@@ -101,7 +100,7 @@ class Fetcher:
     async def _take(
         self, response: FetchResponse, positions: dict[str, int], version: int
     ) -> tuple[list[ConsumerRecord], bool]:
-        """The records of one answer, and whether every partition had some answer that is no error."""
+        """Return the records of one response, and whether no partition has an error to retry."""
         records: list[ConsumerRecord] = []
         complete = True
         for partition, fetched in response.partitions.items():
@@ -119,11 +118,11 @@ class Fetcher:
             aborted = fetched.aborted_transactions if self.port.filters_aborted else None
             found, position = deliver(partition, positions[partition], fetched.batches, aborted)
             records += found
-            self.subscriptions.positions[partition] = position
+            self.subscriptions.advance(partition, position)
         return records, complete
 
     async def _reset(self, partition: str, position: int) -> None:
-        """A position that does not exist is replaced as auto.offset.reset says; none: OffsetOutOfRangeError."""
+        """Replace a position that does not exist as auto.offset.reset says; "none" raises OffsetOutOfRangeError."""
         if self.subscriptions.positions.get(partition) != position:
             return  # a seek came in between
         if self.config.auto_offset_reset == "none":
@@ -132,7 +131,7 @@ class Fetcher:
             )
         offset = await self.list_offset(partition, self._first_to_read())
         if partition in self.subscriptions.positions:
-            self.subscriptions.positions[partition], self.subscriptions.moved[partition] = offset, "seek"
+            self.subscriptions.reset(partition, offset)
 
     def _first_to_read(self) -> int:
         return EARLIEST if self.config.auto_offset_reset == "earliest" else LATEST

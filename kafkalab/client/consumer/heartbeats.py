@@ -1,64 +1,71 @@
-"""A member's heartbeats: sent while the application does what it likes, and stopped if it does so for too long."""
+"""A member's heartbeats: sent whatever the application does, and stopped if it does not poll for too long."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from kafkalab.client.exceptions import KafkaError
+from kafkalab.client.config.config import ConsumerConfig
+from kafkalab.client.connection import Connection
+from kafkalab.client.consumer.membership import LOOK_UP, UNKNOWN, Membership
+from kafkalab.client.exceptions import KafkaError, exception_for
+from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.find_coordinator import GROUP
-from kafkalab.protocol.messages.heartbeat import Heartbeat
-
-if TYPE_CHECKING:
-    from kafkalab.client.consumer.group_member import GroupMember
+from kafkalab.protocol.messages.heartbeat import Heartbeat, HeartbeatResponse
 
 
 class Heartbeats:
-    """One every heartbeat.interval.ms. Their timers are deadlines: alone they keep no run going.
+    """Send one every heartbeat.interval.ms; after max.poll.interval.ms without a poll call `leave`.
 
-    A process that is paused sends none, so its session ends at the coordinator.
+    Their timers are deadlines: alone they keep no run going. A paused process sends none, so its session expires.
     """
 
-    def __init__(self, member: GroupMember) -> None:
-        self.member = member
-        self._round = 0
+    def __init__(
+        self, membership: Membership, config: ConsumerConfig, connection: Connection, leave: Callable[[], None]
+    ) -> None:
+        self.membership, self.config, self.connection, self.leave = membership, config, connection, leave
 
     def start(self) -> None:
-        """The member has a generation: keep its session."""
-        self._round += 1
-        self._later(self._round)
-
-    def stop(self) -> None:
-        """No more, until started again."""
-        self._round += 1
+        """Begin: the member has a generation."""
+        self._later(self.membership.begin_heartbeats())
 
     def _later(self, number: int) -> None:
-        interval = self.member.config.heartbeat_interval_ms
-        self.member.port.deadline(interval, lambda: self._due(number))
+        self.connection.port.deadline(self.config.heartbeat_interval_ms, lambda: self._due(number))
 
     def _due(self, number: int) -> None:
-        if number != self._round:
+        if number != self.membership.heartbeat_round:
             return
-        member = self.member
-        if member.port.now - member.last_poll_ms >= member.config.max_poll_interval_ms:
-            member.polls_too_late()
+        port = self.connection.port
+        if port.now - self.membership.last_poll_ms >= self.config.max_poll_interval_ms:
+            self.leave()
         else:
-            member.port.spawn(self._beat(number))
+            port.spawn(self._beat(number))
 
     async def _beat(self, number: int) -> None:
-        member = self.member
+        member = self.membership
         try:
-            node = await member.connection.coordinator_now(GROUP, member.group_id)
+            node = await self.connection.coordinator_now(GROUP, member.group_id)
         except KafkaError:
             node = ""  # poll will meet it too, and raise it
-        if node and number == self._round:
+        if node and number == member.heartbeat_round:
             body = Heartbeat(
                 group_id=member.group_id,
                 generation_id=member.generation,
                 member_id=member.member_id,
-                group_instance_id=member.config.group_instance_id,
+                group_instance_id=member.group_instance_id,
             )
-            response = await member.connection.call(node, body)
-            if number == self._round:
-                member.heard(response)
-        if number == self._round:
+            response = await self.connection.call(node, body)
+            if number == member.heartbeat_round:
+                self._handle(response)
+        if number == member.heartbeat_round:
             self._later(number)
+
+    def _handle(self, response: HeartbeatResponse | None) -> None:
+        error = Error.NETWORK_EXCEPTION if response is None else response.error
+        if response is None or error in LOOK_UP:
+            self.connection.forget_coordinator(GROUP, self.membership.group_id)
+        elif error is Error.REBALANCE_IN_PROGRESS:
+            self.membership.request_rejoin()
+        elif error in UNKNOWN:
+            self.membership.forget(error)
+        elif error is not Error.NONE:
+            self.membership.fail(exception_for(error, "Heartbeat"))

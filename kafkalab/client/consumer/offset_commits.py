@@ -1,12 +1,13 @@
-"""A consumer's committed offsets: by hand, by the clock, before a rebalance (`ConsumerCoordinator`)."""
+"""A consumer's committed offsets: by hand, by interval, before a rebalance (`ConsumerCoordinator`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from kafkalab.client.connection import Answer
-from kafkalab.client.consumer.group_member import UNKNOWN, MemberState
+from kafkalab.client.config.config import ConsumerConfig
+from kafkalab.client.connection import Connection, CoordinatorAnswer
+from kafkalab.client.consumer.membership import UNKNOWN, Membership, MemberState
+from kafkalab.client.consumer.subscription_state import SubscriptionState
 from kafkalab.client.exceptions import (
     CommitFailedError,
     KafkaError,
@@ -22,9 +23,6 @@ from kafkalab.protocol.messages.find_coordinator import GROUP
 from kafkalab.protocol.messages.offset_commit import OffsetCommit
 from kafkalab.protocol.messages.offset_fetch import OffsetFetch
 
-if TYPE_CHECKING:
-    from kafkalab.client.consumer.consumer import Consumer
-
 Callback = Callable[[Offsets, KafkaError | None], None]
 
 MOVED_ON = (
@@ -38,26 +36,29 @@ REBALANCING = (
 
 
 class OffsetCommits:
-    """Commits name the member and its generation if the group assigns the partitions, and nobody if not."""
+    """Commits name the member and its generation if the group assigns the partitions, else no member."""
 
-    def __init__(self, consumer: Consumer) -> None:
-        self.consumer = consumer
-        self._next_ms = consumer.port.now + consumer.config.auto_commit_interval_ms
+    def __init__(
+        self, subscriptions: SubscriptionState, membership: Membership, config: ConsumerConfig, connection: Connection
+    ) -> None:
+        self.subscriptions, self.membership = subscriptions, membership
+        self.config, self.connection, self.port = config, connection, connection.port
+        self._next_ms = self.port.now + config.auto_commit_interval_ms
         self._under_way: Promise[None] | None = None
 
     # by hand
 
     async def commit(self, group: str, offsets: Offsets) -> None:
-        """The offsets are the group's; raises what the group, or its coordinator, has against it."""
+        """Commit `offsets`. CommitFailedError: the group has moved on; RebalanceInProgressError: it rebalances."""
         if not offsets:
             return
-        member, found = self.consumer.member, offset_fields(offsets)
+        member, found = self.membership, offset_fields(offsets)
         identity: tuple[int, str, str | None] = (-1, "", None)
-        if member is not None and self.consumer.subscriptions.topics:
+        if self.subscriptions.topics:
             if member.state is not MemberState.STABLE:
                 joining = member.state is MemberState.JOINING
                 raise RebalanceInProgressError(REBALANCING) if joining else CommitFailedError(MOVED_ON)
-            identity = (member.generation, member.member_id, self.consumer.config.group_instance_id)
+            identity = (member.generation, member.member_id, member.group_instance_id)
         body = OffsetCommit(
             group_id=group,
             offsets=found.offsets,
@@ -70,30 +71,29 @@ class OffsetCommits:
         answer = await self._ask(group, body)
         self._check(answer, identity[0])
 
-    async def _ask(self, group: str, body: OffsetCommit | OffsetFetch) -> Answer:
-        """The coordinator's answer; KafkaTimeoutError if default.api.timeout.ms brings none that is final."""
-        consumer, limit = self.consumer, self.consumer.config.default_api_timeout_ms
-        until = consumer.port.now + limit
-        asked = consumer.connection.ask_coordinator(
-            GROUP, group, body, first_error, lambda: consumer.port.now >= until or consumer.gone
+    async def _ask(self, group: str, body: OffsetCommit | OffsetFetch) -> CoordinatorAnswer:
+        """Return the coordinator's final answer; KafkaTimeoutError after default.api.timeout.ms."""
+        limit = self.config.default_api_timeout_ms
+        until = self.port.now + limit
+        answer = await self.connection.ask_coordinator(
+            GROUP, group, body, first_error, lambda: self.port.now >= until or self.membership.closed
         )
-        answer = await asked
         if answer.stopped:
             text = f"Timeout of {limit}ms expired before {type(body).__name__} was answered"
             raise KafkaTimeoutError(text, Error.REQUEST_TIMED_OUT)
         return answer
 
-    def _check(self, answer: Answer, generation: int) -> None:
-        error, member = answer.error, self.consumer.member
+    def _check(self, answer: CoordinatorAnswer, generation: int) -> None:
+        error, member = answer.error, self.membership
         if error is Error.NONE:
             return
-        same = member is not None and member.generation == generation
+        same = member.generation == generation
         if error is Error.REBALANCE_IN_PROGRESS:
-            if member is not None and same:
+            if same:
                 member.request_rejoin()
             raise RebalanceInProgressError(REBALANCING, error)
         if error in UNKNOWN:
-            if member is not None and same and generation >= 0:
+            if same and generation >= 0:
                 member.forget(error)
             raise CommitFailedError(MOVED_ON, error)
         if error is Error.FENCED_INSTANCE_ID and not same:
@@ -101,9 +101,9 @@ class OffsetCommits:
         raise exception_for(error, "commit_sync")
 
     def commit_later(self, group: str, offsets: Offsets, callback: Callback | None = None) -> Promise[None]:
-        """Commit without waiting; the callback gets the offsets, and the error if there was one."""
+        """Commit without waiting; call back with the offsets and the error, or None."""
         given = dict(offsets)
-        promise = self.consumer.port.spawn(self.commit(group, given))
+        promise = self.port.spawn(self.commit(group, given))
 
         def done() -> None:
             error: KafkaError | None = None
@@ -118,8 +118,8 @@ class OffsetCommits:
         return promise
 
     async def committed(self, group: str, partitions: tuple[str, ...]) -> dict[str, int]:
-        """The group's committed offsets, -1 where there are none; under read_committed only stable ones."""
-        stable = self.consumer.config.isolation_level == READ_COMMITTED
+        """Return the group's committed offsets, -1 where there are none; under read_committed only stable ones."""
+        stable = self.config.isolation_level == READ_COMMITTED
         body = OffsetFetch(group_id=group, partitions=partitions, require_stable=stable)
         answer = await self._ask(group, body)
         if answer.error is not Error.NONE:
@@ -127,35 +127,34 @@ class OffsetCommits:
         found: dict[str, int] = answer.response.offsets
         return found
 
-    # by the clock
+    # by interval
 
     @property
     def automatic(self) -> bool:
         """Whether enable.auto.commit is in force: it needs a group."""
-        return self.consumer.config.enable_auto_commit and self.consumer.config.group_id is not None
+        return self.config.enable_auto_commit and self.config.group_id is not None
 
-    def when_polled(self) -> None:
-        """Every auto.commit.interval.ms the positions are committed: those up to which earlier polls delivered."""
-        consumer = self.consumer
-        if not self.automatic or consumer.port.now < self._next_ms:
+    def commit_if_due(self) -> None:
+        """Commit the positions every auto.commit.interval.ms: those up to which earlier polls delivered."""
+        if not self.automatic or self.port.now < self._next_ms:
             return
         if self._under_way is not None and not self._under_way.done:
             return
-        self._next_ms = consumer.port.now + consumer.config.auto_commit_interval_ms
-        positions = dict(consumer.subscriptions.positions)
-        if positions and consumer.config.group_id is not None:
-            self._under_way = self.commit_later(consumer.config.group_id, positions)
+        self._next_ms = self.port.now + self.config.auto_commit_interval_ms
+        positions = dict(self.subscriptions.positions)
+        if positions and self.config.group_id is not None:
+            self._under_way = self.commit_later(self.config.group_id, positions)
 
     async def before_rebalance(self) -> None:
-        """The last automatic commit of this generation, before partitions are given up; failures are ignored."""
-        positions = dict(self.consumer.subscriptions.positions)
-        if self.automatic and positions and self.consumer.config.group_id is not None:
-            promise = self.commit_later(self.consumer.config.group_id, positions)
-            await self.consumer.connection.done_within(promise, self.consumer.config.default_api_timeout_ms)
+        """Commit automatically a last time before partitions are given up; failures are ignored."""
+        positions = dict(self.subscriptions.positions)
+        if self.automatic and positions and self.config.group_id is not None:
+            promise = self.commit_later(self.config.group_id, positions)
+            await self.connection.done_within(promise, self.config.default_api_timeout_ms)
 
 
 def first_error(response: object) -> Error:
-    """The response's own error, else its first partition's that is one."""
+    """Return the response's own error, else the first error of a partition."""
     top = getattr(response, "error", Error.NONE)
     if isinstance(top, Error) and top is not Error.NONE:
         return top

@@ -1,9 +1,10 @@
-"""What a consumer reads, and how far it is: topics or partitions, positions, pauses (`SubscriptionState`)."""
+"""What a consumer reads: topics or partitions, positions, pauses, the listener (Kafka: `SubscriptionState`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.exceptions import IllegalStateError
 
 EXCLUSIVE = "Subscription to topics, partitions and pattern are mutually exclusive"
@@ -12,8 +13,8 @@ EXCLUSIVE = "Subscription to topics, partitions and pattern are mutually exclusi
 class SubscriptionState:
     """Either topics, whose partitions the group assigns, or partitions assigned by hand; never both.
 
-    `version` changes when what is under way was read from another place than the next poll reads from. `moved` says
-    of partitions why their position did not come from reading, since the last poll.
+    `version` changes when fetched records no longer fit the positions. `moved` says why a position did not come from
+    reading since the last poll: "assign" or "seek". `assignments` counts those of the group.
     """
 
     def __init__(self) -> None:
@@ -24,15 +25,17 @@ class SubscriptionState:
         self.paused: dict[str, None] = {}
         self.moved: dict[str, str] = {}
         self.version = 0
-        self.assignments = 0  # how many there were from the group
+        self.assignments = 0
+        self.listener = RebalanceListener()
 
-    def subscribe(self, topics: Sequence[str]) -> None:
-        """Read these topics as a member of the group; the partitions come with the next poll."""
+    def subscribe(self, topics: Sequence[str], listener: RebalanceListener | None = None) -> None:
+        """Read these topics as a member of the group; the next poll assigns partitions. None keeps the listener."""
         if isinstance(topics, str) or any(not isinstance(t, str) or not t.strip() for t in topics):
             raise ValueError("Topic collection to subscribe to cannot contain null or empty topic")
         if self.by_hand:
             raise IllegalStateError(EXCLUSIVE)
         self.topics = tuple(sorted(set(topics)))
+        self.listener = self.listener if listener is None else listener
 
     def assign(self, partitions: Sequence[str]) -> None:
         """Read these partitions; positions of those that stay are kept."""
@@ -45,7 +48,7 @@ class SubscriptionState:
         self.version += 1
 
     def assign_from_group(self, partitions: Sequence[str]) -> None:
-        """Read what the group assigned: every position is to be looked up, nothing is paused."""
+        """Read what the group assigned, without positions; nothing is paused."""
         self.assigned, self.positions, self.paused = list(partitions), {}, {}
         self.version += 1
         self.assignments += 1
@@ -56,20 +59,38 @@ class SubscriptionState:
         self.assign_from_group(())
 
     @property
-    def nothing(self) -> bool:
+    def empty(self) -> bool:
         """Whether neither topics nor partitions were named."""
         return not self.topics and not (self.by_hand and self.assigned)
 
     def check(self, partition: str) -> None:
-        """IllegalStateError unless the partition is assigned."""
+        """Raise IllegalStateError unless the partition is assigned."""
         if partition not in self.assigned:
             raise IllegalStateError(f"No current assignment for partition {partition}")
 
     def seek(self, partition: str, offset: int) -> None:
-        """Read on from there."""
+        """Read `partition` from `offset` on; what is under way is dropped."""
         self.check(partition)
-        self.positions[partition], self.moved[partition] = offset, "seek"
+        self.reset(partition, offset)
         self.version += 1
+
+    def reset(self, partition: str, offset: int) -> None:
+        """Replace a position that does not exist."""
+        self.positions[partition], self.moved[partition] = offset, "seek"
+
+    def initialise(self, partition: str, offset: int) -> None:
+        """Begin at `offset` unless the partition has a position."""
+        if self.positions.setdefault(partition, offset) == offset:
+            self.moved.setdefault(partition, "assign")
+
+    def advance(self, partition: str, offset: int) -> None:
+        """Set the position after records were read."""
+        self.positions[partition] = offset
+
+    def take_moved(self) -> dict[str, str]:
+        """Return `moved` and clear it."""
+        moved, self.moved = self.moved, {}
+        return moved
 
     def pause(self, partitions: Sequence[str]) -> None:
         """Fetch nothing of these partitions until they are resumed; they stay assigned."""

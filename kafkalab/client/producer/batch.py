@@ -1,4 +1,4 @@
-"""A batch on its way: its records with their promises, its sequence once it has one (`ProducerBatch`)."""
+"""A batch of a producer: its records with their promises, its sequence once it has one (`ProducerBatch`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ RECORD_OVERHEAD_BYTES = 7
 
 
 def size_of(record: Record) -> int:
-    """What a record takes, about."""
+    """Estimate the bytes that a record takes."""
     return RECORD_OVERHEAD_BYTES + len(record.key or "") + len(str(record.value))
 
 
 @dataclass(slots=True, eq=False)
 class ProducerBatch:
-    """Records for one partition. `closed` once it was sent or split: nothing is added any more.
+    """Records for one partition. `closed`: it was sent or split, and takes no more records.
 
-    `retried` says that it was put back after an answer, `renumbered` that its sequence was changed after it was sent.
+    `retried`: it was queued again after an answer. `renumbered`: its sequence changed after it was sent.
     """
 
     partition: str
@@ -40,7 +40,7 @@ class ProducerBatch:
     is_split: bool = False
 
     def add(self, record: Record, promise: Promise[Any]) -> None:
-        """One more record."""
+        """Add a record."""
         self.records.append(record)
         self.promises.append(promise)
         self.size_bytes += size_of(record)
@@ -50,7 +50,7 @@ class ProducerBatch:
         return sequence_after(self.base_sequence, len(self.records) - 1)
 
     def as_batch(self, transactional: bool) -> Batch:
-        """The batch that goes over the wire."""
+        """Return the batch that goes over the wire."""
         return Batch(
             records=tuple(self.records),
             timestamp_ms=self.created_ms,
@@ -60,20 +60,20 @@ class ProducerBatch:
             transactional=transactional,
         )
 
-    def keep(self, base_offset: int) -> None:
-        """The records lie at these offsets (-1: the leader did not say where)."""
+    def complete(self, base_offset: int) -> None:
+        """Resolve the promises: the first record has `base_offset` (-1: the leader did not return it)."""
         self.done = True
         for i, promise in enumerate(self.promises):
             promise.resolve(RecordMetadata(self.partition, base_offset + i if base_offset >= 0 else -1))
 
     def give_up(self, error: BaseException) -> None:
-        """No record of it is promised any more."""
+        """Fail the promises."""
         self.done = True
         for promise in self.promises:
             promise.fail(error)
 
     def split(self, batch_size_bytes: int) -> list[ProducerBatch]:
-        """Batches of at most batch.size, or of half this one's size if it came from a split; the sequences go on."""
+        """Return batches of at most batch.size, of half this size if it came from a split; the sequences continue."""
         limit = batch_size_bytes
         if self.is_split:
             limit = max(max(size_of(r) for r in self.records), self.size_bytes // 2)

@@ -1,4 +1,4 @@
-"""Which partition a record goes to: murmur2 of its key, or one that sticks for batch.size bytes without a key."""
+"""The partition of a record: murmur2 of its key; without a key the same one for batch.size bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """The signed 32-bit hash of Java's `Utils.murmur2`: `murmur2(b"21") == -973932308`."""
+    """Return the signed 32-bit hash of Java's `Utils.murmur2`: `murmur2(b"21") == -973932308`."""
     value = SEED ^ len(data)
     whole = len(data) & ~3
     for at in range(0, whole, 4):
@@ -25,12 +25,12 @@ def murmur2(data: bytes) -> int:
 
 
 def to_positive(number: int) -> int:
-    """`Utils.toPositive`: the sign bit is cleared, which is not the absolute value."""
+    """Clear the sign bit, which is not the absolute value (`Utils.toPositive`)."""
     return number & 0x7FFFFFFF
 
 
 def partition_of(key: str, count: int) -> int:
-    """The partition of a key, as `BuiltInPartitioner.partitionForKey` of its UTF-8 bytes."""
+    """Return the partition of a key: `BuiltInPartitioner.partitionForKey` of its UTF-8 bytes."""
     return to_positive(murmur2(key.encode())) % count
 
 
@@ -45,7 +45,7 @@ class StickyPartitioner:
         self._current: dict[str, tuple[int, int]] = {}
 
     def choose(self, topic: str, record: Record, count: int) -> int:
-        """The record's partition of a topic with so many."""
+        """Return the record's partition of a topic with `count` partitions."""
         if record.key is not None:
             return partition_of(record.key, count)
         partition, written = self._current.get(topic, (0, 0))

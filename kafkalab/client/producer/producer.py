@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any
-
-from kafkalab.client.config.config import ProducerConfig, delivery_timeout_ms
+from kafkalab.client.config.config import ProducerConfig
 from kafkalab.client.connection import ClientPort, Connection
 from kafkalab.client.exceptions import (
     ApiError,
@@ -16,15 +13,14 @@ from kafkalab.client.exceptions import (
     TransactionAbortedError,
 )
 from kafkalab.client.producer.accumulator import Accumulator
-from kafkalab.client.producer.blocking import BlockingCalls
-from kafkalab.client.producer.buffer_memory import check_size, exhausted
+from kafkalab.client.producer.blocking_calls import BlockingCalls
 from kafkalab.client.producer.partitioner import StickyPartitioner
 from kafkalab.client.producer.sender import Sender
 from kafkalab.client.promise import Promise
 from kafkalab.client.results import GroupMetadata, Offsets, RecordMetadata
-from kafkalab.client.transaction_manager.requests import TransactionRequests
-from kafkalab.client.transaction_manager.transaction_state import TransactionState
-from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState, Verdict
+from kafkalab.client.transaction_manager.coordinator_requests import CoordinatorRequests
+from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
+from kafkalab.client.transaction_manager.transition_table import Call, ProducerState, Verdict
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import Record
 
@@ -38,7 +34,7 @@ FORCED = "Producer is closed forcefully."
 NO_TWO_PHASE = "Cannot prepare a transaction when 2PC is not enabled"
 
 
-class Producer(TransactionState):
+class Producer:
     """One producer. Without `transactional_id` it is idempotent only.
 
     An error that ends the transaction puts it into ABORTABLE_ERROR: call `abort_transaction`. One that ends the
@@ -46,28 +42,33 @@ class Producer(TransactionState):
     """
 
     def __init__(self, port: ClientPort, config: ProducerConfig) -> None:
-        super().__init__(port, config)
-        self.delivery_timeout_ms = delivery_timeout_ms(config)
-        self.forced = False  # whether it was closed without waiting
+        self.port, self.config = port, config
         self.connection = Connection(port, config.request_timeout_ms)
         self.partitioner = StickyPartitioner(config.batch_size)
-        self.accumulator = Accumulator(config.batch_size, config.buffer_memory)
-        self.transactions = TransactionRequests(self)
-        self.sender = Sender(self)
-        self.calls = BlockingCalls(self)
+        self.transaction_manager = TransactionManager(port, config, lambda: self.sender.wake())
+        self.accumulator = Accumulator(config, self.transaction_manager.sequences)
+        self.requests = CoordinatorRequests(self.transaction_manager, self.connection)
+        self.sender = Sender(self.requests, self.accumulator)
+        self.calls = BlockingCalls(self.transaction_manager, self.connection)
+        self.closed = False
+
+    @property
+    def state(self) -> ProducerState:
+        """The transaction manager's state."""
+        return self.transaction_manager.state
 
     # what an application calls
 
     async def init_transactions(self) -> None:
-        """READY, with a producer id and an epoch; the unfinished transaction of a predecessor is aborted first."""
+        """Become READY with a producer id and an epoch; a predecessor's unfinished transaction is aborted first."""
         self._check_transactional()
-        await self.calls.run(Call.INIT, self._init)
+        await self.calls.run(Call.INIT, self.requests.initialise)
 
     def begin_transaction(self) -> Promise[None]:
-        """IN_TRANSACTION. Nothing is sent: the coordinator learns of it with the first partition."""
+        """Become IN_TRANSACTION. Nothing is sent: the coordinator learns of it with the first partition."""
         self._check_transactional()
-        self.calls.obey(Call.BEGIN)
-        self.record("invoke", "begin_transaction")
+        self.calls.apply(Call.BEGIN)
+        self.transaction_manager.record("invoke", "begin_transaction")
         done: Promise[None] = self.port.promise()
         done.resolve(None)
         return done
@@ -75,7 +76,7 @@ class Producer(TransactionState):
     async def send(
         self, topic: str, value: str, key: str | None = None, partition: int | None = None
     ) -> Promise[RecordMetadata]:
-        """The promise of the record's metadata; the record waits in the accumulator until its batch is sent.
+        """Add the record to a batch; return the promise of its metadata.
 
         An ApiError, such as a topic that is not there within max.block.ms, fails the promise and the transaction, and
         nothing is raised; in the wrong state, or after another error, KafkaError is raised.
@@ -87,26 +88,26 @@ class Producer(TransactionState):
             self._check_may_send(f"{topic}-{partition or 0}")
             until = self.port.now + self.config.max_block_ms
             name = await self._partition_for(topic, record, partition)
-            check_size(record, self.config)
-            await self._room_for(name, record, until)
+            self.accumulator.check_size(record)
+            await self._wait_for_memory(name, record, until)
             self._check_may_send(name)
         except ApiError as error:
             if self.config.enable_idempotence:
-                self.meet(error)
+                self.transaction_manager.fail_batch(error)
             promise.fail(error)
             return promise
         self.accumulator.add(name, record, promise, self.port.now)
-        if self.transactional:
-            self.transactions.reach(name)
+        if self.transaction_manager.transactional:
+            self.transaction_manager.add_partition(name)
         self.sender.wake_after(self.config.linger_ms)
         return promise
 
     async def flush(self) -> None:
-        """Every record sent before is acknowledged, or has failed."""
+        """Wait until every record sent before is acknowledged or has failed."""
         await self.sender.flush()
 
     async def send_offsets_to_transaction(self, offsets: Offsets, group: GroupMetadata) -> None:
-        """The offsets ({"in-0": 3}: the next one to read) are part of the transaction; an empty map does nothing."""
+        """Add offsets ({"in-0": 3}: the next one to read) to the transaction; an empty map does nothing."""
         if group is None:
             raise ValueError("Consumer group metadata could not be null")
         if group.generation_id > 0 and group.member_id == "":
@@ -114,11 +115,10 @@ class Producer(TransactionState):
         self._check_manager()
         if offsets:
             self._check_transactional()
-            step = self.transactions.add_offsets
-            await self.calls.run(Call.SEND_OFFSETS, lambda: step(dict(offsets), group))
+            await self.calls.run(Call.SEND_OFFSETS, lambda: self.requests.add_offsets(dict(offsets), group))
 
     async def prepare_transaction(self) -> tuple[int, int]:
-        """Flushed and PREPARED_TRANSACTION: only the end of it is allowed now; producer id and epoch name it (KIP-939).
+        """Flush and become PREPARED_TRANSACTION; return producer id and epoch, which name the transaction (KIP-939).
 
         InvalidTxnStateError unless transaction.two.phase.commit.enable is set.
         """
@@ -126,30 +126,30 @@ class Producer(TransactionState):
         if self.state is ProducerState.PREPARED_TRANSACTION or self.config.transaction_two_phase_commit_enable:
             if self.state is not ProducerState.PREPARED_TRANSACTION:
                 await self.sender.flush()
-            self.calls.obey(Call.PREPARE)
-            return self.identity
+            self.calls.apply(Call.PREPARE)
+            return self.transaction_manager.identity
         raise InvalidTxnStateError(NO_TWO_PHASE, Error.NONE)
 
     async def complete_transaction(self, prepared: tuple[int, int]) -> None:
-        """Committed if `prepared` names the transaction that this producer has prepared, else aborted (KIP-939)."""
+        """Commit if `prepared` names the transaction that this producer has prepared, else abort (KIP-939)."""
         self._check_manager()
-        self.calls.obey(Call.COMPLETE)
-        await (self.commit_transaction() if prepared == self.identity else self.abort_transaction())
+        self.calls.apply(Call.COMPLETE)
+        await (self.commit_transaction() if prepared == self.transaction_manager.identity else self.abort_transaction())
 
     async def commit_transaction(self) -> None:
-        """All or nothing: flushed first, then decided; returns when the decision is replicated, before the markers."""
+        """Flush, then commit; return when the decision is replicated, before the markers are written."""
         self._check_transactional()
         await self.calls.run(Call.COMMIT, self._commit)
 
     async def abort_transaction(self) -> None:
-        """Nothing of the transaction will be seen; what was not sent yet is dropped."""
+        """Abort the transaction; what was not sent yet is dropped."""
         self._check_transactional()
         await self.calls.run(Call.ABORT, self._abort)
 
     async def close(self, timeout_ms: int | None = None) -> None:
-        """What was sent has its answer, an open transaction is aborted, and no other call is taken any more.
+        """Wait for what was sent, abort an open transaction, and take no other call.
 
-        After `timeout_ms` (0: at once) what has no answer yet fails, and an open transaction is left to its time-out.
+        After `timeout_ms` (0: at once) what has no answer yet fails, and an open transaction is left to its timeout.
         """
         if self.closed:
             return
@@ -160,59 +160,33 @@ class Producer(TransactionState):
                 await closing
             else:
                 await self.connection.done_within(closing, timeout_ms)
-        self.forced = True
+        self.transaction_manager.close()
         self.sender.drop(self.accumulator.all(), KafkaError(FORCED))
 
     # the steps behind the calls
 
-    async def _init(self) -> None:
-        await self._initialise(expect=False)
-        self.happen(Happening.INITIALIZED)
-
-    async def _initialise(self, expect: bool) -> None:
-        """A producer id and epoch; after an abortable error UNINITIALIZED: init_transactions may be called again."""
-        try:
-            await self.transactions.init_producer_id(expect)
-        except KafkaError:
-            if self.state is ProducerState.ABORTABLE_ERROR:
-                self.happen(Happening.INIT_REFUSED)
-            raise
-
     async def _commit(self) -> None:
         await self.sender.flush()
-        await self._end(committed=True)
+        await self.requests.end(committed=True)
 
     async def _abort(self) -> None:
-        self.transactions.forget_new()
+        self.transaction_manager.take_new_partitions()  # an abort needs no further partitions
         self.sender.drop(self.accumulator.never_sent(), TransactionAbortedError())
         await self.sender.flush()
-        await self.transactions.quiet()
-        await self._end(committed=False)
-
-    async def _end(self, committed: bool) -> None:
-        """READY. No EndTxn where nothing was started; a new epoch first where an error asked for one."""
-        if self.failed and self.error is not None:
-            raise self.error  # the call that waited gets the error itself
-        if self.started:
-            await self.transactions.end(committed)
-        bump, self.bump_needed, self.started = self.bump_needed, False, False
-        self.transactions.clear()
-        self.happen(Happening.EPOCH_NEEDED if bump else Happening.ENDED)
-        if bump:
-            await self._initialise(expect=True)
-            self.happen(Happening.INITIALIZED)
+        await self.requests.finish()
+        await self.requests.end(committed=False)
 
     async def _close(self) -> None:
         await self.sender.flush()
-        await self.calls.settled()
+        await self.calls.finish()
         try:
-            if self.transactional and self.calls.obey(Call.CLOSE).verdict is Verdict.MOVE:
+            if self.transaction_manager.transactional and self.calls.apply(Call.CLOSE).verdict is Verdict.MOVE:
                 await self._abort()
         except KafkaError:
             self.sender.drop(self.accumulator.all(), KafkaError(FORCED))
 
     async def _partition_for(self, topic: str, record: Record, partition: int | None) -> str:
-        """The record's partition, once the topic and the partition are known; KafkaTimeoutError after max.block.ms."""
+        """Wait for the topic's metadata and return the partition; KafkaTimeoutError after max.block.ms."""
         if partition is not None and partition < 0:
             raise ValueError(f"Invalid partition: {partition}. Partition number should always be non-negative or null.")
         until, attempt = self.port.now + self.config.max_block_ms, 0
@@ -236,8 +210,8 @@ class Producer(TransactionState):
             partition = self.partitioner.choose(topic, record, count)
         return f"{topic}-{partition}"
 
-    async def _room_for(self, partition: str, record: Record, until: int) -> None:
-        """There is memory for the record; BufferExhaustedError if there is none until max.block.ms are over."""
+    async def _wait_for_memory(self, partition: str, record: Record, until: int) -> None:
+        """Wait for memory for the record; BufferExhaustedError at the time `until`."""
         accumulator = self.accumulator
         while not accumulator.has_room(partition, record):
             freed: Promise[None] = self.port.promise()
@@ -245,16 +219,17 @@ class Producer(TransactionState):
             self.sender.wake()
             if not await self.connection.done_within(freed, max(until - self.port.now, 0)):
                 accumulator.waiting.remove(freed)
-                raise exhausted(record, accumulator, self.config.max_block_ms)
+                raise accumulator.exhausted(record)
 
     # checks
 
     def _check_may_send(self, partition: str) -> None:
-        """No error, nothing pending, and in a transaction if the producer has them."""
-        if self.transactional:
-            self.calls.obey(Call.SEND, partition)
-        elif self.fatal and self.config.enable_idempotence:
-            self.obey(Call.SEND)
+        """Raise unless `send` is allowed now: no error, no pending call, a transaction if the producer has them."""
+        manager = self.transaction_manager
+        if manager.transactional:
+            self.calls.apply(Call.SEND, partition)
+        elif manager.fatal and self.config.enable_idempotence:
+            manager.apply_call(Call.SEND)
 
     def _check_manager(self) -> None:
         if not self.config.enable_idempotence:
@@ -263,27 +238,9 @@ class Producer(TransactionState):
 
     def _check_transactional(self) -> None:
         self._check_manager()
-        if not self.transactional:
+        if not self.transaction_manager.transactional:
             raise IllegalStateError(NO_TRANSACTIONS)
 
     def _check_open(self) -> None:
         if self.closed:
             raise IllegalStateError(CLOSED)
-
-    # what the sender needs
-
-    def wake_sender(self) -> None:
-        self.sender.wake()
-
-    def adopt(self, producer_id: int, producer_epoch: int) -> None:
-        """A new identity: sequences start at 0 again."""
-        self.producer_id, self.producer_epoch = producer_id, producer_epoch
-        self.accumulator.sequences.reset()
-        self.note()
-
-    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Promise[Any]:
-        """Run a step beside the application's program."""
-        return self.port.spawn(coroutine)
-
-
-__all__ = ["GroupMetadata", "Producer", "RecordMetadata"]

@@ -1,7 +1,23 @@
-"""What a producer's transaction manager answers to every call and event in every state: total tables (facts 7.1, 7.2).
+"""The answer of a producer's transaction manager to each call and event in each state: total tables (facts 7.1, 7.2).
 
-A call comes from the application, an event from the sender. The producer asks `decide` and `follow` and does what the
-cell says; no other place knows which move is legal. Source: `TransactionManager` and `KafkaProducer` of Kafka 4.4.
+Theory of operation. The state says what the application may call next; the coordinator keeps a state of its own, and
+the two meet only in requests. A *call* comes from the application: `TABLE` says whether it moves the state, waits, or
+is refused, and a refusal changes nothing (the caller can call something else). An *event* comes from the sender, when a
+request was answered or given up: `EVENTS` moves the state, and an event that the state does not allow means that the
+producer no longer knows where its transaction is, so that it ends in FATAL_ERROR (POISON, KAFKA-14831).
+
+The checks of a call, in Kafka's order:
+1. PREPARED_TRANSACTION allows only the end of the transaction (KIP-939). The transaction may be waiting for a decision
+   elsewhere, so nothing may join it.
+2. A call that timed out (`REPEATED`) goes on in the background. Until the same call is made again, which returns its
+   result (CACHED), no other call is allowed (RETRY_FIRST): the application would act without knowing the outcome. Only
+   initTransactions and send look for a stored error first.
+3. In an error state the error is raised again (STORED). An abort cures ABORTABLE_ERROR, nothing cures FATAL_ERROR.
+4. Last the move itself must be one of `SOURCES`, else the call is INVALID (or NOT_READY, to add to a transaction).
+
+`close` and `completeTransaction` are checked apart: the first is always taken, the second needs a prepared transaction.
+What a call waits for is in client/producer/blocking_calls.py, which error leads to which event in error_reactions.py.
+Source: `TransactionManager` and `KafkaProducer` of Kafka 4.4.
 """
 
 from __future__ import annotations
@@ -25,7 +41,7 @@ class ProducerState(Enum):
 
 
 class Call(Enum):
-    """A public method, with Java's name for it, which its messages use."""
+    """A public method, by its name in Java, which the messages use."""
 
     INIT = "initTransactions"
     BEGIN = "beginTransaction"
@@ -39,7 +55,7 @@ class Call(Enum):
 
 
 class Happening(Enum):
-    """What the sender meets."""
+    """An event of the sender."""
 
     INITIALIZED = "InitProducerId was answered"
     INIT_REFUSED = "InitProducerId was refused and may be asked again"
@@ -50,7 +66,7 @@ class Happening(Enum):
 
 
 class Verdict(Enum):
-    """What a cell says. Of the refusals none changes anything; POISON comes from the sender and ends the producer."""
+    """What a cell says. A refusal changes nothing; POISON is of events only, and ends the producer."""
 
     MOVE = "go to the target"
     STAY = "accepted, in the same state"
@@ -67,7 +83,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One answer; `target` is the state to go to, or the one that an invalid transition was to reach."""
+    """One answer; `target` is the next state, or the one that an invalid transition names."""
 
     verdict: Verdict
     target: ProducerState | None = None
@@ -87,7 +103,7 @@ SOURCES: dict[ProducerState, tuple[ProducerState, ...]] = {
     S.ABORTABLE_ERROR: (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION, S.ABORTABLE_ERROR, S.INITIALIZING),
     S.FATAL_ERROR: tuple(S),
 }
-"""Target state to the states that it may be reached from (facts 7.1)."""
+"""Each state, with the states from which it may be reached (facts 7.1; `isTransitionValid`)."""
 
 _TARGETS: dict[Call, ProducerState] = {
     Call.INIT: S.INITIALIZING,
@@ -112,11 +128,11 @@ _FROM: dict[Happening, tuple[ProducerState, ...]] = {
 }
 ERRORS = (S.ABORTABLE_ERROR, S.FATAL_ERROR)
 REPEATED = (Call.INIT, Call.COMMIT, Call.ABORT)
-"""The calls whose result is kept after a time-out: calling the same again waits for it."""
+"""The calls whose result is kept after a timeout: the same call again waits for it."""
 
 
 def _call_cell(call: Call, state: ProducerState) -> Cell:
-    """The cell where no earlier call is open."""
+    """Return the cell of a call while no earlier one is open."""
     if call is Call.CLOSE:
         ends = state in (S.IN_TRANSACTION, S.ABORTABLE_ERROR)
         return Cell(V.MOVE, S.ABORTING_TRANSACTION) if ends else Cell(V.STAY)
@@ -135,7 +151,7 @@ def _call_cell(call: Call, state: ProducerState) -> Cell:
 
 
 def _open_cell(call: Call, state: ProducerState, waiting: Call) -> Cell:
-    """The cell where `waiting` has timed out, or is still under way, and its result was not fetched."""
+    """Return the cell of a call while the result of `waiting` was not fetched."""
     free = _call_cell(call, state)
     if call in (Call.CLOSE, Call.COMPLETE) or free.verdict is V.PREPARED:
         return free
@@ -145,7 +161,7 @@ def _open_cell(call: Call, state: ProducerState, waiting: Call) -> Cell:
 
 
 def _event_cell(event: Happening, state: ProducerState) -> Cell:
-    """Events come from the sender: a move that the table has not is fatal, since nothing is certain any more."""
+    """Return the cell of an event; a late error during an abort is ignored, any other illegal move is POISON."""
     target = _EVENTS[event]
     if event is Happening.ABORTABLE and state is S.ABORTING_TRANSACTION:
         return Cell(V.IGNORED)
@@ -160,17 +176,17 @@ TABLE: dict[Call | None, dict[Call, dict[ProducerState, Cell]]] = {
     }
     for waiting in (None, *REPEATED)
 }
-"""`TABLE[open call or None][call][state]`: what the call gets."""
+"""`TABLE[open call or None][call][state]` is the answer to a call."""
 
 EVENTS: dict[Happening, dict[ProducerState, Cell]] = {e: {s: _event_cell(e, s) for s in _STATES} for e in Happening}
-"""`EVENTS[event][state]`: what the event does."""
+"""`EVENTS[event][state]` is the effect of an event."""
 
 
 def decide(call: Call, state: ProducerState, waiting: Call | None = None) -> Cell:
-    """`decide(Call.BEGIN, ProducerState.READY) == Cell(Verdict.MOVE, ProducerState.IN_TRANSACTION)`."""
+    """Look a call up: `decide(Call.BEGIN, S.READY) == Cell(Verdict.MOVE, S.IN_TRANSACTION)`."""
     return TABLE[waiting][call][state]
 
 
 def follow(event: Happening, state: ProducerState) -> Cell:
-    """`follow(Happening.FATAL, ProducerState.READY) == Cell(Verdict.MOVE, ProducerState.FATAL_ERROR)`."""
+    """Look an event up: `follow(Happening.FATAL, S.READY) == Cell(Verdict.MOVE, S.FATAL_ERROR)`."""
     return EVENTS[event][state]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kafkalab.client.admin.hanging import hanging_among
-from kafkalab.client.admin.results import AbortTransactionSpec, HangingTransaction, NewTopic, TransactionDescription
+from kafkalab.client.admin.admin import hanging_among
+from kafkalab.client.admin.descriptions import AbortTransactionSpec, HangingTransaction, TransactionDescription
 from kafkalab.client.exceptions import (
     ClusterAuthorizationError,
     InvalidMetadataError,
@@ -22,6 +22,7 @@ from kafkalab.client.exceptions import (
     TransactionalIdNotFoundError,
 )
 from kafkalab.protocol.acls import Deny
+from kafkalab.protocol.messages.create_topics import NewTopic
 from kafkalab.protocol.messages.describe_producers import ActiveProducer
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import ControlType

@@ -14,7 +14,7 @@ from kafkalab.client.exceptions import (
     TransactionAbortableError,
     TransactionAbortedError,
 )
-from kafkalab.client.transaction_manager.transaction_state import ProducerState
+from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, ProduceResponse
 from tests.conformance.scripted_port import EPOCH, HOLD, LOST, PID, ScriptedPort, begun, error_of
@@ -74,7 +74,7 @@ async def expiring(port: ScriptedPort) -> tuple[Any, Any, Any]:
     since = port.now
     error = await error_of(await producer.send("t", "b", partition=0))
     assert port.now == since + 40_000
-    stored, state = producer.error, producer.state
+    stored, state = producer.transaction_manager.error, producer.state
     return error, stored, state
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kafkalab.client.exceptions import BufferExhaustedError, RecordTooLargeError
 from kafkalab.client.producer.partitioner import StickyPartitioner, murmur2, partition_of, to_positive
-from kafkalab.client.transaction_manager.transaction_state import ProducerState
+from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.records import Record
 from tests.conformance.scripted_port import HOLD, LOST, ScriptedPort, begun, error_of
 

@@ -9,7 +9,7 @@ import pytest
 from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.exceptions import KafkaTimeoutError, OutOfOrderSequenceError, ProducerFencedError
 from kafkalab.client.producer.producer import Producer
-from kafkalab.client.transaction_manager.transaction_state import ProducerState
+from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafkalab.protocol.messages.produce import PartitionProduced, ProduceResponse
@@ -116,8 +116,8 @@ def test_a_batch_that_stays_unanswered_costs_the_id_and_a_transaction_the_produc
 
     async def program(port: ScriptedPort, **config: Any) -> tuple[Any, Any]:
         producer = producer_of(port, version, **config)
-        producer.delivery_timeout_ms = 40_000
-        if producer.transactional:
+        producer.accumulator.delivery_timeout_ms = 40_000
+        if producer.transaction_manager.transactional:
             await producer.init_transactions()
             producer.begin_transaction()
         error = await error_of(await producer.send("t", "a", partition=0))
@@ -128,7 +128,7 @@ def test_a_batch_that_stays_unanswered_costs_the_id_and_a_transaction_the_produc
     port = ScriptedPort(0, False, Produce=list(lost), InitProducerId=list(IDS))
     error, producer = port.run(program(port, enable_idempotence=True))
     assert isinstance(error, KafkaTimeoutError)
-    assert producer.producer_id != PID
+    assert producer.transaction_manager.producer_id != PID
     port = ScriptedPort(0, False, Produce=list(lost))
     _, producer = port.run(program(port, transactional_id="a"))
     assert producer.state is ProducerState.FATAL_ERROR

@@ -176,7 +176,7 @@ def test_a_retriable_error_that_does_not_go_away_becomes_abortable_at_the_delive
         await producer.init_transactions()
         producer.begin_transaction()
         failed = await error_of(await producer.send("t", "v", partition=0))
-        return failed, producer.error, producer.state.name
+        return failed, producer.transaction_manager.error, producer.state.name
 
     failed, stored, state = port.run(program())
     assert isinstance(failed, RetriableError)

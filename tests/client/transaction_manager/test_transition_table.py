@@ -88,7 +88,7 @@ async def reach(port: ScriptedPort, state: str, waiting: str) -> Producer:
         await (await producer.send("t", "v", partition=0))
     if state == "PREPARED_TRANSACTION":
         await producer.prepare_transaction()
-    if waiting in ("commit", "abort") and not (state == "FATAL_ERROR" and producer.fatal):
+    if waiting in ("commit", "abort") and not (state == "FATAL_ERROR" and producer.transaction_manager.fatal):
         call = producer.commit_transaction if waiting == "commit" else producer.abort_transaction
         assert isinstance(await error_of(call()), KafkaTimeoutError)
     if port.held and state not in ("INITIALIZING", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION"):
@@ -115,7 +115,7 @@ async def call_it(port: ScriptedPort, producer: Producer, call: str) -> tuple[An
         "prepare": lambda: producer.prepare_transaction(),
         "commit": lambda: producer.commit_transaction(),
         "abort": lambda: producer.abort_transaction(),
-        "complete": lambda: producer.complete_transaction(producer.identity),
+        "complete": lambda: producer.complete_transaction(producer.transaction_manager.identity),
         "close": lambda: producer.close(timeout_ms=SHORT_MS),
     }[call]()
     states = [producer.state.name]
@@ -252,14 +252,15 @@ def test_every_event_in_every_state_does_what_the_facts_say(
 
     async def program() -> Producer:
         producer = await reach(port, *where)
-        producer.happen(Happening[event], KafkaError("the cause"))
+        producer.transaction_manager.apply_event(Happening[event], KafkaError("the cause"))
         return producer
 
     producer = port.run(program())
     if cell == "!":
-        assert (producer.state, type(producer.error)) == (ProducerState.FATAL_ERROR, IllegalStateError)
+        error = producer.transaction_manager.error
+        assert (producer.state, type(error)) == (ProducerState.FATAL_ERROR, IllegalStateError)
         transition = f"Invalid transition attempted from state {where[0]} to state {target}"
-        assert str(producer.error) == f"TransactionalId a: {transition}"
+        assert str(error) == f"TransactionalId a: {transition}"
     else:
         assert producer.state.name == (where[0] if cell == "i" else target)
 
@@ -270,7 +271,8 @@ def test_KAFKA_14831_an_illegal_move_of_the_sender_ends_the_producer_and_later_c
     async def program() -> list[Any]:
         producer = port.producer()
         await producer.init_transactions()
-        producer.happen(Happening.ABORTABLE, KafkaError("late"))  # in READY there is nothing to abort
+        # in READY there is nothing to abort
+        producer.transaction_manager.apply_event(Happening.ABORTABLE, KafkaError("late"))
         calls = (producer.send("t", "v"), producer.commit_transaction(), producer.abort_transaction())
         return [await error_of(call) for call in calls]
 

@@ -1,24 +1,10 @@
-"""What the admin client's methods take and return; the names are those of Java's `Admin`."""
+"""Descriptions that the admin client takes and returns; the names are those of Java's `Admin`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafkalab.protocol.messages.create_topics import NewTopic
 from kafkalab.protocol.messages.describe_producers import ActiveProducer
-
-__all__ = [
-    "AbortTransactionSpec",
-    "ClusterDescription",
-    "HangingTransaction",
-    "NewTopic",
-    "ProducerIdAndEpoch",
-    "ProducerState",
-    "TransactionDescription",
-    "TransactionListing",
-]
-
-ProducerState = ActiveProducer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +22,7 @@ class TransactionDescription:
 
 @dataclass(frozen=True, slots=True)
 class TransactionListing:
-    """One transactional id, in a few words; `coordinator` is the broker that listed it."""
+    """One transactional id in a list; `coordinator` is the broker that listed it."""
 
     transactional_id: str
     coordinator: str
@@ -46,7 +32,7 @@ class TransactionListing:
 
 @dataclass(frozen=True, slots=True)
 class ProducerIdAndEpoch:
-    """What nobody but the caller of `fence_producers` holds now."""
+    """The identity that `fence_producers` took; no producer holds it."""
 
     producer_id: int
     epoch: int
@@ -54,7 +40,7 @@ class ProducerIdAndEpoch:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDescription:
-    """The live brokers, and the one that is asked for what only a controller can do."""
+    """The live brokers, and the one that takes the controller's requests."""
 
     cluster_id: str
     controller: str
@@ -63,7 +49,7 @@ class ClusterDescription:
 
 @dataclass(frozen=True, slots=True)
 class AbortTransactionSpec:
-    """The transaction to end: where, and whose."""
+    """The transaction to end: its partition, and the ids of the marker."""
 
     partition: str
     producer_id: int
@@ -76,12 +62,12 @@ class HangingTransaction:
     """An open transaction of a partition for which no coordinator will ever write a marker."""
 
     partition: str
-    producer: ProducerState
+    producer: ActiveProducer
     duration_ms: int
 
     def spec(self) -> AbortTransactionSpec:
-        """What `abort_transaction` takes to end it. A coordinator epoch that no marker has told yet (-1) becomes 0,
-        which no leader's epoch is below.
+        """Return what `abort_transaction` takes to end it. A coordinator epoch that no marker has set yet (-1) becomes
+        0, which no leader's epoch is below.
         """
         p = self.producer
         return AbortTransactionSpec(self.partition, p.producer_id, p.producer_epoch, max(p.coordinator_epoch, 0))

@@ -1,4 +1,4 @@
-"""Which exception an error of a coordinator becomes (`TransactionManager`'s handlers; facts 7.2 and 7.3)."""
+"""The exceptions that a coordinator's errors become (`TransactionManager`'s handlers; facts 7.2 and 7.3)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ EXPECTED_FATAL: dict[str, tuple[Error, ...]] = {
 IN_ERROR_STATE = "Cannot execute transactional method because we are in an error state"
 
 
-def failure(api: str, error: Error, what: Reaction) -> KafkaError:
-    """The exception for a coordinator's error; an old epoch is a fencing, whichever of its two codes it has."""
+def coordinator_error(api: str, error: Error, what: Reaction) -> KafkaError:
+    """Return the exception for `error` of `api`; an old epoch is a fencing, whichever of its two codes it has."""
     if error in FENCING:
         text = f"{api}: another producer with the same transactional.id has taken over"
         return ProducerFencedError(text, Error.PRODUCER_FENCED)
@@ -47,19 +47,19 @@ def failure(api: str, error: Error, what: Reaction) -> KafkaError:
     return exception_for(error, api)
 
 
-def partitions_failure(errors: dict[str, Error]) -> KafkaError:
-    """The exception for an AddPartitionsToTxn of which some partitions were refused."""
+def partitions_error(errors: dict[str, Error]) -> KafkaError:
+    """Return the exception for an AddPartitionsToTxn of which some partitions were refused."""
     denied = sorted({topic_of(p) for p, e in errors.items() if e is Error.TOPIC_AUTHORIZATION_FAILED})
     if denied:
         return TopicAuthorizationError(tuple(denied))
     named = ", ".join(f"{p}={e.name}" for p, e in errors.items())
-    telling = [e for e in errors.values() if e not in (Error.NONE, Error.OPERATION_NOT_ATTEMPTED)]
-    error = telling[0] if telling else Error.OPERATION_NOT_ATTEMPTED
+    decisive = [e for e in errors.values() if e not in (Error.NONE, Error.OPERATION_NOT_ATTEMPTED)]
+    error = decisive[0] if decisive else Error.OPERATION_NOT_ATTEMPTED
     return KafkaError(f"Could not add partitions to transaction due to errors: {{{named}}}", error)
 
 
-def raised_again(stored: KafkaError, transactional_id: str | None, identity: tuple[int, int]) -> KafkaError:
-    """What a later call raises for a stored error: three kinds as themselves, any other as the cause of another."""
+def stored_error(stored: KafkaError, transactional_id: str | None, identity: tuple[int, int]) -> KafkaError:
+    """Return what a later call raises for a stored error: fencing and old epochs as themselves, others as the cause."""
     who = f"Producer with transactionalId '{transactional_id}' and ProducerIdAndEpoch(producerId={identity[0]}, "
     who += f"epoch={identity[1]})"
     again: KafkaError

@@ -1,4 +1,4 @@
-"""One setting at a time: its name, its type and its range, with the messages of Kafka's `ConfigDef`."""
+"""The definition of one setting: its name, type and range, with the messages of Kafka's `ConfigDef`."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def dotted(name: str) -> str:
 
 
 def _shown(value: object) -> object:
-    """A value as Java prints it."""
+    """Return the value as Java prints it."""
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else value
 
 
 def wrong(name: str, value: object, why: str) -> ConfigError:
-    """Kafka's message for a value that a setting cannot have."""
+    """Return Kafka's exception for a value that a setting cannot have."""
     return ConfigError(f"Invalid value {_shown(value)} for configuration {dotted(name)}: {why}")
 
 
 def java_class(value: object) -> str:
-    """The class that Java would see: `java_class(2.5) == "java.lang.Double"`."""
+    """Return the value's class in Java: `java_class(2.5) == "java.lang.Double"`."""
     if isinstance(value, bool):
         return "java.lang.Boolean"
     if isinstance(value, int):
@@ -40,7 +40,7 @@ def java_class(value: object) -> str:
 
 
 def number(name: str, value: object, kind: str, least: int | None) -> int:
-    """The number; `kind` is INT or LONG. A text that is one counts, as in a properties file."""
+    """Return the number; `kind` is INT or LONG. A text is parsed, as in a properties file."""
     what, most = _BITS[kind]
     if value is None:
         raise wrong(name, value, "Value must be non-null")
@@ -59,7 +59,7 @@ def number(name: str, value: object, kind: str, least: int | None) -> int:
 
 
 def truth(name: str, value: object) -> bool:
-    """True or False; a text that says so counts."""
+    """Return True or False; the texts "true" and "false" are parsed."""
     said = value.strip().lower() if isinstance(value, str) else value
     if said in ("true", "false"):
         return said == "true"
@@ -69,14 +69,14 @@ def truth(name: str, value: object) -> bool:
 
 
 def text(name: str, value: object) -> str:
-    """The text, without spaces around it."""
+    """Return the text without surrounding spaces."""
     if not isinstance(value, str):
         raise wrong(name, value, f"Expected value to be a string, but it was a {java_class(value)}")
     return value.strip()
 
 
 def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
-    """The text, if it is one of the choices."""
+    """Return the text if it is one of the choices."""
     said = text(name, value)
     if said not in choices:
         raise wrong(name, said, f"String must be one of: {', '.join(choices)}")
@@ -84,7 +84,7 @@ def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
 
 
 def configured(kind: type[T], given: dict[str, Any]) -> T:
-    """The configuration with these settings, named with dots or underscores.
+    """Return the configuration with these settings, named with dots or underscores.
 
     ConfigError for a name that is none: Kafka only warns of it, and the setting is without effect; here it is refused.
     """

@@ -1,0 +1,233 @@
+"""The requests of a transaction manager: one at a time, retried as the table of reactions says (facts 7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from kafkalab.client.connection import Connection, CoordinatorAnswer
+from kafkalab.client.exceptions import KafkaError, UnsupportedVersionError
+from kafkalab.client.promise import Promise
+from kafkalab.client.results import GroupMetadata, Offsets, offset_fields
+from kafkalab.client.transaction_manager.coordinator_errors import coordinator_error, partitions_error
+from kafkalab.client.transaction_manager.error_reactions import Reaction, reaction
+from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
+from kafkalab.client.transaction_manager.transition_table import Happening, ProducerState
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
+from kafkalab.protocol.messages.end_txn import EndTxn
+from kafkalab.protocol.messages.find_coordinator import GROUP, TRANSACTION
+from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProducerIdResponse
+from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
+
+FIRST_PARTITION_BACKOFF_MS = 20
+TWO_PHASE_UNKNOWN = "The broker does not know two-phase commit: it takes InitProducerId version 6 (KIP-939)"
+
+
+class CoordinatorRequests:
+    """Send requests to the transaction and group coordinators, each after the answer to the one before it.
+
+    A request either succeeds, or puts the manager into an error state and raises the exception.
+    """
+
+    def __init__(self, manager: TransactionManager, connection: Connection) -> None:
+        self.manager, self.connection = manager, connection
+        self._adding: Promise[Any] | None = None
+        self._last: Promise[Any] | None = None
+
+    async def finish(self) -> None:
+        """Wait until the last request has its answer."""
+        if self._last is not None:
+            await self._last
+
+    async def _ask(
+        self, body: Any, error_of: Callable[[Any], Error], group: str | None = None, first_backoff_ms: int = 0
+    ) -> CoordinatorAnswer:
+        """Return the final answer. Nothing is sent once the producer has failed or was closed: that error is raised."""
+        manager = self.manager
+        before, mine = self._last, manager.port.promise()
+        self._last = mine
+        if before is not None:
+            await before
+        key_type, key = (TRANSACTION, self._id()) if group is None else (GROUP, group)
+        try:
+            answer = await self.connection.ask_coordinator(
+                key_type, key, body, error_of, lambda: manager.failed or manager.closed, first_backoff_ms
+            )
+        finally:
+            mine.resolve(None)
+        if answer.stopped:
+            raise manager.error or KafkaError("Producer is closed forcefully.")
+        return answer
+
+    def _check(self, answer: CoordinatorAnswer) -> None:
+        """Raise what went wrong, after the manager has entered the state that the table says."""
+        if answer.error is Error.NONE:
+            return
+        exception = coordinator_error(answer.api, answer.error, answer.reaction)
+        self.manager.fail(exception, answer.reaction)
+        raise exception
+
+    def add_new_partitions(self) -> None:
+        """Begin to add the new partitions to the transaction, unless such a request is under way."""
+        if self.manager.new_partitions and (self._adding is None or self._adding.done):
+            self._adding = self.manager.port.spawn(self._add_partitions())
+
+    async def _add_partitions(self) -> None:
+        manager = self.manager
+        partitions = manager.take_new_partitions()
+        request = AddPartitionsToTxn(
+            transactional_id=self._id(),
+            producer_id=manager.producer_id,
+            producer_epoch=manager.producer_epoch,
+            partitions=partitions,
+        )
+        backoff = 0 if manager.partitions else FIRST_PARTITION_BACKOFF_MS
+        answer = await self._ask(request, _of_partitions, first_backoff_ms=backoff)
+        if answer.error is Error.NONE:
+            manager.begin_at_coordinator(partitions)
+        elif answer.response is not None and _definite(answer.response.errors) is Error.NONE:
+            manager.fail(partitions_error(answer.response.errors), Reaction.ABORTABLE)
+        else:
+            manager.fail(coordinator_error(answer.api, answer.error, answer.reaction), answer.reaction)
+        manager.wake_sender()
+
+    async def initialise(self, expect: bool = False) -> None:
+        """Become READY with a producer id and an epoch; `expect` names the identity held at present (KIP-360).
+
+        After an abortable error the state is UNINITIALIZED: `init_transactions` may be called again.
+        """
+        try:
+            await self._init_producer_id(expect)
+        except KafkaError:
+            if self.manager.state is ProducerState.ABORTABLE_ERROR:
+                self.manager.apply_event(Happening.INIT_REFUSED)
+            raise
+        self.manager.apply_event(Happening.INITIALIZED)
+
+    async def _init_producer_id(self, expect: bool) -> None:
+        manager = self.manager
+        if manager.config.transaction_two_phase_commit_enable and not manager.port.two_phase_commit:
+            refusal = UnsupportedVersionError(TWO_PHASE_UNKNOWN, Error.UNSUPPORTED_VERSION)
+            manager.fail(refusal, Reaction.FATAL)
+            raise refusal
+        request = InitProducerId(
+            transactional_id=self._id(),
+            transaction_timeout_ms=manager.config.transaction_timeout_ms,
+            producer_id=manager.producer_id if expect else -1,
+            producer_epoch=manager.producer_epoch if expect else -1,
+        )
+        answer = await self._ask(request, lambda r: r.error)
+        self._check(answer)
+        manager.adopt(answer.response.producer_id, answer.response.producer_epoch)
+
+    async def initialise_idempotent(self) -> None:
+        """Take a producer id from any broker, for a producer without a transactional id.
+
+        Raises an error that the table calls abortable: the waiting batches fail, and the next one asks again.
+        """
+        manager, attempt = self.manager, 0
+        while manager.producer_id == -1 and not manager.fatal:
+            body = InitProducerId(transactional_id=None)
+            response: InitProducerIdResponse | None = await self.connection.call(self.connection.any_broker(), body)
+            if response is None:
+                self.connection.ask_another()
+            elif response.error is Error.NONE:
+                manager.adopt(response.producer_id, response.producer_epoch)
+                return
+            elif (what := reaction("InitProducerId", response.error)) not in (Reaction.RETRY, Reaction.LOOKUP):
+                exception = coordinator_error("InitProducerId", response.error, what)
+                if what is not Reaction.FATAL:
+                    raise exception
+                manager.fail(exception, what)
+                return
+            await self.connection.back_off(attempt)
+            attempt += 1
+
+    async def add_offsets(self, offsets: Offsets, group: GroupMetadata) -> None:
+        """Add the group's partition to the transaction, then write the offsets to it, pending."""
+        manager, found = self.manager, offset_fields(offsets)
+        if not manager.brokers_add_partitions:
+            add = AddOffsetsToTxn(
+                transactional_id=self._id(),
+                producer_id=manager.producer_id,
+                producer_epoch=manager.producer_epoch,
+                group_id=group.group_id,
+            )
+            self._check(await self._ask(add, lambda r: r.error))
+        manager.begin_at_coordinator()
+        commit = TxnOffsetCommit(
+            transactional_id=self._id(),
+            group_id=group.group_id,
+            producer_id=manager.producer_id,
+            producer_epoch=manager.producer_epoch,
+            offsets=found.offsets,
+            metadata=found.metadata,
+            leader_epochs=found.leader_epochs,
+            generation_id=group.generation_id,
+            member_id=group.member_id,
+            group_instance_id=group.group_instance_id,
+        )
+        self._check(await self._ask(commit, _of_offsets, group=group.group_id))
+
+    async def end(self, committed: bool) -> None:
+        """Commit or abort and become READY.
+
+        No EndTxn is sent if the coordinator knows of no transaction. A new epoch is taken if an error asked for one.
+        """
+        manager = self.manager
+        if manager.failed and manager.error is not None:
+            raise manager.error  # the call that waited gets the error itself
+        if manager.started:
+            await self._end_txn(committed)
+        if manager.complete():
+            await self.initialise(expect=True)
+
+    async def _end_txn(self, committed: bool) -> None:
+        """Wait until the decision is replicated; from version 5 on the answer carries the next transaction's epoch."""
+        manager = self.manager
+        request = EndTxn(
+            transactional_id=self._id(),
+            producer_id=manager.producer_id,
+            producer_epoch=manager.producer_epoch,
+            committed=committed,
+        )
+        answer = await self._ask(request, lambda r: r.error)
+        if answer.api == "EndTxn" and answer.error is not Error.NONE:
+            answer = replace(answer, reaction=reaction("EndTxn", answer.error, aborting=not committed))
+        self._check(answer)
+        if answer.response.producer_id != -1:
+            manager.adopt(answer.response.producer_id, answer.response.producer_epoch)
+
+    def _id(self) -> str:
+        assert self.manager.config.transactional_id is not None
+        return self.manager.config.transactional_id
+
+
+_OF_ONE_PARTITION = (Error.NONE, Error.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _definite(errors: dict[str, Error]) -> Error:
+    """The first error that decides about the whole request; NONE if all concern single partitions."""
+    for error in errors.values():
+        if error in _OF_ONE_PARTITION or error is Error.OPERATION_NOT_ATTEMPTED:
+            continue
+        what = reaction("AddPartitionsToTxn", error)
+        if what is not Reaction.ABORTABLE or error is Error.TRANSACTION_ABORTABLE:
+            return error
+    return Error.NONE
+
+
+def _of_partitions(response: Any) -> Error:
+    """The error that decides: a definite one, else the first of a single partition."""
+    return next((e for e in (_definite(response.errors), *response.errors.values()) if e is not Error.NONE), Error.NONE)
+
+
+def _of_offsets(response: Any) -> Error:
+    """The first error that is final, else the first; offsets that were taken are sent again with the others."""
+    errors: list[Error] = [e for e in response.errors.values() if e is not Error.NONE]
+    again = (Reaction.RETRY, Reaction.LOOKUP)
+    final = [e for e in errors if reaction("TxnOffsetCommit", e) not in again]
+    return (final or errors or [Error.NONE])[0]
