@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from kafkalab.sim.program_registry import provide
+
 _PLACES = {
     "Scenario": "kafkalab.sim.scenario",
     "Program": "kafkalab.sim.scenario",
@@ -61,6 +63,8 @@ _PLACES = {
 }
 __all__ = list(_PLACES)
 __version__ = "0.1.0"
+
+provide(lambda: import_module("kafkalab.programs").register())
 
 
 def __getattr__(name: str) -> Any:

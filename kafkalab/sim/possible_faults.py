@@ -32,8 +32,8 @@ from kafkalab.sim.faults import (
     Resume,
     Roll,
     TimedFault,
+    nodes_of,
 )
-from kafkalab.sim.world_faults import names
 from kafkalab.trace import Frame
 
 Possible = dict[Fault, str]
@@ -107,7 +107,7 @@ def why_not(cluster: Cluster, fault: Fault, label: Label = str) -> str:
         case Cut() | Heal():
             reason = _why_not_connection(cluster, fault)
         case Release():
-            reason = "" if cluster.network.obstacles.kept(fault.frame) else f"{fault.frame} is not held at this step"
+            reason = "" if cluster.network.links.kept(fault.frame) else f"{fault.frame} is not held at this step"
         case ElectLeader():
             reason = _why_not_elect(cluster, fault, label)
         case Compact() | Roll() | DeleteSegment():
@@ -179,7 +179,7 @@ def _why_not_node(cluster: Cluster, fault: NodeFault, label: Label) -> str:
 
 
 def _why_not_connection(cluster: Cluster, fault: Cut | Heal) -> str:
-    cut = [cluster.network.obstacles.is_cut(a, b) for a in names(fault.a) for b in names(fault.b)]
+    cut = [cluster.network.links.is_cut(a, b) for a in nodes_of(fault.a) for b in nodes_of(fault.b)]
     if isinstance(fault, Cut):
         return "no frame gets through there already" if all(cut) else ""
     return "" if any(cut) else "nothing is cut there"
@@ -203,10 +203,10 @@ def _why_not_elect(cluster: Cluster, fault: ElectLeader, label: Label) -> str:
 
 
 def _why_not_storage(cluster: Cluster, fault: Compact | Roll | DeleteSegment) -> str:
-    world, partition = cluster.failures.world, fault.partition
+    storage, partition = cluster.injector.storage, fault.partition
     if isinstance(fault, Compact):
-        return "" if world.can_compact(partition) else f"nothing in {partition} can be compacted at this step"
+        return "" if storage.can_compact(partition) else f"nothing in {partition} can be compacted at this step"
     if isinstance(fault, Roll):
-        return "" if world.can_roll(partition) else f"no active segment of {partition} has records at this step"
-    can = world.can_delete_segment(partition)
+        return "" if storage.can_roll(partition) else f"no active segment of {partition} has records at this step"
+    can = storage.can_delete_segment(partition)
     return "" if can else f"no segment of {partition} is full and replicated at this step"

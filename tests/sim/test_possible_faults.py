@@ -12,7 +12,7 @@ import pytest
 
 from kafkalab.programs.groups import two_members
 from kafkalab.programs.transfers import lab03
-from kafkalab.sim.cluster import Cluster, RunawayError, StuckError
+from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import (
     Compact,
     Crash,
@@ -39,6 +39,7 @@ from kafkalab.sim.possible_faults import (
     possible_faults,
     why_not,
 )
+from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
 DATA = Path(__file__).parents[2] / "data"

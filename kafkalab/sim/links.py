@@ -1,4 +1,4 @@
-"""What stands in the way of frames: cut connections, and frames that are kept until they are let go."""
+"""The links between nodes: network partitions, and frames that are held until they are released."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from kafkalab.sim.faults import Hold, Reorder
 from kafkalab.trace import Frame
 
 
-class Obstacles:
-    """`arrive` is called for a frame that is let go: it shall arrive now."""
+class Links:
+    """`arrive` is called for a frame that is released: it shall arrive now."""
 
     def __init__(self, arrive: Callable[[Frame], None]) -> None:
         self.arrive = arrive
@@ -17,7 +17,7 @@ class Obstacles:
         self._kept: dict[str, Frame] = {}
         self.behind: dict[str, list[str]] = {}  # frame -> those that shall arrive after it
 
-    # cut connections
+    # network partitions
 
     def is_cut(self, a: str, b: str) -> bool:
         """Whether no frame gets from one to the other."""

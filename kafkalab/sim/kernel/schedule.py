@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Entry: TypeAlias = tuple[bool, str, int, Callable[[], None]]
-"""Background or not, node, its life, and what it does."""
+"""Background or not, node, its incarnation (-1 for any), and what it does."""
 
 
 class Schedule:
@@ -26,7 +26,7 @@ class Schedule:
     def __len__(self) -> int:
         return sum(map(len, self._due.values()))
 
-    def at(self, at_ms: int, node: str, life: int, action: Callable[[], None], background: bool = False) -> None:
+    def at(self, at_ms: int, node: str, incarnation: int, action: Callable[[], None], background: bool = False) -> None:
         """Plan an action; entries for the same time run in the order in which they were planned."""
         if at_ms < self.now:
             at_ms = self.now
@@ -34,7 +34,7 @@ class Schedule:
         if due is None:
             due = self._due[at_ms] = deque()
             heapq.heappush(self._times, at_ms)
-        due.append((background, node, life, action))
+        due.append((background, node, incarnation, action))
         if not background:
             self.foreground += 1
 
