@@ -8,8 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from kafkalab.sim.program_registry import provide
-
 _PLACES = {
     "Scenario": "kafkalab.sim.scenario",
     "Program": "kafkalab.sim.scenario",
@@ -62,9 +60,11 @@ _PLACES = {
     "answer_challenge": "kafkalab.grading.challenge",
 }
 __all__ = list(_PLACES)
+PROVIDERS = {
+    "programs": ("kafkalab.programs.all",),
+}
+"""For each kind of `Registry` (sim/registry.py), the modules that fill it when they are imported."""
 __version__ = "0.1.0"
-
-provide(lambda: import_module("kafkalab.programs").register())
 
 
 def __getattr__(name: str) -> Any:

@@ -23,8 +23,7 @@ from kafkalab.sim.kernel.kernel import LIMIT, Kernel
 from kafkalab.sim.network import Network
 from kafkalab.sim.outcome import Outcome, outcome_of
 from kafkalab.sim.preload import preload_records, preload_transactional_id
-from kafkalab.sim.program_registry import ProgramFunction
-from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.scenario import ProgramFunction, Scenario
 from kafkalab.trace import Trace
 
 Watch: TypeAlias = "Callable[[Cluster], None]"

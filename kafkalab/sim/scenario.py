@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,21 @@ from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.fault_checks import check_fault
 from kafkalab.sim.faults import Fault, fault_from_json, fault_to_json
-from kafkalab.sim.program_registry import PROGRAMS, ProgramFunction, program, program_named
-
-__all__ = ["BROKER_SETTINGS", "FORMAT", "PROGRAMS", "VERSION", "Program", "ProgramFunction", "Scenario", "program"]
+from kafkalab.sim.registry import Registry
 
 FORMAT, VERSION = "kafkalab-scenario", 1
+
+ProgramFunction = Callable[..., Coroutine[Any, Any, Any]]
+PROGRAMS: Registry[ProgramFunction] = Registry("programs")
+
 BROKER_SETTINGS = {f.name: bool if isinstance(f.default, bool) else int for f in fields(BrokerConfig)}
 """What a scenario's `config` may name, and of which type it is."""
+
+
+def program(function: ProgramFunction) -> ProgramFunction:
+    """Register an `async def` function under its name, so that a scenario which runs it can be saved."""
+    PROGRAMS.register(function.__name__, function)
+    return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +40,12 @@ class Program:
     args: dict[str, Any] = field(default_factory=dict)
 
     def function(self) -> ProgramFunction:
-        """Return the function; ValueError if no program has this name."""
-        return program_named(self.run) if isinstance(self.run, str) else self.run
+        """The function; ValueError if no program has this name."""
+        if callable(self.run):
+            return self.run
+        if self.run not in PROGRAMS:
+            raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")
+        return PROGRAMS[self.run]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
