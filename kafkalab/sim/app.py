@@ -92,7 +92,7 @@ class App:
     def producer(self, **config: Any) -> Producer:
         """A producer; the settings are those of `ProducerConfig`, for example transactional_id="payments-0".
 
-        Under a profile of an old Kafka ("0.11", "1.0") its defaults and checks are those of then.
+        Under the profile of an old Kafka ("0.11", "1.0") its defaults and checks are those of that version.
         """
         return Producer(self.port, producer_config(self.port.profile, **config))
 
@@ -105,7 +105,7 @@ class App:
         return consumer
 
     def ask(self, to: str, body: Any, version: int | None = None) -> Promise[Any]:
-        """Send one request to a broker, in a version of one's choice; the response, or None if none came."""
+        """Send one request to broker `to`, in `version` if given; return the promise of its response (None if lost)."""
         promise = self.port.promise()
         if not to:
             promise.resolve(None)
@@ -119,7 +119,7 @@ class App:
         return self.port.bootstrap
 
     def leader(self, partition: str) -> str:
-        """Who leads the partition, as the controller knows it; "" where nobody does."""
+        """Return the partition's leader as the controller knows it; "" if it has none."""
         return self._controller.metadata.leader(partition)
 
     def admin(self, **config: Any) -> Admin:
@@ -127,7 +127,7 @@ class App:
         return Admin(self.port, AdminConfig(**config))
 
     def sleep(self, delay_ms: int) -> Promise[None]:
-        """Done after so many milliseconds of virtual time."""
+        """Return a promise that is done after `delay_ms` of virtual time."""
         promise = self.port.promise()
         self.port.timer(delay_ms, lambda: promise.resolve(None))
         return promise

@@ -122,7 +122,7 @@ class Cluster:
         return promise
 
     def client(self, node: str) -> App:
-        """A client node without a program, for a notebook cell: `await cluster.client("p").producer().send(...)`."""
+        """Return a client without a program, for a notebook cell: `await cluster.client("p").producer().send(...)`."""
         if node not in self.nodes:
             self.kernel.add_node(node)
         return App(SimPort(self.kernel, self.network, self.rules, self.broker_names, node), self.controller)
@@ -142,13 +142,13 @@ class Cluster:
         self.injector.plan(fault)
 
     def is_server(self, node: str) -> bool:
-        """Whether the node is a broker or the controller."""
+        """Return whether the node is a broker or the controller."""
         return node in self.brokers or node == Controller.name
 
     # running
 
     def run(self, limit: int = LIMIT) -> Trace:
-        """Go on until every program has ended and nothing is left to do.
+        """Run until every program has ended and nothing is left to do.
 
         RunawayError after `limit` entries; StuckError if a program waits and nothing changes any more.
         """
@@ -165,7 +165,7 @@ class Cluster:
         self.kernel.close()
 
     def _busy(self, broker: Broker) -> bool:
-        """Whether something that is under way here will still change a log."""
+        """Return whether something outstanding on this broker will still change a log."""
         if any(broker.state.waiters.values()):
             return True
         aborts = self.rules.on(TIMEOUT_ABORT)
@@ -177,7 +177,7 @@ class Cluster:
         return False
 
     def log_of(self, partition: str) -> PartitionLog:
-        """The leader's log of a partition; of a partition without a live leader the log of its last leader."""
+        """Return the log of the partition's leader, or of its last leader if it has none now."""
         info = self.controller.metadata.partitions.get(partition)
         if info is None:
             raise ValueError(
@@ -186,18 +186,18 @@ class Cluster:
         return self.brokers[info.leader or info.isr[0]].state.log(partition)
 
     def outcome(self) -> Outcome:
-        """What became of the transactions: see `Outcome`."""
+        """Return what became of the transactions: see `Outcome`."""
         partitions = sorted({p for b in self.brokers.values() for p in b.state.logs})
         return outcome_of({p: self.log_of(p) for p in partitions}, self.scenario.topics)
 
     @property
     def unused_faults(self) -> tuple[Fault, ...]:
-        """The scenario's faults that changed nothing: their frame never flew, or their node was already so."""
+        """The scenario's faults that changed nothing: their frame was never sent, or it was so already."""
         used = [*self.injector.used, *self.network.used]
         return tuple(f for f in self.scenario.faults if f not in used)
 
     def fork(self, step: int, fault: Fault) -> Cluster:
-        """A new run of the same scenario with one more fault, already run. Up to `step` it is identical.
+        """Run the same scenario with one more fault and return its cluster. Up to `step` the run is identical.
 
         A timed fault takes effect right after `step`. ValueError, and nothing changes, for an unknown step, frame or
         node, and for a fault that would change nothing.

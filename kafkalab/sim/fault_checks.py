@@ -1,4 +1,4 @@
-"""Whether a fault fits a run of given nodes and topics; each message says what would be right."""
+"""Check that a fault fits a run of given nodes and topics; each message says what would be right."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FRAME_NAMES = tuple(name + suffix for name in BY_NAME for suffix in ("", "Respon
 
 
 def check_fault(fault: Any, nodes: tuple[str, ...], topics: dict[str, int] | None = None) -> None:
-    """ValueError or TypeError, saying what would be right, unless the fault fits a run of these nodes and topics."""
+    """Raise ValueError or TypeError, saying what would be right, unless `fault` fits these nodes and topics."""
     if type(fault).__name__ not in TYPES or not isinstance(fault, TYPES[type(fault).__name__]):
         raise TypeError(f"{fault!r} is not a fault; there are {', '.join(TYPES)}")
     if isinstance(fault, FrameFault):
@@ -62,7 +62,7 @@ def _check_frame_fault(fault: FrameFault) -> None:
 
 
 def _check_frame_id(frame: Any) -> None:
-    """A frame is named like "EndTxn#1": the API's name and a number from 1 on."""
+    """Raise ValueError unless the frame is named like "EndTxn#1": an API's name and a number from 1 on."""
     name, _, number = frame.partition("#") if isinstance(frame, str) else ("", "", "")
     if name not in FRAME_NAMES:
         hint = did_you_mean(name, FRAME_NAMES, f"#{number or 1}")
@@ -72,14 +72,14 @@ def _check_frame_id(frame: Any) -> None:
 
 
 def _check_node(node: object, nodes: tuple[str, ...]) -> None:
-    """ValueError unless it is one of these nodes."""
+    """Raise ValueError unless `node` is one of these nodes."""
     if node not in nodes:
         hint = did_you_mean(node, nodes)
         raise ValueError(f"no node {node!r} in this scenario; there are {', '.join(nodes)}{hint}")
 
 
 def _check_cluster_fault(fault: ClusterFault, nodes: tuple[str, ...], topics: dict[str, int] | None) -> None:
-    """ValueError, saying what would be right, unless the fault fits a run of these nodes and topics."""
+    """Raise ValueError, saying what would be right, unless the fault fits a run of these nodes and topics."""
     if isinstance(fault, Cut | Heal):
         a, b = nodes_of(fault.a), nodes_of(fault.b)
         for node in (*a, *b):
@@ -97,7 +97,7 @@ def _check_cluster_fault(fault: ClusterFault, nodes: tuple[str, ...], topics: di
 
 
 def _check_partition(partition: object, topics: dict[str, int]) -> None:
-    """ValueError unless it is a partition of these topics, or of an internal one."""
+    """Raise ValueError unless it is a partition of these topics, or of an internal one."""
     known = {**topics, **dict.fromkeys(INTERNAL_TOPICS, INTERNAL_PARTITIONS)}
     topic, _, index = partition.rpartition("-") if isinstance(partition, str) else ("", "", "")
     if topic not in known or not index.isdigit() or int(index) >= known[topic]:

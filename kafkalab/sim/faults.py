@@ -32,7 +32,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The frame is lost on its way. Whoever waits for an answer gets none."""
+    """The frame is lost on its way: it never arrives."""
 
     frame: str
 
@@ -61,7 +61,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Reorder:
-    """The frame arrives right after `after`, which must be sent later; if that one never flies, neither does this."""
+    """The frame arrives right after `after`, which must be sent later; if `after` is never sent, it never arrives."""
 
     frame: str
     after: str
@@ -93,14 +93,15 @@ class Pause(_AtNode):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Resume(_AtNode):
-    """The paused node goes on, first with all that has waited."""
+    """The paused node continues, first with all that has waited."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Cut(Timed):
-    """No frame gets from `a` to `b` or back, those under way included. A side is a node, or several in a tuple.
+    """A network partition: no frame gets from `a` to `b` or back, frames in flight included.
 
-    Nobody is told: requests time out. A broker cut off from the controller is fenced after its session timeout.
+    A side is a node, or several in a tuple. A network partition gives no signal: requests time out. The controller
+    fences a broker cut off from it when its session expires.
     """
 
     a: Side
@@ -111,7 +112,7 @@ class Cut(Timed):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Heal(Timed):
-    """Frames between `a` and `b` arrive again. A broker that was fenced is let in when the controller hears of it."""
+    """Frames between `a` and `b` arrive again. The controller lets a fenced broker in when its heartbeats arrive."""
 
     a: Side
     b: Side
@@ -121,7 +122,7 @@ class Heal(Timed):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AdvanceClock(Timed):
-    """All clocks jump forward by `ms`. What was due in between is due now, in its order, repeated timers once."""
+    """All clocks jump forward by `ms`. What was due in between happens at once, in order; repeated timers fire once."""
 
     ms: int
     at_step: int = -1
@@ -132,7 +133,7 @@ class AdvanceClock(Timed):
 class ElectLeader(Timed):
     """The controller makes a live replica the partition's leader: one that is in sync, or with `unclean` any.
 
-    An unclean leader is the only one in sync then; what the others have more they truncate.
+    After an unclean election the leader alone is in sync, and the others truncate what they have beyond its log.
     """
 
     partition: str
@@ -171,7 +172,7 @@ class Roll(Timed):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Release(Timed):
-    """The frame that a `Hold` keeps on its way arrives now, if its receiver still lives."""
+    """The frame that a `Hold` keeps on its way arrives now, if its receiver still runs."""
 
     frame: str
     at_step: int = -1
@@ -192,18 +193,18 @@ def nodes_of(side: Side) -> tuple[str, ...]:
 
 
 def did_you_mean(name: object, known: Iterable[str], ending: str = "") -> str:
-    """The end of a message: the known name that is nearest, or nothing."""
+    """Return the end of a message: the known name nearest to `name`, or nothing."""
     near = difflib.get_close_matches(name, list(known), 1) if isinstance(name, str) else []
     return f"; did you mean {near[0]}{ending}?" if near else ""
 
 
 def fault_to_json(fault: Fault) -> dict[str, Any]:
-    """`{"fault": "Drop", "frame": "EndTxn#1"}`."""
+    """Return plain data: `{"fault": "Drop", "frame": "EndTxn#1"}`."""
     return {"fault": type(fault).__name__, **asdict(fault)}
 
 
 def fault_from_json(row: Any) -> Fault:
-    """The inverse; ValueError for a fault that this kafkalab does not know."""
+    """Return the fault of such data; ValueError for one that this kafkalab does not know."""
     if not isinstance(row, dict) or row.get("fault") not in TYPES:
         hint = did_you_mean(row.get("fault", ""), TYPES) if isinstance(row, dict) else ""
         raise ValueError(f"{row!r} is not a fault; there are {', '.join(TYPES)}{hint}")

@@ -137,7 +137,7 @@ class Network:
             self._schedule(copy, extra_ms)
 
     def _meet_faults(self, frame: Frame) -> tuple[int, int]:
-        """How much longer the frame flies, and how often: 0 for one that is dropped or kept, 2 for a doubled one."""
+        """Return the additional latency in ms, and how often the frame arrives: 0 if dropped or held, 2 if doubled."""
         extra_ms, copies = 0, 1
         for fault in self.faults[frame.id]:
             if isinstance(fault, Reorder) and self._was_sent(fault.after):
@@ -220,7 +220,7 @@ class Network:
             self._failed[waiting.sender, name] = (waiting.body, self._attempt(waiting.sender, name, waiting.body))
 
     def _watch(self, sender: str, background: bool, timeout_ms: int, correlation_id: int) -> None:
-        """One timer per node and time-out watches the oldest request: it is due first."""
+        """Watch the oldest request with one timer per node and time-out: it is due first."""
         key = (sender, background, timeout_ms)
         queue = self._timeouts.get(key)
         if queue is None:
@@ -263,13 +263,13 @@ class Network:
             waiting.then(None, cause)
 
     def _fail_connection(self, sender: str, to: str) -> None:
-        """A request that timed out closes its connection: everything under way on it fails."""
+        """Fail everything outstanding between the two: a request that times out closes its connection."""
         for correlation_id, waiting in list(self._outstanding.items()):
             if waiting.sender == sender and waiting.to == to and not waiting.background:
                 self._fail(correlation_id, waiting.cause)
 
     def _break(self, correlation_id: int, cause: int) -> None:
-        """The other side is gone: the sender notices after a moment."""
+        """Fail the request after a moment: the receiver's process is gone."""
         waiting = self._outstanding.get(correlation_id)
         if waiting is None:
             return  # its sender is gone, too
@@ -277,7 +277,7 @@ class Network:
         self.kernel.schedule.at(at, waiting.sender, waiting.incarnation, lambda: self._fail(correlation_id, cause))
 
     def node_died(self, node: str, cause: int) -> None:
-        """Its connections break: what it asked is forgotten, what was asked of it fails."""
+        """Break the node's connections: forget its own requests, and fail those sent to it."""
         for correlation_id, waiting in list(self._outstanding.items()):
             if waiting.sender == node:
                 del self._outstanding[correlation_id]

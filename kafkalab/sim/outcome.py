@@ -1,4 +1,4 @@
-"""What became of a run's transactions, read from the logs as a reader with read_committed would."""
+"""What became of a run's transactions, read from the logs as a read_committed consumer reads them."""
 
 from __future__ import annotations
 

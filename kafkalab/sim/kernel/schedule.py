@@ -27,7 +27,7 @@ class Schedule:
         return sum(map(len, self._due.values()))
 
     def at(self, at_ms: int, node: str, incarnation: int, action: Callable[[], None], background: bool = False) -> None:
-        """Plan an action; entries for the same time run in the order in which they were planned."""
+        """Plan `action` for `at_ms`; entries of the same millisecond run in the order in which they were planned."""
         if at_ms < self.now:
             at_ms = self.now
         due = self._due.get(at_ms)
@@ -40,15 +40,15 @@ class Schedule:
 
     @property
     def last_foreground_ms(self) -> int:
-        """The time of the last entry that keeps a run going, -1 for none."""
+        """Return the time of the last foreground entry, -1 if there is none."""
         return max((at_ms for at_ms, due in self._due.items() if not all(entry[0] for entry in due)), default=-1)
 
     def advance(self, duration_ms: int) -> None:
-        """The clock jumps; what was due in between is due at once, in its order."""
+        """Move the clock forward; what was due in between is due at once, in order."""
         self.now += duration_ms
 
     def pop(self) -> Entry:
-        """The next entry; the clock stands at its time, or later if it has jumped."""
+        """Remove and return the next entry, and move the clock to its time unless it is past that."""
         at_ms = self._times[0]
         due = self._due[at_ms]
         entry = due.popleft()
