@@ -60,6 +60,10 @@ _PLACES = {
     "answer_challenge": "kafkalab.grading.challenge",
 }
 __all__ = list(_PLACES)
+PROVIDERS = {
+    "programs": ("kafkalab.programs.all",),
+}
+"""For each kind of `Registry` (sim/registry.py), the modules that fill it when they are imported."""
 __version__ = "0.1.0"
 
 

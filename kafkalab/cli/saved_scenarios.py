@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
 

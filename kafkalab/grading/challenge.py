@@ -18,8 +18,8 @@ from kafkalab.history.history import history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.code import pack, scenario_of_row, scenario_row, unpack
-from kafkalab.sim.endings import RunawayError, StuckError
 from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
+from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
 KIND, TOKEN = "klabC1", "klabT1"

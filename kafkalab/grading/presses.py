@@ -8,8 +8,8 @@ from typing import Any
 
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.endings import RunawayError, StuckError
 from kafkalab.sim.faults import TYPES, Fault
+from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
 FORM = (

@@ -10,9 +10,8 @@ from typing import Any
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.grading.exercise import WrongAnswer, WrongType, described
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
-from kafkalab.sim.task import ForeignAwaitError
 
 SCHEDULES = 200
 

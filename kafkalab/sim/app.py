@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kafkalab.broker.controller import Controller
 from kafkalab.client.admin.admin import Admin, AdminConfig
 from kafkalab.client.config.config import ConsumerConfig
 from kafkalab.client.config.config_def import configured
@@ -12,28 +13,30 @@ from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise
-from kafkalab.protocol.rules import KEEP_EPOCH_EXPECTED
-
-if TYPE_CHECKING:
-    from kafkalab.sim.cluster import Cluster
+from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.rules import ABORTED_FILTER, KEEP_EPOCH_EXPECTED
+from kafkalab.sim.kernel.kernel import Kernel
+from kafkalab.sim.network import Network
 
 
 class SimPort:
-    """The world as one client sees it. `cause` is the event that the client's present work goes back to."""
+    """The network and the clock as one client sees them. `cause` is the event that its present work goes back to."""
 
-    def __init__(self, cluster: Cluster, node: str) -> None:
-        self.cluster = cluster
+    def __init__(self, kernel: Kernel, network: Network, rules: Rules, brokers: tuple[str, ...], node: str) -> None:
+        self.kernel = kernel
+        self.network = network
         self.node = node
-        self.bootstrap = cluster.broker_names
-        self.transaction_version = cluster.rules.client_version
-        self.coordinator_bumps_epoch = cluster.rules.on(KEEP_EPOCH_EXPECTED)
+        self.bootstrap = brokers
+        self.profile = rules.profile
+        self.transaction_version = rules.client_version
+        self.coordinator_bumps_epoch = rules.on(KEEP_EPOCH_EXPECTED)
         self.two_phase_commit = False
-        self.filters_aborted = cluster.filters_aborted
+        self.filters_aborted = rules.on(ABORTED_FILTER)
         self.cause = -1
 
     @property
     def now(self) -> int:
-        return self.cluster.schedule.now
+        return self.kernel.schedule.now
 
     @now.setter
     def now(self, value: int) -> None:
@@ -46,8 +49,7 @@ class SimPort:
             self.cause = step
             answered(response)
 
-        if self.cluster.nodes[self.node].alive:
-            self.cluster.network.request(self.node, to, body, with_cause, self.cause, False, version, timeout_ms)
+        self.network.request(self.node, to, body, with_cause, self.cause, False, version, timeout_ms)
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None:
         self._timer(delay_ms, action, False)
@@ -62,24 +64,25 @@ class SimPort:
             self.cause = cause
             action()
 
-        self.cluster.timer(self.node, delay_ms, due, background)
+        self.kernel.timer(self.node, delay_ms, due, background)
 
     def record(self, kind: str, name: str, data: Any) -> int:
-        return self.cluster.record(self.node, kind, name, self.cause, data)
+        return self.kernel.record(self.node, kind, name, self.cause, data)
 
     def promise(self) -> Promise[Any]:
-        return self.cluster.promise()
+        return self.kernel.promise()
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Promise[Any]:
-        return self.cluster.drive(self.node, coroutine)
+        return self.kernel.drive(self.node, coroutine)
 
 
 class App:
     """What a client program gets: its clients, its clock. One process; a crash takes all of it."""
 
-    def __init__(self, cluster: Cluster, node: str) -> None:
-        self.port = SimPort(cluster, node)
-        self.name = node
+    def __init__(self, port: SimPort, controller: Controller) -> None:
+        self.port = port
+        self.name = port.node
+        self._controller = controller
 
     @property
     def now(self) -> int:
@@ -89,20 +92,20 @@ class App:
     def producer(self, **config: Any) -> Producer:
         """A producer; the settings are those of `ProducerConfig`, for example transactional_id="payments-0".
 
-        Under a profile of an old Kafka ("0.11", "1.0") its defaults and checks are those of then.
+        Under the profile of an old Kafka ("0.11", "1.0") its defaults and checks are those of that version.
         """
-        return Producer(self.port, producer_config(self.port.cluster.rules.profile, **config))
+        return Producer(self.port, producer_config(self.port.profile, **config))
 
     def consumer(self, **config: Any) -> Consumer:
         """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""
-        node = self.port.cluster.nodes[self.name]
+        node = self.port.kernel.nodes[self.name]
         node.consumers += 1
         consumer = Consumer(self.port, configured(ConsumerConfig, config))
         consumer.name = f"{self.name}/consumer-{node.consumers}"
         return consumer
 
     def ask(self, to: str, body: Any, version: int | None = None) -> Promise[Any]:
-        """Send one request to a broker, in a version of one's choice; the response, or None if none came."""
+        """Send one request to broker `to`, in `version` if given; return the promise of its response (None if lost)."""
         promise = self.port.promise()
         if not to:
             promise.resolve(None)
@@ -116,15 +119,15 @@ class App:
         return self.port.bootstrap
 
     def leader(self, partition: str) -> str:
-        """Who leads the partition, as the controller knows it; "" where nobody does."""
-        return self.port.cluster.controller.metadata.leader(partition)
+        """Return the partition's leader as the controller knows it; "" if it has none."""
+        return self._controller.metadata.leader(partition)
 
     def admin(self, **config: Any) -> Admin:
         """An admin client; the settings are those of `AdminConfig`."""
         return Admin(self.port, AdminConfig(**config))
 
     def sleep(self, delay_ms: int) -> Promise[None]:
-        """Done after so many milliseconds of virtual time."""
+        """Return a promise that is done after `delay_ms` of virtual time."""
         promise = self.port.promise()
         self.port.timer(delay_ms, lambda: promise.resolve(None))
         return promise

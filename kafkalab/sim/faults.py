@@ -1,42 +1,38 @@
-"""Faults as data. The `repr` of a fault can be pasted into a scenario."""
+"""Faults as data: on frames, at nodes, and of the cluster. The `repr` of a fault can be pasted into a scenario."""
 
 from __future__ import annotations
 
+import difflib
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeAlias, get_args
 
 from kafkalab.protocol.messages.registry import BY_NAME
-from kafkalab.sim.world_faults import (
-    WORLD_FAULTS,
-    AdvanceClock,
-    Compact,
-    Cut,
-    DeleteSegment,
-    ElectLeader,
-    Heal,
-    Release,
-    Roll,
-    Timed,
-    WorldFault,
-    check_node,
-    check_world_fault,
-    did_you_mean,
-)
 
-__all__ = [
-    "Drop", "Duplicate", "Delay", "Hold", "Reorder", "Release", "Crash", "Restart", "Pause", "Resume", "Cut", "Heal",
-    "AdvanceClock", "ElectLeader", "Compact", "DeleteSegment", "Roll", "Fault", "FrameFault", "NodeFault",
-    "TimedFault", "WorldFault", "TYPES", "FRAME_NAMES", "check_fault", "check_frame_id", "fault_from_json",
-    "fault_to_json",
-]  # fmt: skip
 OLD_FRAME_NAME = re.compile(rf"^({'|'.join(BY_NAME)})Reply#")
-FRAME_NAMES = tuple(name + suffix for name in BY_NAME for suffix in ("", "Response"))
+Side: TypeAlias = str | tuple[str, ...]
+
+
+class Timed:
+    """Something that happens right after event `at_step`, or at `at_ms`; -1 is "not given"."""
+
+    __slots__ = ()
+    at_step: int
+    at_ms: int
+
+    def __repr__(self) -> str:
+        shown = []
+        for f in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, f.name)
+            if f.default != value:
+                shown.append(repr(value) if not isinstance(f.default, (int, bool)) else f"{f.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The frame is lost on its way. Whoever waits for an answer gets none."""
+    """The frame is lost on its way: it never arrives."""
 
     frame: str
 
@@ -65,7 +61,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Reorder:
-    """The frame arrives right after `after`, which must be sent later; if that one never flies, neither does this."""
+    """The frame arrives right after `after`, which must be sent later; if `after` is never sent, it never arrives."""
 
     frame: str
     after: str
@@ -97,65 +93,118 @@ class Pause(_AtNode):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Resume(_AtNode):
-    """The paused node goes on, first with all that has waited."""
+    """The paused node continues, first with all that has waited."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Cut(Timed):
+    """A network partition: no frame gets from `a` to `b` or back, frames in flight included.
+
+    A side is a node, or several in a tuple. A network partition gives no signal: requests time out. The controller
+    fences a broker cut off from it when its session expires.
+    """
+
+    a: Side
+    b: Side
+    at_step: int = -1
+    at_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Heal(Timed):
+    """Frames between `a` and `b` arrive again. The controller lets a fenced broker in when its heartbeats arrive."""
+
+    a: Side
+    b: Side
+    at_step: int = -1
+    at_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AdvanceClock(Timed):
+    """All clocks jump forward by `ms`. What was due in between happens at once, in order; repeated timers fire once."""
+
+    ms: int
+    at_step: int = -1
+    at_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ElectLeader(Timed):
+    """The controller makes a live replica the partition's leader: one that is in sync, or with `unclean` any.
+
+    After an unclean election the leader alone is in sync, and the others truncate what they have beyond its log.
+    """
+
+    partition: str
+    broker: str
+    unclean: bool = False
+    at_step: int = -1
+    at_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Compact(Timed):
+    """Every live replica of the partition begins a new segment, and cleans what is cleanable before it."""
+
+    partition: str
+    at_step: int = -1
+    at_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DeleteSegment(Timed):
+    """The leader deletes its oldest segment, as retention would: all of it must be replicated. Followers follow."""
+
+    partition: str
+    at_step: int = -1
+    at_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Roll(Timed):
+    """Every live replica of the partition begins a new segment."""
+
+    partition: str
+    at_step: int = -1
+    at_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Release(Timed):
+    """The frame that a `Hold` keeps on its way arrives now, if its receiver still runs."""
+
+    frame: str
+    at_step: int = -1
+    at_ms: int = -1
 
 
 FrameFault: TypeAlias = Drop | Duplicate | Delay | Hold | Reorder
 NodeFault: TypeAlias = Crash | Restart | Pause | Resume
-TimedFault: TypeAlias = NodeFault | WorldFault
+ClusterFault: TypeAlias = Cut | Heal | AdvanceClock | ElectLeader | Compact | DeleteSegment | Roll | Release
+TimedFault: TypeAlias = NodeFault | ClusterFault
 Fault: TypeAlias = FrameFault | TimedFault
-TYPES: dict[str, type] = {t.__name__: t for t in get_args(FrameFault) + get_args(NodeFault) + WORLD_FAULTS}
+TYPES: dict[str, type] = {t.__name__: t for t in get_args(Fault)}
 
 
-def check_fault(fault: Any, nodes: tuple[str, ...], topics: dict[str, int] | None = None) -> None:
-    """ValueError or TypeError, saying what would be right, unless the fault fits a run of these nodes and topics."""
-    if type(fault).__name__ not in TYPES or not isinstance(fault, TYPES[type(fault).__name__]):
-        raise TypeError(f"{fault!r} is not a fault; there are {', '.join(TYPES)}")
-    if isinstance(fault, FrameFault):
-        check_frame_id(fault.frame)
-        _check_frame_fault(fault)
-        return
-    if isinstance(fault, NodeFault):
-        check_node(fault.node, nodes)
-        if fault.node == "controller":
-            raise ValueError("the controller cannot fail: its consensus is not modelled")
-        if isinstance(fault, Restart) and not fault.node.startswith("b"):
-            raise ValueError(f"{fault.node!r} is a client; only a broker can be restarted")
-    else:
-        assert isinstance(fault, Timed)
-        if isinstance(fault, Release):
-            check_frame_id(fault.frame)
-        check_world_fault(fault, nodes, topics)
-    if (fault.at_step >= 0) == (fault.at_ms >= 0):
-        raise ValueError(f"{fault!r} needs either at_step or at_ms, from 0 on")
+def nodes_of(side: Side) -> tuple[str, ...]:
+    """Return the nodes of one side of a network partition."""
+    return (side,) if isinstance(side, str) else side
 
 
-def _check_frame_fault(fault: FrameFault) -> None:
-    if isinstance(fault, Delay) and (not isinstance(fault.delay_ms, int) or fault.delay_ms < 1):
-        raise ValueError(f"delay_ms is a number of milliseconds from 1 on, not {fault.delay_ms!r}")
-    if isinstance(fault, Reorder):
-        check_frame_id(fault.after)
-        if fault.after == fault.frame:
-            raise ValueError(f"{fault.frame} cannot arrive after itself")
-
-
-def check_frame_id(frame: Any) -> None:
-    """A frame is named like "EndTxn#1": the API's name and a number from 1 on."""
-    name, _, number = frame.partition("#") if isinstance(frame, str) else ("", "", "")
-    if name not in FRAME_NAMES:
-        hint = did_you_mean(name, FRAME_NAMES, f"#{number or 1}")
-        raise ValueError(f'no frame is called {frame!r}; frames are named like "EndTxn#1"{hint}')
-    if not number.isdigit() or int(number) < 1:
-        raise ValueError(f'{frame!r} has no number; the first {name} is "{name}#1"')
+def did_you_mean(name: object, known: Iterable[str], ending: str = "") -> str:
+    """Return the end of a message: the known name nearest to `name`, or nothing."""
+    near = difflib.get_close_matches(name, list(known), 1) if isinstance(name, str) else []
+    return f"; did you mean {near[0]}{ending}?" if near else ""
 
 
 def fault_to_json(fault: Fault) -> dict[str, Any]:
-    """`{"fault": "Drop", "frame": "EndTxn#1"}`."""
+    """Return plain data: `{"fault": "Drop", "frame": "EndTxn#1"}`."""
     return {"fault": type(fault).__name__, **asdict(fault)}
 
 
 def fault_from_json(row: Any) -> Fault:
-    """The inverse; ValueError for a fault that this kafkalab does not know."""
+    """Return the fault of such data; ValueError for one that this kafkalab does not know."""
     if not isinstance(row, dict) or row.get("fault") not in TYPES:
         hint = did_you_mean(row.get("fault", ""), TYPES) if isinstance(row, dict) else ""
         raise ValueError(f"{row!r} is not a fault; there are {', '.join(TYPES)}{hint}")

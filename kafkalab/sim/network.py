@@ -6,15 +6,14 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Reorder
-from kafkalab.sim.frame_kinds import frame_kinds
-from kafkalab.sim.obstacles import Obstacles
+from kafkalab.sim.frame_headers import frame_headers
+from kafkalab.sim.kernel.kernel import Kernel
+from kafkalab.sim.kernel.task import no_requests
+from kafkalab.sim.links import Links
 from kafkalab.trace import Frame, error_of
-
-if TYPE_CHECKING:
-    from kafkalab.sim.cluster import Cluster
 
 LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4
 REQUEST_TIMEOUT_MS = 30_000
@@ -28,10 +27,10 @@ class Outstanding:
     """A request that has no answer yet."""
 
     sender: str
-    life: int
+    incarnation: int
     to: str
     body: Any
-    answered: Answered
+    then: Answered
     deadline_ms: int
     cause: int
     background: bool
@@ -40,8 +39,8 @@ class Outstanding:
 class Network:
     """Carries frames between nodes. Every latency follows from the seed and the frame's number."""
 
-    def __init__(self, cluster: Cluster, seed: int, faults: tuple[FrameFault, ...]) -> None:
-        self.cluster = cluster
+    def __init__(self, kernel: Kernel, seed: int, client_version: int, faults: tuple[FrameFault, ...]) -> None:
+        self.kernel = kernel
         self.seed = seed
         self.faults: dict[str, list[FrameFault]] = {}
         for fault in faults:
@@ -52,23 +51,26 @@ class Network:
         self._counts: dict[str, int] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
-        self.obstacles = Obstacles(self._arrive_now)
-        self._kinds_of_servers = frame_kinds(None)
-        self._kinds_of_clients = frame_kinds(cluster.rules.client_version)
+        self.links = Links(self._arrive_now)
+        self._headers_of_servers = frame_headers(None)
+        self._headers_of_clients = frame_headers(client_version)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
 
     # sending
 
     def request(
-        self, sender: str, to: str, body: Any, answered: Answered, cause: int, background: bool,
+        self, sender: str, to: str, body: Any, then: Answered, cause: int, background: bool = False,
         asked_version: int | None = None, timeout_ms: int = 0,
     ) -> None:  # fmt: skip
-        """Send a request; `answered(response, step)` is called once, with None if the connection breaks.
+        """Send a request, if the sender is alive; call `then(response, step)` once, with None if the connection breaks.
 
         It breaks after `timeout_ms`, or 30 s where 0 is given; some requests say themselves how long they may take.
         """
-        kinds = self._kinds_of_servers if self.cluster.is_server(sender) else self._kinds_of_clients
-        name, version, category = kinds[type(body)]
+        node = self.kernel.nodes[sender]
+        if not node.alive:
+            return
+        headers = self._headers_of_clients if node.receive is no_requests else self._headers_of_servers
+        name, version, category = headers[type(body)]
         if asked_version is not None:
             version = asked_version
         self.frames_sent += 1
@@ -76,9 +78,8 @@ class Network:
         if self._failed:
             frame.attempt = self._attempt(sender, name, body)
         timeout_ms = getattr(body, "request_timeout_ms", 0) or timeout_ms or REQUEST_TIMEOUT_MS
-        deadline = self.cluster.schedule.now + timeout_ms
-        life = self.cluster.nodes[sender].life
-        waiting = Outstanding(sender, life, to, body, answered, deadline, cause, background)
+        deadline = self.kernel.schedule.now + timeout_ms
+        waiting = Outstanding(sender, node.incarnation, to, body, then, deadline, cause, background)
         self._outstanding[frame.correlation_id] = waiting
         self._watch(sender, background, timeout_ms, frame.correlation_id)
         self._transmit(frame, cause)
@@ -105,23 +106,23 @@ class Network:
         return failed[1] + 1 if failed is not None and failed[0] == body else 1
 
     def _transmit(self, frame: Frame, cause: int) -> None:
-        cluster = self.cluster
-        receiver = cluster.nodes[frame.receiver]
-        frame.receiver_incarnation = receiver.life
-        frame.sent_ms = cluster.schedule.now
-        if cluster.trace.keep:
-            cluster.trace.frames[frame.id] = frame
-        frame.sent_step = cluster.trace.steps
-        cluster.record(frame.sender, "send", frame.name, cause, frame, frame.id)
-        if cluster.failures.struck and not cluster.running(frame.sender, -1):
+        kernel = self.kernel
+        receiver = kernel.nodes[frame.receiver]
+        frame.receiver_incarnation = receiver.incarnation
+        frame.sent_ms = kernel.schedule.now
+        if kernel.trace.keep:
+            kernel.trace.frames[frame.id] = frame
+        frame.sent_step = kernel.trace.steps
+        kernel.record(frame.sender, "send", frame.name, cause, frame, frame.id)
+        if kernel.interrupted and not kernel.running(frame.sender):
             frame.fate = "lost"  # the sender died in the moment of sending
             return
         extra_ms, copies = self._meet_faults(frame) if frame.id in self.faults else (0, 1)
         if not copies:
             return
-        if self.obstacles.cuts and self.obstacles.is_cut(frame.sender, frame.receiver):
+        if self.links.cuts and self.links.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
-            self.obstacles.flown(frame)
+            self.links.flown(frame)
             return
         if not receiver.alive:
             frame.fate = "lost"
@@ -131,25 +132,25 @@ class Network:
         self._schedule(frame, extra_ms)
         if copies == 2:
             copy = replace(frame, id=f"{frame.id}~copy", copy_of=frame.id)
-            if cluster.trace.keep:
-                cluster.trace.frames[copy.id] = copy
+            if kernel.trace.keep:
+                kernel.trace.frames[copy.id] = copy
             self._schedule(copy, extra_ms)
 
     def _meet_faults(self, frame: Frame) -> tuple[int, int]:
-        """How much longer the frame flies, and how often: 0 for one that is dropped or kept, 2 for a doubled one."""
+        """Return the additional latency in ms, and how often the frame arrives: 0 if dropped or held, 2 if doubled."""
         extra_ms, copies = 0, 1
         for fault in self.faults[frame.id]:
             if isinstance(fault, Reorder) and self._was_sent(fault.after):
                 continue
             self.used.append(fault)
             if isinstance(fault, Hold | Reorder):
-                self.obstacles.keep(frame, fault)
-            self.cluster.record(
+                self.links.keep(frame, fault)
+            self.kernel.record(
                 frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id
             )
             if isinstance(fault, Drop):
                 frame.fate = "dropped"
-                self.obstacles.flown(frame)
+                self.links.flown(frame)
                 return extra_ms, 0
             if isinstance(fault, Hold | Reorder):
                 return extra_ms, 0
@@ -157,14 +158,14 @@ class Network:
         return extra_ms, copies
 
     def _arrive_now(self, frame: Frame) -> None:
-        self.cluster.schedule.at(self.cluster.now, frame.receiver, -1, lambda: self._deliver(frame))
+        self.kernel.schedule.at(self.kernel.now, frame.receiver, -1, lambda: self._deliver(frame))
 
     def _was_sent(self, frame_id: str) -> bool:
         name, _, number = frame_id.partition("#")
         return self._counts.get(name, 0) >= int(number)
 
     def _schedule(self, frame: Frame, extra_ms: int) -> None:
-        schedule = self.cluster.schedule
+        schedule = self.kernel.schedule
         at = schedule.now + self._latency(frame.correlation_id * 2 + (frame.kind == "response"))
         connection = (frame.sender, frame.receiver)
         if extra_ms:
@@ -185,31 +186,31 @@ class Network:
     # arriving
 
     def _deliver(self, frame: Frame) -> None:
-        cluster = self.cluster
-        node = cluster.nodes[frame.receiver]
-        if self.obstacles.behind:
-            self.obstacles.flown(frame)
-        if not node.alive or node.life != frame.receiver_incarnation:
+        kernel = self.kernel
+        node = kernel.nodes[frame.receiver]
+        if self.links.behind:
+            self.links.flown(frame)
+        if not node.alive or node.incarnation != frame.receiver_incarnation:
             frame.fate = "lost"
             return
-        if self.obstacles.cuts and self.obstacles.is_cut(frame.sender, frame.receiver):
+        if self.links.cuts and self.links.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
             return
-        frame.fate, frame.received_ms = "delivered", cluster.schedule.now
-        frame.received_step = cluster.trace.steps
-        life = node.life
-        cluster.record(frame.receiver, "receive", frame.name, frame.sent_step, frame, frame.id)
-        if cluster.failures.struck and not cluster.running(frame.receiver, life):
+        frame.fate, frame.received_ms = "delivered", kernel.schedule.now
+        frame.received_step = kernel.trace.steps
+        incarnation = node.incarnation
+        kernel.record(frame.receiver, "receive", frame.name, frame.sent_step, frame, frame.id)
+        if kernel.interrupted and not kernel.running(frame.receiver, incarnation):
             return
         if frame.kind == "request":
             node.receive(frame)
             return
         waiting = self._outstanding.get(frame.correlation_id)
-        if waiting is not None and waiting.sender == frame.receiver and waiting.life == life:
+        if waiting is not None and waiting.sender == frame.receiver and waiting.incarnation == incarnation:
             del self._outstanding[frame.correlation_id]
             if error_of(frame.body) != "NONE":
                 self._remember_failure(waiting)
-            waiting.answered(frame.body, frame.received_step)
+            waiting.then(frame.body, frame.received_step)
 
     # time-outs and broken connections
 
@@ -219,18 +220,18 @@ class Network:
             self._failed[waiting.sender, name] = (waiting.body, self._attempt(waiting.sender, name, waiting.body))
 
     def _watch(self, sender: str, background: bool, timeout_ms: int, correlation_id: int) -> None:
-        """One timer per node and time-out watches the oldest request: it is due first."""
+        """Watch the oldest request with one timer per node and time-out: it is due first."""
         key = (sender, background, timeout_ms)
         queue = self._timeouts.get(key)
         if queue is None:
             queue = self._timeouts[key] = deque()
         queue.append(correlation_id)
         if len(queue) == 1:
-            self._arm(key, self.cluster.schedule.now + timeout_ms)
+            self._arm(key, self.kernel.schedule.now + timeout_ms)
 
     def _arm(self, key: tuple[str, bool, int], at_ms: int) -> None:
-        life = self.cluster.nodes[key[0]].life
-        self.cluster.schedule.at(at_ms, key[0], life, lambda: self._expire(key), True)
+        incarnation = self.kernel.nodes[key[0]].incarnation
+        self.kernel.schedule.at(at_ms, key[0], incarnation, lambda: self._expire(key), True)
 
     def _expire(self, key: tuple[str, bool, int]) -> None:
         sender, background, _ = key
@@ -240,47 +241,47 @@ class Network:
             if waiting is None:
                 queue.popleft()
                 continue
-            if waiting.deadline_ms > self.cluster.now:
+            if waiting.deadline_ms > self.kernel.now:
                 self._arm(key, waiting.deadline_ms)
                 return
             correlation_id = queue.popleft()
-            self.cluster.record(
+            self.kernel.record(
                 sender,
                 "timer",
                 "request timeout",
                 waiting.cause,
                 {"to": waiting.to, "request": type(waiting.body).__name__},
             )
-            self._fail(correlation_id, self.cluster.trace.steps - 1)
+            self._fail(correlation_id, self.kernel.trace.steps - 1)
             if not background:
                 self._fail_connection(sender, waiting.to)
 
     def _fail(self, correlation_id: int, cause: int) -> None:
         waiting = self._outstanding.pop(correlation_id, None)
-        if waiting is not None and self.cluster.running(waiting.sender, waiting.life):
+        if waiting is not None and self.kernel.running(waiting.sender, waiting.incarnation):
             self._remember_failure(waiting)
-            waiting.answered(None, cause)
+            waiting.then(None, cause)
 
     def _fail_connection(self, sender: str, to: str) -> None:
-        """A request that timed out closes its connection: everything under way on it fails."""
+        """Fail everything outstanding between the two: a request that times out closes its connection."""
         for correlation_id, waiting in list(self._outstanding.items()):
             if waiting.sender == sender and waiting.to == to and not waiting.background:
                 self._fail(correlation_id, waiting.cause)
 
     def _break(self, correlation_id: int, cause: int) -> None:
-        """The other side is gone: the sender notices after a moment."""
+        """Fail the request after a moment: the receiver's process is gone."""
         waiting = self._outstanding.get(correlation_id)
         if waiting is None:
             return  # its sender is gone, too
-        at = self.cluster.now + LATENCY_MIN_MS
-        self.cluster.schedule.at(at, waiting.sender, waiting.life, lambda: self._fail(correlation_id, cause))
+        at = self.kernel.now + LATENCY_MIN_MS
+        self.kernel.schedule.at(at, waiting.sender, waiting.incarnation, lambda: self._fail(correlation_id, cause))
 
     def node_died(self, node: str, cause: int) -> None:
-        """Its connections break: what it asked is forgotten, what was asked of it fails."""
+        """Break the node's connections: forget its own requests, and fail those sent to it."""
         for correlation_id, waiting in list(self._outstanding.items()):
             if waiting.sender == node:
                 del self._outstanding[correlation_id]
-            elif waiting.to == node and not self.obstacles.is_cut(waiting.sender, node):
+            elif waiting.to == node and not self.links.is_cut(waiting.sender, node):
                 self._break(correlation_id, cause)
         for key in [k for k in self._timeouts if k[0] == node]:
             del self._timeouts[key]

@@ -1,9 +1,8 @@
-"""What became of a run's transactions, read from the logs as a reader with read_committed would."""
+"""What became of a run's transactions, read from the logs as a read_committed consumer reads them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.transaction_coordinator.metadata import PREPARED, Txn, TxnState
@@ -11,10 +10,6 @@ from kafkalab.client.consumer.aborted_filter import deliver
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.records import ControlType
-
-if TYPE_CHECKING:
-    from kafkalab.sim.cluster import Cluster
-
 
 GONE = "gone"
 
@@ -33,11 +28,9 @@ class Outcome:
     verdict: str
 
 
-def outcome_of(cluster: Cluster) -> Outcome:
-    """Read every partition that exists on some broker; the cluster is not changed."""
-    partitions = sorted({p for b in cluster.brokers.values() for p in b.state.logs})
-    logs = {p: cluster.log_of(p) for p in partitions}
-    data = {f"{t}-{i}" for t, n in cluster.scenario.topics.items() for i in range(n)}
+def outcome_of(logs: dict[str, PartitionLog], topics: dict[str, int]) -> Outcome:
+    """Read the leaders' logs, by partition; `topics` are those that hold data, with their numbers of partitions."""
+    data = {f"{t}-{i}" for t, n in topics.items() for i in range(n)}
     committed = {p: _visible(logs[p]) if p in logs else () for p in sorted(data)}
     offsets: dict[str, int] = {}
     for partition, log in logs.items():
@@ -46,7 +39,7 @@ def outcome_of(cluster: Cluster) -> Outcome:
             for batch in log.batches:
                 known.apply(batch)
             offsets.update({key[1]: stored.offset for key, stored in known.committed.items()})
-    history = [t for p in partitions if topic_of(p) == TRANSACTION_TOPIC for t in _entries(logs[p])]
+    history = [t for p in logs if topic_of(p) == TRANSACTION_TOPIC for t in _entries(logs[p])]
     last = {t.transactional_id: t for t in history}
     return Outcome(
         committed=committed,

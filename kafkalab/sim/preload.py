@@ -2,47 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kafkalab.broker.broker import Broker
 from kafkalab.broker.services import Context
 from kafkalab.broker.state import TxnPartition
 from kafkalab.broker.transaction_coordinator.loading import load_transactions
 from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, Record
-
-if TYPE_CHECKING:
-    from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.kernel.kernel import Kernel
 
 
-def preload_records(cluster: Cluster, partition: str, values: tuple[str, ...]) -> None:
-    """Every replica has these values, and they are below the high watermark."""
-    _append(cluster, partition, Batch(records=tuple(Record(None, v) for v in values)))
+def preload_records(kernel: Kernel, replicas: list[Broker], partition: str, values: tuple[str, ...]) -> None:
+    """Append these values on every replica, below the high watermark."""
+    _append(kernel, replicas, partition, Batch(records=tuple(Record(None, v) for v in values)))
 
 
-def preload_transactional_id(cluster: Cluster, transactional_id: str, producer_epoch: int) -> None:
-    """The id's last InitProducerId gave this epoch; the record is on every replica, and its coordinator has read it."""
-    partition = transaction_partition(transactional_id)
-    info = cluster.controller.metadata.partitions[partition]
-    coordinator = cluster.brokers[info.leader]
+def preload_transactional_id(
+    kernel: Kernel, replicas: list[Broker], transactional_id: str, producer_epoch: int
+) -> None:
+    """Append what the id's last InitProducerId wrote, with this epoch, and let its coordinator read it.
+
+    `replicas` are those of the id's transaction partition, its leader first.
+    """
+    partition, coordinator = transaction_partition(transactional_id), replicas[0]
+    leader_epoch = coordinator.state.metadata.partitions[partition].leader_epoch
     producer_id, coordinator.state.producer_ids[0] = (first := coordinator.state.producer_ids[0]), first + 1
     txn = Txn(
         transactional_id=transactional_id, producer_id=producer_id, producer_epoch=producer_epoch, timeout_ms=60_000
     )
-    step = _append(cluster, partition, Batch(records=(Record(transactional_id, txn),)))
-    coordinator.state.transactions[partition] = TxnPartition(info.leader_epoch, loading=True)
-    coordinator.run(load_transactions(coordinator.state, partition, info.leader_epoch), Context(None, step))
+    step = _append(kernel, replicas, partition, Batch(records=(Record(transactional_id, txn),)))
+    coordinator.state.transactions[partition] = TxnPartition(leader_epoch, loading=True)
+    coordinator.run(load_transactions(coordinator.state, partition, leader_epoch), Context(None, step))
 
 
-def _append(cluster: Cluster, partition: str, batch: Batch) -> int:
+def _append(kernel: Kernel, replicas: list[Broker], partition: str, batch: Batch) -> int:
     """The batch on every replica, and replicated; the last event's step."""
     step = -1
-    for name in cluster.controller.metadata.partitions[partition].replicas:
-        log = cluster.brokers[name].state.log(partition)
+    for broker in replicas:
+        log = broker.state.log(partition)
         stored = log.append(batch, 0)
         log.advance(log.log_end_offset)
-        step = cluster.record(name, "append", partition, -1, stored)
+        step = kernel.record(broker.name, "append", partition, -1, stored)
         marks = {"partition": partition, "high_watermark": log.high_watermark}
         marks["last_stable_offset"] = log.last_stable_offset
-        cluster.record(name, "state", "watermark", step, marks)
+        kernel.record(broker.name, "state", "watermark", step, marks)
     return step

@@ -166,6 +166,6 @@ class Groups:
     def crash_coordinator(self) -> None:
         """The group's coordinator dies, and another one has loaded the group."""
         name = self.leader(offsets_partition(G))
-        self.cluster.failures.plan(Crash(name, at_ms=self.cluster.now))
+        self.cluster.plan(Crash(name, at_ms=self.cluster.now))
         self.sleep(12_000)
         assert self.leader(offsets_partition(G)) not in ("", name)

@@ -19,7 +19,7 @@ from kafkalab.protocol.messages.registry import BY_REQUEST
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, transaction_partition
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, Record
-from kafkalab.sim.schedule import Schedule
+from kafkalab.sim.kernel.schedule import Schedule
 from kafkalab.trace import Frame
 
 HOLD = "no end of this append until the test gives one"

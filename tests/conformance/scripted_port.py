@@ -19,7 +19,7 @@ from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProd
 from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce, ProduceResponse
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit, TxnOffsetCommitResponse
-from kafkalab.sim.schedule import Schedule
+from kafkalab.sim.kernel.schedule import Schedule
 
 PID, EPOCH = 13131, 5
 LATENCY_MS = 1

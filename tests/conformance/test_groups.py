@@ -420,9 +420,9 @@ def test_a_coordinator_that_resigns_sends_those_who_wait_to_the_next() -> None:
     joining = groups.join()
     groups.sleep(20)
     name = groups.leader(offsets_partition(G))
-    groups.cluster.failures.plan(Pause(name, at_ms=groups.cluster.now))
+    groups.cluster.plan(Pause(name, at_ms=groups.cluster.now))
     groups.sleep(12_000)
-    groups.cluster.failures.plan(Resume(name, at_ms=groups.cluster.now))
+    groups.cluster.plan(Resume(name, at_ms=groups.cluster.now))
     groups.sleep(1)
     response = wait(joining)
     assert response.error is Error.NOT_COORDINATOR

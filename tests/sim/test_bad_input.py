@@ -12,10 +12,10 @@ import pytest
 
 from kafkalab.programs.transfers import lab03
 from kafkalab.sim.app import App
-from kafkalab.sim.cluster import Cluster, RunawayError
+from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Restart
+from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.task import ForeignAwaitError
 from kafkalab.trace import load_trace
 
 

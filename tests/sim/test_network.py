@@ -7,8 +7,9 @@ import pytest
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.programs.transfers import lab03
 from kafkalab.sim.app import App
-from kafkalab.sim.cluster import Cluster, StuckError
+from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause
+from kafkalab.sim.run_errors import StuckError
 from kafkalab.sim.scenario import Program, Scenario
 
 

@@ -50,7 +50,7 @@ def check(cluster: Cluster, shown: Shown) -> None:
         info = final.partitions[partition]
         assert (shown.replicas[partition], in_sync) == (list(info.replicas), list(info.isr))
     assert {pair for pair, yes in shown.cuts.items() if yes} == {
-        (a, b) for a, b in cluster.network.obstacles.cuts if a < b
+        (a, b) for a, b in cluster.network.links.cuts if a < b
     }
 
 

@@ -11,8 +11,8 @@ from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, describe
 from kafkalab.grading.seeds import chance, seed
 from kafkalab.programs.orders import PARTITION, TOPIC
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.endings import RunawayError, StuckError
 from kafkalab.sim.faults import Drop
+from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
 

@@ -10,7 +10,7 @@ from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.profiles import PROFILES, Rules
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
 SEEDS = re.compile(r"(\d+)(?:-(\d+))?")

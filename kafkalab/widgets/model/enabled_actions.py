@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.rules import CLEAN_ELECTION
-from kafkalab.sim.cluster import QUIET, Cluster
+from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault
+from kafkalab.sim.kernel.kernel import QUIET
 from kafkalab.sim.scenario import Scenario
 
 Ground = dict[str, Any]
@@ -30,27 +31,16 @@ class NotingCluster(Cluster):
         self._noted_ms = 0
         self.changed_ms = 0
         """When something last happened that is more than a frame or a timer."""
-        super().__init__(scenario)
+        super().__init__(scenario, watch=lambda cluster: self._note(*cluster.trace.events[-1]))
 
-    def record(self, node: str, kind: str, name: str, cause: int, data: Any, frame: str = "") -> int:
-        """One more event, noted before any fault that is planned for it strikes."""
-        at_steps, step = self.failures.at_steps, self.trace.steps
-        planned = at_steps.pop(step, None)
-        super().record(node, kind, name, cause, data, frame)
-        self._note(step, kind, name, data)
-        if planned is not None:
-            at_steps[step] = planned
-            self.failures.strike(step)
-        return step
-
-    def _note(self, step: int, kind: str, name: str, data: Any) -> None:
+    def _note(self, step: int, _: int, node: str, kind: str, name: str, cause: int, frame: str, data: Any) -> None:
         if kind not in QUIET:
             self.changed_ms = self.now
-        obstacles = self.network.obstacles
+        links = self.network.links
         self._now("down", step, [n for n, node in self.nodes.items() if not node.alive])
         self._now("paused", step, [n for n, node in self.nodes.items() if node.paused])
-        self._now("cut", step, [f"{a}|{b}" for a, b in obstacles.cuts if a < b])
-        self._now("kept", step, obstacles.all_kept)
+        self._now("cut", step, [f"{a}|{b}" for a, b in links.cuts if a < b])
+        self._now("kept", step, links.all_kept)
         if self.controller.metadata is not self._image:
             self._image = self.controller.metadata
             self._now("alive", step, list(self._image.alive))
@@ -69,15 +59,14 @@ class NotingCluster(Cluster):
         if kind in FAULT_KINDS or self.now - self._noted_ms > 60_000 or name == "metadata" or self._struck:
             concerned |= {p for b in self.brokers.values() for p, log in b.state.logs.items() if log.log_end_offset}
         self._struck, self._noted_ms = kind in FAULT_KINDS, self.now
-        world = self.failures.world
+        storage = self.injector.storage
         for partition in concerned:
-            possible = [action for action, can in STORAGE if getattr(world, can)(partition)]
+            possible = [action for action, can in STORAGE if getattr(storage, can)(partition)]
             _changed(self._storage.setdefault(partition, []), step, possible)
 
     def ground(self, partitions: list[str]) -> Ground:
         """What was noted, for these partitions; the run has ended."""
         metadata, scenario = self.controller.metadata, self.scenario
-        start = Cluster(replace(scenario, faults=(), programs=()), keep=False).trace.steps - 1
         struck: dict[str, list[str]] = {}
         for fault in scenario.faults:
             if isinstance(fault, FrameFault):
@@ -85,14 +74,14 @@ class NotingCluster(Cluster):
         planned = [f for f in scenario.faults if isinstance(f, TimedFault) and f.at_step >= 0]
         ids = [p for p in partitions if p in metadata.partitions]
         return {
-            "start": start,
+            "start": self.start,
             "fixed": "",
             **self._changes,
             "leads": {p: self._leads[p] for p in ids},
             "replicas": {p: list(metadata.partitions[p].replicas) for p in ids},
             "storage": {p: self._storage.get(p, []) for p in ids},
             "struck": struck,
-            "planned": [f"{max(f.at_step, start)} {key_of(f)}" for f in planned],
+            "planned": [f"{max(f.at_step, self.start)} {key_of(f)}" for f in planned],
             "stillborn": self._stillborn(),
             "any_leader": not self.rules.on(CLEAN_ELECTION),
         }

@@ -9,7 +9,7 @@ from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED, Finding, Res
 from kafkalab.history.history import History, history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.widgets.model.futures import agreement
 
 EXACTLY_ONCE = "exactly-once"

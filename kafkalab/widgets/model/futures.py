@@ -9,9 +9,10 @@ from typing import Any
 from kafkalab.programs.raw_requests import StepError
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
-from kafkalab.sim.cluster import IDLE_MS, Cluster
-from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault
+from kafkalab.sim.kernel.kernel import IDLE_MS
+from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event, Frame, Trace, plain
 from kafkalab.widgets.model.enabled_actions import FAULT_KINDS, NotingCluster, by_hand

@@ -186,8 +186,8 @@ def test_an_abort_by_hand_finds_the_new_leader() -> None:
     admin = cluster.client("admin").admin()
     (state,) = answer(admin.describe_producers(["out-0"]))["out-0"]
     leader = cluster.controller.metadata.leader("out-0")
-    cluster.failures.plan(Crash(leader, at_ms=cluster.now + 10))
-    cluster.failures.plan(Restart(leader, at_ms=cluster.now + 60_000))
+    cluster.plan(Crash(leader, at_ms=cluster.now + 10))
+    cluster.plan(Restart(leader, at_ms=cluster.now + 60_000))
     cluster.run_for(100)
     answer(admin.abort_transaction(AbortTransactionSpec("out-0", state.producer_id, 0, 0)))
     log = cluster.log_of("out-0")

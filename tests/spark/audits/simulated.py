@@ -11,7 +11,7 @@ from kafkalab.programs.billing import lab06
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.endings import RunawayError, StuckError
+from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from kafkalab.spark.simulated.runs import Runs, history_of_seed
 

@@ -1,4 +1,4 @@
-"""What stands in the way of frames: cut connections, and frames that are kept until they are let go."""
+"""The links between nodes: network partitions, and frames that are held until they are released."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from kafkalab.sim.faults import Hold, Reorder
 from kafkalab.trace import Frame
 
 
-class Obstacles:
-    """`arrive` is called for a frame that is let go: it shall arrive now."""
+class Links:
+    """`arrive` is called for a frame that is released: it shall arrive now."""
 
     def __init__(self, arrive: Callable[[Frame], None]) -> None:
         self.arrive = arrive
@@ -17,33 +17,33 @@ class Obstacles:
         self._kept: dict[str, Frame] = {}
         self.behind: dict[str, list[str]] = {}  # frame -> those that shall arrive after it
 
-    # cut connections
+    # network partitions
 
     def is_cut(self, a: str, b: str) -> bool:
-        """Whether no frame gets from one to the other."""
+        """Return whether a network partition keeps frames between the two from arriving."""
         return (a, b) in self.cuts
 
     def cut(self, a: str, b: str) -> bool:
-        """Cut both ways; whether it was not cut before."""
+        """Cut the link both ways; return whether it was whole before."""
         new = (a, b) not in self.cuts
         self.cuts[a, b] = self.cuts[b, a] = True
         return new
 
     def heal(self, a: str, b: str) -> bool:
-        """Heal both ways; whether it was cut before."""
+        """Heal the link both ways; return whether it was cut before."""
         self.cuts.pop((b, a), None)
         return self.cuts.pop((a, b), False)
 
-    # frames that are kept
+    # held frames
 
     def keep(self, frame: Frame, fault: Hold | Reorder) -> None:
-        """The frame stays on its way until it is released, or until the other one has flown."""
+        """Keep the frame on its way until it is released or, for a `Reorder`, until the other frame has arrived."""
         self._kept[frame.id] = frame
         if isinstance(fault, Reorder):
             self.behind.setdefault(fault.after, []).append(frame.id)
 
     def kept(self, frame_id: str) -> Frame | None:
-        """The frame, if it is kept on its way."""
+        """Return the frame if it is kept on its way."""
         return self._kept.get(frame_id)
 
     @property
@@ -52,13 +52,13 @@ class Obstacles:
         return list(self._kept)
 
     def release(self, frame_id: str) -> bool:
-        """Let a frame that is kept fly on; whether there is one."""
+        """Let the frame arrive if it is kept on its way; return whether it is."""
         frame = self._kept.pop(frame_id, None)
         if frame is not None:
             self.arrive(frame)
         return frame is not None
 
     def flown(self, frame: Frame) -> None:
-        """The frame has arrived, or never will: those that shall arrive after it may fly on."""
+        """Release what waits for this frame: it has arrived, or never will."""
         for frame_id in self.behind.pop(frame.id, ()):
             self.release(frame_id)

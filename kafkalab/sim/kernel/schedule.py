@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Entry: TypeAlias = tuple[bool, str, int, Callable[[], None]]
-"""Background or not, node, its life, and what it does."""
+"""Background or not, node, its incarnation (-1 for any), and what it does."""
 
 
 class Schedule:
@@ -26,29 +26,29 @@ class Schedule:
     def __len__(self) -> int:
         return sum(map(len, self._due.values()))
 
-    def at(self, at_ms: int, node: str, life: int, action: Callable[[], None], background: bool = False) -> None:
-        """Plan an action; entries for the same time run in the order in which they were planned."""
+    def at(self, at_ms: int, node: str, incarnation: int, action: Callable[[], None], background: bool = False) -> None:
+        """Plan `action` for `at_ms`; entries of the same millisecond run in the order in which they were planned."""
         if at_ms < self.now:
             at_ms = self.now
         due = self._due.get(at_ms)
         if due is None:
             due = self._due[at_ms] = deque()
             heapq.heappush(self._times, at_ms)
-        due.append((background, node, life, action))
+        due.append((background, node, incarnation, action))
         if not background:
             self.foreground += 1
 
     @property
     def last_foreground_ms(self) -> int:
-        """The time of the last entry that keeps a run going, -1 for none."""
+        """Return the time of the last foreground entry, -1 if there is none."""
         return max((at_ms for at_ms, due in self._due.items() if not all(entry[0] for entry in due)), default=-1)
 
     def advance(self, duration_ms: int) -> None:
-        """The clock jumps; what was due in between is due at once, in its order."""
+        """Move the clock forward; what was due in between is due at once, in order."""
         self.now += duration_ms
 
     def pop(self) -> Entry:
-        """The next entry; the clock stands at its time, or later if it has jumped."""
+        """Remove and return the next entry, and move the clock to its time unless it is past that."""
         at_ms = self._times[0]
         due = self._due[at_ms]
         entry = due.popleft()

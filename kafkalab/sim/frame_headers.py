@@ -1,4 +1,4 @@
-"""What a request's frame is called, which version it speaks, and its category."""
+"""The header of a request's frame: its name, its version, and its category."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ CLIENT_VERSIONS = {
 
 
 @cache
-def frame_kinds(client_version: int | None) -> dict[type, tuple[str, int, str]]:
-    """By the type of the request: the frame's name, version and category.
+def frame_headers(client_version: int | None) -> dict[type, tuple[str, int, str]]:
+    """Return by type of request the frame's name, version and category.
 
     They are those of a client that speaks this transaction version; with None those of a broker or the controller.
     """
-    kinds = {}
+    headers = {}
     for request, api in BY_REQUEST.items():
         version, category = api.versions[-1], api.category
         if client_version is not None:
             version = CLIENT_VERSIONS[client_version].get(api.name, version)
         elif api.name == "AddPartitionsToTxn":
             category = "verification"
-        kinds[request] = (api.name, version, category)
-    return kinds
+        headers[request] = (api.name, version, category)
+    return headers

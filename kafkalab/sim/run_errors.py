@@ -9,3 +9,7 @@ class RunawayError(RuntimeError):
 
 class StuckError(RuntimeError):
     """A program waits, and nothing changes any more."""
+
+
+class ForeignAwaitError(TypeError):
+    """A program awaited something that is not of its cluster."""

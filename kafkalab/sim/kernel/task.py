@@ -4,50 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
+from kafkalab.sim.kernel.schedule import Schedule
+from kafkalab.sim.run_errors import ForeignAwaitError
 from kafkalab.trace import Frame
-
-if TYPE_CHECKING:
-    from kafkalab.sim.cluster import Cluster
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A process. Each crash begins another life; what belongs to an earlier one never happens."""
+    """A process. Each crash begins another incarnation; what an earlier one has planned never happens."""
 
     name: str
     receive: Callable[[Frame], None]
     alive: bool = True
     paused: bool = False
-    life: int = 0
+    incarnation: int = 0
     consumers: int = 0
     inbox: list[Callable[[], None]] = field(default_factory=list)
 
 
 def no_requests(frame: Frame) -> None:
-    """What a client does with a request: nobody sends it one."""
+    """Refuse a request: no node sends one to a client."""
     raise AssertionError(f"{frame.name} was sent to a client")
 
 
-class ForeignAwaitError(TypeError):
-    """A program awaited something that is not of its cluster."""
-
-
 class Task:
-    """A coroutine that the simulator drives: whenever it awaits a promise, the world may move on."""
+    """A coroutine that the simulator drives: whenever it awaits a promise, other nodes may act."""
 
     def __init__(
-        self, cluster: Cluster, node: Node, coroutine: Coroutine[Any, Any, Any], result: Promise[Any], main: bool
+        self, schedule: Schedule, node: Node, coroutine: Coroutine[Any, Any, Any], result: Promise[Any], main: bool
     ) -> None:
-        self.cluster = cluster
+        self.schedule = schedule
         self.node = node
-        self.life = node.life
+        self.incarnation = node.incarnation
         self.coroutine = coroutine
         self.result = result
         self.main = main
+
+    @property
+    def live(self) -> bool:
+        """Whether the process that began this task still runs."""
+        return self.node.alive and self.node.incarnation == self.incarnation
 
     def resume(self) -> None:
         """Run until the next await that is not done yet, or to the end."""
@@ -68,6 +68,5 @@ class Task:
         awaited.when_done(self._later)
 
     def _later(self) -> None:
-        node, schedule = self.node, self.cluster.schedule
-        if node.alive and node.life == self.life:
-            schedule.at(schedule.now, node.name, self.life, self.resume)
+        if self.live:
+            self.schedule.at(self.schedule.now, self.node.name, self.incarnation, self.resume)

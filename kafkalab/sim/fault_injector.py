@@ -1,0 +1,168 @@
+"""Carries faults out at their step or time: of nodes, of the network, of the clock, of leaders; storage has its own."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kafkalab.broker.broker import Broker
+from kafkalab.broker.controller import Controller
+from kafkalab.sim.broker_sessions import BrokerSessions
+from kafkalab.sim.faults import (
+    AdvanceClock,
+    Compact,
+    Crash,
+    Cut,
+    DeleteSegment,
+    ElectLeader,
+    Heal,
+    Pause,
+    Release,
+    Restart,
+    Resume,
+    Roll,
+    TimedFault,
+    nodes_of,
+)
+from kafkalab.sim.kernel.kernel import Kernel
+from kafkalab.sim.kernel.task import Node
+from kafkalab.sim.network import Network
+from kafkalab.sim.storage_faults import StorageFaults
+
+
+class FaultInjector:
+    """Strikes with timed faults. `used` holds those that changed something; each of them has left an event."""
+
+    def __init__(self, kernel: Kernel, network: Network, controller: Controller, brokers: dict[str, Broker]) -> None:
+        self.kernel = kernel
+        self.network = network
+        self.controller = controller
+        self.brokers = brokers
+        self.sessions = BrokerSessions(kernel, network.links, controller, brokers)
+        self.storage = StorageFaults(kernel, controller, brokers)
+        self.used: list[TimedFault] = []
+
+    def plan(self, fault: TimedFault) -> None:
+        """Strike at the fault's step or time; a step that is over already (the set-up) means now."""
+        if fault.at_ms >= 0:
+            self.kernel.schedule.at(fault.at_ms, Controller.name, -1, lambda: self._apply(fault, -1))
+        elif fault.at_step < self.kernel.trace.steps:
+            self._apply(fault, fault.at_step)
+        else:
+            self.kernel.interrupts.setdefault(fault.at_step, []).append(partial(self._apply, fault, fault.at_step))
+
+    def _apply(self, fault: TimedFault, cause: int) -> None:
+        if self._strike(fault, cause):
+            self.used.append(fault)
+
+    def _strike(self, fault: TimedFault, cause: int) -> bool:
+        """Let the fault happen because of event `cause`; return whether anything is different now."""
+        match fault:
+            case Crash() | Restart() | Pause() | Resume():
+                return self._strike_node(fault, cause)
+            case Cut():
+                return self._cut(fault, cause)
+            case Heal():
+                return self._heal(fault, cause)
+            case AdvanceClock():
+                self.kernel.schedule.advance(fault.ms)
+                self._note(Controller.name, fault, cause, {"ms": fault.ms})
+                return True
+            case ElectLeader():
+                return self._elect(fault, cause)
+            case Compact() | DeleteSegment() | Roll():
+                return self.storage.apply(fault, cause)
+            case Release():
+                return self._release(fault, cause)
+
+    def _note(self, node: str, fault: TimedFault, cause: int, data: dict[str, object], frame: str = "") -> int:
+        return self.kernel.record(node, "fault", type(fault).__name__, cause, {"fault": repr(fault), **data}, frame)
+
+    # nodes
+
+    def _strike_node(self, fault: Crash | Restart | Pause | Resume, cause: int) -> bool:
+        node = self.kernel.nodes[fault.node]
+        if isinstance(fault, Crash):
+            return node.alive and self._crash(node, cause)
+        if isinstance(fault, Restart):
+            return not node.alive and self._restart(node, cause)
+        if isinstance(fault, Pause):
+            return node.alive and not node.paused and self._pause(node, cause)
+        return node.paused and self._resume(node, cause)
+
+    def _crash(self, node: Node, cause: int) -> bool:
+        node.alive, node.paused = False, False
+        node.incarnation += 1
+        node.inbox.clear()
+        step = self.kernel.record(node.name, "crash", node.name, cause, {"node": node.name})
+        self.network.node_died(node.name, step)
+        if node.name in self.brokers:
+            self.brokers[node.name].crash()
+            self.sessions.watch(node.name, step)
+        return True
+
+    def _restart(self, node: Node, cause: int) -> bool:
+        node.alive = True
+        step = self.kernel.record(node.name, "recover", node.name, cause, {"node": node.name})
+        self.sessions.restarted(node.name)
+        self.brokers[node.name].restart(step)
+        return True
+
+    def _pause(self, node: Node, cause: int) -> bool:
+        node.paused = True
+        step = self.kernel.record(node.name, "fault", "Pause", cause, {"node": node.name})
+        if node.name in self.brokers:
+            self.sessions.watch(node.name, step)
+        return True
+
+    def _resume(self, node: Node, cause: int) -> bool:
+        node.paused = False
+        step = self.kernel.record(node.name, "fault", "Resume", cause, {"node": node.name})
+        for action in node.inbox:
+            self.kernel.schedule.at(self.kernel.now, node.name, node.incarnation, action)
+        node.inbox.clear()
+        if node.name in self.brokers:
+            self.sessions.heard_again(node.name, step)
+        return True
+
+    # the network
+
+    def _cut(self, fault: Cut, cause: int) -> bool:
+        links = self.network.links
+        new = [(a, b) for a in nodes_of(fault.a) for b in nodes_of(fault.b) if links.cut(a, b)]
+        if not new:
+            return False
+        step = self._note(new[0][0], fault, cause, {"pairs": new})
+        for name in self._brokers_parted_from_the_controller(new):
+            self.sessions.watch(name, step)
+        return True
+
+    def _heal(self, fault: Heal, cause: int) -> bool:
+        links = self.network.links
+        healed = [(a, b) for a in nodes_of(fault.a) for b in nodes_of(fault.b) if links.heal(a, b)]
+        if not healed:
+            return False
+        step = self._note(healed[0][0], fault, cause, {"pairs": healed})
+        for name in self._brokers_parted_from_the_controller(healed):
+            self.sessions.heard_again(name, step)
+            self.controller.tell_if_alive(name, step)
+        return True
+
+    def _brokers_parted_from_the_controller(self, pairs: list[tuple[str, str]]) -> list[str]:
+        return [n for pair in pairs if Controller.name in pair for n in pair if n in self.brokers]
+
+    def _release(self, fault: Release, cause: int) -> bool:
+        frame = self.network.links.kept(fault.frame)
+        if frame is None:
+            return False
+        self.network.links.release(fault.frame)
+        self._note(frame.sender, fault, cause, {}, fault.frame)
+        return True
+
+    # leaders
+
+    def _elect(self, fault: ElectLeader, cause: int) -> bool:
+        if not self.controller.can_lead(fault.partition, fault.broker, fault.unclean):
+            return False
+        step = self._note(Controller.name, fault, cause, {"partition": fault.partition, "broker": fault.broker})
+        self.controller.elect(fault.partition, fault.broker, step)
+        return True

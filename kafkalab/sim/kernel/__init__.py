@@ -1,0 +1,1 @@
+"""The simulator's kernel: virtual time, nodes with their incarnations, tasks, and the trace of all that happens."""
