@@ -123,7 +123,7 @@ def with_tombstones(m: Made) -> None:
 
 def removed(m: Made, how: str = "deleted") -> None:
     """Every output has been deleted by retention, or compacted away."""
-    m.rows["log"] = [replace(r, removed=how) if r.key == OUT and not r.control else r for r in m.rows["log"]]
+    m.rows["log"] = [r._replace(removed=how) if r.key == OUT and not r.control else r for r in m.rows["log"]]
 
 
 def once_and_deleted(m: Made) -> None:

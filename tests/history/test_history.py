@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.history.history import History, history_of, load_history
+from kafkalab.history.export import history_of
+from kafkalab.history.history import History, load_history
 from kafkalab.history.schema import ROWS, TYPES, columns_of
 from kafkalab.programs.steps import abort, add, commit, init, produce
 from kafkalab.programs.transfers import lab03
@@ -27,7 +28,7 @@ def history(scenario: Scenario) -> History:
 
 @pytest.mark.parametrize("table", ROWS)
 def test_every_column_has_a_type_and_a_sentence(table: str) -> None:
-    assert [c.name for c in columns_of(table)] == [f.name for f in fields(ROWS[table])]
+    assert [c.name for c in columns_of(table)] == list(ROWS[table]._fields)
     assert [c for c in columns_of(table) if c.type not in TYPES or not c.doc] == []
 
 

@@ -18,7 +18,7 @@ from kafkalab.checks.check import Check
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
 from kafkalab.spark.simulated.bundle import unpacked
-from kafkalab.spark.storage.frames import Histories, history_from
+from kafkalab.spark.storage.frames import Histories, histories_from, history_from
 from kafkalab.spark.storage.schemas import TABLES, columns
 
 SCHEMA = (
@@ -54,7 +54,7 @@ def checked(histories: Histories, names: Sequence[str]) -> DataFrame:
 def _of_a_run(names: tuple[str, ...]) -> Callable[[pa.Table], pa.Table]:
     def check(rows: pa.Table) -> pa.Table:
         run = rows.column("run")[0].as_py()
-        tables = {name: rows.column(name).drop_null().to_pylist() for name in TABLES}
+        tables = {name: pa.Table.from_struct_array(rows.column(name).drop_null()) for name in TABLES}
         return pa.Table.from_batches([_said([(run, history_from(tables))], names)])
 
     return check
@@ -64,19 +64,10 @@ def _of_bundles(names: tuple[str, ...]) -> Callable[[Iterable[pa.RecordBatch]], 
     def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in range(batch.num_rows):
-                yield _said(_runs({name: unpacked(batch.column(name)[row]).to_pylist() for name in TABLES}), names)
+                tables = {name: unpacked(batch.column(name)[row]) for name in TABLES}
+                yield _said(histories_from(tables), names)
 
     return check
-
-
-def _runs(tables: dict[str, list[dict[str, object]]]) -> Iterator[tuple[int, History]]:
-    """The histories of the runs whose rows these tables hold."""
-    of: dict[int, dict[str, list[dict[str, object]]]] = {}
-    for name, rows in tables.items():
-        for row in rows:
-            of.setdefault(row["run"], {table: [] for table in TABLES})[name].append(row)  # type: ignore[arg-type]
-    for run, found in sorted(of.items()):
-        yield run, history_from(found)
 
 
 def _said(runs: Iterable[tuple[int, History]], names: Sequence[str]) -> pa.RecordBatch:
