@@ -128,7 +128,7 @@ class TxnEntry(NamedTuple):
     key: Annotated[Text, "partition of __transaction_state"] = ""
     offset: Annotated[Long, "its offset there"] = -1
     transactional_id: Annotated[Text, "whose entry"] = ""
-    state: Annotated[Text, "Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort; Dead: a tombstone"] = ""
+    state: Annotated[Text, "Empty, Ongoing, Prepare… or Complete…, each with Commit or Abort; Dead: a tombstone"] = ""
     producer_id: Annotated[Long, "of the entry"] = -1
     producer_epoch: Annotated[Int, "of the entry"] = -1
     partitions: Annotated[Texts, "the transaction's partitions"] = ()

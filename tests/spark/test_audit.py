@@ -1,6 +1,6 @@
 """audit(): equal to the pure-Python checks finding by finding, and to the labels of what was planted; nothing else.
 
-One audit by DataFrames looks at everything at once: each history is a run of its own. The other ways equal it.
+One audit by the key pass looks at everything at once: each history is a run of its own. The other way equals it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def everything(spark: SparkSession) -> Everything:
     planted = synthetic(spark, records=10_000, plant=dict.fromkeys(PLANTS, 1e-3), seed=PLANTED)
     clean = synthetic(spark, records=10_000, seed=CLEAN)
     histories = both(Histories.of(spark, list(enumerate(made))), planted, clean)
-    summary = audit(histories, progress=False, way="dataframes")
+    summary = audit(histories, progress=False, way="key pass")
     return Everything(
         histories,
         {run: check_all(history) for run, history in enumerate(made)},
@@ -155,7 +155,7 @@ def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(
     for number in ("spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):
         assert audit.FOR_SMALL[number] == "1"
         monkeypatch.setitem(audit.FOR_SMALL, number, "8")
-    again = audit.audit(Histories(**shuffled), progress=False, way="dataframes")
+    again = audit.audit(Histories(**shuffled), progress=False, way="key pass")
     assert Counter(plain(again.findings)) == Counter(everything.findings)
     assert again.rows == everything.summary.rows
 
@@ -188,16 +188,17 @@ def test_simulations_are_checked_where_they_are_simulated(spark: SparkSession) -
     assert examined_of(summary) == wanted
 
 
-def test_the_pass_over_files_finds_the_same(everything: Everything, tmp_path: Path) -> None:
+def test_histories_that_are_files_are_not_written_again(everything: Everything, tmp_path: Path) -> None:
     from kafkalab.spark.audits.audit import audit
-    from kafkalab.spark.key_pass.key_pass import FUSED
+    from kafkalab.spark.key_pass.key_pass import ONE_KEY
     from kafkalab.spark.storage.history_files import read_histories, write_histories
 
     write_histories(everything.histories, tmp_path / "h", buckets=3)
     histories = read_histories(everything.histories.log.sparkSession, tmp_path / "h")
-    fused = audit(histories, only=FUSED, progress=False, files=tmp_path / "h", way="files")
-    assert Counter(plain(fused.findings)) == Counter(row for row in everything.findings if row[1] in FUSED)
-    assert fused.rows == [row for row in everything.summary.rows if row.anomaly in FUSED]
+    again = audit(histories, only=ONE_KEY, progress=False, files=tmp_path / "h", way="key pass", scratch=tmp_path)
+    assert Counter(plain(again.findings)) == Counter(row for row in everything.findings if row[1] in ONE_KEY)
+    assert again.rows == [row for row in everything.summary.rows if row.anomaly in ONE_KEY]
+    assert not list(tmp_path.glob("*/histories"))
 
 
 def test_of_an_empty_history_nothing_is_known(spark: SparkSession) -> None:
@@ -205,7 +206,7 @@ def test_of_an_empty_history_nothing_is_known(spark: SparkSession) -> None:
     from kafkalab.spark.storage.frames import Histories
 
     names = ("G1a", "duplicate", "poll-skip", "LSO regression", "decision without marker")
-    for way in ("checks", "dataframes"):
+    for way in ("checks", "key pass"):
         empty = audit(Histories.of(spark, [(0, History())]), only=names, progress=False, way=way)
         assert empty.verdicts == dict.fromkeys(names, UNKNOWN)
         assert "5 unknown" in empty.words
@@ -218,10 +219,8 @@ def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: E
         audit(everything.histories, only=["torn"])
     with pytest.raises(ValueError, match="no audit was named"):
         audit(everything.histories, only=[])
-    with pytest.raises(ValueError, match="no way 'magic'; there are checks, dataframes, files"):
+    with pytest.raises(ValueError, match="no way 'magic'; there are checks, key pass"):
         audit(everything.histories, way="magic")
-    with pytest.raises(ValueError, match="'files' needs files="):
-        audit(everything.histories, way="files")
 
 
 def test_progress_is_told_and_the_scratch_goes_with_the_summary(
@@ -243,9 +242,24 @@ def test_the_settings_of_the_session_are_put_back(spark: SparkSession, everythin
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
 
 
-def test_the_audits_are_the_checks_in_their_order_and_one_can_be_asked_alone(everything: Everything) -> None:
-    from kafkalab.spark.audits import AUDITS, BY_NAME
+def test_every_anomaly_is_found_in_one_place_and_one_can_be_asked_alone(everything: Everything) -> None:
+    from kafkalab.spark.audits import PLANS
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.key_pass.key_pass import ONE_KEY
 
-    assert [(a.name, a.policy, a.meaning) for a in AUDITS] == [(c.name, c.policy, c.meaning) for c in CHECKS]
-    alone = BY_NAME["LSO regression"].offenders(everything.histories)
-    assert Counter(plain(alone)) == Counter(row for row in everything.findings if row[1] == "LSO regression")
+    found = [*ONE_KEY, *(one.check.name for plan in PLANS.values() for one in plan)]
+    assert sorted(found) == sorted(NAMES)
+    for name in ("LSO regression", "zombie write"):
+        alone = audit(everything.histories, only=name, progress=False, way="key pass")
+        assert Counter(plain(alone.findings)) == Counter(row for row in everything.findings if row[1] == name)
+
+
+def test_histories_in_memory_are_written_to_the_scratch_and_go_with_the_summary(
+    everything: Everything, tmp_path: Path
+) -> None:
+    from kafkalab.spark.audits.audit import audit
+
+    one = audit(everything.histories, only="duplicate", progress=False, scratch=tmp_path, way="key pass")
+    assert list(tmp_path.glob("*/histories/history.json"))
+    del one
+    assert list(tmp_path.iterdir()) == []

@@ -57,7 +57,7 @@ def expected(broken: str) -> list[Finding]:
 
 def both_ways(expected: list[Finding]) -> list[Finding]:
     """All of them from the checks in tasks, and some from DataFrames."""
-    frames = [["dataframes", *row] for row in expected if row[1] in BY_FRAMES.split(",")]
+    frames = [["key pass", *row] for row in expected if row[1] in BY_FRAMES.split(",")]
     return sorted([["checks", *row] for row in expected] + frames)
 
 
