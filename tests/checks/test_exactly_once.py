@@ -40,7 +40,7 @@ def process(
             value="g", offset=upto,
         )  # fmt: skip
         m.rows["operations"][-2] = type(m.rows["operations"][-2])(
-            **{k: getattr(m.rows["operations"][-2], k) for k in m.rows["operations"][-2].__slots__} | {"offset": upto}
+            **{k: getattr(m.rows["operations"][-2], k) for k in m.rows["operations"][-2]._fields} | {"offset": upto}
         )
         m.log(OFFSETS, str(upto), record_key=f"g/{IN}", pid=pid, epoch=0, seq=0, txn=True)
         m.end(name, "commit", number)
