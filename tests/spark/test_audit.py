@@ -1,4 +1,4 @@
-"""audit(): equal to the pure-Python checks finding by finding, and to the labels of what was planted; nothing else.
+"""audit(): equal to the pure-Python checks finding by finding, and to the labels of what was injected; nothing else.
 
 One audit by the key pass looks at everything at once: each history is a run of its own. The other way equals it.
 """
@@ -17,7 +17,7 @@ from kafkalab.checks.all import CHECKS, Report, check_all
 from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED
 from kafkalab.history.history import History
 from kafkalab.protocol.rules import ABORTED_FILTER, DEDUPLICATION
-from kafkalab.spark.simulated.runs import Runs, history_of_seed
+from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.spark
 Finding = tuple[int, str, str, tuple[str, ...], tuple[int, ...], tuple[int, ...], str]
 NAMES = [check.name for check in CHECKS]
 CHANCES, MUTANTS = 70, 100
-PLANTED, CLEAN = 90_001, 90_002
+INJECTED, CLEAN = 90_001, 90_002
 
 
 @dataclass(frozen=True)
@@ -70,19 +70,19 @@ def everything(spark: SparkSession) -> Everything:
     from kafkalab.spark.audits.audit import audit
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.synthetic.generator import synthetic
-    from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+    from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 
     real = stored() + by_chance(CHANCES)
     made = [*real, *(mutant(history, seed) for seed, history in enumerate(real[-MUTANTS:]))]
     assert len(real) >= 200
-    planted = synthetic(spark, records=10_000, plant=dict.fromkeys(PLANTS, 1e-3), seed=PLANTED)
+    injected = synthetic(spark, records=10_000, inject=dict.fromkeys(SCENES, 1e-3), seed=INJECTED)
     clean = synthetic(spark, records=10_000, seed=CLEAN)
-    histories = both(Histories.of(spark, list(enumerate(made))), planted, clean)
+    histories = both(Histories.of(spark, list(enumerate(made))), injected, clean)
     summary = audit(histories, progress=False, way="key pass")
     return Everything(
         histories,
         {run: check_all(history) for run, history in enumerate(made)},
-        planted.truth.collect(),
+        injected.truth.collect(),
         summary,
         plain(summary.findings),
         examined_of(summary),
@@ -96,19 +96,19 @@ def test_an_audit_equals_its_check_on_every_history(everything: Everything, name
         for run, report in everything.reports.items()
         for f in report[name].findings
     )
-    found = Counter(row for row in everything.findings if row[1] == name and row[0] < PLANTED)
+    found = Counter(row for row in everything.findings if row[1] == name and row[0] < INJECTED)
     assert found == wanted
-    examined = {run: n for (run, anomaly), n in everything.examined.items() if anomaly == name and run < PLANTED}
+    examined = {run: n for (run, anomaly), n in everything.examined.items() if anomaly == name and run < INJECTED}
     assert examined == {run: r[name].examined for run, r in everything.reports.items() if r[name].examined}
 
 
-def test_every_planted_anomaly_is_found_and_nothing_else(everything: Everything) -> None:
+def test_every_injected_anomaly_is_found_and_nothing_else(everything: Everything) -> None:
     truth = Counter(
         (r.anomaly, r.policy, tuple(r["keys"]), tuple(r.offsets), None if r.steps is None else tuple(r.steps))
         for r in everything.truth
     )
     without_steps = {row[:4] for row in truth if row[4] is None}
-    rows = [row[1:6] for row in everything.findings if row[0] == PLANTED]
+    rows = [row[1:6] for row in everything.findings if row[0] == INJECTED]
     found = Counter((*row[:4], None) if row[:4] in without_steps else row for row in rows)
     assert {row[0] for row in truth} == set(NAMES)
     assert found == truth

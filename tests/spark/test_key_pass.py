@@ -17,7 +17,7 @@ from kafkalab.history.history import History
 from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
 from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
 from kafkalab.spark.storage.schemas import arrow_batch
-from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
@@ -29,7 +29,7 @@ Found = tuple[int, str, str, str, tuple[int, ...], tuple[int, ...], str]
 @pytest.fixture(scope="module")
 def made() -> list[History]:
     real = stored() + by_chance(12)
-    shape = Shape(records=2000, block=500, producers=12, plant=tuple(dict.fromkeys(PLANTS, 2e-3).items()), seed=4)
+    shape = Shape(records=2000, block=500, producers=12, inject=tuple(dict.fromkeys(SCENES, 2e-3).items()), seed=4)
     return [*real, *(mutant(history, seed) for seed, history in enumerate(real)), history_of(shape)]
 
 

@@ -21,7 +21,7 @@ from kafkalab.checks.all import check_all
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.reference.rule_matrix import FOLDER
 from kafkalab.sim.scenario import Scenario
-from kafkalab.spark.simulated.runs import Runs, history_of_seed
+from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from tests.spark import standalone_cluster as cluster
 from tests.spark.everywhere import ALL_WORK
 from tests.spark.standalone_cluster import HOST, ClusterError, connect_server, free_ports, standalone

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
-from kafkalab.spark.simulated.bundle import unpacked
+from kafkalab.spark.simulation.bundle import unpacked
 from kafkalab.spark.storage.frames import Histories, histories_from, history_from
 from kafkalab.spark.storage.schemas import TABLES, columns
 

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from kafkalab.history.history import History
 from kafkalab.history.schema import ROWS, HistoryRow, columns_of
 from kafkalab.sim.scenario import Scenario
-from kafkalab.spark.simulated.bundle import BUNDLE, table_of
-from kafkalab.spark.simulated.runs import DEFAULT_PROFILE, Runs
-from kafkalab.spark.simulated.source import register
+from kafkalab.spark.simulation.bundle import BUNDLE, table_of
+from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, Runs
+from kafkalab.spark.simulation.source import register
 from kafkalab.spark.storage.bucket_writer import Work
 from kafkalab.spark.storage.schemas import TABLES, arrow_batch, columns, spark_schema
 
@@ -35,7 +35,7 @@ class Histories:
     leaders: DataFrame
     labels: DataFrame
     bundle: DataFrame | None = None
-    """All tables of some runs in each row, where the histories came so; see `kafkalab.spark.simulated.bundle`."""
+    """All tables of some runs in each row, where the histories came so; see `kafkalab.spark.simulation.bundle`."""
 
     def table(self, name: str) -> DataFrame:
         """The rows of a table. ValueError, naming those that there are, for an unknown one."""

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType
 
-from kafkalab.spark.simulated.source import register
+from kafkalab.spark.simulation.source import register
 from kafkalab.spark.storage.schemas import columns
 from kafkalab.spark.streaming.arrivals import ARRIVALS, CONDITIONS, NAMES, ORDER, RENAMED, Arrival
 from kafkalab.spark.streaming.schema import SCHEMA, arrow_arrivals, type_of

@@ -14,7 +14,7 @@ from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.endings import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
-from kafkalab.spark.simulated.runs import Runs, history_of_seed
+from kafkalab.spark.simulation.runs import Runs, history_of_seed
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("", "bugs", "errors", "rules")
