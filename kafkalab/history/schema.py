@@ -189,7 +189,12 @@ ROWS: dict[str, type[HistoryRow]] = {
 @cache
 def columns_of(table: str) -> tuple[Column, ...]:
     """Return the table's columns in order. KeyError for an unknown table."""
-    hints = get_type_hints(ROWS[table], include_extras=True)
+    return columns_in(ROWS[table])
+
+
+def columns_in(row_class: type) -> tuple[Column, ...]:
+    """Return the columns of a class whose fields are annotated as those of this module."""
+    hints = get_type_hints(row_class, include_extras=True)
     return tuple(
         Column(name, hint.__metadata__[0], NoneType in get_args(hint.__origin__), hint.__metadata__[1])
         for name, hint in hints.items()
