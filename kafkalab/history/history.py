@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,12 @@ from kafkalab.history.schema import (
     columns_of,
 )
 
-FORMAT, VERSION = "kafkalab-history", 1
+FORMAT, VERSION = "kafkalab-history", 2
+WITH_REPLIES = 1
+"""The version in which answers were called EndTxnReply and of the kind "reply"; it is still read."""
+REPLY = re.compile(r"Reply(?=#|$)")
+FRAME_NAMES = ("id", "name", "of", "copy_of")
+"""The columns of a frame in which its name, or another frame's, stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +83,7 @@ def load_history(path: str | Path) -> History:
     header = _object(path, 1, lines[0]) if lines else {}
     if header.get("format") != FORMAT:
         raise ValueError(f"{path} is not a history that kafkalab saved: its format is {header.get('format')!r}")
-    if header.get("version") != VERSION:
+    if header.get("version") not in (VERSION, WITH_REPLIES):
         raise ValueError(f"{path} is a history of version {header.get('version')!r}; this kafkalab reads {VERSION}")
     tables: dict[str, list[HistoryRow]] = {name: [] for name in ROWS}
     for number, line in enumerate(lines[1:], 2):
@@ -85,9 +91,20 @@ def load_history(path: str | Path) -> History:
         name = next(iter(item), "")
         if len(item) != 1 or name not in ROWS:
             raise ValueError(f"{path}: line {number} holds {name!r}, which is no table; there are {', '.join(ROWS)}")
-        tables[name].append(_row(path, number, name, item[name]))
+        row = _row(path, number, name, item[name])
+        tables[name].append(row if header["version"] == VERSION else with_responses(row))
     _check_counts(path, header.get("rows"), {name: len(rows) for name, rows in tables.items()})
     return History(**{name: tuple(rows) for name, rows in tables.items()})  # type: ignore[arg-type]
+
+
+def with_responses(row: HistoryRow) -> HistoryRow:
+    """Return a row of version WITH_REPLIES with today's names of frames: EndTxnResponse#1 for EndTxnReply#1."""
+    if isinstance(row, LogRecord):
+        return row._replace(frame=REPLY.sub("Response", row.frame))
+    if isinstance(row, FrameRow):
+        names: dict[str, Any] = {name: REPLY.sub("Response", getattr(row, name)) for name in FRAME_NAMES}
+        return row._replace(kind="response" if row.kind == "reply" else row.kind, **names)
+    return row
 
 
 def _object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
