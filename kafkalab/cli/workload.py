@@ -102,7 +102,7 @@ def _planted(given: list[str]) -> dict[str, float]:
 
 
 def _simulated(spark: SparkSession, options: argparse.Namespace) -> Histories:
-    from kafkalab.spark.simulated.runs import Runs
+    from kafkalab.spark.simulation.runs import Runs
     from kafkalab.spark.storage.frames import Histories
 
     runs = Runs.of(options.seeds, options.profile, options.rules_off, options.scenario)
@@ -123,7 +123,7 @@ def _synthetic(spark: SparkSession, options: argparse.Namespace, planted: dict[s
         partitions=options.partitions,
         txn_size=options.txn_size,
         abort_rate=options.abort_rate,
-        plant=planted,
+        inject=planted,
         seed=options.seed,
         profile=options.profile,
     )

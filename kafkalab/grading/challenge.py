@@ -14,7 +14,7 @@ from typing import Any
 from kafkalab.checks.all import BY_NAME, check_all
 from kafkalab.grading.exercise import Line, WrongAnswer, WrongValue
 from kafkalab.grading.presses import presses_of, run_with
-from kafkalab.history.history import history_of
+from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.code import pack, scenario_of_row, scenario_row, unpack

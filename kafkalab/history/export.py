@@ -19,8 +19,11 @@ from kafkalab.trace import Event, Frame, Trace
 Place = tuple[str, int, int]  # key, offset, leader epoch: where one record was appended, once
 
 
-def export(source: Cluster | Trace) -> History:
-    """See `kafkalab.history.history.history_of`."""
+def history_of(source: Cluster | Trace) -> History:
+    """Return the history of a run. Only a cluster also knows what compaction and deletion have removed.
+
+    ValueError for a trace that kept no events.
+    """
     trace = source.trace if isinstance(source, Cluster) else source
     if not trace.keep:
         raise ValueError("this run kept no events (keep=False): a history cannot be made of it")

@@ -1,37 +1,39 @@
 """A history: tables of what clients did, what logs hold and what was read. Checks and audits see nothing else.
 
-`history_of(cluster)` makes one of a run; `save` and `load_history` keep it as JSON lines.
+`kafkalab.history.export.history_of(cluster)` makes one of a run; `save` and `load_history` keep it as JSON lines.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kafkalab.history.schema import (
     ROWS,
     Column,
     FrameRow,
+    HistoryRow,
     Label,
     Leader,
     LogRecord,
     Operation,
     Poll,
     Read,
-    Row,
     TxnEntry,
     Watermark,
     columns_of,
 )
 
-if TYPE_CHECKING:
-    from kafkalab.sim.cluster import Cluster
-    from kafkalab.trace import Trace
-
-FORMAT, VERSION = "kafkalab-history", 1
+FORMAT, VERSION = "kafkalab-history", 2
+WITH_REPLIES = 1
+"""The version in which answers were called EndTxnReply and of the kind "reply"; it is still read."""
+REPLY = re.compile(r"Reply(?=#|$)")
+FRAME_NAMES = ("id", "name", "of", "copy_of")
+"""The columns of a frame in which its name, or another frame's, stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +50,11 @@ class History:
     leaders: tuple[Leader, ...] = ()
     labels: tuple[Label, ...] = ()
 
-    def table(self, name: str) -> tuple[Row, ...]:
+    def table(self, name: str) -> tuple[HistoryRow, ...]:
         """The rows of a table. KeyError, naming those that there are, for an unknown one."""
         if name not in ROWS:
             raise KeyError(f"no table {name!r}; there are {', '.join(ROWS)}")
-        rows: tuple[Row, ...] = getattr(self, name)
+        rows: tuple[HistoryRow, ...] = getattr(self, name)
         return rows
 
     def label(self, name: str) -> tuple[str, ...]:
@@ -68,7 +70,7 @@ class History:
         yield dump({"format": FORMAT, "version": VERSION, "rows": {name: len(self.table(name)) for name in ROWS}})
         for name in ROWS:
             for row in self.table(name):
-                yield dump({name: list(asdict(row).values())})
+                yield dump({name: row})
 
     def save(self, path: str | Path) -> None:
         """Write the history as JSON lines; a file that is there is replaced."""
@@ -81,17 +83,28 @@ def load_history(path: str | Path) -> History:
     header = _object(path, 1, lines[0]) if lines else {}
     if header.get("format") != FORMAT:
         raise ValueError(f"{path} is not a history that kafkalab saved: its format is {header.get('format')!r}")
-    if header.get("version") != VERSION:
+    if header.get("version") not in (VERSION, WITH_REPLIES):
         raise ValueError(f"{path} is a history of version {header.get('version')!r}; this kafkalab reads {VERSION}")
-    tables: dict[str, list[Row]] = {name: [] for name in ROWS}
+    tables: dict[str, list[HistoryRow]] = {name: [] for name in ROWS}
     for number, line in enumerate(lines[1:], 2):
         item = _object(path, number, line)
         name = next(iter(item), "")
         if len(item) != 1 or name not in ROWS:
             raise ValueError(f"{path}: line {number} holds {name!r}, which is no table; there are {', '.join(ROWS)}")
-        tables[name].append(_row(path, number, name, item[name]))
+        row = _row(path, number, name, item[name])
+        tables[name].append(row if header["version"] == VERSION else with_responses(row))
     _check_counts(path, header.get("rows"), {name: len(rows) for name, rows in tables.items()})
     return History(**{name: tuple(rows) for name, rows in tables.items()})  # type: ignore[arg-type]
+
+
+def with_responses(row: HistoryRow) -> HistoryRow:
+    """Return a row of version WITH_REPLIES with today's names of frames: EndTxnResponse#1 for EndTxnReply#1."""
+    if isinstance(row, LogRecord):
+        return row._replace(frame=REPLY.sub("Response", row.frame))
+    if isinstance(row, FrameRow):
+        names: dict[str, Any] = {name: REPLY.sub("Response", getattr(row, name)) for name in FRAME_NAMES}
+        return row._replace(kind="response" if row.kind == "reply" else row.kind, **names)
+    return row
 
 
 def _object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
@@ -105,20 +118,20 @@ def _object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
     return item
 
 
-def _row(path: str | Path, number: int, name: str, values: Any) -> Row:
+def _row(path: str | Path, number: int, name: str, values: Any) -> HistoryRow:
     columns = columns_of(name)
     if not isinstance(values, list) or len(values) != len(columns):
         count = len(values) if isinstance(values, list) else "no"
         raise ValueError(f"{path}: line {number} has {count} values; the table {name} has {len(columns)} columns")
-    given: dict[str, Any] = {}
+    given: list[Any] = []
     for column, value in zip(columns, values, strict=True):
         if not _fits(column, value):
             raise ValueError(
                 f"{path}: line {number}: {name}.{column.name} is {value!r}, but its type is {column.type}"
                 + (" or null" if column.nullable else "")
             )
-        given[column.name] = tuple(value) if isinstance(value, list) else value
-    return ROWS[name](**given)
+        given.append(tuple(value) if isinstance(value, list) else value)
+    return ROWS[name](*given)
 
 
 def _fits(column: Column, value: Any) -> bool:
@@ -143,13 +156,3 @@ def _check_counts(path: str | Path, said: Any, found: dict[str, int]) -> None:
     wrong = [f"{found[name]} of {said.get(name)} rows of {name}" for name in ROWS if found[name] != said.get(name)]
     if wrong:
         raise ValueError(f"{path} holds {', '.join(wrong)}; the file is cut off or was put together from two")
-
-
-def history_of(source: Cluster | Trace) -> History:
-    """The history of a run. Of a cluster it also says what compaction and deletion have removed since.
-
-    ValueError for a trace that kept no events.
-    """
-    from kafkalab.history.export import export
-
-    return export(source)

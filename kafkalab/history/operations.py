@@ -8,7 +8,7 @@ library numbered it anew (KIP-360), the values and the creation time of before.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalab.history.schema import Operation
@@ -63,17 +63,18 @@ def operations_of(trace: Trace) -> tuple[Operation, ...]:
     for number, call in enumerate(found.calls):
         rows.append((call.row.step, number, 0, call.row))
         if call.type:
-            end = replace(
-                call.row, type=call.type, error=call.error, offset=call.offset, step=call.end_step, at_ms=call.end_ms
+            end = call.row._replace(
+                type=call.type, error=call.error, offset=call.offset, step=call.end_step, at_ms=call.end_ms
             )
             if call.row.function == "send":
                 pid, epoch, sequence = call.identity
-                end = replace(end, producer_id=pid, producer_epoch=epoch, sequence=sequence)
+                end = end._replace(producer_id=pid, producer_epoch=epoch, sequence=sequence)
             rows.append((call.end_step, number, 1, end))
     rows.sort(key=lambda r: r[:3])
     invoked = {number: index for index, (_, number, end, _) in enumerate(rows) if not end}
     return tuple(
-        replace(row, index=i, invocation=invoked[number] if end else -1) for i, (_, number, end, row) in enumerate(rows)
+        row._replace(index=i, invocation=invoked[number] if end else -1)
+        for i, (_, number, end, row) in enumerate(rows)
     )
 
 
@@ -213,7 +214,7 @@ class _Operations:
         )
         for key, offset in getattr(frame.body, "offsets", {"": -1}).items():
             value = getattr(frame.body, "group_id", None)
-            call = _Call(replace(row, key=key, offset=offset, value=value), [frame.id], offset=offset)
+            call = _Call(row._replace(key=key, offset=offset, value=value), [frame.id], offset=offset)
             self.calls.append(call)
             self.of_frame.setdefault(frame.id, []).append((key, call))
 

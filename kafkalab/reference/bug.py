@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafkalab.checks.all import check_all
-from kafkalab.history.history import history_of
+from kafkalab.history.export import history_of
 from kafkalab.protocol.rules import Rule
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario

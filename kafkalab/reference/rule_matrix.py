@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafkalab.checks.all import CHECKS, Report, check_all
-from kafkalab.history.history import history_of
+from kafkalab.history.export import history_of
 from kafkalab.protocol import rules
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.protocol.rules import REGISTRY, Rule

@@ -24,20 +24,20 @@ RATE = 1e-5
 Result = dict[str, tuple[float, int]]
 GENERATE = """
 import sys
-from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 from kafkalab.spark.session import spark_session
 from kafkalab.spark.synthetic import synthetic
 from kafkalab.spark.storage.history_files import write_histories
 records, rate = int(sys.argv[1]), float(sys.argv[3])
-plant = dict.fromkeys(PLANTS, rate) if rate else {}
-made = synthetic(spark_session(), records=records, partitions=max(8, records // 150_000), plant=plant)
+inject = dict.fromkeys(SCENES, rate) if rate else {}
+made = synthetic(spark_session(), records=records, partitions=max(8, records // 150_000), inject=inject)
 write_histories(made, sys.argv[2])
 made.truth.write.parquet(sys.argv[2] + "-truth")
 """
 
 
 def main(sizes: tuple[int, ...] = SIZES) -> None:
-    """Print one table for each size, how the times grow, and what all audits find where nothing was planted."""
+    """Print one table for each size, how the times grow, and what all audits find where nothing was injected."""
     seconds: dict[tuple[str, int], float] = {}
     with tempfile.TemporaryDirectory(prefix="kafkalab-bench-") as folder:
         for size in sizes:
@@ -48,7 +48,7 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
         written(clean, sizes[0], 0)
         result, peak = measured("Spark, audit()", clean)
         taken, found = next(iter(result.values()))
-        print(f"  nothing planted: all audits in {taken:.1f} s, {found} findings, {peak:.0f} MiB   (goal: no finding)")
+        print(f"  nothing injected: all audits in {taken:.1f} s, {found} findings, {peak:.0f} MiB   (goal: no finding)")
     growth(seconds, sizes)
 
 

@@ -6,7 +6,7 @@ import time
 from contextlib import ExitStack
 
 from kafkalab.checks.all import check_all
-from kafkalab.history.history import history_of
+from kafkalab.history.export import history_of
 from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
 from kafkalab.sim.cluster import Cluster
 from tests.cells import WATCHED, Cell, watching

@@ -99,6 +99,7 @@ def spark_five(path: Path) -> Timed:
 def _walking(path: Path) -> tuple[Any, Callable[[tuple[str, ...]], int]]:
     """A session that is warm from one small audit, and what counts the findings of one pass for these audits."""
     from kafkalab.spark.audits.view import View
+
     from kafkalab.spark.key_pass.key_pass import walked
     from kafkalab.spark.storage.history_files import read_histories
 

@@ -30,14 +30,14 @@ def seconds(action: Callable[[], object]) -> float:
 
 def alone(records: int) -> None:
     """One core, without Spark: all tables of a few blocks, and simulations."""
-    from kafkalab.spark.simulated.runs import Runs, history_of_seed
+    from kafkalab.spark.simulation.runs import Runs, history_of_seed
     from kafkalab.spark.synthetic.generator import MADE
-    from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+    from kafkalab.spark.synthetic.scenes.anomalies import SCENES
     from kafkalab.spark.synthetic.shape import Shape
     from kafkalab.spark.synthetic.tables import batch_of
 
-    for title, plant in (("clean", ()), ("all anomalies, 1e-4 each", tuple((name, 1e-4) for name in PLANTS))):
-        shape = Shape(records=records, plant=plant)
+    for title, inject in (("clean", ()), ("all anomalies, 1e-4 each", tuple((name, 1e-4) for name in SCENES))):
+        shape = Shape(records=records, inject=inject)
         for name in MADE:
             batch_of(shape, 0, name)
         rows, begin = 0, time.process_time()
@@ -59,12 +59,12 @@ def on_spark(records: int) -> None:
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.history_files import write_histories
     from kafkalab.spark.synthetic.generator import MADE, synthetic
-    from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+    from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 
     taken = seconds(lambda: spark_session().range(10).count())
     line("session to first result", f"{taken:6.1f} s")
     spark = spark_session()
-    made = synthetic(spark, records=records, plant=dict.fromkeys(PLANTS, 1e-5))
+    made = synthetic(spark, records=records, inject=dict.fromkeys(SCENES, 1e-5))
     seconds(lambda: made.leaders.count())
     rows = 0
     taken = 0.0

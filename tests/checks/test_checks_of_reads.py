@@ -110,7 +110,7 @@ def three_plain(m: Made, removed: str = "", acknowledged: int = 3) -> None:
         m.send("p", K, value, seq=seq, type="ok" if seq < acknowledged else "info")
     if removed:
         log = m.rows["log"]
-        log[1] = type(log[1])(**{n: getattr(log[1], n) for n in log[1].__slots__} | {"removed": removed})
+        log[1] = type(log[1])(**{n: getattr(log[1], n) for n in log[1]._fields} | {"removed": removed})
 
 
 def passed_over(m: Made, **given: object) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.checks.all import check_all
-from kafkalab.history.history import History, history_of
+from kafkalab.history.export import history_of
+from kafkalab.history.history import History
 from kafkalab.history.schema import FrameRow, Label, Operation
 from kafkalab.log.producer_state.state import EXPIRATION_MS
 from kafkalab.programs.steps import add, commit, init, produce, sleep
@@ -57,7 +57,7 @@ def after_a_pause(m: Made, pause_ms: int, config: str = "", open_transaction: bo
     first = m.rows["log"][-1]
     m.log(K, "z", pid=1, epoch=0, seq=5, txn=open_transaction)
     late = m.rows["log"].pop()
-    m.rows["log"].append(replace(late, at_ms=first.at_ms + pause_ms))
+    m.rows["log"].append(late._replace(at_ms=first.at_ms + pause_ms))
     if config:
         m.rows.setdefault("labels", []).append(Label(name="config", value=config))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -41,7 +40,7 @@ def process(
             value="g", offset=upto,
         )  # fmt: skip
         m.rows["operations"][-2] = type(m.rows["operations"][-2])(
-            **{k: getattr(m.rows["operations"][-2], k) for k in m.rows["operations"][-2].__slots__} | {"offset": upto}
+            **{k: getattr(m.rows["operations"][-2], k) for k in m.rows["operations"][-2]._fields} | {"offset": upto}
         )
         m.log(OFFSETS, str(upto), record_key=f"g/{IN}", pid=pid, epoch=0, seq=0, txn=True)
         m.end(name, "commit", number)
@@ -123,7 +122,7 @@ def with_tombstones(m: Made) -> None:
 
 def removed(m: Made, how: str = "deleted") -> None:
     """Every output has been deleted by retention, or compacted away."""
-    m.rows["log"] = [replace(r, removed=how) if r.key == OUT and not r.control else r for r in m.rows["log"]]
+    m.rows["log"] = [r._replace(removed=how) if r.key == OUT and not r.control else r for r in m.rows["log"]]
 
 
 def once_and_deleted(m: Made) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kafkalab.checks.all import Report, check_all
-from kafkalab.history.history import history_of
+from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import GROUP, lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause, Restart, Resume

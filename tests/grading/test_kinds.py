@@ -15,7 +15,7 @@ from kafkalab.grading.mutants import Mutant, against_mutants, judged
 from kafkalab.grading.predictions import Fact, predicted, table
 from kafkalab.grading.presses import Goal, presses_of, replayed
 from kafkalab.grading.schedules import Broken, ended_with_error, over_schedules
-from kafkalab.history.history import history_of
+from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import lab03, read_to_the_end
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from kafkalab.history.history import History, history_of, load_history
+from kafkalab.history.export import history_of
+from kafkalab.history.history import History, load_history
 from kafkalab.history.schema import ROWS, TYPES, columns_of
 from kafkalab.programs.steps import abort, add, commit, init, produce
 from kafkalab.programs.transfers import lab03
@@ -16,6 +16,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Program, Scenario
 
+SAVED_BEFORE = Path(__file__).parents[1] / "saved_before"
 PROFILES = ("4.x/TV1", "4.x/TV2")
 
 
@@ -27,7 +28,7 @@ def history(scenario: Scenario) -> History:
 
 @pytest.mark.parametrize("table", ROWS)
 def test_every_column_has_a_type_and_a_sentence(table: str) -> None:
-    assert [c.name for c in columns_of(table)] == [f.name for f in fields(ROWS[table])]
+    assert [c.name for c in columns_of(table)] == list(ROWS[table]._fields)
     assert [c for c in columns_of(table) if c.type not in TYPES or not c.doc] == []
 
 
@@ -129,7 +130,7 @@ def damaged(lines: list[str], what: str) -> list[str]:
     if what == "another format":
         return ['{"format":"kafkalab-trace","version":1}', *lines[1:]]
     if what == "a newer version":
-        return [lines[0].replace('"version":1', '"version":9'), *lines[1:]]
+        return [lines[0].replace('"version":2', '"version":9'), *lines[1:]]
     if what == "a wrong type":
         return [lines[0], json.dumps({"labels": ["title", 7]}), *lines[2:]]
     if what == "a missing column":
@@ -143,7 +144,7 @@ def damaged(lines: list[str], what: str) -> list[str]:
         ("cut off", "holds 1 of 4 rows of labels; the file is cut off"),
         ("half a line", "is not JSON .*; the file is damaged or cut off"),
         ("another format", "is not a history that kafkalab saved: its format is 'kafkalab-trace'"),
-        ("a newer version", "is a history of version 9; this kafkalab reads 1"),
+        ("a newer version", "is a history of version 9; this kafkalab reads 2"),
         ("a wrong type", "line 2: labels.value is 7, but its type is string"),
         ("a missing column", "line 2 has 1 values; the table labels has 2 columns"),
         ("an unknown table", "line 2 holds 'colours', which is no table; there are operations"),
@@ -162,3 +163,11 @@ def test_an_empty_file_is_no_history(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(ValueError, match=r"empty.jsonl is not a history"):
         load_history(path)
+
+
+def test_a_file_of_version_1_is_read_with_todays_names_of_frames(tmp_path: Path) -> None:
+    path = SAVED_BEFORE / "history.jsonl"
+    assert "EndTxnReply#1" in path.read_text()
+    assert load_history(path) == history(lab03())
+    load_history(path).save(tmp_path / "again.jsonl")
+    assert '"version":2' in (tmp_path / "again.jsonl").read_text()

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, find, given, note, settings
 from hypothesis import strategies as st
 
 from kafkalab.checks.all import Report, check_all
-from kafkalab.history.history import history_of
+from kafkalab.history.export import history_of
 from kafkalab.programs.random_faults import outlives_its_retry
 from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
 from kafkalab.programs.transfers import read_to_the_end

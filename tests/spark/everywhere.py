@@ -1,7 +1,7 @@
 """A driver of its own: simulations and audits on whatever Spark is named; findings as JSON lines on stdout.
 
 python -m tests.spark.everywhere MASTER SCENARIO SEEDS [AUDITS], with settings as JSON in SETTINGS. All audits are done
-by the checks in tasks; those of AUDITS, with commas between, once more by DataFrames. With EXECUTORS=2 the line
+by the checks in tasks; those of AUDITS, with commas between, once more by the key pass. With EXECUTORS=2 the line
 "all work" comes, from a thread, while so many tasks of an audit run.
 """
 
@@ -33,7 +33,7 @@ def main(master: str, scenario: str, seeds: str, by_frames: str = "") -> None:
         threading.Thread(target=tell, args=(spark, int(os.environ["EXECUTORS"])), daemon=True).start()
     summaries = [audit(histories, progress=False)]
     if by_frames:
-        summaries.append(audit(histories, only=by_frames.split(","), progress=False, way="dataframes"))
+        summaries.append(audit(histories, only=by_frames.split(","), progress=False, way="key pass"))
     for summary in summaries:
         for row in summary.findings.collect():
             fields = (row["run"], row["anomaly"], row["policy"], list(row["keys"]), list(row["offsets"]))

@@ -1,6 +1,6 @@
-"""audit(): equal to the pure-Python checks finding by finding, and to the labels of what was planted; nothing else.
+"""audit(): equal to the pure-Python checks finding by finding, and to the labels of what was injected; nothing else.
 
-One audit by DataFrames looks at everything at once: each history is a run of its own. The other ways equal it.
+One audit by the key pass looks at everything at once: each history is a run of its own. The other way equals it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafkalab.checks.all import CHECKS, Report, check_all
 from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED
 from kafkalab.history.history import History
 from kafkalab.protocol.rules import ABORTED_FILTER, DEDUPLICATION
-from kafkalab.spark.simulated.runs import Runs, history_of_seed
+from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.spark
 Finding = tuple[int, str, str, tuple[str, ...], tuple[int, ...], tuple[int, ...], str]
 NAMES = [check.name for check in CHECKS]
 CHANCES, MUTANTS = 70, 100
-PLANTED, CLEAN = 90_001, 90_002
+INJECTED, CLEAN = 90_001, 90_002
 
 
 @dataclass(frozen=True)
@@ -70,19 +70,19 @@ def everything(spark: SparkSession) -> Everything:
     from kafkalab.spark.audits.audit import audit
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.synthetic.generator import synthetic
-    from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+    from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 
     real = stored() + by_chance(CHANCES)
     made = [*real, *(mutant(history, seed) for seed, history in enumerate(real[-MUTANTS:]))]
     assert len(real) >= 200
-    planted = synthetic(spark, records=10_000, plant=dict.fromkeys(PLANTS, 1e-3), seed=PLANTED)
+    injected = synthetic(spark, records=10_000, inject=dict.fromkeys(SCENES, 1e-3), seed=INJECTED)
     clean = synthetic(spark, records=10_000, seed=CLEAN)
-    histories = both(Histories.of(spark, list(enumerate(made))), planted, clean)
-    summary = audit(histories, progress=False, way="dataframes")
+    histories = both(Histories.of(spark, list(enumerate(made))), injected, clean)
+    summary = audit(histories, progress=False, way="key pass")
     return Everything(
         histories,
         {run: check_all(history) for run, history in enumerate(made)},
-        planted.truth.collect(),
+        injected.truth.collect(),
         summary,
         plain(summary.findings),
         examined_of(summary),
@@ -96,19 +96,19 @@ def test_an_audit_equals_its_check_on_every_history(everything: Everything, name
         for run, report in everything.reports.items()
         for f in report[name].findings
     )
-    found = Counter(row for row in everything.findings if row[1] == name and row[0] < PLANTED)
+    found = Counter(row for row in everything.findings if row[1] == name and row[0] < INJECTED)
     assert found == wanted
-    examined = {run: n for (run, anomaly), n in everything.examined.items() if anomaly == name and run < PLANTED}
+    examined = {run: n for (run, anomaly), n in everything.examined.items() if anomaly == name and run < INJECTED}
     assert examined == {run: r[name].examined for run, r in everything.reports.items() if r[name].examined}
 
 
-def test_every_planted_anomaly_is_found_and_nothing_else(everything: Everything) -> None:
+def test_every_injected_anomaly_is_found_and_nothing_else(everything: Everything) -> None:
     truth = Counter(
         (r.anomaly, r.policy, tuple(r["keys"]), tuple(r.offsets), None if r.steps is None else tuple(r.steps))
         for r in everything.truth
     )
     without_steps = {row[:4] for row in truth if row[4] is None}
-    rows = [row[1:6] for row in everything.findings if row[0] == PLANTED]
+    rows = [row[1:6] for row in everything.findings if row[0] == INJECTED]
     found = Counter((*row[:4], None) if row[:4] in without_steps else row for row in rows)
     assert {row[0] for row in truth} == set(NAMES)
     assert found == truth
@@ -155,7 +155,7 @@ def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(
     for number in ("spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):
         assert audit.FOR_SMALL[number] == "1"
         monkeypatch.setitem(audit.FOR_SMALL, number, "8")
-    again = audit.audit(Histories(**shuffled), progress=False, way="dataframes")
+    again = audit.audit(Histories(**shuffled), progress=False, way="key pass")
     assert Counter(plain(again.findings)) == Counter(everything.findings)
     assert again.rows == everything.summary.rows
 
@@ -188,16 +188,17 @@ def test_simulations_are_checked_where_they_are_simulated(spark: SparkSession) -
     assert examined_of(summary) == wanted
 
 
-def test_the_pass_over_files_finds_the_same(everything: Everything, tmp_path: Path) -> None:
+def test_histories_that_are_files_are_not_written_again(everything: Everything, tmp_path: Path) -> None:
     from kafkalab.spark.audits.audit import audit
-    from kafkalab.spark.key_pass.key_pass import FUSED
+    from kafkalab.spark.key_pass.key_pass import ONE_KEY
     from kafkalab.spark.storage.history_files import read_histories, write_histories
 
     write_histories(everything.histories, tmp_path / "h", buckets=3)
     histories = read_histories(everything.histories.log.sparkSession, tmp_path / "h")
-    fused = audit(histories, only=FUSED, progress=False, files=tmp_path / "h", way="files")
-    assert Counter(plain(fused.findings)) == Counter(row for row in everything.findings if row[1] in FUSED)
-    assert fused.rows == [row for row in everything.summary.rows if row.anomaly in FUSED]
+    again = audit(histories, only=ONE_KEY, progress=False, files=tmp_path / "h", way="key pass", scratch=tmp_path)
+    assert Counter(plain(again.findings)) == Counter(row for row in everything.findings if row[1] in ONE_KEY)
+    assert again.rows == [row for row in everything.summary.rows if row.anomaly in ONE_KEY]
+    assert not list(tmp_path.glob("*/histories"))
 
 
 def test_of_an_empty_history_nothing_is_known(spark: SparkSession) -> None:
@@ -205,7 +206,7 @@ def test_of_an_empty_history_nothing_is_known(spark: SparkSession) -> None:
     from kafkalab.spark.storage.frames import Histories
 
     names = ("G1a", "duplicate", "poll-skip", "LSO regression", "decision without marker")
-    for way in ("checks", "dataframes"):
+    for way in ("checks", "key pass"):
         empty = audit(Histories.of(spark, [(0, History())]), only=names, progress=False, way=way)
         assert empty.verdicts == dict.fromkeys(names, UNKNOWN)
         assert "5 unknown" in empty.words
@@ -218,10 +219,8 @@ def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: E
         audit(everything.histories, only=["torn"])
     with pytest.raises(ValueError, match="no audit was named"):
         audit(everything.histories, only=[])
-    with pytest.raises(ValueError, match="no way 'magic'; there are checks, dataframes, files"):
+    with pytest.raises(ValueError, match="no way 'magic'; there are checks, key pass"):
         audit(everything.histories, way="magic")
-    with pytest.raises(ValueError, match="'files' needs files="):
-        audit(everything.histories, way="files")
 
 
 def test_progress_is_told_and_the_scratch_goes_with_the_summary(
@@ -243,9 +242,25 @@ def test_the_settings_of_the_session_are_put_back(spark: SparkSession, everythin
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
 
 
-def test_the_audits_are_the_checks_in_their_order_and_one_can_be_asked_alone(everything: Everything) -> None:
-    from kafkalab.spark.audits import AUDITS, BY_NAME
+def test_every_anomaly_is_found_in_one_place_and_one_can_be_asked_alone(everything: Everything) -> None:
+    from kafkalab.spark.audits import PLANS
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.key_pass.key_pass import ONE_KEY
 
-    assert [(a.name, a.policy, a.meaning) for a in AUDITS] == [(c.name, c.policy, c.meaning) for c in CHECKS]
-    alone = BY_NAME["LSO regression"].offenders(everything.histories)
-    assert Counter(plain(alone)) == Counter(row for row in everything.findings if row[1] == "LSO regression")
+    found = [*ONE_KEY, *(one.check.name for plan in PLANS.values() for one in plan)]
+    assert sorted(found) == sorted(NAMES)
+    alone = audit(everything.histories, only="LSO regression", progress=False, way="key pass")
+    assert Counter(plain(alone.findings)) == Counter(row for row in everything.findings if row[1] == "LSO regression")
+
+
+def test_histories_in_memory_are_written_to_the_scratch_and_go_with_the_summary(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.storage.frames import Histories
+
+    histories = Histories.of(spark, [(0, History())])
+    one = audit(histories, only="duplicate", progress=False, scratch=tmp_path, way="key pass")
+    assert list(tmp_path.glob("*/histories/history.json"))
+    del one
+    assert list(tmp_path.iterdir()) == []

@@ -63,7 +63,7 @@ def test_what_is_no_dataframe_is_said_to_be_none(given: Any) -> None:
 def test_a_task_that_is_tried_again_sends_again_unless_the_sink_is_idempotent(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    from kafkalab.course.lab12.retried_sink import deliver, delivered
+    from kafkalab.course.lab12.topic_sink import deliver, delivered
 
     rows = spark.range(0, 12, 1, 3).selectExpr("concat('v', id) AS value")
     values = [f"v{n}" for n in range(12)]

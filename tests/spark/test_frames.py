@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafkalab.history.history import History
-from kafkalab.spark.simulated.runs import Runs, history_of_seed
+from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from kafkalab.spark.storage.frames import ORDER, Histories
 from kafkalab.spark.storage.schemas import TABLES, spark_schema
 

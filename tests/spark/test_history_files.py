@@ -97,7 +97,7 @@ def test_what_a_task_left_that_was_tried_again_goes(tmp_path: Path) -> None:
 
 def test_the_list_says_how_many_rows_every_table_has(histories: Histories, written: Path) -> None:
     index = json.loads((written / INDEX).read_text())
-    assert (index["format"], index["version"]) == ("kafkalab-histories", 2)
+    assert (index["format"], index["version"]) == ("kafkalab-histories", 3)
     assert index["rows"] == {name: histories.table(name).count() for name in TABLES}
 
 
@@ -132,7 +132,7 @@ def test_a_folder_without_the_list(copy: Path) -> None:
     [
         (lambda text: text[:100], "history.json is damaged or cut off"),
         (lambda text: "[]", "history.json is not of a history that kafkalab wrote"),
-        (lambda text: text.replace('"version": 2', '"version": 1'), "is of version 1; this kafkalab reads 2"),
+        (lambda text: text.replace('"version": 3', '"version": 1'), "is of version 1; this kafkalab reads 2 and 3; make"),
         (lambda text: text.replace('"leaders": ', '"leaders": 1'), "says that leaders has 1"),
         (lambda text: text.replace('"files"', '"file"'), "history.json is damaged or cut off ('files')"),
     ],
@@ -256,3 +256,25 @@ def test_a_table_that_is_none_is_refused_before_it_is_written(histories: Histori
     more = histories.labels.selectExpr("*", "1 as one")
     with pytest.raises(HistoryError, match="the table labels has a column one that no history has"):
         write_histories(replace(histories, labels=more), tmp_path / "c")
+
+
+def test_a_folder_of_version_2_is_read_with_todays_names_of_frames(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql import functions as F
+
+    from kafkalab.history.export import history_of
+    from kafkalab.programs.transfers import lab03
+    from kafkalab.sim.cluster import Cluster
+
+    cluster = Cluster(lab03())
+    cluster.run()
+    made = Histories.of(spark, [(1, history_of(cluster))])
+    older = {name: F.regexp_replace(name, "Response(?=#|$)", "Reply") for name in ("id", "name", "of", "copy_of")}
+    kind = F.when(F.col("kind") == "response", "reply").otherwise("request")
+    frames = made.frames.withColumns({"kind": kind, **older}).to(made.frames.schema)
+    write_histories(replace(made, frames=frames), tmp_path / "h")
+    assert "EndTxnReply" in {row["name"] for row in read_histories(spark, tmp_path / "h").frames.collect()}
+    index = tmp_path / "h" / INDEX
+    index.write_text(index.read_text(encoding="utf-8").replace('"version": 3', '"version": 2'), encoding="utf-8")
+    again = read_histories(spark, tmp_path / "h")
+    assert rows(again.frames) == rows(made.frames)
+    assert rows(again.log) == rows(made.log)

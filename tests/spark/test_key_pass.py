@@ -1,4 +1,4 @@
-"""The fused pass: numpy over a bucket's tables finds what the pure-Python checks find in the histories."""
+"""The key pass: numpy over a bucket's tables finds what the pure-Python checks find in the histories."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kafkalab.checks.sequence_gap import EXPIRATION
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
 from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
-from kafkalab.spark.key_pass.key_pass import FUSED, bucket_rows
+from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
 from kafkalab.spark.storage.schemas import arrow_batch
-from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
@@ -29,12 +29,12 @@ Found = tuple[int, str, str, str, tuple[int, ...], tuple[int, ...], str]
 @pytest.fixture(scope="module")
 def made() -> list[History]:
     real = stored() + by_chance(12)
-    shape = Shape(records=2000, block=500, producers=12, plant=tuple(dict.fromkeys(PLANTS, 2e-3).items()), seed=4)
+    shape = Shape(records=2000, block=500, producers=12, inject=tuple(dict.fromkeys(SCENES, 2e-3).items()), seed=4)
     return [*real, *(mutant(history, seed) for seed, history in enumerate(real)), history_of(shape)]
 
 
 def rows(
-    histories: list[History], first: int = 0, into: Path | None = None, names: tuple[str, ...] = FUSED
+    histories: list[History], first: int = 0, into: Path | None = None, names: tuple[str, ...] = ONE_KEY
 ) -> list[dict[str, object]]:
     """What the pass gives for audits of these names, from the columns that they need."""
     runs = list(enumerate(histories, first))
@@ -63,7 +63,7 @@ def counts(row: dict[str, object], histories: list[History]) -> bool:
 def test_one_walk_finds_what_the_checks_find(made: list[History]) -> None:
     reports = [check_all(history) for history in made]
     given = rows(made)
-    for name in FUSED:
+    for name in ONE_KEY:
         found = Counter(
             (r["run"], r["policy"], r["key"], tuple(r["offsets"]), tuple(r["steps"]), r["text"])  # type: ignore[arg-type]
             for r in given
@@ -85,11 +85,11 @@ def test_it_looks_at_as_much_as_the_checks(made: list[History]) -> None:
     for r in rows(made):
         if r["examined"] and counts(r, made):
             given[r["anomaly"], r["run"]] += r["examined"]  # type: ignore[assignment]
-    wanted = {(name, run): report[name].examined for run, report in enumerate(reports) for name in FUSED}
+    wanted = {(name, run): report[name].examined for run, report in enumerate(reports) for name in ONE_KEY}
     assert given == Counter({place: n for place, n in wanted.items() if n})
 
 
-@pytest.mark.parametrize("name", FUSED)
+@pytest.mark.parametrize("name", ONE_KEY)
 def test_an_audit_alone_needs_no_more_columns_than_it_says(made: list[History], name: str) -> None:
     def told(given: list[dict[str, object]]) -> Counter[str]:
         return Counter(repr(row) for row in given if row["anomaly"] == name)
@@ -102,7 +102,7 @@ def test_a_bucket_is_read_table_by_table_and_of_operations_only_the_sends(tmp_pa
     pq.write_table(batch, tmp_path / "a.parquet")
     pq.write_table(batch, tmp_path / "b.parquet")
     paths = {"operations": [str(tmp_path / name) for name in ("a.parquet", "b.parquet")], "log": ["nowhere"]}
-    tables = Tables(paths, columns_for(FUSED))
+    tables = Tables(paths, columns_for(ONE_KEY))
     sends = batch.filter(pc.equal(batch.column("function"), "send")).select(COLUMNS["operations"]).to_pylist()
     assert tables["operations"].to_pylist() == sends + sends
     assert tables["operations"] is tables["operations"], "read once"

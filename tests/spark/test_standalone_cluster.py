@@ -21,7 +21,7 @@ from kafkalab.checks.all import check_all
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.reference.rule_matrix import FOLDER
 from kafkalab.sim.scenario import Scenario
-from kafkalab.spark.simulated.runs import Runs, history_of_seed
+from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from tests.spark import standalone_cluster as cluster
 from tests.spark.everywhere import ALL_WORK
 from tests.spark.standalone_cluster import HOST, ClusterError, connect_server, free_ports, standalone
@@ -57,7 +57,7 @@ def expected(broken: str) -> list[Finding]:
 
 def both_ways(expected: list[Finding]) -> list[Finding]:
     """All of them from the checks in tasks, and some from DataFrames."""
-    frames = [["dataframes", *row] for row in expected if row[1] in BY_FRAMES.split(",")]
+    frames = [["key pass", *row] for row in expected if row[1] in BY_FRAMES.split(",")]
     return sorted([["checks", *row] for row in expected] + frames)
 
 

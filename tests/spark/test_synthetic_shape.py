@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.spark.synthetic.injected.anomalies import PLANTS
+from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.whole import history_of
 
@@ -19,10 +19,10 @@ from tests.spark.whole import history_of
         ({"block": 7}, "a block has 100 to 50000 records, not 7"),
         ({"seed": -1}, "a seed is 0 or more, not -1"),
         ({"profile": "5"}, "no profile '5'; there are 0.11, 1.0"),
-        ({"plant": (("dup", 0.1),)}, "no anomaly 'dup' can be planted; there are inconsistent-offsets, G1a"),
-        ({"plant": (("duplicate", -0.1),)}, "the rate of 'duplicate' is between 0 and 1, not -0.1"),
-        ({"plant": (("duplicate", 1e-3),), "partitions": 1}, "planted on two partitions or more: partitions=2"),
-        ({"plant": (("duplicate", 0.5),)}, "lower the rates, or ask for more records"),
+        ({"inject": (("dup", 0.1),)}, "no anomaly 'dup' can be injected; there are inconsistent-offsets, G1a"),
+        ({"inject": (("duplicate", -0.1),)}, "the rate of 'duplicate' is between 0 and 1, not -0.1"),
+        ({"inject": (("duplicate", 1e-3),), "partitions": 1}, "injected on two partitions or more: partitions=2"),
+        ({"inject": (("duplicate", 0.5),)}, "lower the rates, or ask for more records"),
     ],
     ids=str,
 )
@@ -34,7 +34,7 @@ def test_a_shape_that_cannot_be_is_refused(given: dict[str, Any], said: str) -> 
 
 @pytest.fixture(scope="module")
 def shape() -> Shape:
-    return Shape(records=4000, block=1000, plant=tuple((name, 1e-3) for name in PLANTS))
+    return Shape(records=4000, block=1000, inject=tuple((name, 1e-3) for name in SCENES))
 
 
 def test_partitions_have_every_offset_once_up_to_the_end(shape: Shape) -> None:

@@ -1,4 +1,4 @@
-"""The pure-Python checks find in a synthetic history what was planted there, all of it, and nothing else."""
+"""The pure-Python checks find in a synthetic history what was injected there, all of it, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections import Counter
 import pytest
 
 from kafkalab.checks.all import BY_NAME, check_all
-from kafkalab.spark.synthetic.injected.anomalies import PLANTS, windows_of
+from kafkalab.spark.synthetic.scenes.anomalies import SCENES, windows_of
 from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.whole import expected, found, history_of
 
 PROFILES = ("4.x/TV1", "4.x/TV2")
 
 
-def small(profile: str = "4.x/TV2", plant: tuple[tuple[str, float], ...] = (), seed: int = 1) -> Shape:
-    return Shape(records=1000, block=250, partitions=8, producers=12, profile=profile, plant=plant, seed=seed)
+def small(profile: str = "4.x/TV2", inject: tuple[tuple[str, float], ...] = (), seed: int = 1) -> Shape:
+    return Shape(records=1000, block=250, partitions=8, producers=12, profile=profile, inject=inject, seed=seed)
 
 
-def test_every_check_has_an_anomaly_to_plant() -> None:
-    assert list(PLANTS) == list(BY_NAME)
+def test_every_check_has_an_anomaly_to_inject() -> None:
+    assert list(SCENES) == list(BY_NAME)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("anomaly", PLANTS)
-def test_what_is_planted_is_what_the_checks_find(anomaly: str, profile: str) -> None:
+@pytest.mark.parametrize("anomaly", SCENES)
+def test_what_is_injected_is_what_the_checks_find(anomaly: str, profile: str) -> None:
     shape = small(profile, ((anomaly, 6e-3),))
     truth = expected(shape)
     assert sum(row[0] == anomaly for row in truth.elements()) == 6
@@ -32,10 +32,10 @@ def test_what_is_planted_is_what_the_checks_find(anomaly: str, profile: str) -> 
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_all_anomalies_together_are_found_each_where_it_was_planted(profile: str) -> None:
-    shape = Shape(records=3000, block=1500, profile=profile, plant=tuple((name, 1e-3) for name in PLANTS), seed=5)
+def test_all_anomalies_together_are_found_each_where_it_was_injected(profile: str) -> None:
+    shape = Shape(records=3000, block=1500, profile=profile, inject=tuple((name, 1e-3) for name in SCENES), seed=5)
     truth = expected(shape)
-    assert {row[0] for row in truth} == set(PLANTS)
+    assert {row[0] for row in truth} == set(SCENES)
     assert found(check_all(history_of(shape)), truth) == truth
 
 
@@ -70,7 +70,7 @@ def test_other_shapes_are_clean_too(given: dict[str, float]) -> None:
 def test_a_window_says_more_than_one_finding_only_where_its_story_leads_to_more() -> None:
     more = {
         name: sorted({truth.anomaly for window in windows_of(name, 1) for truth in window.truths} - {name})
-        for name in PLANTS
+        for name in SCENES
     }
     assert {name: others for name, others in more.items() if others} == {
         "duplicate": ["sequence gap"],
@@ -79,7 +79,7 @@ def test_a_window_says_more_than_one_finding_only_where_its_story_leads_to_more(
 
 
 def test_stories_of_an_anomaly_take_turns() -> None:
-    truth = expected(small(plant=(("duplicate", 6e-3),)))
+    truth = expected(small(inject=(("duplicate", 6e-3),)))
     assert Counter((row[0], row[1]) for row in truth.elements()) == {
         ("duplicate", "forbidden"): 4,
         ("duplicate", "allowed"): 2,

@@ -1,4 +1,4 @@
-"""L12.E1: four anomalies as SQL, each run on two histories whose planted anomalies are known."""
+"""L12.E1: four anomalies as SQL, each run on two histories whose injected anomalies are known."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def history(session: SparkSession, of_seed: int) -> Lesson:
 
 
 def check(answer: Any) -> str:
-    """All queries find exactly what is planted, in both histories; WrongAnswer says which does not, and the rows."""
+    """All queries find exactly what is injected, in both histories; WrongAnswer says which does not, and the rows."""
     queries = _queries(answer)
     first, second = (history(spark(), one) for one in (seed(), seed() + OTHER))
     try:

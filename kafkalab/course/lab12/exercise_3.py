@@ -89,8 +89,8 @@ def check(answer: Any) -> str:
 
 
 def _check_once(function: Any, random: Random) -> None:
-    from kafkalab.course.lab12.retried_sink import COLUMNS
     from kafkalab.course.lab12.spark_exercise import compare
+    from kafkalab.course.lab12.topic_sink import COLUMNS
 
     if not callable(function):
         raise WrongType(f"Give {ONCE}, not {described(function)}.")

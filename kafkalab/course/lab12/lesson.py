@@ -1,4 +1,4 @@
-"""The tables of lab 12: a history with planted anomalies, made smaller and easier to ask, and what is true of it."""
+"""The tables of lab 12: a history with injected anomalies, made smaller and easier to ask, and what is true of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lesson:
-    """Views of one history by their names, and the places (key, offset) of each planted anomaly."""
+    """Views of one history by their names, and the places (key, offset) of each injected anomaly."""
 
     views: dict[str, DataFrame]
     truth: dict[str, list[Place]]
@@ -34,7 +34,7 @@ class Lesson:
 
 
 def lesson(spark: SparkSession, seed: int = 1, records: int = 10_000, rate: float = 4e-4) -> Lesson:
-    """A history with the four anomalies of ASKED planted; the same for the same seed."""
+    """A history with the four anomalies of ASKED injected; the same for the same seed."""
     made = a_night(spark, seed, records, rate)
     views = {name: frame.persist() for name, frame in views_of(made).items()}
     return Lesson(views=views, truth=places(made.shape))
@@ -42,7 +42,7 @@ def lesson(spark: SparkSession, seed: int = 1, records: int = 10_000, rate: floa
 
 def a_night(spark: SparkSession, seed: int = 1, records: int = 10_000, rate: float = 4e-4) -> Synthetic:
     """The history of the lesson with this seed, as the audits take it; its tables lie in the driver's memory."""
-    return _at_hand(spark, synthetic(spark, records=records, plant=dict.fromkeys((*ASKED, "unseen"), rate), seed=seed))
+    return _at_hand(spark, synthetic(spark, records=records, inject=dict.fromkeys((*ASKED, "unseen"), rate), seed=seed))
 
 
 def _at_hand(spark: SparkSession, made: Synthetic) -> Synthetic:
@@ -95,7 +95,7 @@ def records_of(log: DataFrame) -> DataFrame:
 
 
 def places(shape: Shape) -> dict[str, list[Place]]:
-    """The places of every planted anomaly, in order; what has no offset has no place."""
+    """The places of every injected anomaly, in order; what has no offset has no place."""
     found: dict[str, set[Place]] = {}
     for cell in range(shape.cells):
         for row in truth_of(shape, cell).to_pylist():
@@ -119,4 +119,4 @@ def one_torn(spark: SparkSession, seed: int, records: int) -> tuple[DataFrame, l
 
 
 def _with_one_torn(spark: SparkSession, seed: int, records: int) -> Synthetic:
-    return synthetic(spark, records=records, plant={"torn transaction": 1 / records}, seed=seed)
+    return synthetic(spark, records=records, inject={"torn transaction": 1 / records}, seed=seed)

@@ -1,7 +1,7 @@
-"""Runs all audits over histories, in the way that suits their size; all ways give the same findings.
+"""Run all audits over histories, in the way that suits their size; both ways give the same findings.
 
-Small ones are checked run by run in tasks (checked.py). Large ones by DataFrames: what several audits need is computed
-once, each group of audits is one plan. Where the histories are files, one pass over them (fused.py) does a part.
+Small histories are checked run by run in tasks (`check_tasks`). Of large ones, which are files or are written first,
+the key pass (`kafkalab.spark.key_pass`) finds the anomalies of one key, and DataFrames the eleven others.
 """
 
 from __future__ import annotations
@@ -19,20 +19,23 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafkalab.spark.audits import AUDITS, BY_NAME
-from kafkalab.spark.audits.by_checks import checked
-from kafkalab.spark.audits.check import FIELDS, Audit, verdict
-from kafkalab.spark.audits.summary import CHECKS, DATAFRAMES, FILES, WAYS, Row, Summary
-from kafkalab.spark.audits.view import View
-from kafkalab.spark.key_pass.key_pass import FUSED, audited
+from kafkalab.checks.all import BY_NAME
+from kafkalab.checks.all import CHECKS as ALL_CHECKS
+from kafkalab.checks.check import Check
+from kafkalab.spark.audits import PLANS, Audit
+from kafkalab.spark.audits.check import FIELDS, verdict
+from kafkalab.spark.audits.check_tasks import checked
+from kafkalab.spark.audits.derived_tables import DerivedTables
+from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
+from kafkalab.spark.key_pass.key_pass import findings, key_pass
 from kafkalab.spark.storage.frames import Histories
-from kafkalab.spark.storage.schemas import TABLES
+from kafkalab.spark.storage.history_files import read_histories, write_histories
 
-SMALL = 30_000
-"""So many records, even of one run, are checked by one task sooner than plans for all audits are made."""
+SMALL = 100_000
+"""Up to this many records, even of one run, one task checks them sooner than plans for all audits are made."""
 
 QUICK = 500_000
-"""So many records are audited faster than plans for them are compiled, or spread over tasks."""
+"""Up to this many records are audited faster than plans for them are compiled, or spread over tasks."""
 
 FACTORY = "spark.sql.codegen.factoryMode"
 FOR_SMALL = {
@@ -42,22 +45,10 @@ FOR_SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.files.minPartitionNum": "1",
 }
-"""Plans are not planned again at every stage, nor compiled, nor split: most of the time went into starting tasks."""
+"""Plans are neither adapted at every stage, nor compiled, nor split: most of the time went into starting tasks."""
 
 TASKS = "8"
-"""Runs are checked in so many tasks."""
-
-GROUPS = {
-    "what clients were told": ("inconsistent-offsets", "lost-write", "nonmonotonic-send", "int-nonmonotonic-send"),
-    "logs": ("unseen", "duplicate", "int-send-skip", "zombie write", "sequence gap", "LSO regression"),
-    "polls": ("poll-skip", "int-poll-skip", "nonmonotonic-poll", "int-nonmonotonic-poll"),
-    "transactions": ("torn transaction", "hanging transaction", "marker without decision", "decision without marker"),
-    "who read what": ("G1a", "precommitted-read", "partial visibility"),
-    "exactly-once effects": ("offset/output split", "exactly-once"),
-    "cycles": ("G0", "G1c"),
-}
-"""The audits that make one plan; together they scan and sort what they share once. Python's workers, which the last one
-needs, come when Java has had its largest plans."""
+"""The number of tasks in which runs are checked."""
 
 
 def audit(
@@ -68,22 +59,20 @@ def audit(
     files: str | Path | None = None,
     way: str = "",
 ) -> Summary:
-    """What every audit, or those of `only`, says about these histories.
+    """Return what the audits, all or those named in `only`, find in these histories.
 
-    `files` is the folder where `write_histories` put exactly these histories: then one pass over it does what looks at
-    one key at a time. Intermediate tables go to `scratch`, a folder that all workers see (a temporary one if not given,
-    removed with the Summary). `progress` prints a line while it works. `way` is one of WAYS; without it the histories'
-    size decides, and `Summary.way` says how. ValueError, naming what there is, for an unknown audit or way.
+    `files` is the folder where `write_histories` put exactly these histories; without it large ones are written to
+    `scratch` first. Intermediate tables go to `scratch`, a folder that all workers see; what was written there is
+    removed with the Summary. The default is a temporary folder. `progress` prints a line while audits run. `way` is one
+    of WAYS; without it the size of the histories decides, and `Summary.way` holds the decision. ValueError, naming the
+    possible values, for an unknown audit or way.
     """
-    chosen = chosen_audits(only)
+    chosen = chosen_checks(only)
     spark = histories.log.sparkSession
     store = Store(spark, scratch, progress)
     began = time.monotonic()
-    way = chosen_way(way, histories, files)
-    if way == CHECKS:
-        every = _checked(chosen, histories, store)
-    else:
-        every = _audited(chosen, histories, store, files if way == FILES else None)
+    way = chosen_way(way, histories)
+    every = _checked(chosen, histories, store) if way == CHECKS else _by_key_pass(chosen, histories, store, files)
     rows = _rows(chosen, every)
     store.done(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {time.monotonic() - began:.1f} s, {WAYS[way]}")
     findings = every.where(F.col("examined").isNull()).select(*FIELDS)
@@ -92,49 +81,40 @@ def audit(
     return Summary(rows=rows, findings=findings, examined=examined, seconds=seconds, way=way, store=store)
 
 
-def chosen_way(way: str, histories: Histories, files: str | Path | None = None) -> str:
-    """The way that was asked for, else the one for histories of this size."""
+def chosen_way(way: str, histories: Histories) -> str:
+    """Return `way` if it is given, else the way for histories of this size."""
     if way and way not in WAYS:
         raise ValueError(f"no way {way!r}; there are {', '.join(WAYS)}")
-    if way == FILES and files is None:
-        raise ValueError("the way 'files' needs files=, the folder where write_histories put these histories")
-    if way:
-        return way
     small = histories.bundle is not None or histories.log.limit(SMALL + 1).count() <= SMALL
-    return CHECKS if small else DATAFRAMES if files is None else FILES
+    return way or (CHECKS if small else KEY_PASS)
 
 
-def _checked(chosen: Sequence[Audit], histories: Histories, store: Store) -> DataFrame:
+def _checked(chosen: Sequence[Check], histories: Histories, store: Store) -> DataFrame:
     """Findings and counts of every run, by the checks."""
     names = [one.name for one in chosen]
     with quick(store.spark, {**FOR_SMALL, "spark.sql.shuffle.partitions": TASKS}):
         return store.keep("checks", checked(histories, names), title=f"{len(names)} checks of every run")
 
 
-def _audited(chosen: Sequence[Audit], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
-    """Findings and counts, by DataFrames."""
+def _by_key_pass(chosen: Sequence[Check], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
+    """Findings and counts: the key pass finds the anomalies of one key, DataFrames find the others."""
     small = histories.log.limit(QUICK + 1).count() <= QUICK
+    names = {check.name for check in chosen}
     with quick(store.spark, FOR_SMALL if small else {}):
-        histories = histories if files is not None else stored(histories, store)
-        view = View(histories, store.keep)
-        rest = [one for one in chosen if files is None or one.name not in FUSED]
-        parts = []
-        if files is not None:
-            mine = [one.name for one in chosen if one.name in FUSED]
-            into = store.folder / "pass" if rest or "G1a" in mine else None
-            parts.append(store.keep("key by key", audited(view, files, mine, into), title="audits key by key"))
-        for title, names in GROUPS.items():
-            here = [one for one in rest if one.name in names]
+        if files is None:
+            files = store.folder / "histories"
+            write_histories(histories, files)
+            histories = read_histories(store.spark, files)
+        derived = DerivedTables(histories, store.folder / "pass", store.keep)
+        others = [one for plan in PLANS.values() for one in plan if one.check.name in names]
+        into = derived.folder if others or "G1a" in names else None
+        rows = store.keep("key pass", key_pass(histories, files, names, into), title="audits key by key")
+        parts = [store.keep("key by key", findings(rows, derived, names), title="findings of each key")]
+        for title, plan in PLANS.items():
+            here = [one for one in plan if one in others]
             if here:
-                parts.append(store.keep(title, _plan(here, view), title=f"audits of {title}"))
+                parts.append(store.keep(title, _plan(here, derived), title=f"audits of {title}"))
         return reduce(DataFrame.unionByName, parts)
-
-
-def stored(histories: Histories, store: Store) -> Histories:
-    """The same tables, computed once, unless they are files already."""
-    if histories.log.inputFiles():
-        return histories
-    return Histories(**{name: store.keep(name, histories.table(name)) for name in TABLES})
 
 
 @contextmanager
@@ -153,47 +133,46 @@ def quick(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
                 spark.conf.set(name, old)
 
 
-def chosen_audits(only: Iterable[str] | str | None) -> list[Audit]:
-    """The audits of these names, in the order of the registry; all without names."""
-    if only is None:
-        return list(AUDITS)
-    names = [only] if isinstance(only, str) else list(only)
+def chosen_checks(only: Iterable[str] | str | None) -> list[Check]:
+    """The checks of these names, in the order of the registry; all without names."""
+    names = [only] if isinstance(only, str) else BY_NAME if only is None else list(only)
     unknown = [name for name in names if name not in BY_NAME]
     if unknown or not names:
         what = f"no audit {', '.join(map(repr, unknown))}" if unknown else "no audit was named"
         raise ValueError(f"{what}; there are {', '.join(BY_NAME)}")
-    return [audit for audit in AUDITS if audit.name in names]
+    return [check for check in ALL_CHECKS if check.name in names]
 
 
-def _plan(audits: Sequence[Audit], view: View) -> DataFrame:
+def _plan(audits: Sequence[Audit], derived: DerivedTables) -> DataFrame:
     """Findings and counts of these audits in one DataFrame; a count is a row with `examined`."""
     parts = []
     for one in audits:
-        parts.append(one.offenders(view).withColumn("examined", F.lit(None).cast("bigint")))
-        count = one.examined(view).select("run", F.lit(one.name).alias("anomaly"), F.col("examined").cast("bigint"))
-        parts.append(count)
+        count = one.count(derived).select(
+            "run", F.lit(one.check.name).alias("anomaly"), F.col("examined").cast("bigint")
+        )
+        parts += [one.find(derived).withColumn("examined", F.lit(None).cast("bigint")), count]
     return reduce(lambda all_, part: all_.unionByName(part, allowMissingColumns=True), parts)
 
 
-def _rows(audits: Sequence[Audit], every: DataFrame) -> list[Row]:
+def _rows(checks: Sequence[Check], every: DataFrame) -> list[AuditRow]:
     """One row for each audit, in their order."""
     of = every.groupBy("anomaly", "policy").agg(F.count(F.lit(1)).alias("rows"), F.sum("examined").alias("examined"))
-    examined = dict.fromkeys((audit.name for audit in audits), 0)
-    found: dict[str, dict[str, int]] = {audit.name: {} for audit in audits}
+    examined: dict[str, int] = {}
+    found: dict[str, dict[str, int]] = {check.name: {} for check in checks}
     for anomaly, policy, rows, seen in of.collect():
         if policy is None:
             examined[anomaly] = int(seen or 0)
         else:
             found[anomaly][policy] = rows
     return [
-        Row(
-            anomaly=audit.name,
-            policy=audit.policy,
-            verdict=verdict(examined[audit.name], list(found[audit.name])),
-            examined=examined[audit.name],
-            findings=tuple(sorted(found[audit.name].items())),
+        AuditRow(
+            anomaly=check.name,
+            policy=check.policy,
+            verdict=verdict(examined.get(check.name, 0), list(found[check.name])),
+            examined=examined.get(check.name, 0),
+            findings=tuple(sorted(found[check.name].items())),
         )
-        for audit in audits
+        for check in checks
     ]
 
 
@@ -208,7 +187,7 @@ class Store:
         self._kept = 0
 
     def keep(self, name: str, frame: DataFrame, title: str = "") -> DataFrame:
-        """The same rows, computed now and read back from here: plans stay small, and nothing is computed twice."""
+        """Materialise the rows once and return a DataFrame that reads them back: plans stay small."""
         began = time.monotonic()
         self.say(f"{title or name} …")
         self._kept += 1

@@ -7,55 +7,55 @@ from pyspark.sql import functions as F
 
 from kafkalab.checks.view import COMMITTED
 from kafkalab.spark.audits.asof import last_before
-from kafkalab.spark.audits.view import View
+from kafkalab.spark.audits.derived_tables import DerivedTables
 
 WRITE_WRITE, WRITE_READ, READ_COMMITTED = "ww", "wr", "rc"
 NEVER = 1 << 62
 
 
-def write_pairs(view: View) -> DataFrame:
+def write_pairs(derived: DerivedTables) -> DataFrame:
     """Each committed record with the committed transaction before it in its key's log, its own or another."""
-    return view.once("neighbours in logs", lambda: _write_pairs(view))
+    return derived.once("neighbours in logs", lambda: _write_pairs(derived))
 
 
-def _write_pairs(view: View) -> DataFrame:
-    committed = view.data.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED))
+def _write_pairs(derived: DerivedTables) -> DataFrame:
+    committed = derived.data.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED))
     order = Window.partitionBy("run", "key").orderBy("offset")
     pairs = committed.select("run", "key", "offset", "step", "txn")
     pairs = pairs.withColumn("before", F.lag(F.struct("txn", "step")).over(order))
     return pairs.where(F.col("before").isNotNull())
 
 
-def write_write(view: View) -> DataFrame:
+def write_write(derived: DerivedTables) -> DataFrame:
     """An edge from each committed transaction to the next one in the log of a key, with its first proof."""
-    return view.once("who wrote before whom", lambda: _write_write(view))
+    return derived.once("who wrote before whom", lambda: _write_write(derived))
 
 
-def _write_write(view: View) -> DataFrame:
-    pairs = write_pairs(view).where(F.col("before.txn") != F.col("txn"))
+def _write_write(derived: DerivedTables) -> DataFrame:
+    pairs = write_pairs(derived).where(F.col("before.txn") != F.col("txn"))
     proof = F.struct("key", "offset", F.col("before.step").alias("first"), F.col("step").alias("second"))
     edges = pairs.groupBy("run", F.col("before.txn").alias("start"), F.col("txn").alias("end"))
     return _edges(edges.agg(F.min(proof).alias("proof")), WRITE_WRITE)
 
 
-def readers(view: View) -> DataFrame:
+def readers(derived: DerivedTables) -> DataFrame:
     """The transaction that each read belongs to: the one open in its process, else the next that begins there.
 
     The reads that have one: run, process, isolation_level, index, step, `reader`, and of its record `writer` (null
     unless committed) and `written`, its step.
     """
-    return view.once("readers", lambda: _readers(view))
+    return derived.once("readers", lambda: _readers(derived))
 
 
-def _readers(view: View) -> DataFrame:
-    committed = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED)).select("run", "txn")
-    mine = view.transactions.where(F.col("process") != "").join(committed, ["run", "txn"], "left_semi")
+def _readers(derived: DerivedTables) -> DataFrame:
+    committed = derived.records.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED)).select("run", "txn")
+    mine = derived.transactions.where(F.col("process") != "").join(committed, ["run", "txn"], "left_semi")
     end = F.when(F.col("end_step") >= 0, F.col("end_step")).otherwise(F.lit(NEVER))
     mine = mine.select(
         "run", "process", F.col("txn").alias("reader"), (-end).alias("_end"), (-F.col("first")).alias("_rank")
     )
     by = ("run", "process")
-    reads = view.seen.join(F.broadcast(mine.select(*by).distinct()), list(by), "left_semi")
+    reads = derived.seen.join(F.broadcast(mine.select(*by).distinct()), list(by), "left_semi")
     writer = F.when(F.col("record.outcome") == COMMITTED, F.col("record.txn")).alias("writer")
     kept = (*by, "isolation_level", "index", "step")
     reads = reads.select(*kept, writer, F.col("record.step").alias("written"), (-F.col("step")).alias("_time"))
@@ -63,14 +63,14 @@ def _readers(view: View) -> DataFrame:
     return found.where(F.col("of").isNotNull()).withColumn("reader", F.col("of.reader")).drop("of", "_time")
 
 
-def write_read(view: View, isolation_level: str = "") -> DataFrame:
+def write_read(derived: DerivedTables, isolation_level: str = "") -> DataFrame:
     """An edge from the transaction that wrote a value to the one that read it, with its first proof."""
     name = f"who read from whom {isolation_level}".strip()
-    return view.once(name, lambda: _write_read(view, isolation_level))
+    return derived.once(name, lambda: _write_read(derived, isolation_level))
 
 
-def _write_read(view: View, isolation_level: str) -> DataFrame:
-    reads = readers(view).where(F.col("writer") != F.col("reader"))
+def _write_read(derived: DerivedTables, isolation_level: str) -> DataFrame:
+    reads = readers(derived).where(F.col("writer") != F.col("reader"))
     if isolation_level:
         reads = reads.where(F.col("isolation_level") == isolation_level)
     proof = F.struct("step", "index", F.col("written").alias("first"), F.col("step").alias("second"))

@@ -12,8 +12,8 @@ from kafkalab.checks.check import ALLOWED
 from kafkalab.checks.exactly_once import CHECK, DUPLICATED, IN_FLIGHT, LOST, ONCE
 from kafkalab.checks.view import OPEN
 from kafkalab.protocol.partitions import OFFSETS_TOPIC
-from kafkalab.spark.audits.check import Audit, audit_of, counted, shown
-from kafkalab.spark.audits.view import FINAL, View, has_text
+from kafkalab.spark.audits.check import Audit, counted, findings_of, shown
+from kafkalab.spark.audits.derived_tables import FINAL, DerivedTables, has_text
 
 
 def source_of(value: Column) -> Column:
@@ -21,13 +21,13 @@ def source_of(value: Column) -> Column:
     return F.regexp_replace(value, r"^[+-]+", "")
 
 
-def committed_offsets(view: View) -> DataFrame:
+def committed_offsets(derived: DerivedTables) -> DataFrame:
     """The committed offsets that took effect: record_key, group, of (the input's key), committed, place, step, txn."""
-    return view.once("committed offsets", lambda: _committed_offsets(view))
+    return derived.once("committed offsets", lambda: _committed_offsets(derived))
 
 
-def _committed_offsets(view: View) -> DataFrame:
-    kept = view.records.where((F.col("topic") == OFFSETS_TOPIC) & has_text("record_key"))
+def _committed_offsets(derived: DerivedTables) -> DataFrame:
+    kept = derived.records.where((F.col("topic") == OFFSETS_TOPIC) & has_text("record_key"))
     kept = kept.where(F.col("outcome").isin(*FINAL))
     of = F.substring_index("record_key", "/", -1)
     return kept.select(
@@ -42,49 +42,49 @@ def _committed_offsets(view: View) -> DataFrame:
     )
 
 
-def _asked(view: View) -> DataFrame:
+def _asked(derived: DerivedTables) -> DataFrame:
     """What clients sent, however that ended: run, process, key, value."""
-    sends = view.histories.operations.where("function = 'send' AND type = 'invoke'")
+    sends = derived.histories.operations.where("function = 'send' AND type = 'invoke'")
     return sends.select("run", "process", "key", "value")
 
 
-def _inputs(view: View) -> DataFrame:
+def _inputs(derived: DerivedTables) -> DataFrame:
     """The keys that a process read which also wrote: run, key."""
-    return view.once("inputs", lambda: _read_by_writers(view))
+    return derived.once("inputs", lambda: _read_by_writers(derived))
 
 
-def _read_by_writers(view: View) -> DataFrame:
-    writers = F.broadcast(_asked(view).select("run", "process").distinct())
-    polled = view.histories.polls.select("run", "process", "key").distinct()
-    read = view.histories.reads.select("run", "process", "key").distinct()
+def _read_by_writers(derived: DerivedTables) -> DataFrame:
+    writers = F.broadcast(_asked(derived).select("run", "process").distinct())
+    polled = derived.histories.polls.select("run", "process", "key").distinct()
+    read = derived.histories.reads.select("run", "process", "key").distinct()
     return polled.unionByName(read).join(writers, ["run", "process"], "left_semi").select("run", "key").distinct()
 
 
-def _outputs(view: View) -> DataFrame:
+def _outputs(derived: DerivedTables) -> DataFrame:
     """The keys that somebody wrote to, but for inputs: run, key, topic."""
-    return view.once("outputs", lambda: _written_but_inputs(view))
+    return derived.once("outputs", lambda: _written_but_inputs(derived))
 
 
-def _written_but_inputs(view: View) -> DataFrame:
-    keys = _asked(view).select("run", "key").distinct().join(_inputs(view), ["run", "key"], "left_anti")
+def _written_but_inputs(derived: DerivedTables) -> DataFrame:
+    keys = _asked(derived).select("run", "key").distinct().join(_inputs(derived), ["run", "key"], "left_anti")
     return keys.withColumn("topic", F.regexp_extract("key", r"^(.*)-[^-]*$", 1))
 
 
-def _held(view: View) -> DataFrame:
+def _held(derived: DerivedTables) -> DataFrame:
     """The records of the outputs: run, topic, value, outcome, step."""
-    held = view.records.where((F.col("control") == "") & F.col("value").isNotNull())
-    held = held.join(F.broadcast(_outputs(view).select("run", "key")), ["run", "key"], "left_semi")
+    held = derived.records.where((F.col("control") == "") & F.col("value").isNotNull())
+    held = held.join(F.broadcast(_outputs(derived).select("run", "key")), ["run", "key"], "left_semi")
     return held.select("run", "topic", "value", "outcome", "step")
 
 
-def _written(view: View) -> DataFrame:
+def _written(derived: DerivedTables) -> DataFrame:
     """For each source value its outputs, told apart by topic and value: how often each is committed, there, open.
 
     One row for each run and source: fewest, most, least, alive, undecided.
     """
-    sends = _asked(view).where(F.col("value").isNotNull()).join(F.broadcast(_outputs(view)), ["run", "key"])
+    sends = _asked(derived).where(F.col("value").isNotNull()).join(F.broadcast(_outputs(derived)), ["run", "key"])
     asked = sends.select("run", "topic", "value", F.lit(None).cast("string").alias("outcome"))
-    each = asked.unionByName(_held(view).drop("step")).groupBy("run", "topic", "value")
+    each = asked.unionByName(_held(derived).drop("step")).groupBy("run", "topic", "value")
     final = F.col("outcome").isin(*FINAL)
     one = each.agg(
         F.count_if(final).alias("committed"),
@@ -100,17 +100,17 @@ def _written(view: View) -> DataFrame:
     )
 
 
-def effects(view: View) -> DataFrame:
+def effects(derived: DerivedTables) -> DataFrame:
     """One row for each committed input record: run, key, offset, value, source, step, read_committed, read_uncommitted,
     verdict; as `kafkalab.checks.exactly_once.Effect`."""
-    return view.once("effects", lambda: _effects(view))
+    return derived.once("effects", lambda: _effects(derived))
 
 
-def _effects(view: View) -> DataFrame:
-    done = committed_offsets(view).groupBy("run", F.col("of").alias("key")).agg(F.max("committed").alias("done"))
-    known = view.known.join(F.broadcast(_inputs(view)), ["run", "key"], "left_semi")
+def _effects(derived: DerivedTables) -> DataFrame:
+    done = committed_offsets(derived).groupBy("run", F.col("of").alias("key")).agg(F.max("committed").alias("done"))
+    known = derived.known.join(F.broadcast(_inputs(derived)), ["run", "key"], "left_semi")
     known = known.join(F.broadcast(done), ["run", "key"], "left").withColumn("source", F.coalesce("value", F.lit("")))
-    rows = known.join(_written(view), ["run", "source"], "left")
+    rows = known.join(_written(derived), ["run", "source"], "left")
     fewest, most = F.coalesce("fewest", F.lit(0)), F.coalesce("most", F.lit(0))
     least, alive = F.coalesce("least", F.lit(0)), F.coalesce("alive", F.lit(0))
     behind = F.coalesce(F.col("done") > F.col("offset"), F.lit(False)) & ~F.coalesce("undecided", F.lit(False))
@@ -128,10 +128,10 @@ def _effects(view: View) -> DataFrame:
     )
 
 
-def _not_once(view: View) -> DataFrame:
+def _not_once(derived: DerivedTables) -> DataFrame:
     """The effects of which there is not exactly one, with `steps`: those of all records that the outputs hold."""
-    rows = view.once("not once", lambda: effects(view).where(F.col("verdict") != ONCE))
-    held = _held(view).withColumn("source", source_of(F.col("value")))
+    rows = derived.once("not once", lambda: effects(derived).where(F.col("verdict") != ONCE))
+    held = _held(derived).withColumn("source", source_of(F.col("value")))
     held = held.join(rows.select("run", "source").distinct(), ["run", "source"])
     steps = held.groupBy("run", "source").agg(F.collect_list("step").alias("steps"))
     return rows.join(steps, ["run", "source"], "left").withColumn(
@@ -139,29 +139,29 @@ def _not_once(view: View) -> DataFrame:
     )
 
 
-def _all_through_transactions(view: View) -> DataFrame:
+def _all_through_transactions(derived: DerivedTables) -> DataFrame:
     """Whether all of a run's committed offsets went through transactions; only then are the effects promised."""
-    offsets = view.records.where((F.col("topic") == OFFSETS_TOPIC) & has_text("record_key"))
+    offsets = derived.records.where((F.col("topic") == OFFSETS_TOPIC) & has_text("record_key"))
     return offsets.groupBy("run").agg(F.min("transactional").alias("through"))
 
 
-def find(audit: Audit, view: View) -> DataFrame:
+def find(derived: DerivedTables) -> DataFrame:
     """A finding for every input without exactly one effect."""
-    rows = _not_once(view).join(F.broadcast(_all_through_transactions(view)), "run", "left")
+    rows = _not_once(derived).join(F.broadcast(_all_through_transactions(derived)), "run", "left")
     text = F.concat(
         shown(F.coalesce("value", F.lit(""))), F.lit(" at offset "), "offset", F.lit(" of "), "key", F.lit(" is "),
         "verdict", F.lit(": "), "read_committed", F.lit(" effect(s) under read_committed, "), "read_uncommitted",
         F.lit(" under read_uncommitted"),
     )  # fmt: skip
     promised = F.coalesce("through", F.lit(False)) & (F.col("verdict") != IN_FLIGHT)
-    policy = F.when(promised, audit.policy).otherwise(ALLOWED)
+    policy = F.when(promised, CHECK.policy).otherwise(ALLOWED)
     steps = F.concat(F.array("step"), "steps")
-    return audit.found(rows, text, steps, [F.col("key")], [F.col("offset")], policy)
+    return findings_of(CHECK, rows, text, steps, [F.col("key")], [F.col("offset")], policy)
 
 
-def count(view: View) -> DataFrame:
+def count(derived: DerivedTables) -> DataFrame:
     """The inputs whose fate is certain."""
-    return counted(effects(view).where(F.col("verdict") != IN_FLIGHT))
+    return counted(effects(derived).where(F.col("verdict") != IN_FLIGHT))
 
 
-AUDIT = audit_of(CHECK, find, count)
+AUDIT = Audit(CHECK, find, count)

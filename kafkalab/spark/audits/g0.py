@@ -8,10 +8,10 @@ from pyspark.sql import functions as F
 from kafkalab.checks.check import ALLOWED
 from kafkalab.checks.g0 import CHECK
 from kafkalab.checks.graph import Graph, cycles, proof
-from kafkalab.spark.audits.check import Audit, audit_of, counted
+from kafkalab.spark.audits.check import Audit, counted, findings_of
 from kafkalab.spark.audits.dependencies import WRITE_WRITE, write_pairs, write_write
+from kafkalab.spark.audits.derived_tables import DerivedTables
 from kafkalab.spark.audits.graph import Found, cycles_of
-from kafkalab.spark.audits.view import View
 
 
 def search(graphs: dict[str, Graph]) -> Found:
@@ -21,14 +21,14 @@ def search(graphs: dict[str, Graph]) -> Found:
         yield group, proof(graph, group), ALLOWED, f"each wrote before the other: {'; '.join(group)}"
 
 
-def find(audit: Audit, view: View) -> DataFrame:
+def find(derived: DerivedTables) -> DataFrame:
     """One finding for each group."""
-    return audit.found(cycles_of(write_write(view), search), F.col("text"), F.col("steps"))
+    return findings_of(CHECK, cycles_of(write_write(derived), search), F.col("text"), F.col("steps"))
 
 
-def count(view: View) -> DataFrame:
+def count(derived: DerivedTables) -> DataFrame:
     """The pairs of neighbours in logs, both of committed transactions."""
-    return counted(write_pairs(view))
+    return counted(write_pairs(derived))
 
 
-AUDIT = audit_of(CHECK, find, count)
+AUDIT = Audit(CHECK, find, count)

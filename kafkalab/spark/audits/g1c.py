@@ -8,10 +8,10 @@ from pyspark.sql import functions as F
 from kafkalab.checks.check import ALLOWED, FORBIDDEN
 from kafkalab.checks.g1c import CHECK
 from kafkalab.checks.graph import Graph, add_edge, cycles, proof
-from kafkalab.spark.audits.check import Audit, audit_of, counted
+from kafkalab.spark.audits.check import Audit, counted, findings_of
 from kafkalab.spark.audits.dependencies import READ_COMMITTED, WRITE_READ, WRITE_WRITE, readers, write_read, write_write
+from kafkalab.spark.audits.derived_tables import DerivedTables
 from kafkalab.spark.audits.graph import Found, cycles_of
-from kafkalab.spark.audits.view import View
 
 
 def search(graphs: dict[str, Graph]) -> Found:
@@ -31,15 +31,15 @@ def search(graphs: dict[str, Graph]) -> Found:
             yield group, proof(mixed, group), ALLOWED, f"a cycle through the order of the log: {'; '.join(group)}"
 
 
-def find(audit: Audit, view: View) -> DataFrame:
+def find(derived: DerivedTables) -> DataFrame:
     """One finding for each group of transactions that lie on cycles through each other."""
-    edges = write_write(view).unionByName(write_read(view)).unionByName(write_read(view, "read_committed"))
-    return audit.found(cycles_of(edges, search), F.col("text"), F.col("steps"), policy=F.col("policy"))
+    edges = write_write(derived).unionByName(write_read(derived)).unionByName(write_read(derived, "read_committed"))
+    return findings_of(CHECK, cycles_of(edges, search), F.col("text"), F.col("steps"), policy=F.col("policy"))
 
 
-def count(view: View) -> DataFrame:
+def count(derived: DerivedTables) -> DataFrame:
     """The reads under read_committed that belong to a transaction."""
-    return counted(readers(view).where(F.col("isolation_level") == "read_committed"))
+    return counted(readers(derived).where(F.col("isolation_level") == "read_committed"))
 
 
-AUDIT = audit_of(CHECK, find, count)
+AUDIT = Audit(CHECK, find, count)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from kafkalab.checks.graph import Graph, add_edge
 from kafkalab.spark.audits.asof import last_before
@@ -18,7 +19,6 @@ from kafkalab.spark.audits.asof import last_before
 Found = Iterator[tuple[list[str], list[int], str, str]]
 """The members of a cycle, the steps that prove it, a policy, and how the text begins."""
 
-CYCLE = "run bigint, members array<string>, steps array<bigint>, policy string, text string"
 CYCLES = pa.schema(
     [("run", pa.int64()), ("members", pa.list_(pa.string())), ("steps", pa.list_(pa.int64())),
      ("policy", pa.string()), ("text", pa.string())]
@@ -57,7 +57,7 @@ def _inside(placed: DataFrame, spans: DataFrame) -> DataFrame:
 
 
 def cycles_of(edges: DataFrame, search: Callable[[dict[str, Graph]], Found]) -> DataFrame:
-    """What `search` finds in each block, given the block's graph of each kind of edge; rows of CYCLE."""
+    """What `search` finds in each block, given the block's graph of each kind of edge; rows of CYCLES."""
 
     def in_block(block: pa.Table) -> pa.Table:
         graphs: dict[str, Graph] = {}
@@ -69,4 +69,4 @@ def cycles_of(edges: DataFrame, search: Callable[[dict[str, Graph]], Found]) -> 
         found = [(run, members, sorted(set(steps)), policy, text) for members, steps, policy, text in search(graphs)]
         return pa.Table.from_pylist([dict(zip(CYCLES.names, row, strict=True)) for row in found], CYCLES)
 
-    return blocks(edges).groupBy("run", "block").applyInArrow(in_block, CYCLE)
+    return blocks(edges).groupBy("run", "block").applyInArrow(in_block, from_arrow_schema(CYCLES))

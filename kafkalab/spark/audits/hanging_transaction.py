@@ -8,23 +8,23 @@ from pyspark.sql import functions as F
 from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.checks.hanging_transaction import CHECK, LONGEST_MS, OVERDUE_MS
 from kafkalab.checks.view import OPEN
-from kafkalab.spark.audits.check import Audit, audit_of, counted
-from kafkalab.spark.audits.view import View
+from kafkalab.spark.audits.check import Audit, counted, findings_of
+from kafkalab.spark.audits.derived_tables import DerivedTables
 
 GROUP = ("run", "key", "producer_id")
 
 
-def find(audit: Audit, view: View) -> DataFrame:
+def find(derived: DerivedTables) -> DataFrame:
     """Not hanging: one that its coordinator knows on this key, and that is decided or not overdue."""
-    newest = view.entries.groupBy("run", "producer_id").agg(
+    newest = derived.entries.groupBy("run", "producer_id").agg(
         F.max(F.struct("n", "state", "partitions", "timeout_ms", "start_ms", "step")).alias("entry")
     )
     first = (
-        view.records.where(F.col("outcome") == OPEN)
+        derived.records.where(F.col("outcome") == OPEN)
         .groupBy(*GROUP)
         .agg(F.min(F.struct("offset", "step")).alias("record"))
     )
-    groups = first.join(newest, ["run", "producer_id"], "left").join(F.broadcast(view.end_ms), "run")
+    groups = first.join(newest, ["run", "producer_id"], "left").join(F.broadcast(derived.end_ms), "run")
     here = F.array_contains("entry.partitions", F.col("key"))
     endless = F.col("entry.timeout_ms") == TWO_PHASE_TIMEOUT_MS
     open_ms = F.col("end_ms") - F.col("entry.start_ms")
@@ -48,12 +48,12 @@ def find(audit: Audit, view: View) -> DataFrame:
         F.lit(" on: "), "why",
     )  # fmt: skip
     steps = [F.col("record.step"), F.coalesce(F.col("entry.step"), F.lit(-1))]
-    return audit.found(hanging, text, steps, [F.col("key")], [F.col("record.offset")])
+    return findings_of(CHECK, hanging, text, steps, [F.col("key")], [F.col("record.offset")])
 
 
-def count(view: View) -> DataFrame:
+def count(derived: DerivedTables) -> DataFrame:
     """The keys and producer ids that have transactional records."""
-    return counted(view.records.where("transactional").select(*GROUP).distinct())
+    return counted(derived.records.where("transactional").select(*GROUP).distinct())
 
 
-AUDIT = audit_of(CHECK, find, count)
+AUDIT = Audit(CHECK, find, count)

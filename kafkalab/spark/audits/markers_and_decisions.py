@@ -10,19 +10,19 @@ from kafkalab.checks.markers_and_decisions import GRACE_MS
 from kafkalab.checks.markers_and_decisions import MARKERS as MARKERS_CHECK
 from kafkalab.checks.view import PREPARED
 from kafkalab.history.operations import SERVER
-from kafkalab.spark.audits.check import Audit, audit_of, counted
-from kafkalab.spark.audits.view import View
+from kafkalab.spark.audits.check import Audit, counted, findings_of
+from kafkalab.spark.audits.derived_tables import DerivedTables
 
 
-def _markers(view: View) -> DataFrame:
+def _markers(derived: DerivedTables) -> DataFrame:
     """The markers of runs that have a transaction log."""
-    return view.decided.join(F.broadcast(view.entries.select("run").distinct()), "run", "left_semi")
+    return derived.decided.join(F.broadcast(derived.entries.select("run").distinct()), "run", "left_semi")
 
 
-def find_markers(audit: Audit, view: View) -> DataFrame:
+def find_markers(derived: DerivedTables) -> DataFrame:
     """Allowed: an ABORT that an administrator asked for (its frame came from a client) to end what hangs."""
-    alone = view.once("undecided markers", lambda: _markers(view).where(F.col("decision").isNull()))
-    frames = view.histories.frames.select("run", F.col("id").alias("frame"), "sender")
+    alone = derived.once("undecided markers", lambda: _markers(derived).where(F.col("decision").isNull()))
+    frames = derived.histories.frames.select("run", F.col("id").alias("frame"), "sender")
     frames = frames.join(alone.select("run", "frame").distinct(), ["run", "frame"], "left_semi")
     alone = alone.join(frames, ["run", "frame"], "left")
     by_server = F.coalesce("sender", F.lit("b0")).rlike(f"^({SERVER.pattern})$")
@@ -31,17 +31,17 @@ def find_markers(audit: Audit, view: View) -> DataFrame:
         "key", F.lit(" has "), "control", F.lit(" of producer "), "producer_id", F.lit(", epoch "), "producer_epoch",
         F.lit(", at offset "), "offset", F.lit(", which no PREPARE decided"),
     )  # fmt: skip
-    return audit.found(alone, text, [F.col("step")], [F.col("key")], [F.col("offset")])
+    return findings_of(MARKERS_CHECK, alone, text, [F.col("step")], [F.col("key")], [F.col("offset")])
 
 
-def find_decisions(audit: Audit, view: View) -> DataFrame:
+def find_decisions(derived: DerivedTables) -> DataFrame:
     """The last entry of an id is a PREPARE although all its partitions have leaders, and it is not new."""
     one = F.struct("n", "key", "offset", "state", "partitions", "step", "at_ms")
-    newest = view.entries.groupBy("run", "transactional_id").agg(F.max(one).alias("entry"))
+    newest = derived.entries.groupBy("run", "transactional_id").agg(F.max(one).alias("entry"))
     newest = newest.where(F.col("entry.state").isin(*PREPARED))
-    leaders = view.histories.leaders.groupBy("run", "key").agg(F.max_by("leader", "step").alias("leader"))
+    leaders = derived.histories.leaders.groupBy("run", "key").agg(F.max_by("leader", "step").alias("leader"))
     down = leaders.where(F.col("leader") == "").groupBy("run").agg(F.collect_set("key").alias("down"))
-    newest = newest.join(F.broadcast(view.end_ms), "run").join(F.broadcast(down), "run", "left")
+    newest = newest.join(F.broadcast(derived.end_ms), "run").join(F.broadcast(down), "run", "left")
     needed = F.concat(F.array("entry.key"), "entry.partitions")
     up = ~F.arrays_overlap(needed, F.coalesce("down", F.array().cast("array<string>")))
     age = F.col("end_ms") - F.col("entry.at_ms")
@@ -50,13 +50,14 @@ def find_decisions(audit: Audit, view: View) -> DataFrame:
         "transactional_id", F.lit(" has been in "), "entry.state", F.lit(" for "), age,
         F.lit(" ms; all its partitions are up"),
     )  # fmt: skip
-    return audit.found(stuck, text, [F.col("entry.step")], F.col("entry.partitions"), [F.col("entry.offset")])
+    steps, offsets = [F.col("entry.step")], [F.col("entry.offset")]
+    return findings_of(DECISIONS_CHECK, stuck, text, steps, F.col("entry.partitions"), offsets)
 
 
-def count_decisions(view: View) -> DataFrame:
+def count_decisions(derived: DerivedTables) -> DataFrame:
     """The decisions in the transaction log."""
-    return counted(view.entries.where(F.col("state").isin(*PREPARED)))
+    return counted(derived.entries.where(F.col("state").isin(*PREPARED)))
 
 
-MARKERS = audit_of(MARKERS_CHECK, find_markers, lambda view: counted(_markers(view)))
-DECISIONS = audit_of(DECISIONS_CHECK, find_decisions, count_decisions)
+MARKERS = Audit(MARKERS_CHECK, find_markers, lambda derived: counted(_markers(derived)))
+DECISIONS = Audit(DECISIONS_CHECK, find_decisions, count_decisions)

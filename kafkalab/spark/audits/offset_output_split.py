@@ -10,18 +10,18 @@ from kafkalab.checks.offset_output_split import CHECK
 from kafkalab.checks.view import COMMITTED, OPEN
 from kafkalab.protocol.partitions import OFFSETS_TOPIC
 from kafkalab.spark.audits.asof import last_before
-from kafkalab.spark.audits.check import Audit, audit_of
+from kafkalab.spark.audits.check import Audit, findings_of
 from kafkalab.spark.audits.dependencies import NEVER
+from kafkalab.spark.audits.derived_tables import DerivedTables, has_text
 from kafkalab.spark.audits.exactly_once import committed_offsets
-from kafkalab.spark.audits.view import View, has_text
 
 INPUT = ("run", "record_key")
 
 
-def _inputs(view: View) -> DataFrame:
+def _inputs(derived: DerivedTables) -> DataFrame:
     """Each group's input: group, of (its key), the offset committed last and when, and whether any commit was plain."""
     return (
-        committed_offsets(view)
+        committed_offsets(derived)
         .groupBy(*INPUT)
         .agg(
             F.first("group").alias("group"),
@@ -32,29 +32,29 @@ def _inputs(view: View) -> DataFrame:
     )
 
 
-def _takers(view: View) -> DataFrame:
+def _takers(derived: DerivedTables) -> DataFrame:
     """Who committed offsets of an input: run, record_key, key (the input), process, reader, end, committed."""
-    owners = committed_offsets(view).where(F.col("txn").isNotNull())
+    owners = committed_offsets(derived).where(F.col("txn").isNotNull())
     newest = owners.groupBy(*INPUT, F.col("of").alias("key"), "txn").agg(
         F.max_by("committed", "place").alias("committed")
     )
     end = F.when(F.col("end_step") >= 0, F.col("end_step")).otherwise(F.lit(NEVER))
-    ended = view.transactions.where(F.col("process") != "").select("run", "txn", "process", end.alias("end"))
+    ended = derived.transactions.where(F.col("process") != "").select("run", "txn", "process", end.alias("end"))
     return newest.join(ended, ["run", "txn"]).withColumnRenamed("txn", "reader")
 
 
-def _read_by(view: View) -> DataFrame:
+def _read_by(derived: DerivedTables) -> DataFrame:
     """In which transaction each read of an input took effect, if in any: reader and last step.
 
     Of those of its process that committed and ended after the read, the first that committed an offset behind it. For
     most reads that is the next one; only the others are compared with all that come later.
     """
-    return view.once("who took what", lambda: _taken(view))
+    return derived.once("who took what", lambda: _taken(derived))
 
 
-def _taken(view: View) -> DataFrame:
-    takers, by = _takers(view), (*INPUT, "key", "process")
-    reads = view.histories.reads.select("run", "key", "process", "offset", "step", "index")
+def _taken(derived: DerivedTables) -> DataFrame:
+    takers, by = _takers(derived), (*INPUT, "key", "process")
+    reads = derived.histories.reads.select("run", "key", "process", "offset", "step", "index")
     reads = reads.join(takers.select(*by).distinct(), ["run", "key", "process"]).withColumn("_time", -F.col("step"))
     near = last_before(
         reads, takers.withColumn("_end", -F.col("end")), by, F.col("_time"), F.col("_end"), "next", inclusive=True
@@ -73,30 +73,30 @@ def _taken(view: View) -> DataFrame:
     )
 
 
-def _twice(view: View) -> DataFrame:
+def _twice(derived: DerivedTables) -> DataFrame:
     """The offsets of inputs that took effect in more than one transaction."""
-    many = _read_by(view).groupBy(*INPUT, "key", "offset").agg(F.count(F.lit(1)).alias("n"))
+    many = _read_by(derived).groupBy(*INPUT, "key", "offset").agg(F.count(F.lit(1)).alias("n"))
     return many.where("n > 1").drop("n")
 
 
-def _doubled(audit: Audit, view: View) -> DataFrame:
+def _doubled(derived: DerivedTables) -> DataFrame:
     place = (*INPUT, "key", "offset")
-    read = _read_by(view).join(view.once("taken twice", lambda: _twice(view)), list(place))
+    read = _read_by(derived).join(derived.once("taken twice", lambda: _twice(derived)), list(place))
     found = read.groupBy(*place).agg(F.array_sort(F.collect_list(F.struct("order", "reader", "step"))).alias("all"))
-    found = found.join(_inputs(view), list(INPUT))
+    found = found.join(_inputs(derived), list(INPUT))
     text = F.concat(
         F.lit("offset "), "offset", F.lit(" of "), "key", F.lit(" took effect in "), F.size("all").cast("string"),
         F.lit(" transactions: "), F.array_join(F.col("all.reader"), ", "),
     )  # fmt: skip
     policy = F.when(F.col("plain"), ALLOWED).otherwise(FORBIDDEN)
-    return audit.found(found, text, F.col("all.step"), [F.col("key")], [F.col("offset")], policy)
+    return findings_of(CHECK, found, text, F.col("all.step"), [F.col("key")], [F.col("offset")], policy)
 
 
-def _lost(audit: Audit, view: View) -> DataFrame:
-    read = _read_by(view)
+def _lost(derived: DerivedTables) -> DataFrame:
+    read = _read_by(derived)
     first = read.groupBy(*INPUT).agg(F.min("offset").alias("first"))
-    inputs = _inputs(view).join(first, list(INPUT)).withColumn("key", F.col("of"))
-    known = view.known.select("run", "key", "offset", F.col("step").alias("at"))
+    inputs = _inputs(derived).join(first, list(INPUT)).withColumn("key", F.col("of"))
+    known = derived.known.select("run", "key", "offset", F.col("step").alias("at"))
     below = inputs.join(known, ["run", "key"])
     below = below.where((F.col("offset") >= F.col("first")) & (F.col("offset") < F.col("newest.committed")))
     rest = below.join(read.select(*INPUT, "offset").distinct(), [*INPUT, "offset"], "left_anti")
@@ -109,23 +109,24 @@ def _lost(audit: Audit, view: View) -> DataFrame:
         F.lit(", but no committed transaction read ["), offsets, F.lit("]"),
     )  # fmt: skip
     policy = F.when(F.col("plain"), ALLOWED).otherwise(FORBIDDEN)
-    return audit.found(found, text, [F.col("newest.step"), F.col("at")], [F.col("key")], F.col("offsets"), policy)
+    steps = [F.col("newest.step"), F.col("at")]
+    return findings_of(CHECK, found, text, steps, [F.col("key")], F.col("offsets"), policy)
 
 
-def _mixed(view: View) -> DataFrame:
+def _mixed(derived: DerivedTables) -> DataFrame:
     """The transactions of which some records are committed and some aborted: run, txn."""
     committed = F.col("outcome") == COMMITTED
-    both = _ended(view).groupBy("run", "txn").agg(F.max(committed).alias("some"), F.min(committed).alias("all"))
+    both = _ended(derived).groupBy("run", "txn").agg(F.max(committed).alias("some"), F.min(committed).alias("all"))
     return both.where(F.col("some") & ~F.col("all")).select("run", "txn")
 
 
-def _ended(view: View) -> DataFrame:
-    return view.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
+def _ended(derived: DerivedTables) -> DataFrame:
+    return derived.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
 
 
-def _disagreeing(audit: Audit, view: View) -> DataFrame:
+def _disagreeing(derived: DerivedTables) -> DataFrame:
     """Transactions whose offsets ended in one way and whose output in another."""
-    ended = _ended(view).join(view.once("mixed transactions", lambda: _mixed(view)), ["run", "txn"])
+    ended = _ended(derived).join(derived.once("mixed transactions", lambda: _mixed(derived)), ["run", "txn"])
     is_offset = has_text("record_key") & (F.col("topic") == OFFSETS_TOPIC)
     each = ended.groupBy("run", "txn", is_offset.alias("is_offset"), "outcome").agg(
         F.min("ordinal").alias("order"), F.max_by(F.struct("key", "step"), "ordinal").alias("last")
@@ -142,19 +143,19 @@ def _disagreeing(audit: Audit, view: View) -> DataFrame:
         F.array_join(F.col("output.outcome"), " and "),
     )  # fmt: skip
     steps = F.concat("offsets.last.step", "output.last.step")
-    return audit.found(split, text, steps, F.concat("offsets.last.key", "output.last.key"))
+    return findings_of(CHECK, split, text, steps, F.concat("offsets.last.key", "output.last.key"))
 
 
-def find(audit: Audit, view: View) -> DataFrame:
+def find(derived: DerivedTables) -> DataFrame:
     """Which committed transactions read an input offset below the committed one: none is a loss, two a double."""
-    return _disagreeing(audit, view).unionByName(_doubled(audit, view)).unionByName(_lost(audit, view))
+    return _disagreeing(derived).unionByName(_doubled(derived)).unionByName(_lost(derived))
 
 
-def count(view: View) -> DataFrame:
+def count(derived: DerivedTables) -> DataFrame:
     """The transactions that committed offsets of an input, and those whose parts disagree."""
-    owners = committed_offsets(view).where(F.col("txn").isNotNull()).select(*INPUT, "txn").distinct()
-    split = _disagreeing(AUDIT, view).select("run")
+    owners = committed_offsets(derived).where(F.col("txn").isNotNull()).select(*INPUT, "txn").distinct()
+    split = _disagreeing(derived).select("run")
     return owners.select("run").unionByName(split).groupBy("run").agg(F.count(F.lit(1)).alias("examined"))
 
 
-AUDIT = audit_of(CHECK, find, count)
+AUDIT = Audit(CHECK, find, count)

@@ -10,46 +10,46 @@ from pyspark.sql import functions as F
 
 from kafkalab.checks.partial_visibility import CHECK
 from kafkalab.checks.view import COMMITTED
-from kafkalab.spark.audits.check import Audit, audit_of, counted
-from kafkalab.spark.audits.view import View
+from kafkalab.spark.audits.check import Audit, counted, findings_of
+from kafkalab.spark.audits.derived_tables import DerivedTables
 
 
-def _reads(view: View) -> DataFrame:
+def _reads(derived: DerivedTables) -> DataFrame:
     """What read_committed readers were given of committed transactions."""
     committed = (F.col("isolation_level") == "read_committed") & (F.col("record.outcome") == COMMITTED)
-    return view.seen.where(committed & F.col("record.txn").isNotNull()).withColumn("txn", F.col("record.txn"))
+    return derived.seen.where(committed & F.col("record.txn").isNotNull()).withColumn("txn", F.col("record.txn"))
 
 
-def _committed(view: View) -> DataFrame:
-    return view.records.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED))
+def _committed(derived: DerivedTables) -> DataFrame:
+    return derived.records.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED))
 
 
-def _seen_early(view: View) -> DataFrame:
+def _seen_early(derived: DerivedTables) -> DataFrame:
     """The transactions of which something was read before the last of their markers was there: run, txn."""
-    last = _committed(view).groupBy("run", "txn").agg(F.max("marker.step").alias("_last"))
-    early = _reads(view).select("run", "txn", "step").join(last, ["run", "txn"]).where(F.col("step") < F.col("_last"))
+    last = _committed(derived).groupBy("run", "txn").agg(F.max("marker.step").alias("_last"))
+    early = _reads(derived).join(last, ["run", "txn"]).where(F.col("step") < F.col("_last"))
     return early.select("run", "txn").distinct()
 
 
-def _subscribed(view: View) -> DataFrame:
+def _subscribed(derived: DerivedTables) -> DataFrame:
     """Which consumers polled or read which keys."""
     columns = ("run", "consumer", F.col("key").alias("other"))
-    polled, read = view.histories.polls.select(*columns), view.histories.reads.select(*columns)
+    polled, read = derived.histories.polls.select(*columns), derived.histories.reads.select(*columns)
     return polled.distinct().unionByName(read.distinct()).distinct()
 
 
-def find(audit: Audit, view: View) -> DataFrame:
+def find(derived: DerivedTables) -> DataFrame:
     """One finding for each consumer and transaction: the consumer reads both keys, one of them too early."""
-    few = view.once("seen early", lambda: _seen_early(view))
+    few = derived.once("seen early", lambda: _seen_early(derived))
     parts = (
-        _committed(view)
+        _committed(derived)
         .join(few, ["run", "txn"])
         .groupBy("run", "txn", F.col("key").alias("other"))
         .agg(F.min("ordinal").alias("place"), F.max_by("marker.step", "ordinal").alias("late"))
     )
     last = parts.groupBy("run", "txn").agg(F.max("late").alias("_last"))
-    early = _reads(view).join(few, ["run", "txn"]).join(last, ["run", "txn"]).where(F.col("step") < F.col("_last"))
-    pairs = early.join(parts, ["run", "txn"]).join(_subscribed(view), ["run", "consumer", "other"], "left_semi")
+    early = _reads(derived).join(few, ["run", "txn"]).join(last, ["run", "txn"]).where(F.col("step") < F.col("_last"))
+    pairs = early.join(parts, ["run", "txn"]).join(_subscribed(derived), ["run", "consumer", "other"], "left_semi")
     pairs = pairs.where((F.col("other") != F.col("key")) & (F.col("late") > F.col("step")))
     order = Window.partitionBy("run", "consumer", "txn").orderBy("step", "index", "place")
     first = pairs.withColumn("_n", F.row_number().over(order)).where("_n = 1")
@@ -57,12 +57,12 @@ def find(audit: Audit, view: View) -> DataFrame:
         "consumer", F.lit(" saw "), "key", F.lit(" of "), "txn", F.lit(" before "), "other", F.lit(" had its marker")
     )
     steps = [F.col("record.marker.step"), F.col("step"), F.col("late")]
-    return audit.found(first, text, steps, [F.col("key"), F.col("other")])
+    return findings_of(CHECK, first, text, steps, [F.col("key"), F.col("other")])
 
 
-def count(view: View) -> DataFrame:
+def count(derived: DerivedTables) -> DataFrame:
     """The reads of committed transactions under read_committed."""
-    return counted(_reads(view))
+    return counted(_reads(derived))
 
 
-AUDIT = audit_of(CHECK, find, count)
+AUDIT = Audit(CHECK, find, count)

@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame
 
-CHECKS, DATAFRAMES, FILES = "checks", "dataframes", "files"
+CHECKS, KEY_PASS = "checks", "key pass"
 WAYS = {
     CHECKS: "run by run, by the Python checks in Spark's tasks",
-    DATAFRAMES: "by DataFrames over all runs",
-    FILES: "by one pass over the files of each key, and by DataFrames",
+    KEY_PASS: "by one pass over the files of each key, and by DataFrames",
 }
 """How audits may be done, in words."""
 
@@ -29,7 +28,7 @@ FAMILY = "system-ui, -apple-system, Segoe UI, sans-serif"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class AuditRow:
     """What one audit found: the number of its findings by policy."""
 
     anomaly: str
@@ -52,7 +51,7 @@ class Summary:
     looked at: run, anomaly, examined. `way` says how that was done, in a word of WAYS.
     """
 
-    rows: list[Row]
+    rows: list[AuditRow]
     findings: DataFrame
     examined: DataFrame
     seconds: float
@@ -122,7 +121,7 @@ class Summary:
         return {"image/svg+xml": self.svg(), "text/plain": str(self)}
 
 
-def _line(row: Row, y: int, most: int) -> list[str]:
+def _line(row: AuditRow, y: int, most: int) -> list[str]:
     colour, sign = LOOK[row.verdict]
     parts = [
         f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y - 8}" y2="{y - 8}" stroke="{RULE}" stroke-width="0.6"/>',
@@ -152,5 +151,5 @@ def _pad(cell: str, width: int, right: bool) -> str:
     return cell.rjust(width) if right else cell.ljust(width)
 
 
-def _by_policy(row: Row) -> str:
+def _by_policy(row: AuditRow) -> str:
     return ", ".join(f"{number:,} {policy}" for policy, number in row.findings) or "0"

@@ -7,28 +7,28 @@ from pyspark.sql import functions as F
 
 from kafkalab.checks.torn_transaction import CHECK
 from kafkalab.checks.view import OPEN
-from kafkalab.spark.audits.check import Audit, audit_of, counted
-from kafkalab.spark.audits.view import View
+from kafkalab.spark.audits.check import Audit, counted, findings_of
+from kafkalab.spark.audits.derived_tables import DerivedTables
 
 
-def _decided(view: View) -> DataFrame:
+def _decided(derived: DerivedTables) -> DataFrame:
     """The records of transactions that a marker ended, with the decision that the marker carries out."""
-    return view.once("decided records", lambda: _with_decisions(view))
+    return derived.once("decided records", lambda: _with_decisions(derived))
 
 
-def _with_decisions(view: View) -> DataFrame:
-    records = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
-    marks = view.decided.select("run", "key", F.col("offset").alias("_marker"), "decision")
+def _with_decisions(derived: DerivedTables) -> DataFrame:
+    records = derived.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
+    marks = derived.decided.select("run", "key", F.col("offset").alias("_marker"), "decision")
     kept = records.select(
         "run", "key", "offset", "step", "txn", "client", "ordinal", "marker", F.col("marker.offset").alias("_marker")
     )
     return kept.join(marks, ["run", "key", "_marker"], "left")
 
 
-def find(audit: Audit, view: View) -> DataFrame:
+def find(derived: DerivedTables) -> DataFrame:
     """Records that are still undecided do not count: a marker that is late is no tear."""
-    decided = _decided(view)
-    records = decided.join(view.once("torn transactions", lambda: _torn(view)), ["run", "txn"])
+    decided = _decided(derived)
+    records = decided.join(derived.once("torn transactions", lambda: _torn(derived)), ["run", "txn"])
     one = F.struct("ordinal", "key", "offset", "step", "marker")
     found = records.groupBy("run", "txn").agg(F.array_sort(F.collect_list(one)).alias("all"))
     parts = F.transform(
@@ -39,47 +39,48 @@ def find(audit: Audit, view: View) -> DataFrame:
     )
     text = F.concat("txn", F.lit(" ended in more than one way: "), F.array_join(F.array_distinct(parts), ", "))
     steps = F.concat("all.step", "all.marker.step")
-    return audit.found(found, text, steps, F.col("all.key"), F.col("all.offset")).unionByName(_joined(audit, view))
+    return findings_of(CHECK, found, text, steps, F.col("all.key"), F.col("all.offset")).unionByName(_joined(derived))
 
 
-def _torn(view: View) -> DataFrame:
+def _torn(derived: DerivedTables) -> DataFrame:
     """The transactions whose records ended in more than one way; a way, decision and outcome, is one number."""
     committed = F.when(F.col("marker.control") == "COMMIT", 1).otherwise(0)
     ending = 2 * F.coalesce(F.col("decision.step"), F.lit(-1)) + committed
-    each = _decided(view).groupBy("run", "txn").agg(F.min(ending).alias("first"), F.max(ending).alias("last"))
+    each = _decided(derived).groupBy("run", "txn").agg(F.min(ending).alias("first"), F.max(ending).alias("last"))
     return each.where(F.col("first") != F.col("last")).select("run", "txn")
 
 
-def _shared(view: View) -> DataFrame:
+def _shared(derived: DerivedTables) -> DataFrame:
     """The decisions to commit that ended more than one transaction of clients: run, decision."""
-    each = _by_one_decision(view).select("run", "decision", "txn").distinct()
+    each = _by_one_decision(derived).select("run", "decision", "txn").distinct()
     many = each.groupBy("run", "decision").agg(F.count(F.lit(1)).alias("n"))
     return many.where("n > 1").drop("n")
 
 
-def _by_one_decision(view: View) -> DataFrame:
+def _by_one_decision(derived: DerivedTables) -> DataFrame:
     committed = (F.col("marker.control") == "COMMIT") & F.col("decision").isNotNull()
-    return _decided(view).where((F.col("client") != "") & committed)
+    return _decided(derived).where((F.col("client") != "") & committed)
 
 
-def _joined(audit: Audit, view: View) -> DataFrame:
+def _joined(derived: DerivedTables) -> DataFrame:
     """Two transactions of clients with one COMMIT between them: the one took effect because the other did."""
-    several = _by_one_decision(view).join(view.once("shared decisions", lambda: _shared(view)), ["run", "decision"])
+    shared = derived.once("shared decisions", lambda: _shared(derived))
+    several = _by_one_decision(derived).join(shared, ["run", "decision"])
     one = several.groupBy("run", "decision", "txn").agg(
         F.min(F.struct("ordinal", "key", "offset", "step")).alias("record")
     )
-    one = one.join(view.transactions.select("run", "txn", "first"), ["run", "txn"])
+    one = one.join(derived.transactions.select("run", "txn", "first"), ["run", "txn"])
     all_of = F.array_sort(F.collect_list(F.struct("first", "txn", "record")))
     found = one.groupBy("run", "decision").agg(all_of.alias("all"))
     text = F.concat(F.array_join(F.col("all.txn"), " and "), F.lit(" were committed by one decision"))
     steps = F.concat(F.array("decision.step"), "all.record.step")
-    return audit.found(found, text, steps, F.col("all.record.key"), F.col("all.record.offset"))
+    return findings_of(CHECK, found, text, steps, F.col("all.record.key"), F.col("all.record.offset"))
 
 
-def count(view: View) -> DataFrame:
+def count(derived: DerivedTables) -> DataFrame:
     """The transactions of which any record was decided."""
-    ended = view.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
+    ended = derived.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
     return counted(ended.select("run", "txn").distinct())
 
 
-AUDIT = audit_of(CHECK, find, count)
+AUDIT = Audit(CHECK, find, count)

@@ -7,18 +7,18 @@ from pyspark.sql import functions as F
 
 from kafkalab.checks.zombie_write import AT_REST, CHECK, ROTATED
 from kafkalab.spark.audits.asof import last_before
-from kafkalab.spark.audits.check import Audit, audit_of, counted
-from kafkalab.spark.audits.view import View
+from kafkalab.spark.audits.check import Audit, counted, findings_of
+from kafkalab.spark.audits.derived_tables import DerivedTables
 
 
-def fences(view: View) -> DataFrame:
+def fences(derived: DerivedTables) -> DataFrame:
     """For each producer id the steps from which on epochs below `epoch` are fenced: run, producer_id, step, fence.
 
     An entry after which the coordinator goes on with an older epoch fenced nobody: its append had timed out.
     """
     to_come = Window.partitionBy("run", "transactional_id", "producer_id").orderBy(F.desc("n"))
     to_come = to_come.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    entries = view.entries.withColumn("oldest", F.min("producer_epoch").over(to_come))
+    entries = derived.entries.withColumn("oldest", F.min("producer_epoch").over(to_come))
     counts = F.col("state").isin(*AT_REST) & (F.col("oldest") == F.col("producer_epoch"))
     order = Window.partitionBy("run", "transactional_id").orderBy("n")
     counted_ = entries.where(counts).withColumn("before", F.lag("producer_id").over(order))
@@ -35,18 +35,19 @@ def fences(view: View) -> DataFrame:
     )
 
 
-def _numbered(view: View) -> DataFrame:
-    return view.records.where(F.col("producer_id") >= 0)
+def _numbered(derived: DerivedTables) -> DataFrame:
+    return derived.records.where(F.col("producer_id") >= 0)
 
 
-def find(audit: Audit, view: View) -> DataFrame:
+def find(derived: DerivedTables) -> DataFrame:
     """Fenced by the transaction log (a later epoch or producer id is at rest there), or by a later epoch on the key."""
     earlier = Window.partitionBy("run", "key", "producer_id").orderBy("offset")
     earlier = earlier.rowsBetween(Window.unboundedPreceding, -1)
     one = F.struct(F.col("producer_epoch").cast("long").alias("epoch"), (-F.col("offset")).alias("rank"), "step")
     kept = ("run", "key", "producer_id", "producer_epoch", "offset", "step", "control")
-    records = _numbered(view).select(*kept).withColumn("known", F.max(one).over(earlier)).where(F.col("control") == "")
-    records = last_before(records, fences(view), ("run", "producer_id"), F.col("step"), F.col("step"), "fenced")
+    records = _numbered(derived).select(*kept).withColumn("known", F.max(one).over(earlier))
+    records = records.where(F.col("control") == "")
+    records = last_before(records, fences(derived), ("run", "producer_id"), F.col("step"), F.col("step"), "fenced")
     known = F.struct("known.epoch", "known.step")
     reached = F.greatest(F.when(F.col("known").isNotNull(), known), F.col("fenced.fence"))
     zombies = records.withColumn("reached", reached).where(F.col("producer_epoch") < F.col("reached.epoch"))
@@ -56,12 +57,12 @@ def find(audit: Audit, view: View) -> DataFrame:
         F.lit("offset "), "offset", F.lit(" of "), "key", F.lit(" is of producer "), "producer_id", F.lit(", epoch "),
         "producer_epoch", F.lit("; "), what, F.lit(" came before"),
     )  # fmt: skip
-    return audit.found(zombies, text, [F.col("reached.step"), F.col("step")], [F.col("key")], [F.col("offset")])
+    return findings_of(CHECK, zombies, text, [F.col("reached.step"), F.col("step")], [F.col("key")], [F.col("offset")])
 
 
-def count(view: View) -> DataFrame:
+def count(derived: DerivedTables) -> DataFrame:
     """The records that have a producer id."""
-    return counted(_numbered(view).where(F.col("control") == ""))
+    return counted(_numbered(derived).where(F.col("control") == ""))
 
 
-AUDIT = audit_of(CHECK, find, count)
+AUDIT = Audit(CHECK, find, count)

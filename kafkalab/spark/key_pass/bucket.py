@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkalab.spark.key_pass import acknowledgements as fused_told
-from kafkalab.spark.key_pass import log as fused_log
-from kafkalab.spark.key_pass import polls as fused_polls
+from kafkalab.spark.key_pass import acknowledgements as told
+from kafkalab.spark.key_pass import log as logs
+from kafkalab.spark.key_pass import polls
 from kafkalab.spark.key_pass.arrays import Log, Longs, Names
 from kafkalab.spark.key_pass.files import POLLS, SENDS
 from kafkalab.spark.key_pass.log import Found, Reads
@@ -20,7 +20,7 @@ from kafkalab.spark.key_pass.sends import Owners, Sends
 
 
 class Bucket:
-    """`elsewhere` gives rows of tables that are not laid out by key; `unsure` as in `fused_told.lost_writes`."""
+    """`elsewhere` gives rows of tables that are not laid out by key; `unsure` as in `told.lost_writes`."""
 
     def __init__(self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table]) -> None:
         self.tables, self.elsewhere, self.names = tables, elsewhere, Names()
@@ -48,22 +48,22 @@ class Bucket:
         """What these audits find, those of their families too."""
         log = self.log
         if "duplicate" in names:
-            yield from fused_log.duplicates(log, lambda: self.tables["operations"])
+            yield from logs.duplicates(log, lambda: self.tables["operations"])
         if "sequence gap" in names:
-            yield from fused_log.sequence_gaps(log, lambda: self.sends, limits, default_ms)
+            yield from logs.sequence_gaps(log, lambda: self.sends, limits, default_ms)
         if "G1a" in names:
-            yield from fused_log.aborted_reads(log, self.reads)
+            yield from logs.aborted_reads(log, self.reads)
         if "unseen" in names:
-            yield from fused_log.unseen(log, self.reads)
+            yield from logs.unseen(log, self.reads)
         if "LSO regression" in names:
-            yield from fused_log.lso_regressions(self.tables["watermarks"], self.names)
+            yield from logs.lso_regressions(self.tables["watermarks"], self.names)
         if any(name in names for name in POLLS):
-            yield from fused_polls.jumps(log, self.walk)
+            yield from polls.jumps(log, self.walk)
         if "int-send-skip" in names:
-            skips, self.seen["int-send-skip"] = fused_told.skips_inside(log, self.owners)
+            skips, self.seen["int-send-skip"] = told.skips_inside(log, self.owners)
             yield from skips
         if any(name in names for name in SENDS):
-            back, same, now = fused_told.nonmonotonic_sends(self.sends)
+            back, same, now = told.nonmonotonic_sends(self.sends)
             self.seen["nonmonotonic-send"], self.seen["int-nonmonotonic-send"] = (
                 self.sends.run[now[~same]],
                 self.sends.run[now[same]],
@@ -74,30 +74,30 @@ class Bucket:
     def _told(self, names: Sequence[str]) -> Iterator[Found]:
         if "inconsistent-offsets" not in names and "lost-write" not in names:
             return
-        both = fused_told.Told(self.sends, self.reads)
+        both = told.Told(self.sends, self.reads)
         if "inconsistent-offsets" in names:
             self.seen["inconsistent-offsets"] = both.runs(self.sends, self.reads)
-            yield from fused_told.inconsistent_offsets(self.sends, self.reads, both)
+            yield from told.inconsistent_offsets(self.sends, self.reads, both)
         if "lost-write" in names:
-            passages = fused_told.Passages(self.walk, self.reads)
-            lost, self.seen["lost-write"], self.unsure = fused_told.lost_writes(self.log, self.sends, both, passages)
+            passages = told.Passages(self.walk, self.reads)
+            lost, self.seen["lost-write"], self.unsure = told.lost_writes(self.log, self.sends, both, passages)
             yield from lost
 
     def examined(self, names: Sequence[str]) -> Iterator[tuple[str, Longs]]:
         """Of each of these audits the runs of what it looked at, one for each thing; after `found`."""
         log = self.log
         if "duplicate" in names:
-            yield "duplicate", fused_log.of_duplicates(log)
+            yield "duplicate", logs.of_duplicates(log)
         if "sequence gap" in names:
-            yield "sequence gap", fused_log.of_sequences(log)
+            yield "sequence gap", logs.of_sequences(log)
         if "G1a" in names:
-            yield "G1a", fused_log.of_committed_reads(self.reads)
+            yield "G1a", logs.of_committed_reads(self.reads)
         if "unseen" in names:
-            yield "unseen", fused_log.of_known(log, self.reads)
+            yield "unseen", logs.of_known(log, self.reads)
         if "LSO regression" in names:
-            yield "LSO regression", fused_log.of_leaders(self.tables["watermarks"])
-        polls = fused_polls.examined(self.walk) if any(name in names for name in POLLS) else ()
-        for name, counted in (*polls, *self.seen.items()):
+            yield "LSO regression", logs.of_leaders(self.tables["watermarks"])
+        of_polls = polls.examined(self.walk) if any(name in names for name in POLLS) else ()
+        for name, counted in (*of_polls, *self.seen.items()):
             if name in names:
                 yield name, counted
 

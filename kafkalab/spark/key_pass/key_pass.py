@@ -1,29 +1,33 @@
-"""The pass for scale: what a key's own rows tell, for all of a bucket's keys in one walk over its files with numpy.
+"""The key pass: fourteen audits of one key each, for all keys of a bucket in one walk over its files with numpy.
 
-It gives the findings of the DataFrame audits of the same names. Workers read the files themselves, so nothing is
-shuffled; they hold one bucket at a time. For the audits that look at more than one key it leaves two tables, whose
-records know their transactions and whose reads know their records.
+Workers read the files themselves, so nothing is shuffled; each holds one bucket at a time. For the audits that look at
+more than one key the pass writes two tables: records with their transactions, and reads with their records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kafkalab.checks.sequence_gap import IMPLICIT_ADD
+from kafkalab.checks import g1a
+from kafkalab.checks.sequence_gap import EXPIRATION, IMPLICIT_ADD
+from kafkalab.checks.view import ABORTED
 from kafkalab.log.producer_state.state import EXPIRATION_MS
-from kafkalab.spark.audits import BY_NAME, g1a, sequence_gap
-from kafkalab.spark.audits.check import FIELDS
-from kafkalab.spark.audits.view import View
+from kafkalab.spark.audits.check import FIELDS, findings_of, shown
+from kafkalab.spark.audits.derived_tables import DerivedTables
+from kafkalab.spark.key_pass import records
+from kafkalab.spark.key_pass.bucket import Bucket
 from kafkalab.spark.key_pass.files import Tables, columns_for, give_back
+from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.history_files import BY_KEY, files_of, in_buckets
 
-FUSED = (
+ONE_KEY = (
     "inconsistent-offsets",
     "G1a",
     "lost-write",
@@ -39,7 +43,7 @@ FUSED = (
     "sequence gap",
     "LSO regression",
 )
-"""The audits that the pass does."""
+"""The anomalies that one key's own rows show: those that the pass finds."""
 
 SCHEMA = (
     "anomaly string, run bigint, key string, offsets array<bigint>, steps array<bigint>, text string, policy string, "
@@ -50,71 +54,75 @@ Elsewhere = Callable[[str, tuple[str, ...], pc.Expression], pa.Table]
 """The rows of a whole table for which something is true, with these columns."""
 
 
-def walked(view: View, path: str | Path, only: Iterable[str] = FUSED, into: Path | None = None) -> DataFrame:
-    """The rows of SCHEMA that the pass gives over the files at `path`, which hold the histories of `view`.
+def key_pass(
+    histories: Histories, path: str | Path, only: Iterable[str] = ONE_KEY, into: Path | None = None
+) -> DataFrame:
+    """Return the rows of SCHEMA that the pass gives, for the names in `only`, over the files of `histories` at `path`.
 
-    With `into`, a folder that all workers see, the tables `records` and `seen` are there afterwards.
+    With `into`, a folder that all workers see, it writes the tables `records` and `seen` there.
     """
     listed = files_of(path)
     files: Files = {table: in_buckets(path, listed, table) for table in BY_KEY}
     base = Path(path).absolute()
     files["transactions"] = {0: [str(base / file.path) for file in listed if file.table == "transactions"]}
     buckets = sorted({number for table in BY_KEY for number in files[table]})
-    limits = {row.run: row.expiration for row in sequence_gap.expirations(view).collect()}
-    spark = view.histories.log.sparkSession
-    if not buckets:
+    spark = histories.log.sparkSession
+    names = tuple(name for name in ONE_KEY if name in only)
+    if not buckets or not (names or into):
         return spark.createDataFrame([], SCHEMA)
     numbers = spark.range(0, len(buckets), 1, len(buckets))
-    return numbers.mapInArrow(_worker(files, buckets, limits, tuple(only), into), SCHEMA)
+    return numbers.mapInArrow(_worker(files, buckets, _expirations(histories), names, into), SCHEMA)
 
 
-def audited(view: View, path: str | Path, only: Iterable[str] = FUSED, into: Path | None = None) -> DataFrame:
-    """Findings and counts of the FUSED audits of these names: the columns of FIELDS, and `examined` in counts' rows.
+def _expirations(histories: Histories) -> dict[int, int]:
+    """producer.id.expiration.ms of the runs whose labels say it."""
+    config = histories.labels.where((F.col("name") == "config") & F.col("value").startswith(EXPIRATION))
+    return {row.run: int(row.value.removeprefix(EXPIRATION)) for row in config.orderBy("run", "value").collect()}
 
-    With `into` the view has its records and what was seen from the pass, too.
+
+def findings(rows: DataFrame, derived: DerivedTables, only: Container[str]) -> DataFrame:
+    """Return findings and counts, given the rows of the pass: the columns of FIELDS, and `examined` in counts' rows.
+
+    What one key could not decide is decided with other tables: see the kinds "first" and "maybe".
     """
-    from kafkalab.spark.key_pass.records import RECORDS, SEEN
-
-    names = [name for name in FUSED if name in only]
-    rows = view.once("one pass over the files", lambda: walked(view, path, names, into))
-    none = F.lit(None).cast("bigint").alias("examined")
-    parts = [rows.where("kind = 'finding'").withColumn("keys", F.array("key")).select(*FIELDS, none)]
-    kinds = {row.kind for row in rows.select("kind").distinct().collect()}
-    if "first" in kinds:
-        parts.append(_begun(view, rows.where("kind = 'first'")).select(*FIELDS, none))
-    seen = rows.where("kind = 'examined'")
-    if "maybe" in kinds:
-        told = _told(view, rows.where("kind = 'maybe'"))
-        parts.append(told.where("examined IS NULL").withColumn("keys", F.array("key")).select(*FIELDS, none))
-        seen = seen.unionByName(told.where("examined IS NOT NULL"))
-    if into is not None and (into / "records").is_dir():
-        spark = view.histories.log.sparkSession
-        view.records = spark.read.schema(RECORDS).parquet(str(into / "records"))
-        view.seen = spark.read.schema(SEEN).parquet(str(into / "seen"))
-        if "G1a" in names:
-            parts.append(g1a.only_told(BY_NAME["G1a"], view).select(*FIELDS, none))
-    every = parts[0]
-    for part in parts[1:]:
-        every = every.unionByName(part)
+    maybe, none = _told(derived, rows.where("kind = 'maybe'")), F.lit(None).cast("bigint").alias("examined")
+    certain = rows.where("kind = 'finding'").unionByName(_begun(derived, rows.where("kind = 'first'")))
+    certain = certain.unionByName(maybe.where("examined IS NULL")).withColumn("keys", F.array("key"))
+    every = certain.select(*FIELDS, none)
+    if "G1a" in only:
+        every = every.unionByName(_told_aborted(derived).select(*FIELDS, none))
+    seen = rows.where("kind = 'examined'").unionByName(maybe.where("examined IS NOT NULL"))
     counts = seen.groupBy("anomaly", "run").agg(F.sum("examined").alias("examined"))
     return every.unionByName(counts, allowMissingColumns=True)
 
 
-def _begun(view: View, first: DataFrame) -> DataFrame:
+def _begun(derived: DerivedTables, first: DataFrame) -> DataFrame:
     """Those whose send left with a Produce of transaction version 2."""
-    produced = view.histories.frames.where((F.col("name") == "Produce") & (F.col("version") >= IMPLICIT_ADD))
-    asked = first.withColumn("step", F.explode("sent"))
-    produced = produced.select("run", F.col("sent_step").alias("step"))
-    produced = produced.join(asked.select("run", "step").distinct(), ["run", "step"], "left_semi")
-    begun = asked.join(produced, ["run", "step"], "left_semi").drop("step", "sent")
-    return begun.dropDuplicates(["run", "key", "offsets"]).withColumn("keys", F.array("key"))
+    produced = derived.histories.frames.where((F.col("name") == "Produce") & (F.col("version") >= IMPLICIT_ADD))
+    produced = produced.select("run", F.col("sent_step").alias("_step"))
+    asked = first.withColumn("_step", F.explode("sent"))
+    return asked.join(produced, ["run", "_step"], "left_semi").drop("_step").dropDuplicates(["run", "key", "offsets"])
 
 
-def _told(view: View, maybe: DataFrame) -> DataFrame:
+def _told(derived: DerivedTables, maybe: DataFrame) -> DataFrame:
     """Findings and counts of sends whose client was told that their transaction committed."""
-    committed = view.histories.operations.where("function = 'commit' AND type = 'ok'")
+    committed = derived.histories.operations.where("function = 'commit' AND type = 'ok'")
     committed = committed.select("run", "client", F.col("transaction").alias("number"))
     return maybe.join(committed, ["run", "client", "number"], "left_semi")
+
+
+def _told_aborted(derived: DerivedTables) -> DataFrame:
+    """G1a where no ABORT marker, only the answer to the client says that the transaction aborted."""
+    reads = derived.seen.where((F.col("isolation_level") == "read_committed") & (F.col("record.outcome") != ""))
+    reads = reads.where(F.col("record.outcome") != ABORTED).withColumn("txn", F.col("record.txn"))
+    told = derived.transactions.where(F.col("told_aborted") & ~F.col("maybe_committed"))
+    aborted = reads.join(told.select("run", "txn", "last_end"), ["run", "txn"])
+    text = F.concat(
+        "consumer", F.lit(" was given "), shown(F.col("value")), F.lit(" of "), "key", F.lit(" at offset "), "offset",
+        F.lit(", which "), "record.client", F.lit(" aborted"),
+    )  # fmt: skip
+    steps = [F.col("record.step"), F.col("step"), F.col("last_end")]
+    return findings_of(g1a.CHECK, aborted, text, steps, [F.col("key")], [F.col("offset")])
 
 
 def _worker(
@@ -150,11 +158,6 @@ def bucket_rows(
     number: int = 0,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of SCHEMA that one bucket gives; `limits` are the runs' producer.id.expiration.ms."""
-    import numpy as np
-
-    from kafkalab.spark.key_pass import records as fused_records
-    from kafkalab.spark.key_pass.bucket import Bucket
-
     bucket = Bucket(tables, elsewhere)
     rows = [
         {field: getattr(one, field) for field in one.__slots__} | {"examined": None}
@@ -169,9 +172,9 @@ def bucket_rows(
             one = {"anomaly": "lost-write", "run": run, "client": client, "number": transaction}
             rows.append(one | {"kind": "maybe", "examined": 1})
     if into is not None:
-        records = fused_records.records_of(bucket.log, bucket.owners)
-        fused_records.write(fused_records.seen_of(bucket.reads, bucket.log, records), into / "seen", number)
-        fused_records.write(records, into / "records", number)
+        owned = records.records_of(bucket.log, bucket.owners)
+        records.write(records.seen_of(bucket.reads, bucket.log, owned), into / "seen", number)
+        records.write(owned, into / "records", number)
     yield from pa.Table.from_pylist(rows, _arrow_schema()).to_batches()
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.spark.audits.links import OFFSETS, SENT, UNCLAIMED
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, Names, groups, longs
 
+OFFSETS, SENT, UNCLAIMED = 0, 1, 2
+"""What made a record its transaction's, in the order in which transactions take them."""
 Decisions = Callable[[list[int]], pa.Table]
 """The PREPARE entries of these producer ids: run, producer_id, step."""
 

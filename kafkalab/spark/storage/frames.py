@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from kafkalab.history.history import History
-from kafkalab.history.schema import ROWS, Row, columns_of
+from kafkalab.history.schema import ROWS, HistoryRow, columns_of
 from kafkalab.sim.scenario import Scenario
-from kafkalab.spark.simulated.bundle import BUNDLE, table_of
-from kafkalab.spark.simulated.runs import DEFAULT_PROFILE, Runs
-from kafkalab.spark.simulated.source import register
+from kafkalab.spark.simulation.bundle import BUNDLE, table_of
+from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, Runs
+from kafkalab.spark.simulation.source import register
 from kafkalab.spark.storage.bucket_writer import Work
 from kafkalab.spark.storage.schemas import TABLES, arrow_batch, columns, spark_schema
 
@@ -33,7 +35,7 @@ class Histories:
     leaders: DataFrame
     labels: DataFrame
     bundle: DataFrame | None = None
-    """All tables of some runs in each row, where the histories came so; see `kafkalab.spark.simulated.bundle`."""
+    """All tables of some runs in each row, where the histories came so; see `kafkalab.spark.simulation.bundle`."""
 
     def table(self, name: str) -> DataFrame:
         """The rows of a table. ValueError, naming those that there are, for an unknown one."""
@@ -91,11 +93,8 @@ class Histories:
 
         Rows come in the order of each table's own numbers (offsets, polls, steps), not in the order of the DataFrame.
         """
-        found: dict[int, dict[str, list[dict[str, Any]]]] = {}
-        for name in TABLES:
-            for row in self.table(name).toArrow().to_pylist():
-                found.setdefault(row["run"], {table: [] for table in TABLES})[name].append(row)
-        return {run: history_from(tables) for run, tables in sorted(found.items())}
+        runs = histories_from({name: self.table(name).toArrow() for name in TABLES})
+        return dict(runs)
 
 
 ORDER = {
@@ -112,16 +111,26 @@ ORDER = {
 """What sorts the rows of a table as a run would have written them."""
 
 
-def history_from(tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> History:
-    """The history of one run, given the rows of all its tables as dicts in any order."""
-    made: dict[str, tuple[Row, ...]] = {}
-    for name, rows in tables.items():
-        row_class: Any = ROWS[name]
-        fields = [column.name for column in columns_of(name)]
-        ordered = sorted(rows, key=lambda row: [row[column] for column in ORDER[name]])
-        made[name] = tuple(row_class(**{field: _value(row[field]) for field in fields}) for row in ordered)
+def histories_from(tables: Mapping[str, pa.Table]) -> Iterator[tuple[int, History]]:
+    """Yield number and history of every run in these tables, in the order of the numbers."""
+    runs = sorted({run for table in tables.values() for run in table.column("run").unique().to_pylist()})
+    for run in runs:
+        yield run, history_from({name: table.filter(pc.field("run") == run) for name, table in tables.items()})
+
+
+def history_from(tables: Mapping[str, pa.Table]) -> History:
+    """Return the history of one run. `tables` holds its rows by table, in any order; other columns are ignored."""
+    made: dict[str, tuple[HistoryRow, ...]] = {}
+    for name, table in tables.items():
+        ordered = table.sort_by([(column, "ascending") for column in ORDER[name]]) if ORDER[name] else table
+        columns = [_values(ordered.column(column.name)) for column in columns_of(name)]
+        made[name] = tuple(map(partial(tuple.__new__, ROWS[name]), zip(*columns, strict=True)))
     return History(**made)  # type: ignore[arg-type]
 
 
-def _value(cell: Any) -> Any:
-    return tuple(cell) if isinstance(cell, list) else cell
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """The column as Python objects, by way of numpy, which is several times faster than `to_pylist`."""
+    if pa.types.is_list(column.type):
+        return [tuple(cell) for cell in column.to_pylist()]
+    values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
+    return values

@@ -17,13 +17,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from kafkalab.history.history import FRAME_NAMES, REPLY
 from kafkalab.spark.storage.bucket_writer import UNFINISHED, WRITTEN, writer
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.schemas import TABLES, arrow_schema, spark_schema
 
-FORMAT, VERSION = "kafkalab-histories", 2
+FORMAT, VERSION = "kafkalab-histories", 3
+WITH_REPLIES = 2
+"""The version in which answers were called EndTxnReply and of the kind "reply"; it is still read."""
 INDEX = "history.json"
 BY_KEY = ("operations", "log", "reads", "polls", "watermarks")
 """Tables that audits look at key by key; operations other than sends lie with those of their client."""
@@ -81,14 +85,22 @@ def read_histories(spark: SparkSession, path: str | Path) -> Histories:
     HistoryError, naming the file and the difference, if one is missing, cut off, changed, added, or there twice.
     """
     folder = Path(path).absolute()
+    version, _ = _listed(folder)
     files_of(folder)
-    return Histories(**{name: _read(spark, folder, name) for name in TABLES})
+    tables = {name: _read(spark, folder, name) for name in TABLES}
+    if version == WITH_REPLIES:
+        names = {name: F.regexp_replace(name, REPLY.pattern, "Response") for name in FRAME_NAMES}
+        kind = F.when(F.col("kind") == "reply", "response").otherwise(F.col("kind"))
+        tables["frames"] = tables["frames"].withColumns({"kind": kind, **names}).to(spark_schema("frames"))
+        frame = F.regexp_replace("frame", REPLY.pattern, "Response")
+        tables["log"] = tables["log"].withColumn("frame", frame).to(spark_schema("log"))
+    return Histories(**tables)
 
 
 def files_of(path: str | Path) -> list[File]:
     """The files of the history at `path`, after all of them were compared with its list. HistoryError as above."""
     folder = Path(path).absolute()
-    listed = _listed(folder)
+    _, listed = _listed(folder)
     there = {str(found.relative_to(folder)): found for found in _files(folder)}
     known: dict[str, File] = {}
     for file in listed:
@@ -169,7 +181,8 @@ def _described(folder: Path, found: Path) -> File:
 # reading
 
 
-def _listed(folder: Path) -> list[File]:
+def _listed(folder: Path) -> tuple[int, list[File]]:
+    """The version of the history and the files that history.json lists."""
     index = folder / INDEX
     if not folder.exists():
         raise HistoryError(f"there is no folder {folder}")
@@ -179,8 +192,9 @@ def _listed(folder: Path) -> list[File]:
         said: Any = json.loads(index.read_text(encoding="utf-8"))
         if not isinstance(said, dict) or said.get("format") != FORMAT:
             raise HistoryError(f"{index} is not of a history that kafkalab wrote")
-        if said.get("version") != VERSION:
-            raise HistoryError(f"{index} is of version {said.get('version')!r}; this kafkalab reads {VERSION}")
+        if said.get("version") not in (VERSION, WITH_REPLIES):
+            what = f"this kafkalab reads {WITH_REPLIES} and {VERSION}; make the history again with `kafkalab workload`"
+            raise HistoryError(f"{index} is of version {said.get('version')!r}; {what}")
         files = [File(path=str(f["path"]), bytes=int(f["bytes"]), rows=int(f["rows"])) for f in said["files"]]
         rows = {name: int(said["rows"][name]) for name in TABLES}
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
@@ -189,7 +203,7 @@ def _listed(folder: Path) -> list[File]:
         listed = sum(file.rows for file in files if file.table == name)
         if listed != count:
             raise HistoryError(f"{index} says that {name} has {count} rows, but its files have {listed}")
-    return files
+    return said["version"], files
 
 
 def _check_file(folder: Path, file: File) -> None:

@@ -49,22 +49,28 @@ def columns(table: str) -> tuple[Column, ...]:
 
 
 def spark_schema(table: str) -> StructType:
-    """The table's schema; each column's sentence is its comment."""
-    return StructType([StructField(c.name, _SPARK[c.type], c.nullable, {"comment": c.doc}) for c in columns(table)])
+    """Return the table's schema; each column's sentence is its comment."""
+    return spark_struct(columns(table))
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """The same for Arrow and Parquet."""
-    return pa.schema([pa.field(c.name, _ARROW[c.type], nullable=c.nullable) for c in columns(table)])
+    """Return the same for Arrow and Parquet."""
+    return arrow_struct(columns(table))
+
+
+def spark_struct(of: Iterable[Column]) -> StructType:
+    """Return a Spark schema with these columns."""
+    return StructType([StructField(c.name, _SPARK[c.type], c.nullable, {"comment": c.doc}) for c in of])
+
+
+def arrow_struct(of: Iterable[Column]) -> pa.Schema:
+    """Return an Arrow schema with these columns."""
+    return pa.schema([pa.field(c.name, _ARROW[c.type], nullable=c.nullable) for c in of])
 
 
 def arrow_batch(table: str, runs: Iterable[tuple[int, History]]) -> pa.RecordBatch:
-    """One table of several histories, as one batch in the order of the runs."""
-    schema = arrow_schema(table)
-    values: dict[str, list[object]] = {name: [] for name in schema.names}
-    for run, history in runs:
-        rows = history.table(table)
-        values["run"] += [run] * len(rows)
-        for column in columns_of(table):
-            values[column.name] += [getattr(row, column.name) for row in rows]
-    return pa.RecordBatch.from_pydict(values, schema)
+    """Return one table of several histories, as one batch in the order of the runs."""
+    rows = [(run, row) for run, history in runs for row in history.table(table)]
+    cells = list(zip(*(row for _, row in rows), strict=True)) or [()] * len(columns_of(table))
+    values = {c.name: column for c, column in zip(columns_of(table), cells, strict=True)}
+    return pa.RecordBatch.from_pydict({"run": [run for run, _ in rows], **values}, arrow_schema(table))

@@ -7,45 +7,41 @@ of arrivals that are written one after the other are a history that grows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 from kafkalab.history.history import History
+from kafkalab.history.schema import Flag, Int, Long, NullableText, Text, Texts
 
 ARRIVALS = "arrivals"
 END_STEP = 1 << 62
 """The step of the last arrival of a run: by then its clock shows the end of the history."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
-    """One row. `kind` says what it is: send, offsets, commit, abort (of a client), record, marker, decision, watermark
-    or clock; `state` is the operation's type, or COMMIT or ABORT of a marker or decision. Of one step, the lower rank
-    comes first. -1 and "" mean "none".
-    """
+class Arrival(NamedTuple):
+    """One row. Of one step, the lower rank comes first. -1 and "" mean "none"."""
 
-    run: int
-    step: int
-    rank: int
-    at_ms: int
-    kind: str
-    key: str = ""
-    offset: int = -1
-    record_key: str | None = None
-    value: str | None = None
-    producer_id: int = -1
-    producer_epoch: int = -1
-    sequence: int = -1
-    transactional: bool = False
-    client: str = ""
-    transaction: int = -1
-    state: str = ""
-    partitions: tuple[str, ...] = ()
-    high_watermark: int = -1
-    last_stable_offset: int = -1
+    run: Annotated[Long, "number of the run"]
+    step: Annotated[Long, "step of the event"]
+    rank: Annotated[Int, "place of its table in ORDER"]
+    at_ms: Annotated[Long, "virtual time in milliseconds"]
+    kind: Annotated[Text, "send, offsets, commit, abort (of a client), record, marker, decision, watermark or clock"]
+    key: Annotated[Text, "topic-partition"] = ""
+    offset: Annotated[Long, "as in the table"] = -1
+    record_key: Annotated[NullableText, "the record's own key"] = None
+    value: Annotated[NullableText, "the record's value"] = None
+    producer_id: Annotated[Long, "as in the table"] = -1
+    producer_epoch: Annotated[Int, "as in the table"] = -1
+    sequence: Annotated[Int, "as in the table"] = -1
+    transactional: Annotated[Flag, "whether the record belongs to a transaction"] = False
+    client: Annotated[Text, "of an operation"] = ""
+    transaction: Annotated[Long, "the client's own count of its transactions"] = -1
+    state: Annotated[Text, "type of an operation, or COMMIT or ABORT of a marker or decision"] = ""
+    partitions: Annotated[Texts, "of a decision"] = ()
+    high_watermark: Annotated[Long, "as in the table"] = -1
+    last_stable_offset: Annotated[Long, "as in the table"] = -1
 
 
-NAMES = tuple(field.name for field in fields(Arrival))
+NAMES = Arrival._fields
 ORDER = ("operations", "transactions", "log", "watermarks", "labels")
 """The tables that arrivals are made of; the place in here is the rank."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, Finding
-from kafkalab.spark.streaming.finding import Limits
+from kafkalab.spark.streaming.watch import Limits
 
 NAME = "duplicate"
 

@@ -10,19 +10,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType
 
-from kafkalab.spark.simulated.source import register
+from kafkalab.spark.simulation.source import register
 from kafkalab.spark.storage.schemas import columns
-from kafkalab.spark.streaming.arrivals import ARRIVALS, CONDITIONS, NAMES, ORDER, RENAMED, Arrival
-from kafkalab.spark.streaming.schema import SCHEMA, arrow_arrivals, type_of
+from kafkalab.spark.streaming.arrivals import ARRIVALS, CONDITIONS, ORDER, RENAMED, Arrival
+from kafkalab.spark.streaming.schema import COLUMNS, SCHEMA, arrow_arrivals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kafkalab.spark.storage.frames import Histories
 
-_DEFAULTS = {"partitions": "array()", "transactional": "false", "record_key": "null", "value": "null"}
+_DEFAULTS = {"int64": "-1", "int32": "-1", "string": "''", "bool": "false", "list<string>": "array()"}
 
 
 def arrivals(histories: Histories) -> DataFrame:
@@ -33,11 +32,10 @@ def arrivals(histories: Histories) -> DataFrame:
 def _of_table(frame: DataFrame, table: str) -> DataFrame:
     own = {column.name for column in columns(table)}
     made = []
-    for name in NAMES:
-        default = _DEFAULTS.get(name, "-1" if type_of(name) in (LongType(), IntegerType()) else "''")
-        same = f"`{name}`" if name in own else default
-        source = str(ORDER.index(table)) if name == "rank" else RENAMED[table].get(name, same)
-        made.append(F.expr(source).cast(type_of(name)).alias(name))
+    for name, kind, nullable, _ in COLUMNS:
+        default = "null" if nullable else _DEFAULTS[kind]
+        source = str(ORDER.index(table)) if name == "rank" else f"`{name}`" if name in own else default
+        made.append(F.expr(RENAMED[table].get(name, source)).cast(SCHEMA[name].dataType).alias(name))
     return frame.where(CONDITIONS[table]).select(*made)
 
 

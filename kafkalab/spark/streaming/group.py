@@ -8,15 +8,15 @@ from typing import Any
 
 from kafkalab.checks.check import Finding
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.spark.streaming import duplicate, lso_stuck, open_too_long, torn_transaction
-from kafkalab.spark.streaming.finding import Limits, Watch
+from kafkalab.spark.streaming import duplicate, torn_transaction, waiting
+from kafkalab.spark.streaming.watch import Limits, Watch
 
 VALUE, RUN = "value", "run"
 WATCHES: dict[str, dict[str, Callable[[Limits, Any], Watch]]] = {
     VALUE: {duplicate.NAME: duplicate.Duplicate},
     RUN: {
-        open_too_long.NAME: open_too_long.OpenTooLong,
-        lso_stuck.NAME: lso_stuck.LsoStuck,
+        waiting.OPEN_TOO_LONG: waiting.OpenTooLong,
+        waiting.LSO_STUCK: waiting.LsoStuck,
         torn_transaction.NAME: torn_transaction.TornTransaction,
     },
 }

@@ -12,9 +12,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import StringType, StructField, StructType
 
 from kafkalab.protocol.partitions import INTERNAL_TOPICS
-from kafkalab.spark.streaming.finding import Limits
 from kafkalab.spark.streaming.group import RUN, VALUE, Group
 from kafkalab.spark.streaming.sink import FindingsFolder
+from kafkalab.spark.streaming.watch import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kafkalab.checks.check import FORBIDDEN, Finding
-from kafkalab.spark.streaming.finding import Limits
+from kafkalab.spark.streaming.watch import Limits
 
 NAME = "torn transaction"
 DECISIONS_KEPT = 8

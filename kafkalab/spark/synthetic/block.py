@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from kafkalab.spark.synthetic.injected.anomalies import Window
 from kafkalab.spark.synthetic.names import Ints
+from kafkalab.spark.synthetic.scenes.anomalies import Window
 from kafkalab.spark.synthetic.shape import BLOCKS_OF_A_LEADER, EPOCHS, Shape
 
 INPUT, TAKE, BATCH, COMMIT, FILL, END, POLL, WINDOW = range(8)
@@ -77,9 +77,9 @@ class Block:
     # what there is
 
     def _draw_windows(self) -> None:
-        planted = self.shape.planted(self.cell)
-        self.windows: list[tuple[str, int, Window]] = [planted[i] for i in self.rng.permutation(len(planted))]
-        count, width = len(planted), len(self.keys)
+        injected = self.shape.injected(self.cell)
+        self.windows: list[tuple[str, int, Window]] = [injected[i] for i in self.rng.permutation(len(injected))]
+        count, width = len(injected), len(self.keys)
         first = self.rng.integers(0, width, count)
         self.window_keys = np.stack([first, (first + 1 + self.rng.integers(0, max(width - 1, 1), count)) % width])
         used = [w.rows for _, _, w in self.windows]

@@ -9,7 +9,6 @@ import numpy as np
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.spark.synthetic import names
 from kafkalab.spark.synthetic.block import BATCH, COMMIT, END, FILL, INPUT, WINDOW, Block, before, ranks
-from kafkalab.spark.synthetic.injected.script import TIMEOUT_MS
 from kafkalab.spark.synthetic.names import EMPTY, NULL, Ints, word
 from kafkalab.spark.synthetic.rows import (
     COORDINATOR,
@@ -20,6 +19,7 @@ from kafkalab.spark.synthetic.rows import (
     leader_of,
     names_of_members,
 )
+from kafkalab.spark.synthetic.scenes.scene import TIMEOUT_MS
 
 PRODUCE_VERSIONS = (11, 12)
 """Without and with adding partitions on the way, which transaction version 2 does."""

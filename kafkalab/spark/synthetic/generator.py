@@ -1,6 +1,6 @@
 """Synthetic histories: the tables of a long and busy time, made with numpy at millions of rows a second.
 
-Every anomaly can be planted at a rate; what an audit then has to find, and nothing else, is in `truth`. The same seed
+Every anomaly can be injected at a rate; what an audit then has to find, and nothing else, is in `truth`. The same seed
 gives the same rows, whatever the number of tasks or cores.
 """
 
@@ -24,9 +24,9 @@ MADE = tuple(name for name in TABLES if name != "labels")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Synthetic(Histories):
-    """Tables, and `truth`: one row for each finding that the planted windows lead to, with the fields of a Finding.
+    """Tables, and `truth`: one row for each finding that the injected windows lead to, with the fields of a Finding.
 
-    Columns: run, plant (what was asked for), anomaly (what is found), policy, keys, offsets, steps (null where they
+    Columns: run, inject (what was asked for), anomaly (what is found), policy, keys, offsets, steps (null where they
     depend on more than the window).
     """
 
@@ -58,7 +58,7 @@ def synthetic(
     abort_rate: float = 0.1,
     idempotent: float = 0.2,
     transform: float = 0.2,
-    plant: Mapping[str, float] | None = None,
+    inject: Mapping[str, float] | None = None,
     seed: int = 1,
     profile: str = "4.x/TV2",
     block: int = 0,
@@ -67,7 +67,7 @@ def synthetic(
     """One run, numbered by its seed, with about so many records and markers in its topics; a table is made when used.
 
     `txn_size` is the mean of records in a transaction, `idempotent` the share of records outside transactions,
-    `transform` the share of transactions that consume, transform and produce, `plant` the windows of each anomaly per
+    `transform` the share of transactions that consume, transform and produce, `inject` the windows of each anomaly per
     record ({"duplicate": 1e-4}; names are those of kafkalab.checks). `block` and `tasks` are how it is cut for making;
     another block gives other rows, another number of tasks does not. ValueError for what cannot be.
     """
@@ -79,7 +79,7 @@ def synthetic(
         abort_rate=abort_rate,
         idempotent=idempotent,
         transform=transform,
-        plant=tuple((plant or {}).items()),
+        inject=tuple((inject or {}).items()),
         seed=seed,
         profile=profile,
         block=block,
@@ -94,7 +94,7 @@ def synthetic(
 def labels_of(shape: Shape) -> list[dict[str, object]]:
     """What is true of the whole history."""
     pairs = [("title", "A synthetic history"), ("profile", shape.profile), ("seed", str(shape.seed))]
-    pairs += [("planted", f"{name}={rate:g}") for name, rate in shape.plant]
+    pairs += [("injected", f"{name}={rate:g}") for name, rate in shape.inject]
     return [{"run": shape.seed, "name": n, "value": v} for n, v in [*pairs, ("end_ms", str(shape.end_ms))]]
 
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from kafkalab.spark.synthetic import names
 from kafkalab.spark.synthetic.block import BATCH, COMMIT, END, FILL, INPUT, POLL, TAKE, WINDOW, Block, before, ranks
-from kafkalab.spark.synthetic.injected.window import READ_COMMITTED, READ_UNCOMMITTED
 from kafkalab.spark.synthetic.names import EMPTY, NULL, Ints, word
+from kafkalab.spark.synthetic.scenes.window import READ_COMMITTED, READ_UNCOMMITTED
 from kafkalab.spark.synthetic.shape import BLOCKS_OF_A_LEADER, COMMITS_KEY
 
 Columns = dict[str, Ints | int]

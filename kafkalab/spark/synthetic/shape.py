@@ -11,8 +11,8 @@ from math import ceil
 
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.profiles import PROFILES
-from kafkalab.spark.synthetic.injected.anomalies import PLANTS, Window, windows_of
-from kafkalab.spark.synthetic.injected.window import MOST_ROLES, MOST_VALUES
+from kafkalab.spark.synthetic.scenes.anomalies import SCENES, Window, windows_of
+from kafkalab.spark.synthetic.scenes.window import MOST_ROLES, MOST_VALUES
 
 KEYS_OF_A_LANE = 4
 BLOCKS_OF_A_LEADER = 16
@@ -34,7 +34,7 @@ class Shape:
     abort_rate: float = 0.1
     idempotent: float = 0.2
     transform: float = 0.2
-    plant: tuple[tuple[str, float], ...] = ()
+    inject: tuple[tuple[str, float], ...] = ()
     seed: int = 1
     profile: str = "4.x/TV2"
     block: int = 0
@@ -53,21 +53,21 @@ class Shape:
             raise ValueError(f"a seed is 0 or more, not {self.seed}")
         if self.profile not in PROFILES:
             raise ValueError(f"no profile {self.profile!r}; there are {', '.join(PROFILES)}")
-        self._check_plant()
+        self._check_rates()
 
-    def _check_plant(self) -> None:
-        for name, rate in self.plant:
-            if name not in PLANTS:
-                raise ValueError(f"no anomaly {name!r} can be planted; there are {', '.join(PLANTS)}")
+    def _check_rates(self) -> None:
+        for name, rate in self.inject:
+            if name not in SCENES:
+                raise ValueError(f"no anomaly {name!r} can be injected; there are {', '.join(SCENES)}")
             if not 0 <= rate <= 1:
                 raise ValueError(f"the rate of {name!r} is between 0 and 1, not {rate}")
-        planted = [name for name, rate in self.plant if rate]
-        if planted and self.partitions < 2:
-            raise ValueError("anomalies are planted on two partitions or more: partitions=2")
+        injected = [name for name, rate in self.inject if rate]
+        if injected and self.partitions < 2:
+            raise ValueError("anomalies are injected on two partitions or more: partitions=2")
         room = min(self.rows_of_a_key(lane) for lane in range(self.lanes)) * 3 // 4
-        if planted and self.most_window_rows > room:
+        if injected and self.most_window_rows > room:
             raise ValueError(
-                f"the rates of plant need {self.most_window_rows} of the {room} records that a partition has for it "
+                f"the rates of inject need {self.most_window_rows} of the {room} records that a partition has for it "
                 f"in one block: lower the rates, or ask for more records"
             )
 
@@ -114,19 +114,19 @@ class Shape:
         """Records and markers of one output partition in one cell."""
         return ceil((self.rows - self.inputs) / len(self.keys_of(lane)))
 
-    # what is planted
+    # what is injected
 
-    def planted(self, cell: int) -> list[tuple[str, int, Window]]:
+    def injected(self, cell: int) -> list[tuple[str, int, Window]]:
         """The windows of a cell: name, number among those of the name, and the window."""
         found = []
-        for name, rate in self.plant:
+        for name, rate in self.inject:
             each, kinds = rate * self.rows, windows_of(name, self.bump)
             for number in range(int(cell * each), int((cell + 1) * each)):
                 found.append((name, number, kinds[number % len(kinds)]))
         return found
 
     def _most(self) -> list[tuple[int, tuple[Window, ...]]]:
-        return [(ceil(rate * self.rows), windows_of(name, self.bump)) for name, rate in self.plant if rate]
+        return [(ceil(rate * self.rows), windows_of(name, self.bump)) for name, rate in self.inject if rate]
 
     @property
     def most_windows(self) -> int:

@@ -12,8 +12,6 @@ from kafkalab.spark.storage.schemas import arrow_schema
 from kafkalab.spark.synthetic import names
 from kafkalab.spark.synthetic.block import WINDOW, Block
 from kafkalab.spark.synthetic.calls import entry_offsets, frames, operations, transactions
-from kafkalab.spark.synthetic.injected.anomalies import Numbers, Window
-from kafkalab.spark.synthetic.injected.window import MOST_ROLES, MOST_VALUES, STARTS, Start
 from kafkalab.spark.synthetic.names import Ints, few_texts, lists_of_texts, many_texts
 from kafkalab.spark.synthetic.rows import (
     OFFSETS_KEY,
@@ -26,6 +24,8 @@ from kafkalab.spark.synthetic.rows import (
     reads,
     watermarks,
 )
+from kafkalab.spark.synthetic.scenes.anomalies import Numbers, Window
+from kafkalab.spark.synthetic.scenes.window import MOST_ROLES, MOST_VALUES, STARTS, Start
 from kafkalab.spark.synthetic.shape import Shape
 
 MANY = {"value", "frame", "id", "of", "copy_of"}
@@ -33,7 +33,7 @@ MANY = {"value", "frame", "id", "of", "copy_of"}
 TRUTH = pa.schema(
     [
         pa.field("run", pa.int64(), nullable=False),
-        pa.field("plant", pa.string(), nullable=False),
+        pa.field("inject", pa.string(), nullable=False),
         pa.field("anomaly", pa.string(), nullable=False),
         pa.field("policy", pa.string(), nullable=False),
         pa.field("keys", pa.list_(pa.field("element", pa.string(), nullable=False)), nullable=False),
@@ -155,7 +155,7 @@ def _sorted_lists(lists: list[tuple[Ints, Ints]], order: Ints) -> tuple[Ints, In
 
 
 def _by_window(block: Block) -> Iterator[tuple[Window, Ints]]:
-    """Each window that the block has, with the places where it is planted."""
+    """Each window that the block has, with the places where it is injected."""
     found: dict[int, tuple[Window, list[int]]] = {}
     for place, (_, _, window) in enumerate(block.windows):
         found.setdefault(id(window), (window, []))[1].append(place)
@@ -191,12 +191,12 @@ def truth_of(shape: Shape, cell: int) -> pa.RecordBatch:
     block = Block(shape, cell)
     places = _places(block) if block.windows else np.zeros((0, STARTS), np.int64)
     rows: list[dict[str, object]] = []
-    for (plant, _, window), place in zip(block.windows, places, strict=True):
+    for (anomaly, _, window), place in zip(block.windows, places, strict=True):
         for truth in window.truths:
             rows.append(
                 {
                     "run": shape.seed,
-                    "plant": plant,
+                    "inject": anomaly,
                     "anomaly": truth.anomaly,
                     "policy": truth.policy,
                     "keys": [names.text_of(name) for name in _at(truth.keys, place)],

@@ -6,7 +6,8 @@ from typing import Any
 
 from kafkalab.checks.all import BY_NAME, check_all
 from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED, Finding, Result
-from kafkalab.history.history import History, history_of
+from kafkalab.history.export import history_of
+from kafkalab.history.history import History
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from kafkalab.history.history import History
@@ -13,17 +12,17 @@ Change = Callable[[random.Random, Any, tuple[Any, ...]], Any]
 
 
 def _field(name: str, *values: Any) -> Change:
-    return lambda chance, row, _: replace(row, **{name: chance.choice(values)})
+    return lambda chance, row, _: row._replace(**{name: chance.choice(values)})
 
 
 def _shift(name: str) -> Change:
-    return lambda chance, row, _: replace(row, **{name: max(getattr(row, name) + chance.choice((-2, -1, 1, 2)), 0)})
+    return lambda chance, row, _: row._replace(**{name: max(getattr(row, name) + chance.choice((-2, -1, 1, 2)), 0)})
 
 
 def _of_another(*names: str) -> Change:
     def change(chance: random.Random, row: Any, rows: tuple[Any, ...]) -> Any:
         other = chance.choice(rows)
-        return replace(row, **{name: getattr(other, name) for name in names})
+        return row._replace(**{name: getattr(other, name) for name in names})
 
     return change
 
@@ -34,11 +33,11 @@ def _drop(chance: random.Random, row: Any, rows: tuple[Any, ...]) -> None:
 
 def _other_value(chance: random.Random, row: Any, rows: tuple[Any, ...]) -> Any:
     data = [other.value for other in rows if not other.key.startswith("__") and not other.control]
-    return row if row.key.startswith("__") or row.control else replace(row, value=chance.choice(data))
+    return row if row.key.startswith("__") or row.control else row._replace(value=chance.choice(data))
 
 
 def _other_outcome(chance: random.Random, row: Any, rows: tuple[Any, ...]) -> Any:
-    return replace(row, control={"": "", "COMMIT": "ABORT", "ABORT": "COMMIT"}[row.control])
+    return row._replace(control={"": "", "COMMIT": "ABORT", "ABORT": "COMMIT"}[row.control])
 
 
 CHANGES: dict[str, tuple[Change, ...]] = {

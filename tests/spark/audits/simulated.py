@@ -6,14 +6,15 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from kafkalab.history.history import History, history_of
+from kafkalab.history.export import history_of
+from kafkalab.history.history import History
 from kafkalab.programs.billing import lab06
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
-from kafkalab.spark.simulated.runs import Runs, history_of_seed
+from kafkalab.spark.simulation.runs import Runs, history_of_seed
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("", "bugs", "errors", "rules")

@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from kafkalab.history.history import History, history_of
+from kafkalab.history.export import history_of
+from kafkalab.history.history import History
 from kafkalab.protocol.rules import Rule
 from kafkalab.reference.rule_matrix import EXPECTED, FOLDER, slug
 from kafkalab.sim.cluster import Cluster

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafkalab.checks.check import Finding
-from kafkalab.spark.simulated.runs import Runs, history_of_seed
+from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
-from kafkalab.spark.streaming.finding import Limits
 from kafkalab.spark.streaming.group import watched
+from kafkalab.spark.streaming.watch import Limits
 from tests.spark.streaming.histories import ROOT, all_of_them
 
 if TYPE_CHECKING:

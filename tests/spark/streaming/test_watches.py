@@ -16,11 +16,11 @@ from kafkalab.checks import duplicate, torn_transaction
 from kafkalab.checks.check import Finding
 from kafkalab.checks.view import View, view_of
 from kafkalab.history.history import History
-from kafkalab.spark.simulated.runs import Runs, history_of_seed
+from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from kafkalab.spark.streaming.arrivals import END_STEP, Arrival, arrivals_of
-from kafkalab.spark.streaming.finding import Limits
 from kafkalab.spark.streaming.group import NAMES, RUN, VALUE, Group, watched
 from kafkalab.spark.streaming.sink import FindingsFolder
+from kafkalab.spark.streaming.watch import Limits
 from tests.spark.streaming.histories import RULES, STUCK, all_of_them, without
 
 

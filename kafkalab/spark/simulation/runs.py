@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kafkalab.history.history import History, history_of
+from kafkalab.history.export import history_of
+from kafkalab.history.history import History
 from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.profiles import PROFILES, Rules

@@ -16,9 +16,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
-from kafkalab.spark.simulated.bundle import BUNDLE, arrow_bundle
-from kafkalab.spark.simulated.bundle import SCHEMA as BUNDLE_SCHEMA
-from kafkalab.spark.simulated.runs import DEFAULT_PROFILE, Runs, history_of_seed
+from kafkalab.spark.simulation.bundle import BUNDLE, arrow_bundle
+from kafkalab.spark.simulation.bundle import SCHEMA as BUNDLE_SCHEMA
+from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, Runs, history_of_seed
 from kafkalab.spark.storage.schemas import arrow_batch, spark_schema
 from kafkalab.spark.streaming.arrivals import ARRIVALS, arrivals_of
 from kafkalab.spark.streaming.schema import SCHEMA as ARRIVALS_SCHEMA

@@ -1,4 +1,4 @@
-"""A window: a short story, told once, that a synthetic history repeats wherever an anomaly is to be planted.
+"""A window: a short scene, played once, that a synthetic history repeats wherever an anomaly is injected.
 
 A window begins and ends at rest: no transaction is open, and the two readers of its partitions have read everything.
 So its rows depend on nothing but where it begins; `Ref` says on what.
@@ -16,7 +16,7 @@ from kafkalab.spark.synthetic.names import EMPTY, NULL, word
 
 
 class Start(IntEnum):
-    """What the numbers of a window count from, different for each place where it is planted."""
+    """What the numbers of a window count from, different for each place where it is injected."""
 
     ZERO = 0
     STEP = 1

@@ -1,11 +1,12 @@
-"""What the stories of windows are told with: producers that send and commit, readers that poll, expected findings."""
+"""What scenes are played with: producers that send and commit, readers that poll, expected findings."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kafkalab.spark.synthetic import names
-from kafkalab.spark.synthetic.injected.window import (
+from kafkalab.spark.synthetic.names import EMPTY, word
+from kafkalab.spark.synthetic.scenes.window import (
     MOST_COMMITS,
     MOST_ENTRIES,
     MOST_ROLES,
@@ -21,15 +22,14 @@ from kafkalab.spark.synthetic.injected.window import (
     Rows,
     Start,
 )
-from kafkalab.spark.synthetic.names import EMPTY, word
 
 TIMEOUT_MS = 60_000
 COMMITS = Key(Ref(Start.COMMITS_KEY), Ref(Start.COMMITS), Ref(Start.ZERO, names.BROKER + 1), Ref(Start.ZERO))
 """The partition of __consumer_offsets that holds what the group "app" has committed."""
 
 
-class Story(Rows):
-    """A window being told. `bump` is 1 where ending a transaction raises the epoch (transaction version 2)."""
+class Scene(Rows):
+    """A window while its function plays it. `bump` is 1 where a transaction's end raises the epoch (version 2)."""
 
     def __init__(self, bump: int) -> None:
         super().__init__()
@@ -263,10 +263,9 @@ class Story(Rows):
                 if end > start:
                     self.poll(reader, key, [at for at in self.visible(key, reader.level) if at >= start], end)
 
-    def rest(self) -> Story:
-        """The end: everything is read and stable."""
+    def rest(self) -> None:
+        """End the scene: everything is read and stable."""
         for key in (A, B):
             if self.ends.get(key, 0):
                 self.mark(key, self.ends[key])
         self.read_on()
-        return self

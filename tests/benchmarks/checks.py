@@ -1,0 +1,61 @@
+"""One core checks one synthetic history with the pure-Python checks: seconds for rows, and for all 25 checks.
+
+`python -m tests.benchmarks.checks [RECORDS]`; the goal is 9 s for the 100,000 records that are the limit of that way.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import pyarrow as pa
+
+from kafkalab.checks.all import BY_NAME
+from kafkalab.spark.audits import by_checks
+from kafkalab.spark.storage.schemas import TABLES, arrow_schema
+from kafkalab.spark.synthetic.generator import MADE, labels_of
+from kafkalab.spark.synthetic.shape import Shape
+from kafkalab.spark.synthetic.tables import batch_of
+from tests.benchmarks.lines import line
+
+RECORDS = 100_000
+
+
+def tables_of(shape: Shape) -> dict[str, pa.Table]:
+    """The tables of a synthetic history, made without Spark."""
+    cells = range(shape.cells)
+    made = {name: pa.Table.from_batches([batch_of(shape, cell, name) for cell in cells]) for name in MADE}
+    return made | {"labels": pa.Table.from_pylist(labels_of(shape), arrow_schema("labels"))}
+
+
+def as_a_task_gets_them(tables: dict[str, pa.Table]) -> pa.Table:
+    """One column of structs for each table, null in the rows of the others."""
+    rows = sum(table.num_rows for table in tables.values())
+    columns: dict[str, Any] = {"run": pa.array([0] * rows, pa.int64())}
+    first = 0
+    for name, table in tables.items():
+        struct = table.to_struct_array().combine_chunks()
+        nulls = [pa.nulls(many, struct.type) for many in (first, rows - first - table.num_rows)]
+        columns[name] = pa.chunked_array([nulls[0], struct, nulls[1]])
+        first += table.num_rows
+    return pa.table(columns)
+
+
+def checks(records: int = RECORDS) -> None:
+    """Print what a task of the way "checks" takes for one run of `records` records."""
+    tables = tables_of(Shape(records=records, seed=1))
+    log, rows = tables["log"].num_rows, sum(table.num_rows for table in tables.values())
+    given = as_a_task_gets_them({name: tables[name] for name in TABLES})
+    began = time.perf_counter()
+    by_checks._of_a_run(())(given)
+    made = time.perf_counter() - began
+    began = time.perf_counter()
+    found = by_checks._of_a_run(tuple(BY_NAME))(given)
+    taken = time.perf_counter() - began
+    line(f"{log:,} records checked ({rows:,} rows)", f"{taken:6.2f} s, {made:.2f} s of it for rows and view")
+    line("findings in a clean history", f"{pa.compute.sum(found.column('examined').is_null()).as_py():6}")
+
+
+if __name__ == "__main__":
+    checks(*(int(float(word)) for word in sys.argv[1:2]))
