@@ -1,6 +1,7 @@
 """kafkalab: step through Kafka's exactly-once semantics, break them, rewind, and see which guarantee breaks.
 
-The names that a notebook needs; each is loaded when it is first used.
+The names that a notebook needs; each is loaded when it is first used. The labs' scenarios (`lab03`, `two_accounts`, …)
+are found in the folders of `kafkalab/course/`.
 """
 
 from __future__ import annotations
@@ -32,13 +33,6 @@ _PLACES = {
     "DeleteSegment": "kafkalab.sim.faults",
     "Roll": "kafkalab.sim.faults",
     "transactions_of": "kafkalab.cli.transactions",
-    "lab00": "kafkalab.programs.orders",
-    "lab01": "kafkalab.programs.orders",
-    "lab02": "kafkalab.programs.first_transaction",
-    "lab03": "kafkalab.programs.transfers",
-    "lab05": "kafkalab.programs.readers",
-    "two_accounts": "kafkalab.programs.readers",
-    "lab06": "kafkalab.programs.billing",
     "Sequence": "kafkalab.widgets.views.sequence",
     "ClientView": "kafkalab.widgets.views.client_view",
     "Journey": "kafkalab.widgets.model.journey",
@@ -59,15 +53,29 @@ _PLACES = {
     "open_challenge": "kafkalab.grading.challenge",
     "answer_challenge": "kafkalab.grading.challenge",
 }
-__all__ = list(_PLACES)
+PROVIDERS = {
+    "programs": ("kafkalab.programs.all",),
+    "scenarios": ("kafkalab.programs.all", "kafkalab.course.labs"),
+    "exercises": ("kafkalab.course.labs",),
+}
+"""For each `Registry`, the modules that fill it when they are imported."""
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module 'kafkalab' has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    if name == "__all__":
+        return [*_PLACES, *_lab_names()]
+    if not name.startswith("_") and name in (found := _lab_names()):
+        return found[name]
+    raise AttributeError(f"module 'kafkalab' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PLACES])
+    return sorted([*globals(), *_PLACES, *_lab_names()])
+
+
+def _lab_names() -> dict[str, Any]:
+    found: dict[str, Any] = import_module("kafkalab.course.labs").names()
+    return found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafkalab.course.outline import COURSE, TRACKS, CourseLab, CourseMap
+from kafkalab.course.lab import CourseLab
+from kafkalab.course.labs import COURSE
+from kafkalab.course.outline import TRACKS, CourseMap
 from kafkalab.grading.builder import SOLUTIONS, as_text, read
-from kafkalab.grading.check import EXERCISES
+from kafkalab.grading.exercise import EXERCISES
 
 START = SOLUTIONS / "00_start.ipynb"
 BEGIN, MAP, WAYS, WHERE = "begin", "map-of-the-labs", "short-ways", "where"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.programs.steps import Step, abort, add, commit, idempotent, init, produce, produce_idempotent, sleep
-from kafkalab.programs.transfers import lab03
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.sim.scenario_names import SCENARIOS
 
 PAGE = Path("docs") / "profiles.md"
 TIMED_OUT_MS = 90_000
@@ -83,7 +83,7 @@ def _as_of(step: Step) -> Step:
 
 
 def _frames(profile: str) -> list[str]:
-    cluster = Cluster(lab03(profile))
+    cluster = Cluster(SCENARIOS["lab03"](profile))
     cluster.run()
     return [f.name for f in cluster.trace.frames.values() if f.sender == "app" and f.kind == "request"]
 

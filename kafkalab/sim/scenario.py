@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict, dataclass, field, fields, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,12 @@ from kafkalab.broker.transaction_coordinator.metadata import PRODUCER_EPOCH_MAX
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.faults import Fault, check_fault, fault_from_json, fault_to_json
+from kafkalab.sim.registry import Registry
 
 FORMAT, VERSION = "kafkalab-scenario", 1
-MODULES = (
-    "billing", "first_transaction", "groups", "hanging_writer", "orders", "processor", "raw_requests", "readers",
-    "transfers", "workers",
-)  # fmt: skip
-"""Where the programs are that come with kafkalab."""
 
 ProgramFunction = Callable[..., Coroutine[Any, Any, Any]]
-PROGRAMS: dict[str, ProgramFunction] = {}
+PROGRAMS: Registry[ProgramFunction] = Registry("programs")
 
 BROKER_SETTINGS = {f.name: bool if isinstance(f.default, bool) else int for f in fields(BrokerConfig)}
 """What a scenario's `config` may name, and of which type it is."""
@@ -31,7 +26,7 @@ BROKER_SETTINGS = {f.name: bool if isinstance(f.default, bool) else int for f in
 
 def program(function: ProgramFunction) -> ProgramFunction:
     """Register an `async def` function under its name, so that a scenario which runs it can be saved."""
-    PROGRAMS[function.__name__] = function
+    PROGRAMS.register(function.__name__, function)
     return function
 
 
@@ -47,8 +42,6 @@ class Program:
         """The function; ValueError if no program has this name."""
         if callable(self.run):
             return self.run
-        for module in MODULES:
-            import_module(f"kafkalab.programs.{module}")  # registers the programs that come with kafkalab
         if self.run not in PROGRAMS:
             raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")
         return PROGRAMS[self.run]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.checks.all import check_all
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
@@ -16,7 +17,7 @@ from kafkalab.grading.predictions import Fact, predicted, table
 from kafkalab.grading.presses import Goal, presses_of, replayed
 from kafkalab.grading.schedules import Broken, ended_with_error, over_schedules
 from kafkalab.history.history import history_of
-from kafkalab.programs.transfers import lab03, read_to_the_end
+from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Duplicate

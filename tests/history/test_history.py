@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.history.history import History, history_of, load_history
 from kafkalab.history.schema import ROWS, TYPES, columns_of
 from kafkalab.programs.steps import abort, add, commit, init, produce
-from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Program, Scenario

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
 
@@ -18,7 +18,6 @@ PRINT_DIGESTS = """
 from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
-from kafkalab.programs.transfers import lab03
 for profile in ("4.x/TV1", "4.x/TV2"):
     for faults in ((), (Drop("EndTxnResponse#1"),), (Crash("b3", at_step=150),)):
         cluster = Cluster(lab03(profile, 7).with_faults(*faults))

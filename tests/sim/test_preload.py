@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.programs.steps import init, sleep
-from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Program, Scenario

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.programs.groups import two_members
 from kafkalab.programs.raw_requests import by_hand
-from kafkalab.programs.transfers import lab03
 from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TYPES, AdvanceClock, Crash, Delay, Hold, Pause, Release, Restart

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from kafkalab.course.lab02.scenario import lab02
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.seeds import chance, seed
-from kafkalab.programs.first_transaction import lab02
 from kafkalab.sim.cluster import Cluster
 
 NINE = (

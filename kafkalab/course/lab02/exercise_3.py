@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+from kafkalab.course.lab02.scenario import by_hand_after
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, table
 from kafkalab.grading.seeds import seed
-from kafkalab.programs.first_transaction import by_hand_after
 from kafkalab.programs.steps import Step, init, sleep
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.sim.cluster import Cluster

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalab import lab02
 from kafkalab.broker.effects import Send
 from kafkalab.broker.handlers.find_coordinator import handle
 from kafkalab.broker.state import BrokerConfig, BrokerState
-from kafkalab.programs.first_transaction import lab02
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.create_topics import CreateTopics
