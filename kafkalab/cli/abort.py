@@ -7,7 +7,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.cli.saved_scenarios import CommandLineError, Text, answer, free_name, simulated
+from kafkalab.cli.command_line import CommandLineError, Text
+from kafkalab.cli.saved_scenarios import answer, free_name, simulated
 from kafkalab.client.admin.results import AbortTransactionSpec, ProducerState
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.sim.cluster import Cluster

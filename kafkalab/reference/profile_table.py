@@ -102,6 +102,11 @@ def profile_table() -> dict[str, dict[str, str]]:
     return rows | {text: {p: str(count(p)) for p in PROFILES} for text, count in WHOLE_RUNS.items()}
 
 
+def text_of(root: Path) -> str:
+    """Return docs/profiles.md as the runs made now have it."""
+    return as_markdown(profile_table())
+
+
 def as_markdown(table: dict[str, dict[str, str]]) -> str:
     """The table as a page: a row a question, a column a profile; a ditto mark for the left neighbour's answer."""
     lines = [

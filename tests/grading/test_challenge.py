@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafkalab import lab03
-from kafkalab.cli.grade import grade
+from kafkalab.cli.main import main
 from kafkalab.grading.challenge import Challenge, answer_challenge, open_challenge, unpacked
 from kafkalab.grading.exercise import WrongAnswer, WrongValue
 from kafkalab.grading.tokens import ranked
@@ -160,15 +160,15 @@ def test_the_challenge_may_stand_in_the_file_or_in_another(tokens: Path, tmp_pat
 
 
 def test_the_command_prints_the_table(tokens: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert grade(["--tokens", str(tokens), "--challenge", TWICE.code], tmp_path) == 0
+    assert main(["grade", "--tokens", str(tokens), "--challenge", TWICE.code], tmp_path) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["place", "name", "found", "presses", "which", "remark"]
     assert lines[1].split()[:4] == ["1", "Bo", "duplicate", "1"]
-    assert grade(["--tokens", str(tokens), "--challenge", TWICE.code, "--json"], tmp_path) == 0
+    assert main(["grade", "--tokens", str(tokens), "--challenge", TWICE.code, "--json"], tmp_path) == 0
     assert json.loads(capsys.readouterr().out)[0]["name"] == "Bo"
-    assert grade(["--tokens", str(tmp_path / "none"), "--challenge", TWICE.code], tmp_path) == 2
+    assert main(["grade", "--tokens", str(tmp_path / "none"), "--challenge", TWICE.code], tmp_path) == 2
     assert "none: no such file" in capsys.readouterr().err
-    assert grade(["--tokens", str(tokens)], tmp_path) == 2
+    assert main(["grade", "--tokens", str(tokens)], tmp_path) == 2
     assert capsys.readouterr().err.startswith("kafkalab grade: whose tokens are these")
 
 
