@@ -70,7 +70,8 @@ QUESTIONS: tuple[Question, ...] = (
 def answer(question: Question, profile: str) -> str:
     """What this profile's brokers say: error names, and the fields that the question asks for."""
     steps = [_as_of(step) for step in question.steps]
-    scenario = Scenario(topics={"out": 1}, profile=profile, programs=(Program("hand", "by_hand", {"steps": steps}),))
+    programs = (Program("hand", "raw_requests", {"steps": steps}),)
+    scenario = Scenario(topics={"out": 1}, profile=profile, programs=programs)
     cluster = Cluster(scenario)
     cluster.run()
     answers = cluster.results["hand"][-question.last :]

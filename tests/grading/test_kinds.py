@@ -246,11 +246,11 @@ def test_predictions_may_be_a_list_or_a_function() -> None:
 def test_a_grader_asks_with_another_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(seeds.VARIABLE, raising=False)
     assert seeds.seed() == seeds.LEARNER_SEED
-    mine = seeds.chance("L1.E1").random()
+    mine = seeds.random_for("L1.E1").random()
     monkeypatch.setenv(seeds.VARIABLE, "77")
     assert seeds.seed() == 77
-    assert seeds.chance("L1.E1").random() != mine
-    assert seeds.chance("L1.E1", seeds.LEARNER_SEED).random() == mine
+    assert seeds.random_for("L1.E1").random() != mine
+    assert seeds.random_for("L1.E1", seeds.LEARNER_SEED).random() == mine
     monkeypatch.setenv(seeds.VARIABLE, "many")
     with pytest.raises(WrongValue, match="KAFKALAB_GRADER_SEED is a whole number, not 'many'"):
         seeds.seed()
@@ -261,7 +261,7 @@ def squares(monkeypatch: pytest.MonkeyPatch) -> Exercise:
     """An exercise of its own: squares of generated numbers, with a hint for those who double."""
 
     def inputs(seed: int) -> list[int]:
-        return [seeds.chance("L99.E1", seed).randrange(3, 99) for _ in range(2)]
+        return [seeds.random_for("L99.E1", seed).randrange(3, 99) for _ in range(2)]
 
     def compare(answer: Any) -> str:
         numbers = inputs(seeds.seed())

@@ -86,7 +86,7 @@ def test_a_program_by_hand_has_operations_too() -> None:
         init("a"), add("a", "out-0"), produce("a", "out-0", 0, "x"), produce("a", "out-0", 7, "y"), abort("a"),
         {**add("a", "out-0"), "until": "NONE"}, produce("a", "out-0", 1, "z"), commit("a", "+1"),
     ]  # fmt: skip
-    found = history(Scenario(topics={"out": 1}, programs=(Program("hand", "by_hand", {"steps": steps}),)))
+    found = history(Scenario(topics={"out": 1}, programs=(Program("hand", "raw_requests", {"steps": steps}),)))
     ended = [(o.function, o.type, o.value, o.error, o.transaction) for o in found.operations if o.type != "invoke"]
     assert ended == [
         ("init", "ok", None, "NONE", -1),

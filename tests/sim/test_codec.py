@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from kafkalab import lab03, lab06
-from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
+from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import ANSWER, CHALLENGE, SIGNS, code_of, decode, encode, python_of, scenario_of_code
@@ -37,7 +37,7 @@ FAULTS = (
 
 def scenarios() -> list[Scenario]:
     made = [make() for make in SCENARIOS.values()]
-    made += [scenario_by_chance(Seeded(seed)) for seed in range(30)]
+    made += [random_scenario(Seeded(seed)) for seed in range(30)]
     made += [lab03(p) for p in ("0.11", "1.0", "4.x/TV1")]
     made += [lab03(seed=seed).with_faults(*FAULTS[: seed + 1]) for seed in range(10)]
     return [*made, replace(lab03(), rules_off=(DEDUPLICATION.name,)), *map(Scenario.load, STORED)]

@@ -17,7 +17,7 @@ ASK = init("pay", show=["producer_id", "producer_epoch"])
 
 
 def answers(*steps: dict[str, Any], **more: Any) -> list[list[str]]:
-    cluster = Cluster(Scenario(programs=(Program("p", "by_hand", {"steps": list(steps)}),), **more))
+    cluster = Cluster(Scenario(programs=(Program("p", "raw_requests", {"steps": list(steps)}),), **more))
     cluster.run()
     result: list[list[str]] = cluster.results["p"]
     return result

@@ -26,14 +26,14 @@ def lab02(
     )
 
 
-def by_hand_after(steps: list[dict[str, Any]], *faults: Fault, seed: int = 1, **more: Any) -> Scenario:
+def raw_requests_after(steps: list[dict[str, Any]], *faults: Fault, seed: int = 1, **more: Any) -> Scenario:
     """The cluster of lab 02, whose client sends these requests by hand."""
     return Scenario(
         title="Who answers what",
         profile="4.x/TV2",
         seed=seed,
         topics={"accounts": 1},
-        programs=(Program("app", "by_hand", {"steps": steps}),),
+        programs=(Program("app", "raw_requests", {"steps": steps}),),
         faults=faults,
         **more,
     )
