@@ -10,7 +10,9 @@ from kafkalab.cli.command_line import CommandLineError
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """--run and --clean."""
-    parser.add_argument("--run", action="store_true", help="run the solutions first, and save their outputs")
+    parser.add_argument(
+        "--run", nargs="*", metavar="NN", help="run the solutions first (all, or those named) and save their outputs"
+    )
     parser.add_argument("--clean", type=Path, metavar="DIR", help="also write the labs without their explanations here")
 
 
@@ -25,7 +27,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     from kafkalab.grading.retake import build_clean
 
     try:
-        changed = [*refresh_start_page(root), *(refresh(root) if options.run else [])]
+        changed = [*refresh_start_page(root), *(refresh(root, options.run) if options.run is not None else [])]
         changed += build(root)
         text = page(root)
         if not (root / PAGE).exists() or (root / PAGE).read_text(encoding="utf-8") != text:
