@@ -108,3 +108,11 @@ def typed(
         return status, printed.out, printed.err
 
     return type_in
+
+
+@pytest.fixture
+def no_hints_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a new kernel: no hint was given, nothing was answered wrongly yet."""
+    from kafkalab.grading import check
+
+    monkeypatch.setattr(check, "_session", check._Session())

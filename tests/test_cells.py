@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kafkalab import lab03
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask
-from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from tests.cells import watching
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kafkalab.cli.main import lab
+from kafkalab.cli.main import main
 
 CONDA_NAMES = {"graphviz": "python-graphviz"}
 """What conda-forge calls a distribution, where the name differs."""
@@ -115,7 +115,7 @@ def test_make_lab_installs_only_once(checkout: Path):
 
 
 def test_kafkalab_lab_says_so_where_there_are_no_labs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert lab([], tmp_path) == 2
+    assert main(["lab"], tmp_path) == 2
     assert "no labs/00_start.ipynb here" in capsys.readouterr().err
 
 

@@ -7,7 +7,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.cli.saved_scenarios import CommandLineError, Text, answer, free_name, simulated
+from kafkalab.cli.command_line import CommandLineError, Text
+from kafkalab.cli.saved_scenarios import answer, free_name, simulated
 from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.protocol.messages.describe_producers import ActiveProducer

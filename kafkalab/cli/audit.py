@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import FORBIDDEN
 from kafkalab.cli.audit_page import page_of
-from kafkalab.cli.saved_scenarios import CommandLineError, Parser, one_line_errors
+from kafkalab.cli.command_line import CommandLineError
 from kafkalab.cli.spark_options import add_spark_options, spark_for
 
 if TYPE_CHECKING:
@@ -26,13 +25,20 @@ VIOLATED, HELD = 1, 0
 """Exit statuses, as a script may ask for them; 2 is an error."""
 
 
-def audit(extra: Sequence[str], root: Path) -> int:
-    """A table and the first findings are printed. 1 if something forbidden was found, 0 if not, 2 for errors."""
-    return one_line_errors("audit", lambda: _audit(extra))
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What to audit, which audits, where a page goes, and Spark's options."""
+    parser.description = "Say which guarantees held in a history. Status 0: none was broken; 1: some was; 2: an error."
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "audits, for --only:\n  " + "\n  ".join(BY_NAME)
+    parser.add_argument("path", help="a folder that `kafkalab workload` wrote, or a file that History.save wrote")
+    parser.add_argument("--only", action="append", metavar="NAMES", help="only these audits, with commas between")
+    parser.add_argument("--html", metavar="FILE", help="write a page with the summary and the findings, too")
+    parser.add_argument("--quiet", action="store_true", help="no line of progress")
+    add_spark_options(parser)
 
 
-def _audit(extra: Sequence[str]) -> int:
-    options = _parser().parse_args(list(extra))
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Print a table and the first findings. Return 1 if something forbidden was found, 0 if not."""
     only = _names(options.only)
     path, page = Path(options.path), Path(options.html) if options.html else None
     if not path.exists():
@@ -59,21 +65,6 @@ def _first(summary: Summary, number: int) -> list[Any]:
     ordered = summary.findings.orderBy(summary.findings.policy != FORBIDDEN, "run", "anomaly", "keys", "offsets")
     rows: list[Any] = ordered.limit(number).collect()
     return rows
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        prog="kafkalab audit",
-        description="Say which guarantees held in a history. Status 0: none was broken; 1: some was; 2: an error.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="audits, for --only:\n  " + "\n  ".join(BY_NAME),
-    )
-    parser.add_argument("path", help="a folder that `kafkalab workload` wrote, or a file that History.save wrote")
-    parser.add_argument("--only", action="append", metavar="NAMES", help="only these audits, with commas between")
-    parser.add_argument("--html", metavar="FILE", help="write a page with the summary and the findings, too")
-    parser.add_argument("--quiet", action="store_true", help="no line of progress")
-    add_spark_options(parser)
-    return parser
 
 
 def _names(given: list[str] | None) -> list[str] | None:

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
 from pathlib import Path
 
-from kafkalab.cli.saved_scenarios import CommandLineError, Parser, one_line_errors
+from kafkalab.cli.command_line import CommandLineError
 
 
-def build_labs(extra: Sequence[str], root: Path) -> int:
-    """Every labs/NN.ipynb under `root` is what labs/solutions/NN.ipynb makes, and labs/README.md says what is in them.
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """--run and --clean."""
+    parser.add_argument(
+        "--run", nargs="*", metavar="NN", help="run the solutions first (all, or those named) and save their outputs"
+    )
+    parser.add_argument("--clean", type=Path, metavar="DIR", help="also write the labs without their explanations here")
 
-    With --run the solutions were run anew before; with --clean the variants for a retake are made as well. Prints the
-    files that changed. Returns 2, with a sentence on stderr, where something is not as it must be.
+
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Make every labs/NN.ipynb under `root` from its solution, and labs/README.md; print the files that changed.
+
+    CommandLineError for a solution that is damaged, or that --run cannot run.
     """
-    return one_line_errors("build-labs", lambda: _build_labs(extra, root))
-
-
-def _build_labs(extra: Sequence[str], root: Path) -> int:
     from kafkalab.course.questions import PAGE, page
     from kafkalab.course.start_page import refresh_start_page
     from kafkalab.grading.builder import build, refresh
     from kafkalab.grading.retake import build_clean
 
-    parser = Parser(prog="kafkalab build-labs", description="Make labs/ from labs/solutions/.")
-    parser.add_argument("--run", action="store_true", help="run the solutions first, and save their outputs")
-    parser.add_argument("--clean", type=Path, metavar="DIR", help="also write the labs without their explanations here")
-    options = parser.parse_args(list(extra))
     try:
-        changed = [*refresh_start_page(root), *(refresh(root) if options.run else [])]
+        changed = [*refresh_start_page(root), *(refresh(root, options.run) if options.run is not None else [])]
         changed += build(root)
         text = page(root)
         if not (root / PAGE).exists() or (root / PAGE).read_text(encoding="utf-8") != text:

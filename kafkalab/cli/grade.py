@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
-from kafkalab.cli.saved_scenarios import CommandLineError, Parser, one_line_errors, table_text
+from kafkalab.cli.command_line import CommandLineError, table_text
 
 
-def grade(extra: Sequence[str], root: Path) -> int:
-    """The report is written and a line printed for each notebook; or the table of tokens is printed."""
-    return one_line_errors("grade", lambda: _grade(extra, root))
-
-
-def _grade(extra: Sequence[str], root: Path) -> int:
-    options = _parser().parse_args(list(extra))
-    if (options.folder is None) == (options.tokens is None):
-        raise CommandLineError("name either a folder of notebooks or --tokens FILE")
-    try:
-        return _tokens(options) if options.folder is None else _notebooks(options, root)
-    except ValueError as error:
-        raise CommandLineError(str(error)) from None
-    except OSError as error:
-        raise CommandLineError(f"{error.filename}: {(error.strerror or 'no file').lower()}") from None
-
-
-def _parser() -> Parser:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """A folder or tokens, where the report goes, and limits."""
     from kafkalab.grading.grade import GRADER_SEED
 
-    parser = Parser(prog="kafkalab grade", description="Grade students' notebooks, or the tokens of a challenge.")
     parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="the students' folders, or notebooks")
     parser.add_argument("--out", type=Path, default=Path("report.csv"), help="the table to write (report.csv)")
     parser.add_argument("--html", type=Path, help="the page to write (beside the table, with .html)")
@@ -41,7 +23,18 @@ def _parser() -> Parser:
     parser.add_argument("--tokens", type=Path, metavar="FILE", help="tokens of a challenge, one in a line")
     parser.add_argument("--challenge", metavar="CODE", help="the challenge they answer (a code, or a file with it)")
     parser.add_argument("--json", action="store_true", help="print the table of tokens as JSON")
-    return parser
+
+
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Write the report and print a line for each notebook; or print the table of tokens."""
+    if (options.folder is None) == (options.tokens is None):
+        raise CommandLineError("name either a folder of notebooks or --tokens FILE")
+    try:
+        return _tokens(options) if options.folder is None else _notebooks(options, root)
+    except ValueError as error:
+        raise CommandLineError(str(error)) from None
+    except OSError as error:
+        raise CommandLineError(f"{error.filename}: {(error.strerror or 'no file').lower()}") from None
 
 
 def _whole(text: str) -> int:

@@ -1,113 +1,69 @@
-"""The `kafkalab` command: opens the labs, runs saved scenarios and asks about them, makes notebooks and pages."""
+"""The `kafkalab` command: it finds the subcommand's module, which adds its options and acts on them."""
 
 from __future__ import annotations
 
-import os
+import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
-from kafkalab.cli.pages import atlas, bugs, profiles, rules
-
-START = "labs/00_start.ipynb"
-PLACES = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "IPYTHONDIR": "ipython"}
-
-
-def lab(extra: Sequence[str], root: Path) -> int:
-    """JupyterLab has taken this process's place, open on the start page of the labs under `root`.
-
-    Settings, history and run-time files stay inside the environment, so that the user's own Jupyter is left
-    as it is. Returns 2, with a sentence on stderr, where `root` holds no labs.
-    """
-    if not (root / START).is_file():
-        print(f"kafkalab lab: no {START} here; run it in the folder that holds labs/", file=sys.stderr)
-        return 2
-    for name, place in PLACES.items():
-        folder = os.environ.setdefault(name, str(Path(sys.prefix) / "jupyter" / place))
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "jupyterlab", f"--LabApp.default_url=/lab/tree/{START}", "--log-level=WARN"]
-    if os.geteuid() == 0:
-        command.append("--allow-root")
-    print("Starting JupyterLab. Control-C, twice, stops it.", flush=True)
-    os.chdir(root)
-    os.execv(sys.executable, [*command, *extra])
-
-
-def build_labs(extra: Sequence[str], root: Path) -> int:
-    """Every labs/NN.ipynb under `root` is what labs/solutions/NN.ipynb makes; with --run that was run anew before."""
-    from kafkalab.cli.build_labs import build_labs as build
-
-    return build(extra, root)
-
-
-def _run(extra: Sequence[str], root: Path) -> int:
-    from kafkalab.cli.run import run
-
-    return run(extra, root)
-
-
-def _transactions(extra: Sequence[str], root: Path) -> int:
-    from kafkalab.cli.transactions import transactions
-
-    return transactions(extra, root)
-
-
-def _grade(extra: Sequence[str], root: Path) -> int:
-    from kafkalab.cli.grade import grade
-
-    return grade(extra, root)
-
-
-def _audit(extra: Sequence[str], root: Path) -> int:
-    from kafkalab.cli.audit import audit
-
-    return audit(extra, root)
-
-
-def _workload(extra: Sequence[str], root: Path) -> int:
-    from kafkalab.cli.workload import workload
-
-    return workload(extra, root)
-
+from kafkalab.cli.command_line import CommandLineError, Parser
 
 COMMANDS = {
-    "lab": lab,
-    "run": _run,
-    "workload": _workload,
-    "audit": _audit,
-    "transactions": _transactions,
-    "build-labs": build_labs,
-    "grade": _grade,
-    "rules": rules,
-    "bugs": bugs,
-    "atlas": atlas,
-    "profiles": profiles,
+    "lab": ("lab", "open the labs in JupyterLab"),
+    "run": ("run", "run a saved scenario and say what became of it"),
+    "transactions": ("transactions", "list, describe, find or abort the transactions of a saved scenario"),
+    "workload": ("workload", "make histories with known faults, simulated or synthetic (needs Spark)"),
+    "audit": ("audit", "say which guarantees held in such histories (needs Spark)"),
+    "build-labs": ("build_labs", "make the learners' notebooks, labs/, from labs/solutions/"),
+    "grade": ("grade", "grade a folder of students' notebooks, or the answers to a challenge"),
+    "rules": ("pages", "make docs/rules.md: what goes wrong without each rule"),
+    "bugs": ("pages", "make docs/bugs.md: Kafka's bugs, each with a run that shows it"),
+    "atlas": ("pages", "make docs/errors.md: each error, in a run that meets it"),
+    "profiles": ("pages", "make docs/profiles.md: the same questions, answered by each Kafka version"),
 }
-USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
-       kafkalab run FILE.klab [--json]         run a saved scenario, say what became of it
-       kafkalab workload KIND --out PATH       make histories with known faults: simulated or synthetic (Spark)
-       kafkalab audit PATH [--html FILE]       say which guarantees held in such histories (Spark)
-       kafkalab transactions COMMAND FILE.klab list, describe, describe-producers, find-hanging or abort transactions
-       kafkalab build-labs [--run]             make labs/ from labs/solutions/, which --run runs anew before
-                           [--clean DIR]       and the same without explanations, for a retake
-       kafkalab grade FOLDER --out report.csv  grade a folder of notebooks (--help: limits, seed, tokens)
-       kafkalab rules                          make docs/rules.md from the scenarios in data/rules/
-       kafkalab atlas                          make docs/errors.md from the scenarios in data/errors/
-       kafkalab bugs                           make docs/bugs.md from the scenarios in data/bugs/
-       kafkalab profiles                       make docs/profiles.md: the same questions put to every profile"""
+"""By its name, the module of kafkalab.cli that has the command's `add_options` and `act`, and what it does."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """The exit status of one command line."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] in (["-h"], ["--help"]):
-        print(USAGE)
-        return 0
-    command = COMMANDS.get(arguments[0]) if arguments else None
-    if command is None:
-        print(USAGE, file=sys.stderr)
+def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
+    """Run one command line, in the folder `root`; return its exit status: 2, after one line on stderr, for a mistake.
+
+    `argv` defaults to the process's own arguments, `root` to the current folder.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    name = words[0] if words and words[0] in COMMANDS else ""
+    try:
+        if not words:
+            raise CommandLineError("which command? `kafkalab --help` lists them")
+        options, more = _parser(name).parse_known_args(words)
+        if more and name != "lab":
+            raise CommandLineError(f"unrecognized arguments: {' '.join(more)}")
+        status: int = options.act(argparse.Namespace(**vars(options), more=more), root or Path.cwd())
+        return status
+    except CommandLineError as error:
+        print(f"{' '.join(['kafkalab', *filter(None, [name])])}: {error}", file=sys.stderr)
         return 2
-    return command(arguments[1:], Path.cwd())
+    except SystemExit as end:  # after --help
+        return int(end.code or 0)
+
+
+def _parser(name: str) -> Parser:
+    """Return the parser of all commands, in which only the one called `name` has its options."""
+    parser = Parser(
+        prog="kafkalab",
+        description="Step through Kafka's exactly-once, break it, rewind, and see which guarantee breaks.",
+        epilog="Begin with `kafkalab lab`. `kafkalab COMMAND --help` lists a command's options.",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=18),
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands", parser_class=Parser)
+    for command, (file, about) in COMMANDS.items():
+        found = commands.add_parser(command, help=about, description=f"{about[:1].upper()}{about[1:]}.")
+        if command == name:
+            module = import_module(f"kafkalab.cli.{file}")
+            found.set_defaults(act=module.act, command=command)
+            module.add_options(found)
+    return parser
 
 
 if __name__ == "__main__":

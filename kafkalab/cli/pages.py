@@ -1,50 +1,28 @@
-"""The commands that make a page of docs/ from stored scenarios: `rules`, `bugs`, `atlas` and `profiles`."""
+"""`kafkalab rules`, `bugs`, `atlas` and `profiles`: each makes a page of docs/ from runs of stored scenarios."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+import argparse
+from importlib import import_module
 from pathlib import Path
 
+from kafkalab.cli.command_line import CommandLineError
 
-def rules(extra: Sequence[str], root: Path) -> int:
-    """docs/rules.md under `root` says what goes wrong without each rule, as its scenario in data/rules/ has shown."""
-    from kafkalab.reference.rule_matrix import PAGE, matrix, page
-
-    return _make("rules", extra, root, PAGE, lambda: page(matrix(root)))
+MODULES = {"rules": "rule_matrix", "bugs": "bug_page", "atlas": "error_atlas", "profiles": "profile_table"}
+"""By its command, the module of kafkalab.reference with the page's `PAGE` and `text_of(root)`."""
 
 
-def bugs(extra: Sequence[str], root: Path) -> int:
-    """docs/bugs.md under `root` says what each bug of data/bugs/ has shown now, with its cure and without."""
-    from kafkalab.reference.bug_page import PAGE, page
-
-    return _make("bugs", extra, root, PAGE, lambda: page(root))
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """There are none."""
 
 
-def atlas(extra: Sequence[str], root: Path) -> int:
-    """docs/errors.md under `root` shows each error as its scenario in data/errors/ has met it now."""
-    from kafkalab.reference.error_atlas import PAGE, entries, page
-
-    return _make("atlas", extra, root, PAGE, lambda: page(entries(root)))
-
-
-def profiles(extra: Sequence[str], root: Path) -> int:
-    """docs/profiles.md under `root` says what every profile answers to the same questions."""
-    from kafkalab.reference.profile_table import PAGE, as_markdown, profile_table
-
-    return _make("profiles", extra, root, PAGE, lambda: as_markdown(profile_table()))
-
-
-def _make(command: str, extra: Sequence[str], root: Path, place: Path, text: Callable[[], str]) -> int:
-    """The page is written. Returns 2, with a sentence on stderr, where a scenario is not as it must be."""
-    if extra:
-        print(f"kafkalab {command}: takes no arguments, not {' '.join(extra)}", file=sys.stderr)
-        return 2
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Write the page under `root` and print its path. CommandLineError where a scenario is not as it must be."""
+    module = import_module(f"kafkalab.reference.{MODULES[options.command]}")
     try:
-        made = text()
+        text = module.text_of(root)
+        (root / module.PAGE).write_text(text, encoding="utf-8")
     except (ValueError, OSError) as error:
-        print(f"kafkalab {command}: {error}", file=sys.stderr)
-        return 2
-    (root / place).write_text(made, encoding="utf-8")
-    print(place)
+        raise CommandLineError(str(error)) from None
+    print(module.PAGE)
     return 0

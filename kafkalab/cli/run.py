@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kafkalab.cli.saved_scenarios import Parser, add_scenario_options, loaded, one_line_errors, simulated
+from kafkalab.cli.saved_scenarios import add_scenario_options, loaded, simulated
 from kafkalab.sim.cluster import Cluster
 
 
-def run(extra: Sequence[str], root: Path) -> int:
-    """The outcome, the digest of the trace and the faults that changed nothing are printed."""
-    return one_line_errors("run", lambda: _run(extra))
-
-
-def _run(extra: Sequence[str]) -> int:
-    parser = Parser(prog="kafkalab run", description="Run a saved scenario and say what became of it.")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """FILE, the moment to look at, and --json."""
     add_scenario_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    options = parser.parse_args(list(extra))
+
+
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Print the outcome, the digest of the trace and the faults that changed nothing."""
     found = summary(simulated(loaded(options.file), options.at_ms, options.after_ms))
     if options.json:
         print(json.dumps(found, indent=1))

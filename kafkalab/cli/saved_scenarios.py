@@ -1,28 +1,16 @@
-"""What the commands on a saved scenario share: one-line errors, running it up to a moment, asking, printing a table."""
+"""What the commands on a saved scenario share: reading it, running it up to a moment, and asking its cluster."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, NoReturn
+from collections.abc import Coroutine
+from typing import Any
 
+from kafkalab.cli.command_line import CommandLineError
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
-
-
-class CommandLineError(Exception):
-    """What was asked for cannot be done; the message is one line, for whoever typed it."""
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line and no usage."""
-
-    def error(self, message: str) -> NoReturn:
-        raise CommandLineError(message)
 
 
 def add_scenario_options(parser: argparse.ArgumentParser) -> None:
@@ -83,37 +71,3 @@ def free_name(cluster: Cluster) -> str:
     while name in cluster.nodes:
         name += "-"
     return name
-
-
-class Text(str):
-    """What a command prints; a notebook shows it as it is, without quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def table_text(headers: Sequence[str], rows: list[list[Any]], as_json: bool) -> Text:
-    """Columns as wide as their longest text, with a tab between them, as Kafka's tools print; or a list of objects."""
-    if as_json:
-        return Text(json.dumps([dict(zip(headers, row, strict=True)) for row in rows], indent=1))
-    lines = [[_text(cell) for cell in row] for row in [list(headers), *rows]]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
-    padded = ("\t".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
-    return Text("\n".join(padded))
-
-
-def _text(cell: Any) -> str:
-    return ",".join(cell) if isinstance(cell, (list, tuple)) else str(cell)
-
-
-def one_line_errors(command: str, act: Callable[[], int]) -> int:
-    """The exit status of `act`; 2, with a sentence on stderr, for a CommandLineError."""
-    try:
-        return act()
-    except CommandLineError as error:
-        print(f"kafkalab {command}: {error}", file=sys.stderr)
-        return 2
-    except SystemExit as end:  # after --help
-        return int(end.code or 0)

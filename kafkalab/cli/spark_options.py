@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kafkalab.cli.saved_scenarios import CommandLineError
+from kafkalab.cli.command_line import CommandLineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession as Session

@@ -10,18 +10,8 @@ from typing import Any
 
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.cli.abort import abort, abort_now, add_abort_options
-from kafkalab.cli.saved_scenarios import (
-    CommandLineError,
-    Parser,
-    Text,
-    add_scenario_options,
-    answer,
-    free_name,
-    loaded,
-    one_line_errors,
-    simulated,
-    table_text,
-)
+from kafkalab.cli.command_line import CommandLineError, Parser, Text, table_text
+from kafkalab.cli.saved_scenarios import add_scenario_options, answer, free_name, loaded, simulated
 from kafkalab.client.admin.admin import Admin
 from kafkalab.protocol.partitions import index_of, topic_of
 from kafkalab.sim.cluster import Cluster
@@ -44,11 +34,6 @@ MINUTE_MS = 60_000
 Ask = Callable[[Cluster, Admin, argparse.Namespace], list[list[Any]]]
 
 
-def transactions(extra: Sequence[str], root: Path) -> int:
-    """The answer to one question about the transactions of a saved scenario is printed."""
-    return one_line_errors("transactions", lambda: _transactions(extra))
-
-
 def transactions_of(cluster: Cluster, command: str) -> Text:
     """What `kafkalab transactions` prints, asked of a cluster as it stands: `transactions_of(cluster, "list")`.
 
@@ -59,7 +44,9 @@ def transactions_of(cluster: Cluster, command: str) -> Text:
     if not isinstance(cluster, Cluster):
         raise TypeError(f"transactions_of asks a Cluster, not {type(cluster).__name__}")
     try:
-        options = _parser(running=True).parse_args(shlex.split(command))
+        parser = Parser(prog="kafkalab transactions", description="Ask about the transactions of a running cluster.")
+        add_options(parser, running=True)
+        options = parser.parse_args(shlex.split(command))
         if options.check is not None:
             options.check(options)
         return abort_now(cluster, options) if options.ask is None else _answer(cluster, options)
@@ -67,29 +54,9 @@ def transactions_of(cluster: Cluster, command: str) -> Text:
         raise ValueError(str(error)) from None
 
 
-def _transactions(extra: Sequence[str]) -> int:
-    options = _parser(running=False).parse_args(list(extra))
-    if options.check is not None:
-        options.check(options)
-    scenario = loaded(options.file)
-    cluster = simulated(scenario, options.at_ms, options.after_ms)
-    if options.ask is None:
-        return abort(scenario, cluster, options)
-    print(_answer(cluster, options))
-    return 0
-
-
-def _answer(cluster: Cluster, options: argparse.Namespace) -> Text:
-    headers, ask = options.ask
-    rows = ask(cluster, cluster.client(free_name(cluster)).admin(), options)
-    return table_text(headers, rows, options.json)
-
-
-def _parser(running: bool) -> Parser:
-    """The commands; those for a saved scenario take a file and a moment, and can save."""
-    of = "running cluster" if running else "saved scenario"
-    parser = Parser(prog="kafkalab transactions", description=f"Ask about the transactions of a {of}.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+def add_options(parser: argparse.ArgumentParser, running: bool = False) -> None:
+    """Add the commands; those for a saved scenario take a file and a moment, and can save."""
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
     def command(name: str, about: str, ask: tuple[Sequence[str], Ask] | None, check: Any = None) -> Parser:
         found: Parser = commands.add_parser(name, help=about, description=about)
@@ -116,7 +83,24 @@ def _parser(running: bool) -> Parser:
     hanging.add_argument("--broker-id", default="", help="search what this broker has replicas of")
     hanging.add_argument("--max-transaction-timeout", type=int, default=15, help="in minutes (15)")
     add_abort_options(command("abort", "abort a hanging transaction", None), can_save=not running)
-    return parser
+
+
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Print the answer to one question about the transactions of a saved scenario."""
+    if options.check is not None:
+        options.check(options)
+    scenario = loaded(options.file)
+    cluster = simulated(scenario, options.at_ms, options.after_ms)
+    if options.ask is None:
+        return abort(scenario, cluster, options)
+    print(_answer(cluster, options))
+    return 0
+
+
+def _answer(cluster: Cluster, options: argparse.Namespace) -> Text:
+    headers, ask = options.ask
+    rows = ask(cluster, cluster.client(free_name(cluster)).admin(), options)
+    return table_text(headers, rows, options.json)
 
 
 def _check_states(options: argparse.Namespace) -> None:

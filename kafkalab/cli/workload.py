@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.cli.saved_scenarios import CommandLineError, Parser, one_line_errors
+from kafkalab.cli.command_line import CommandLineError
 from kafkalab.cli.spark_options import add_spark_options, spark_for
 from kafkalab.protocol.profiles import PROFILES
 
@@ -22,32 +21,8 @@ if TYPE_CHECKING:
 DEFAULT_PROFILE = "4.x/TV2"
 
 
-def workload(extra: Sequence[str], root: Path) -> int:
-    """A folder of Parquet tables is there, with what is true of them; a folder that is not empty is left as it is."""
-    return one_line_errors("workload", lambda: _workload(extra))
-
-
-def _workload(extra: Sequence[str]) -> int:
-    options = _parser().parse_args(list(extra))
-    out = Path(options.out)
-    if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise CommandLineError(f"{out} is there already; give --out a new folder, or remove it")
-    if options.kind == "simulated" and options.scenario and not Path(options.scenario).is_file():
-        raise CommandLineError(f"cannot read {options.scenario}: no such file")
-    planted = _planted(options.plant) if options.kind == "synthetic" else {}
-    began = time.monotonic()
-    with spark_for(options) as spark:
-        from kafkalab.spark.storage.history_files import write_histories
-
-        made = _simulated(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)
-        _say(f"writing {out} …", options.quiet)
-        write_histories(made, out)
-    print(f"{out} is written, in {time.monotonic() - began:.1f} s; kafkalab audit {out} says what it holds")
-    return 0
-
-
-def _parser() -> Parser:
-    parser = Parser(prog="kafkalab workload", description="Make histories, with known faults or without any.")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The kind of workload, each with its options."""
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="simulated|synthetic")
     simulated = kinds.add_parser("simulated", help="runs of the simulator, one for each seed")
     simulated.add_argument("--seeds", default="1-100", help="such as 7 or 1-1000")
@@ -68,7 +43,25 @@ def _parser() -> Parser:
         kind.add_argument("--profile", default=DEFAULT_PROFILE, choices=list(PROFILES), help="the Kafka that it was")
         kind.add_argument("--quiet", action="store_true", help="no line of progress")
         add_spark_options(kind)
-    return parser
+
+
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Write a folder of Parquet tables, with what is true of them. CommandLineError for a folder that is not empty."""
+    out = Path(options.out)
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise CommandLineError(f"{out} is there already; give --out a new folder, or remove it")
+    if options.kind == "simulated" and options.scenario and not Path(options.scenario).is_file():
+        raise CommandLineError(f"cannot read {options.scenario}: no such file")
+    planted = _planted(options.plant) if options.kind == "synthetic" else {}
+    began = time.monotonic()
+    with spark_for(options) as spark:
+        from kafkalab.spark.storage.history_files import write_histories
+
+        made = _simulated(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)
+        _say(f"writing {out} …", options.quiet)
+        write_histories(made, out)
+    print(f"{out} is written, in {time.monotonic() - began:.1f} s; kafkalab audit {out} says what it holds")
+    return 0
 
 
 def _count(text: str) -> int:

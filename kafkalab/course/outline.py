@@ -1,50 +1,19 @@
-"""The course: its fifteen labs, the short ways through it, and `progress()`, the picture of what is solved."""
+"""The short ways through the course, and `progress()`, the picture of what is solved in it."""
 
 from __future__ import annotations
 
 import base64
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from kafkalab.course.lab import CourseLab
+from kafkalab.course.labs import COURSE
 from kafkalab.course.map_svg import Tile, draw
 from kafkalab.grading import progress as kept
-from kafkalab.grading.exercise import wrapped
+from kafkalab.grading.exercise import EXERCISES, wrapped
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CourseLab:
-    """One lab: its number, its notebook's name, its title, and what one knows after it."""
-
-    number: int
-    name: str
-    title: str
-    know: str
-
-
-COURSE: tuple[CourseLab, ...] = tuple(
-    CourseLab(number=number, name=name, title=title, know=know)
-    for number, (name, title, know) in enumerate(
-        (
-            ("00_meet_the_machine", "Meet the machine", "nodes, frames, logs and a clock that only moves when you do"),
-            ("01_idempotent_producer", "The idempotent producer", "how a partition tells a retry from a new record"),
-            ("02_coordinator", "The coordinator and its log", "who remembers a transaction, and where"),
-            ("03_a_full_commit", "A full commit, one frame at a time", "at which frame a transaction is decided"),
-            ("04_markers_and_lag", "Markers, offsets and lag", "why the offsets have gaps"),
-            ("05_read_committed", "Reading committed data", "what a reader waits for, and what it skips"),
-            ("06_fencing_and_zombies", "Fencing and zombies", "how a producer's name outlives its process"),
-            ("07_timeouts", "Timeouts and expiry", "who gives up first, and what is then forgotten"),
-            ("08_failover", "Failover and hanging transactions", "what a new coordinator finishes, and what it cannot"),
-            ("09_torn_transaction", "The torn transaction", "why transactions needed a second protocol"),
-            ("10_consume_transform_produce", "Consume, transform, produce", "how input positions commit with output"),
-            ("11_edge_of_the_guarantee", "Where the guarantee ends", "databases, outboxes and sinks outside Kafka"),
-            ("12_auditing_with_spark", "Auditing millions of records", "how to find one broken transaction with Spark"),
-            ("13_cost_and_latency", "Cost and latency", "what a commit costs, and an incident to solve"),
-            ("14_other_ways", "Other ways to be atomic", "two-phase commit, MVCC and atomic broadcast beside Kafka"),
-        )
-    )
-)
 TRACKS: dict[str, tuple[int, ...]] = {
     "A demo in 90 minutes": (0, 3, 5, 9),
     "Operators, half a day": (4, 5, 7, 8),
@@ -62,7 +31,7 @@ class CourseMap:
     download button.
     """
 
-    def __init__(self, record: kept.Record, exercises: dict[str, str], message: str = "", live: bool = False) -> None:
+    def __init__(self, record: kept.Record, exercises: Iterable[str], message: str = "", live: bool = False) -> None:
         self.message, self.live = message, live
         self.record = record
         self._tiles = tuple(_tile(lab, record, exercises) for lab in COURSE)
@@ -118,8 +87,6 @@ def progress(also: str | Path | None = None) -> CourseMap:
 
     A damaged file is set aside, and the picture says so. OSError or ValueError for an `also` that cannot be read.
     """
-    from kafkalab.grading.check import EXERCISES
-
     path = kept.place()
     if path is None:
         return CourseMap({}, EXERCISES)
@@ -140,7 +107,7 @@ def _taken_over(path: Path, other: Path) -> kept.Read:
     return kept.Read(record=found.record, message=said)
 
 
-def _tile(lab: CourseLab, record: kept.Record, exercises: dict[str, str]) -> Tile:
+def _tile(lab: CourseLab, record: kept.Record, exercises: Iterable[str]) -> Tile:
     names = [name for name in exercises if name.startswith(f"L{lab.number}.")]
     done = [record.get(name, kept.Done()) for name in names]
     states = tuple("solved" if d.solved else "tried" if d.tries else "new" for d in done)

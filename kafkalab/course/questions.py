@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafkalab.course.outline import COURSE
+from kafkalab.course.labs import COURSE
 from kafkalab.grading import check as checks
 from kafkalab.grading.builder import LABS, SOLUTIONS, read, sources
+from kafkalab.grading.exercise import EXERCISES
 from kafkalab.grading.sheet import exercises_asked
 
 PAGE = LABS / "README.md"
@@ -61,17 +62,10 @@ QUESTIONS: dict[int, str] = {
     37: "Can one producer have several transactions open, one in each thread?",
     38: "How do I find a hanging transaction, and what if I abort it while its client commits?",
 }
-NEEDED = (1, 2, 3, *range(6, 23), 24, 34, 37)
-"""The questions that the first seven labs settle."""
-SETTLED_IN = {
-    **dict.fromkeys((19, 20, 21, 22), 1),
-    **dict.fromkeys((18,), 2),
-    **dict.fromkeys((24, 37), 3),
-    **dict.fromkeys((1, 2, 3, 6, 7, 8, 9, 10, 11), 5),
-    **dict.fromkeys((12, 13, 14, 15, 16, 17), 6),
-    **dict.fromkeys((34,), 12),
-}
-"""The lab that is to settle each of them; another may, too."""
+SETTLED_IN = {question: lab.number for lab in COURSE for question in lab.settles}
+"""The lab that must settle a question; another may, too."""
+NEEDED = tuple(sorted(SETTLED_IN))
+"""The questions that the labs there are must settle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +104,7 @@ def _settled(cell: dict[str, Any], text: str) -> set[int]:
     if cell["cell_type"] == "markdown":
         found |= {int(n) for n in NAMED.findall(text)}
     for exercise in exercises_asked([text] if cell["cell_type"] == "code" else []):
-        found |= set(checks.find(exercise).questions) if exercise in checks.EXERCISES else set()
+        found |= set(checks.find(exercise).questions) if exercise in EXERCISES else set()
     unknown = found - set(QUESTIONS)
     if unknown:
         raise ValueError(f"cell {cell['id']} names question {min(unknown)}; there are 1 to {max(QUESTIONS)}")

@@ -1,21 +1,28 @@
-"""The parts of the start page that follow from the labs there are: where to begin, the map, the short ways."""
+"""What follows from the labs there are: the start page's first link, map and short ways, and the README's table."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from kafkalab.course.outline import COURSE, TRACKS, CourseLab, CourseMap
+from kafkalab.course.lab import CourseLab
+from kafkalab.course.labs import COURSE
+from kafkalab.course.outline import TRACKS, CourseMap
 from kafkalab.grading.builder import SOLUTIONS, as_text, read
-from kafkalab.grading.check import EXERCISES
+from kafkalab.grading.exercise import EXERCISES
 
 START = SOLUTIONS / "00_start.ipynb"
+README = Path("README.md")
+HEAD = "| | lab | what you will know | |\n|--:|:--|:--|:--|\n"
+TABLE = re.compile(rf"^({re.escape(HEAD.rstrip())})\n(?:\|.*\n)*", re.M)
+START_ROW = "| | [Start page](labs/00_start.ipynb) | how to walk a run | **ready** |"
 BEGIN, MAP, WAYS, WHERE = "begin", "map-of-the-labs", "short-ways", "where"
 
 
 def refresh_start_page(root: Path) -> list[Path]:
-    """The generated cells of the start page say what labs there are; its path if that changed it.
+    """Write into the start page's generated cells, and into the README's table, which labs there are.
 
-    A course without a start page, or a start page without such cells, stays as it is.
+    Return the paths that changed. A course without a start page stays as it is, as does a README without the table.
     """
     path = root / START
     if not path.exists():
@@ -29,11 +36,14 @@ def refresh_start_page(root: Path) -> list[Path]:
         if cell["id"] == WHERE:
             for output in cell["outputs"]:
                 output["data"] = picture()
-    text = as_text(notebook)
-    if path.read_text(encoding="utf-8") == text:
-        return []
-    path.write_text(text, encoding="utf-8")
-    return [path]
+    pages = {path: as_text(notebook)}
+    if (readme := root / README).exists():
+        rows = [START_ROW, *_rows(there, "labs/")]
+        pages[readme] = TABLE.sub(lambda found: "\n".join([found[1], *rows, ""]), readme.read_text(encoding="utf-8"), 1)
+    changed = [page for page, text in pages.items() if page.read_text(encoding="utf-8") != text]
+    for page in changed:
+        page.write_text(pages[page], encoding="utf-8")
+    return changed
 
 
 def picture() -> dict[str, list[str]]:
@@ -56,9 +66,12 @@ def begin(there: set[str]) -> str:
 
 
 def map_of_labs(there: set[str]) -> str:
-    """The table of all labs; those there are have links."""
-    rows = [f"| {lab.number} | {_linked(lab, there)} | {lab.know} | {_state(lab, there)} |" for lab in COURSE]
-    return "\n".join(["## The labs", "", "| | lab | what you will know | |", "|--:|:--|:--|:--|", *rows])
+    """Return the table of all labs; those there are have links."""
+    return "\n".join(["## The labs", "", HEAD.rstrip(), *_rows(there)])
+
+
+def _rows(there: set[str], folder: str = "") -> list[str]:
+    return [f"| {lab.number} | {_linked(lab, there, folder)} | {lab.know} | {_state(lab, there)} |" for lab in COURSE]
 
 
 def short_ways(there: set[str]) -> str:
@@ -71,9 +84,9 @@ def short_ways(there: set[str]) -> str:
     return "\n".join([*head, "| for | labs |", "|:--|:--|", *rows])
 
 
-def _linked(lab: CourseLab, there: set[str], short: bool = False) -> str:
+def _linked(lab: CourseLab, there: set[str], folder: str = "", short: bool = False) -> str:
     text = f"L{lab.number}" if short else lab.title
-    return f"[{text}]({lab.name}.ipynb)" if lab.name in there else text
+    return f"[{text}]({folder}{lab.name}.ipynb)" if lab.name in there else text
 
 
 def _state(lab: CourseLab, there: set[str]) -> str:

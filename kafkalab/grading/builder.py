@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -138,10 +139,16 @@ def without_leftovers(notebook: Notebook) -> Notebook:
     return notebook
 
 
-def refresh(root: Path) -> list[Path]:
-    """Every solution is run and saved with its outputs; the paths that changed. ValueError if a cell fails."""
+def refresh(root: Path, only: Sequence[str] = ()) -> list[Path]:
+    """Run the solutions and save them with their outputs; return the paths that changed. ValueError if a cell fails.
+
+    `only` are beginnings of names, such as "04"; all solutions are run if it is empty.
+    """
     changed = []
-    for path in sources(root):
+    chosen = [path for path in sources(root) if not only or path.name.startswith(tuple(only))]
+    if not chosen:
+        raise ValueError(f"no solution has a name that begins with {' or '.join(only)}")
+    for path in chosen:
         notebook = read(path)
         if all(c["cell_type"] != "code" for c in notebook["cells"]):
             continue

@@ -6,9 +6,10 @@ The answer names the presses and nothing else: whoever counts the tokens runs th
 from __future__ import annotations
 
 import contextlib
+import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME, check_all
@@ -17,12 +18,11 @@ from kafkalab.grading.presses import presses_of, run_with
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.code import pack, scenario_of_row, scenario_row, unpack
-from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
+from kafkalab.sim.codec import ANSWER, CHALLENGE, decode, encode, fault_of_row, fault_row, scenario_of_row, scenario_row
+from kafkalab.sim.faults import TYPES, Fault
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
-KIND, TOKEN = "klabC1", "klabT1"
 MOST = 20
 NAME_MAX = 60
 
@@ -39,6 +39,8 @@ class Challenge:
     find: tuple[str, ...]
     most: int = 4
     allowed: tuple[str, ...] = ()
+    given: str = field(default="", compare=False, repr=False)
+    """The line from which it was opened."""
 
     def __post_init__(self) -> None:
         for what, names, known in (("anomaly", self.find, BY_NAME), ("fault", self.allowed, TYPES)):
@@ -55,16 +57,17 @@ class Challenge:
         """The line to hand out; ValueError if the scenario cannot be saved, or shows the anomaly by itself."""
         if found := anomalies(self, run_with(self.scenario, ())):
             raise ValueError(f"this scenario shows {', '.join(found)} without any press; there is nothing to find")
-        return pack(KIND, self._row())
+        return encode(CHALLENGE, [scenario_row(self.scenario), list(self.find), self.most, list(self.allowed)])
 
     @property
     def mark(self) -> str:
-        """Eight letters that a token of this challenge repeats."""
-        return f"{zlib.crc32(pack(KIND, self._row()).encode()):08x}"
+        """Eight letters that an answer to this challenge repeats."""
+        row = [self.scenario.to_json(), self.find, self.most, self.allowed]
+        return f"{zlib.crc32(json.dumps(row, sort_keys=True).encode()):08x}"
 
-    def _row(self) -> dict[str, Any]:
-        row = {"scenario": scenario_row(self.scenario), "find": list(self.find), "most": self.most}
-        return row | ({"allowed": list(self.allowed)} if self.allowed else {})
+    def is_answered_by(self, mark: str) -> bool:
+        """Return whether an answer with this mark is to this challenge; in the first format the mark was the line's."""
+        return mark == self.mark or (self.given != "" and mark == f"{zlib.crc32(self.given.encode()):08x}")
 
     def __str__(self) -> str:
         faults = f" Faults that count: {', '.join(self.allowed)}." if self.allowed else ""
@@ -81,16 +84,20 @@ class Challenge:
 
 def open_challenge(code: str) -> Challenge:
     """The challenge of a teacher's line, whose `scenario` a `Sequence` opens; ValueError for any other line."""
-    row = unpack(KIND, code)
-    if not isinstance(row, dict) or not {"scenario", "find", "most"} <= set(row) <= {
-        "scenario", "find", "most", "allowed"
-    }:  # fmt: skip
+    row = decode(CHALLENGE, code)
+    if isinstance(row, dict):  # the first format
+        row = [row.get("scenario"), row.get("find"), row.get("most"), row.get("allowed", [])]
+    if not isinstance(row, list) or len(row) != 4 or not (_are_names(row[1]) and _are_names(row[3])):
         raise ValueError("this code holds no challenge")
-    names = [row["find"], row.get("allowed", [])]
-    if not all(isinstance(n, list) and all(isinstance(name, str) for name in n) for n in names):
-        raise ValueError("this code holds no challenge")
-    scenario = scenario_of_row(row["scenario"])
-    return Challenge(scenario=scenario, find=tuple(names[0]), most=row["most"], allowed=tuple(names[1]))
+    scenario, find, most, allowed = row
+    given = "".join(code.split())
+    return Challenge(
+        scenario=scenario_of_row(scenario), find=tuple(find), most=most, allowed=tuple(allowed), given=given
+    )
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def answer_challenge(code: str, name: str, answer: Any) -> Line:
@@ -103,9 +110,9 @@ def answer_challenge(code: str, name: str, answer: Any) -> Line:
         raise WrongValue(f"give your name as a string of 1 to {NAME_MAX} letters, not {name!r}")
     faults = presses_of(answer, challenge.scenario)
     found = replay(challenge, faults)
-    row = {"challenge": challenge.mark, "name": name.strip(), "presses": [fault_to_json(f) for f in faults]}
+    token = encode(ANSWER, [challenge.mark, name.strip(), [fault_row(f) for f in faults]])
     count = f"{len(faults)} press{'es' if len(faults) > 1 else ''}"
-    return Line(f"You found {', '.join(found)} in {count}. Hand in this line:\n    {pack(TOKEN, row)}")
+    return Line(f"You found {', '.join(found)} in {count}. Hand in this line:\n    {token}")
 
 
 def replay(challenge: Challenge, faults: Sequence[Fault]) -> tuple[str, ...]:
@@ -137,10 +144,15 @@ def anomalies(challenge: Challenge, cluster: Cluster) -> tuple[str, ...]:
 
 def unpacked(token: str) -> tuple[str, str, tuple[Fault, ...]]:
     """The challenge's mark, the name and the presses of a token; ValueError for any other line."""
-    row = unpack(TOKEN, token)
-    if not isinstance(row, dict) or not all(isinstance(row.get(k), str) for k in ("challenge", "name")):
+    row = decode(ANSWER, token)
+    if isinstance(row, dict):  # the first format
+        row = [row.get("challenge"), row.get("name"), row.get("presses")]
+    if not isinstance(row, list) or len(row) != 3 or not _are_names(row[:2]):
         raise ValueError("this token names nobody")
-    presses = row.get("presses")
-    if not isinstance(presses, list) or len(presses) > MOST or not row["name"].isprintable():
+    mark, name, presses = row
+    if not isinstance(presses, list) or len(presses) > MOST or not name.isprintable():
         raise ValueError(f"this token has no list of at most {MOST} presses")
-    return row["challenge"], row["name"][:NAME_MAX], tuple(fault_from_json(fault) for fault in presses)
+    try:
+        return mark, name[:NAME_MAX], tuple(fault_of_row(fault) for fault in presses)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"this token has a press that this kafkalab does not know: {error}") from None

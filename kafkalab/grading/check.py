@@ -8,37 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.grading import progress
-from kafkalab.grading.exercise import Exercise, Line, WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.exercise import EXERCISES, Exercise, Line, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import seed
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
     from kafkalab.sim.scenario import Scenario
 
-EXERCISES = {
-    "L0.E1": "kafkalab.course.lab00.exercise_1",
-    "L0.E2": "kafkalab.course.lab00.exercise_2",
-    "L0.E3": "kafkalab.course.lab00.exercise_3",
-    "L1.E1": "kafkalab.course.lab01.exercise_1",
-    "L1.E2": "kafkalab.course.lab01.exercise_2",
-    "L1.E3": "kafkalab.course.lab01.exercise_3",
-    "L2.E1": "kafkalab.course.lab02.exercise_1",
-    "L2.E2": "kafkalab.course.lab02.exercise_2",
-    "L2.E3": "kafkalab.course.lab02.exercise_3",
-    "L3.E1": "kafkalab.course.lab03.exercise_1",
-    "L3.E2": "kafkalab.course.lab03.exercise_2",
-    "L3.E3": "kafkalab.course.lab03.exercise_3",
-    "L5.E1": "kafkalab.course.lab05.exercise_1",
-    "L5.E2": "kafkalab.course.lab05.exercise_2",
-    "L5.E3": "kafkalab.course.lab05.exercise_3",
-    "L6.E1": "kafkalab.course.lab06.exercise_1",
-    "L6.E2": "kafkalab.course.lab06.exercise_2",
-    "L6.E3": "kafkalab.course.lab06.exercise_3",
-    "L12.E1": "kafkalab.course.lab12.exercise_1",
-    "L12.E2": "kafkalab.course.lab12.exercise_2",
-    "L12.E3": "kafkalab.course.lab12.exercise_3",
-    "L12.E4": "kafkalab.course.lab12.exercise_4",
-}
 OPEN_IT = "Open the run that shows it:\n    Sequence(counterexample())"
 
 

@@ -8,11 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kafkalab.sim.registry import Registry
+
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
     from kafkalab.sim.scenario import Scenario
 
 LINE_LENGTH = 100
+EXERCISES: Registry[str] = Registry("exercises")
+"""By an exercise's id, such as "L3.E1", the module that defines its `EXERCISE`."""
 
 
 class _Told(Exception):

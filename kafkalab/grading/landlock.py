@@ -36,7 +36,7 @@ def version() -> int:
     return max(0, int(found))
 
 
-def confine(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
+def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
     """Whether the process can read, from now on, only what is below these paths, and write only below `writable`.
 
     It can signal nobody outside, where the kernel knows of that. What is open stays open. It cannot be undone.

@@ -1,7 +1,7 @@
 """A process and all that it has started: their memory together, and their end. On Linux, from /proc.
 
 A process that has called `adopt_orphans` stays the ancestor of all that comes from it, also of what leaves its session
-or outlives its own parent. Elsewhere than on Linux the family is the process alone.
+or outlives its own parent. Elsewhere than on Linux the tree is the process alone.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafkalab.grading import process_tree as family
-from kafkalab.grading import progress, seeds
+from kafkalab.grading import process_tree, progress, seeds
 from kafkalab.grading.sheet import Graded, Lab
 from kafkalab.grading.submissions import Submission
 
@@ -125,8 +124,8 @@ def _wait(
         if now > until:
             return f"it was stopped after {time_s} s"
         if now >= weighing:
-            others = family.members(process.pid)
-            before, heavy = heavy, family.memory_mb([process.pid, *others]) > memory_mb
+            others = process_tree.members(process.pid)
+            before, heavy = heavy, process_tree.memory_mb([process.pid, *others]) > memory_mb
             if before and heavy:
                 return f"it was stopped: {_all_of(len(others))} took more than {memory_mb} MB of memory"
             weighing = now + (LOOK_EVERY_S if heavy else WEIGH_EVERY_S)
@@ -142,7 +141,7 @@ def _all_of(others: int) -> str:
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> None:
     """The process and all that it has started are gone."""
-    family.end(process.pid, mark, alive=process.poll() is None)
+    process_tree.end(process.pid, mark, alive=process.poll() is None)
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

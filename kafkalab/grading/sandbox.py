@@ -27,7 +27,7 @@ LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "", None)
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def confine(folder: Path, others: Iterable[Path], hidden: Iterable[Path], memory_mb: int, time_s: int) -> None:
+def enter_sandbox(folder: Path, others: Iterable[Path], hidden: Iterable[Path], memory_mb: int, time_s: int) -> None:
     """From now on this process has so much memory and time, and sees `folder`, where it may also write.
 
     It can read the libraries and the `others`, but never what is below `hidden`.
@@ -36,7 +36,7 @@ def confine(folder: Path, others: Iterable[Path], hidden: Iterable[Path], memory
     own = folder.resolve()
     kept_out = [path.resolve() for path in hidden]
     readable = [*map(Path, dict.fromkeys([*SYSTEM, *_libraries()])), *others]
-    landlock.confine(_without(readable, kept_out), [own, Path("/dev")])
+    landlock.restrict(_without(readable, kept_out), [own, Path("/dev")])
     sys.addaudithook(_Fence(own, [p.resolve() for p in readable], kept_out))
 
 

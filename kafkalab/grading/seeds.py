@@ -23,6 +23,6 @@ def seed() -> int:
         raise WrongValue(f"{VARIABLE} is a whole number, not {given!r}") from None
 
 
-def chance(exercise_id: str, of_seed: int | None = None) -> Random:
+def random_for(exercise_id: str, of_seed: int | None = None) -> Random:
     """Random numbers that follow from the exercise and the seed alone, on every machine."""
     return Random(f"{exercise_id}/{seed() if of_seed is None else of_seed}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafkalab.grading.challenge import KIND, Challenge, open_challenge, replay, unpacked
+from kafkalab.grading.challenge import Challenge, open_challenge, replay, unpacked
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.sim.codec import CHALLENGE, is_of_kind
 
 COLUMNS = ("place", "name", "found", "presses", "which", "remark")
 
@@ -32,7 +33,7 @@ def ranked(path: Path, code: str | None = None) -> tuple[tuple[str, ...], list[l
     counted = [
         _counted(number, line.strip(), challenge)
         for number, line in enumerate(lines, 1)
-        if line.strip() and not line.strip().startswith(("#", KIND))
+        if line.strip() and not line.strip().startswith("#") and not is_of_kind(CHALLENGE, line)
     ]
     good = _best([c for c in counted if c.found])
     rows: list[list[object]] = []
@@ -46,12 +47,12 @@ def ranked(path: Path, code: str | None = None) -> tuple[tuple[str, ...], list[l
 
 
 def _code(lines: list[str], code: str | None) -> str:
-    if code and not code.startswith(KIND):
+    if code and not is_of_kind(CHALLENGE, code):
         try:
             return Path(code).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
-            raise ValueError(f"--challenge is a code ({KIND}...), or a file that holds one, not {code!r}") from None
-    found = code or next((line for line in lines if line.strip().startswith(KIND)), "")
+            raise ValueError(f"--challenge is a code (C1-...), or a file that holds one, not {code!r}") from None
+    found = code or next((line for line in lines if is_of_kind(CHALLENGE, line)), "")
     if not found:
         raise ValueError("whose tokens are these? Give --challenge CODE, or put the code on a line of the file")
     return found
@@ -63,7 +64,7 @@ def _counted(number: int, token: str, challenge: Challenge) -> Counted:
     except ValueError as error:
         return Counted(line=number, remark=str(error))
     presses = tuple(repr(fault) for fault in faults)
-    if mark != challenge.mark:
+    if not challenge.is_answered_by(mark):
         return Counted(line=number, name=name, presses=presses, remark="it answers another challenge")
     try:
         return Counted(line=number, name=name, found=replay(challenge, faults), presses=presses)

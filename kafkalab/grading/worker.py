@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.grading.process_tree import adopt_orphans
-from kafkalab.grading.sandbox import confine
-from kafkalab.grading.untouched import Original
+from kafkalab.grading.restore import Original
+from kafkalab.grading.sandbox import enter_sandbox
 
 DATA_MAX = 100_000
 
@@ -46,7 +46,7 @@ def main() -> None:
     original, genuine = Original(), checks.check
     readable, hidden = ([Path(p) for p in job[name]] for name in ("readable", "hidden"))
     adopt_orphans()
-    confine(Path(job["folder"]), readable, hidden, job["memory_mb"], job["time_s"])
+    enter_sandbox(Path(job["folder"]), readable, hidden, job["memory_mb"], job["time_s"])
     tell(kind="ready")
     for cell in job["cells"]:
         tell(kind="cell", cell=cell["id"])
@@ -56,7 +56,7 @@ def main() -> None:
             if error is not None:
                 tell(kind="error", cell=cell["id"], error=described(error))
             continue
-        changed = original.put_back()
+        changed = original.restore()
         if changed:
             tell(kind="changed", names=changed[:5])
         tell(kind="check", exercise=cell["exercise"], **verdict(genuine, cell, shell.user_ns, job["checks_here"]))

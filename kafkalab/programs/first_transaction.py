@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.sim.app import App
-from kafkalab.sim.faults import Fault
-from kafkalab.sim.scenario import Program, Scenario, program
+from kafkalab.sim.scenario import program
 
 
 @program
@@ -22,31 +19,3 @@ async def first_transaction(app: App, transactional_id: str = TRANSACTIONAL_ID, 
         await producer.send("accounts", f"{10 + number}", partition=0)
     await producer.commit_transaction()
     return "committed"
-
-
-def lab02(
-    profile: str = "4.x/TV2", seed: int = 1, records: int = 1, transactional_id: str = TRANSACTIONAL_ID, **more: Any
-) -> Scenario:
-    """A service called payments finds its coordinator and writes one transaction; `more` is as in `Scenario`."""
-    arguments = {"transactional_id": transactional_id, "records": records}
-    return Scenario(
-        title="The coordinator and its log",
-        profile=profile,
-        seed=seed,
-        topics={"accounts": 1},
-        programs=(Program("app", "first_transaction", arguments),),
-        **more,
-    )
-
-
-def by_hand_after(steps: list[dict[str, Any]], *faults: Fault, seed: int = 1, **more: Any) -> Scenario:
-    """The cluster of lab 02, whose client sends these requests by hand."""
-    return Scenario(
-        title="Who answers what",
-        profile="4.x/TV2",
-        seed=seed,
-        topics={"accounts": 1},
-        programs=(Program("app", "by_hand", {"steps": steps}),),
-        faults=faults,
-        **more,
-    )

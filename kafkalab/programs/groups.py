@@ -12,6 +12,7 @@ from kafkalab.client.producer.producer import Producer
 from kafkalab.sim.app import App
 from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario, program
+from kafkalab.sim.scenario_names import named
 
 GROUP = "workers"
 
@@ -164,6 +165,7 @@ async def group_reader(
     return {"values": values, "rebalances": log.seen}
 
 
+@named
 def two_members(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     """Two readers of one group: the second joins later, and the first leaves earlier."""
     return Scenario(
@@ -179,6 +181,7 @@ def two_members(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     )
 
 
+@named
 def zombie_member(
     profile: str = "4.x/TV2", fenced_by_group: bool = True, seed: int = 1, settings: dict[str, Any] | None = None
 ) -> Scenario:

@@ -8,6 +8,7 @@ from kafkalab.protocol.rules import PRODUCE_EPOCH, VERIFICATION
 from kafkalab.sim.app import App
 from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario, program
+from kafkalab.sim.scenario_names import named
 
 LATE_MS = 20_000
 
@@ -43,6 +44,7 @@ async def abort_transaction(
     return "aborted"
 
 
+@named
 def hanging(profile: str = "4.x/TV1") -> Scenario:
     """A transaction that hangs on out-0.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.sim.app import App
-from kafkalab.sim.scenario import Program, Scenario, program
+from kafkalab.sim.scenario import program
 
 TOPIC, PARTITION = "orders", "orders-0"
 ORDERS = ("soup", "bread", "rice", "tea")
@@ -36,31 +36,3 @@ async def kitchen(app: App, wait_ms: int = 100) -> list[str]:
     consumer.assign([PARTITION])
     await app.sleep(wait_ms)
     return [record.value for record in await consumer.poll()]
-
-
-def lab00(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
-    """One order is written with acks=1, and read a moment later."""
-    return Scenario(
-        title="Meet the machine",
-        profile=profile,
-        seed=seed,
-        topics={TOPIC: 1},
-        programs=(
-            Program("shop", "shop", {"orders": ["soup"], "settings": {"acks": 1}}),
-            Program("kitchen", "kitchen"),
-        ),
-    )
-
-
-def lab01(
-    idempotence: bool = True, orders: tuple[str, ...] = ORDERS, seed: int = 1, profile: str = "4.x/TV2", **settings: Any
-) -> Scenario:
-    """Two orders in one batch, then each in a batch of its own, under way together; `settings` are the producer's."""
-    chosen = {"enable_idempotence": idempotence, **settings}
-    return Scenario(
-        title="The idempotent producer" if idempotence else "A producer without idempotence",
-        profile=profile,
-        seed=seed,
-        topics={TOPIC: 1},
-        programs=(Program("shop", "shop", {"orders": list(orders), "settings": chosen, "together": 2}),),
-    )

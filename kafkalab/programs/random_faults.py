@@ -63,7 +63,7 @@ class Seeded:
         return options[self._random.randrange(len(options))]
 
 
-def fault_by_chance(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
+def random_fault(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
     """One mishap: of a frame, a node, the network, the clock, a leader or a log.
 
     `partitions` are those of the scenario's topics and at least one of an internal topic. Elections are clean

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.programs.groups import GROUP
-from kafkalab.programs.random_faults import Pick, Seeded, fault_by_chance, outlives_its_retry
+from kafkalab.programs.random_faults import Pick, Seeded, outlives_its_retry, random_fault
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Program, Scenario
 
-__all__ = ["Pick", "Seeded", "scenario_by_chance"]
+__all__ = ["Pick", "Seeded", "random_scenario"]
 
 
-def scenario_by_chance(pick: Pick, profile: str | None = None, rules_off: tuple[str, ...] = ()) -> Scenario:
+def random_scenario(pick: Pick, profile: str | None = None, rules_off: tuple[str, ...] = ()) -> Scenario:
     """Writers and readers, or the workers of a group, and up to five faults.
 
     Of up to three writers two may share a transactional id; beside them may be an idempotent one. Up to three workers
@@ -40,7 +40,7 @@ def scenario_by_chance(pick: Pick, profile: str | None = None, rules_off: tuple[
     faults: list[Fault] = []
     logs = [*(f"{topic}-{i}" for topic, count in topics.items() for i in range(count)), *_internal(programs)]
     for _ in range(pick.number(0, 5)):
-        mishap = fault_by_chance(pick, names, logs)
+        mishap = random_fault(pick, names, logs)
         if profile == "4.x/TV2" or not any(map(outlives_its_retry, mishap)):
             faults += mishap
     return Scenario(

@@ -1,7 +1,7 @@
-"""Requests written by hand: a client program that sends exactly what it is told, as data.
+"""Raw requests: a client program that sends exactly what it is given, as data.
 
 A real client would never send most of what a lesson wants to show: a sequence out of order, a foreign epoch, an EndTxn
-from yesterday. `by_hand` sends it, and keeps the answers.
+from yesterday. `raw_requests` sends it, and keeps the answers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.sim.app import App
-from kafkalab.sim.scenario import program
+from kafkalab.sim.scenario import PROGRAMS, program
 from kafkalab.trace import error_of
 
 REFERENCE = re.compile(r"\$(\w+)\.(\w+)([+-]\d+)?")
@@ -26,11 +26,11 @@ PAUSE_MS, TRIES = 20, 500
 
 
 class StepError(ValueError):
-    """A step of a hand-written program is not understood; the message says which and what would be."""
+    """A step is not understood; the message says which and what would be."""
 
 
 @program
-async def by_hand(app: App, steps: list[dict[str, Any]]) -> list[list[str]]:
+async def raw_requests(app: App, steps: list[dict[str, Any]]) -> list[list[str]]:
     """Send the requests in order; the result is [API, error] for each answer that was waited for.
 
     A step is {"ask": "EndTxn", "to": "coordinator of a", "with": {fields}, "version": 4, "as": "name"}, or
@@ -44,8 +44,12 @@ async def by_hand(app: App, steps: list[dict[str, Any]]) -> list[list[str]]:
         try:
             await hand.do(step)
         except StepError as error:
-            raise ValueError(f"step {number} of the program by hand, {step!r}: {error}") from None
+            raise ValueError(f"step {number} of the raw requests, {step!r}: {error}") from None
     return hand.answers
+
+
+PROGRAMS.register("by_hand", raw_requests)
+"""Its former name, which saved scenarios have."""
 
 
 class Hand:

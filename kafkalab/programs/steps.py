@@ -1,4 +1,4 @@
-"""Steps for a program by hand (kafkalab/programs/raw_requests.py): a transaction's requests, one short call each.
+"""Steps for raw requests (kafkalab/programs/raw_requests.py): the requests of a transaction, one short call each.
 
 `who` is a transactional id; the answer of its InitProducerId is kept under that name, and later steps take producer id
 and epoch from there, so `epoch="+1"` is one above what it was given.

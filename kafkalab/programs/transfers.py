@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kafkalab.sim.app import App
 from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario, program
+from kafkalab.sim.scenario_names import named
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -123,18 +124,7 @@ async def consumer_operations(
     return found
 
 
-def lab03(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
-    """The consume-transform-produce transaction of lab 03: two transfers read, four records written, one commit."""
-    return Scenario(
-        title="A full commit, one frame at a time",
-        profile=profile,
-        seed=seed,
-        topics={"transfers": 1, "accounts": 2},
-        records={"transfers-0": ("10", "25")},
-        programs=(Program("app", "consume_transform_produce"),),
-    )
-
-
+@named
 def kafka_17754(profile: str = "4.x/TV1", first_commits: bool = True, seed: int = 1) -> Scenario:
     """The torn transaction of KAFKA-17754: a first EndTxn is so slow that its retry ends the first transaction.
 

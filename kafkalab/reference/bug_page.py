@@ -21,7 +21,7 @@ name in `rules_off` or without it.
 """
 
 
-def page(root: Path) -> str:
+def text_of(root: Path) -> str:
     """The page for the project's folder `root`. ValueError where a scenario cannot be run as it is meant."""
     lines = [TOP, "| bug | what happens | sign | with the rule | without it |", "|---|---|---|---|---|"]
     sections: list[str] = []

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.programs.steps import Step, abort, add, commit, idempotent, init, produce, produce_idempotent, sleep
-from kafkalab.programs.transfers import lab03
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.sim.scenario_names import SCENARIOS
 
 PAGE = Path("docs") / "profiles.md"
 TIMED_OUT_MS = 90_000
@@ -70,7 +70,8 @@ QUESTIONS: tuple[Question, ...] = (
 def answer(question: Question, profile: str) -> str:
     """What this profile's brokers say: error names, and the fields that the question asks for."""
     steps = [_as_of(step) for step in question.steps]
-    scenario = Scenario(topics={"out": 1}, profile=profile, programs=(Program("hand", "by_hand", {"steps": steps}),))
+    programs = (Program("hand", "raw_requests", {"steps": steps}),)
+    scenario = Scenario(topics={"out": 1}, profile=profile, programs=programs)
     cluster = Cluster(scenario)
     cluster.run()
     answers = cluster.results["hand"][-question.last :]
@@ -83,7 +84,7 @@ def _as_of(step: Step) -> Step:
 
 
 def _frames(profile: str) -> list[str]:
-    cluster = Cluster(lab03(profile))
+    cluster = Cluster(SCENARIOS["lab03"](profile))
     cluster.run()
     return [f.name for f in cluster.trace.frames.values() if f.sender == "app" and f.kind == "request"]
 
@@ -100,6 +101,11 @@ def profile_table() -> dict[str, dict[str, str]]:
     """Question to profile to answer, every one of them run."""
     rows = {q.text: {p: answer(q, p) for p in PROFILES} for q in QUESTIONS}
     return rows | {text: {p: str(count(p)) for p in PROFILES} for text, count in WHOLE_RUNS.items()}
+
+
+def text_of(root: Path) -> str:
+    """Return docs/profiles.md as the runs made now have it."""
+    return as_markdown(profile_table())
 
 
 def as_markdown(table: dict[str, dict[str, str]]) -> str:

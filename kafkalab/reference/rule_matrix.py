@@ -119,6 +119,11 @@ def matrix(root: Path) -> list[Row]:
     return found
 
 
+def text_of(root: Path) -> str:
+    """Return docs/rules.md as the runs made now have it."""
+    return page(matrix(root))
+
+
 def page(rows: list[Row]) -> str:
     """The matrix as a page of Markdown: the marks, what happens in each scenario, and the rules of REASONS."""
     return "\n".join([TOP, *_marks(rows), "", *_stories(rows), "", *_without_scenario(rows)]) + "\n"

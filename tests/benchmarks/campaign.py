@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from kafkalab.checks.all import check_all
 from kafkalab.history.export import history_of
-from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
+from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.sim.cluster import Cluster
 from tests.cells import WATCHED, Cell, watching
 
@@ -22,7 +22,7 @@ def campaign(schedules: int = SCHEDULES) -> tuple[float, float, dict[str, dict[C
         seen = {name: stack.enter_context(watching(table)) for name, table in WATCHED.items()}
         for seed in range(schedules):
             began = time.perf_counter()
-            cluster = Cluster(scenario_by_chance(Seeded(seed)))
+            cluster = Cluster(random_scenario(Seeded(seed)))
             cluster.run()
             ran = time.perf_counter()
             if check_all(history_of(cluster)).violated:

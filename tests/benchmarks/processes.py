@@ -29,16 +29,16 @@ def shares_mib(pids: Iterable[int]) -> dict[str, float]:
     return found
 
 
-def family_mib(pid: int) -> dict[str, float]:
+def tree_mib(pid: int) -> dict[str, float]:
     """The same for a process and all that it has started."""
     return shares_mib([pid, *members(pid)])
 
 
 def watched(process: subprocess.Popen[Any]) -> dict[str, float]:
     """What it and all below it had when they had most, until it ended."""
-    peak = family_mib(process.pid)
+    peak = tree_mib(process.pid)
     while process.poll() is None:
-        peak = max(peak, family_mib(process.pid), key=lambda now: sum(now.values()))
+        peak = max(peak, tree_mib(process.pid), key=lambda now: sum(now.values()))
         time.sleep(EVERY_S)
     return peak
 

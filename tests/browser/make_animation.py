@@ -14,7 +14,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.views.sequence import Sequence
 from tests.browser.conftest import CHROMIUM_ARGS

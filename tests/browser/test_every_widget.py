@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.sim.faults import Drop
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.client_view import ClientView

@@ -18,7 +18,7 @@ import pytest
 from nbconvert import HTMLExporter
 from playwright.sync_api import Page, Route, expect
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop
 from kafkalab.widgets.payload.payload import payload_of

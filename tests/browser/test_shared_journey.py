@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.widgets.views.client_view import ClientView
 from tests.browser.conftest import Jupyter
 

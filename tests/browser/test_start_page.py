@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.course.outline import COURSE
+from kafkalab.course.labs import COURSE
 from tests.browser.conftest import Jupyter
 from tests.browser.worked import choose_theme
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.course.outline import COURSE
-from kafkalab.grading.check import EXERCISES
+from kafkalab.course.labs import COURSE
+from kafkalab.grading.exercise import EXERCISES
 from tests.browser.conftest import Jupyter
 from tests.browser.worked import CELL_MS, Desk, choose_theme
 

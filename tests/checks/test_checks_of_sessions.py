@@ -140,7 +140,7 @@ def test_init_producer_id_by_hand_begins_another_transaction() -> None:
     scenario = Scenario(
         topics={"out": 1},
         profile="4.x/TV1",
-        programs=(Program("p", "by_hand", {"steps": [*first, sleep(50), *again]}),),
+        programs=(Program("p", "raw_requests", {"steps": [*first, sleep(50), *again]}),),
     )
     found = run(scenario)
     sends = [(o.value, o.transaction) for o in found.operations if o.function == "send" and o.type == "ok"]
@@ -168,7 +168,7 @@ def test_offsets_of_no_producer_id_are_verified_and_refused(version: int) -> Non
     given = {"transactional_id": "pay", "group_id": "g", "offsets": {"in-0": 1}}
     given |= {"producer_id": -1, "producer_epoch": -1}
     step = {"ask": "TxnOffsetCommit", "to": "group coordinator of g", "version": version, "with": given}
-    programs = (Program("p", "by_hand", {"steps": [init("pay"), step]}),)
+    programs = (Program("p", "raw_requests", {"steps": [init("pay"), step]}),)
     cluster = Cluster(Scenario(topics={"in": 1}, programs=programs))
     cluster.run()
     assert cluster.results["p"][-1] == ["TxnOffsetCommit", "INVALID_PRODUCER_ID_MAPPING"]

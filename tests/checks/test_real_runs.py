@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.checks.all import Report, check_all
 from kafkalab.history.export import history_of
-from kafkalab.programs.transfers import GROUP, lab03
+from kafkalab.programs.transfers import GROUP
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.cli.main import main
 from kafkalab.cli.transactions import transactions_of
-from kafkalab.programs.transfers import lab03
 from kafkalab.protocol.acls import Deny
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab02
 from kafkalab.course.lab02 import exercise_1 as lab02_e1
 from kafkalab.course.lab02 import exercise_2 as lab02_e2
 from kafkalab.course.lab02 import exercise_3 as lab02_e3
 from kafkalab.grading.check import check, counterexample, hint, question
 from kafkalab.grading.exercise import WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
-from kafkalab.programs.first_transaction import lab02
 from kafkalab.protocol.partitions import partition_for
 from kafkalab.sim.cluster import Cluster
 from tests.grading.told import told

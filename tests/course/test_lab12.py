@@ -15,7 +15,7 @@ from kafkalab.grading import check as checks
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
-from kafkalab.grading.seeds import chance
+from kafkalab.grading.seeds import random_for
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / SOLUTIONS / "12_auditing_with_spark.ipynb"
 CELLS = {c["id"]: "".join(c["source"]) for c in read(NOTEBOOK)["cells"]}
@@ -80,7 +80,7 @@ def test_every_misunderstanding_of_a_retried_task_is_named(mutant: Any) -> None:
     assert f"That is as if {mutant.says}" in message
     checks._session.misses["L12.E3"] = mutant.name
     assert hint("L12.E3").startswith("Hint ")
-    assert any(mutant.function(*case) != lab12_e3.sent(*case) for case in lab12_e3.cases(chance("L12.E3")))
+    assert any(mutant.function(*case) != lab12_e3.sent(*case) for case in lab12_e3.cases(random_for("L12.E3")))
 
 
 @pytest.mark.parametrize(

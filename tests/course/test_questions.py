@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.course.outline import COURSE
+from kafkalab.course.labs import COURSE
 from kafkalab.course.questions import NEEDED, PAGE, QUESTIONS, SETTLED_IN, lacking, page, places, plain
 from kafkalab.grading.builder import SOLUTIONS, as_text
 

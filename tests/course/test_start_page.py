@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.course.outline import COURSE
+from kafkalab.course.labs import COURSE
 from kafkalab.course.start_page import START, begin, map_of_labs, picture, refresh_start_page, short_ways
 from kafkalab.grading.builder import SOLUTIONS, as_text, read
 

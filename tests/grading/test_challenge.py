@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.cli.grade import grade
-from kafkalab.grading.challenge import KIND, TOKEN, Challenge, answer_challenge, open_challenge, unpacked
+from kafkalab import lab03
+from kafkalab.cli.main import main
+from kafkalab.grading.challenge import Challenge, answer_challenge, open_challenge, unpacked
 from kafkalab.grading.exercise import WrongAnswer, WrongValue
 from kafkalab.grading.tokens import ranked
-from kafkalab.programs.transfers import kafka_17754, lab03
-from kafkalab.sim.code import pack
-from kafkalab.sim.faults import Crash, Delay, Drop, fault_to_json
+from kafkalab.programs.transfers import kafka_17754
+from kafkalab.sim.codec import ANSWER, CHALLENGE, encode, fault_row
+from kafkalab.sim.faults import Crash, Delay, Drop
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.views.sequence import Sequence
 
@@ -34,8 +35,8 @@ def token(line: str) -> str:
 
 
 def forged(challenge: Challenge, name: str, *faults: object) -> str:
-    presses = [fault_to_json(f) for f in faults]  # type: ignore[arg-type]
-    return pack(TOKEN, {"challenge": challenge.mark, "name": name, "presses": presses})
+    presses = [fault_row(f) for f in faults]  # type: ignore[arg-type]
+    return encode(ANSWER, [challenge.mark, name, presses])
 
 
 @pytest.mark.parametrize("challenge", [TORN, TWICE])
@@ -43,7 +44,7 @@ def test_a_challenge_comes_out_of_its_code_as_it_went_in(challenge: Challenge) -
     assert open_challenge(challenge.code) == challenge
     assert open_challenge(challenge.code).mark == challenge.mark
     assert challenge.code.split() == [challenge.code]
-    assert len(challenge.code) < 500
+    assert len(challenge.code) < 300
 
 
 def test_it_says_what_is_to_be_found_and_how() -> None:
@@ -73,10 +74,10 @@ def test_a_challenge_that_is_met_without_a_press_has_no_code() -> None:
         _ = met.code
 
 
-@pytest.mark.parametrize("row", [7, {}, {"scenario": {}, "find": "duplicate", "most": 1}, {"x": 1}])
+@pytest.mark.parametrize("row", [7, {}, [["lab03", "4.x/TV2"], "duplicate", 1, []], {"x": 1}])
 def test_a_line_that_holds_no_challenge_is_refused(row: object) -> None:
     with pytest.raises(ValueError, match="holds no challenge"):
-        open_challenge(pack(KIND, row))
+        open_challenge(encode(CHALLENGE, row))
 
 
 def test_who_finds_it_gets_a_line_to_hand_in() -> None:
@@ -142,8 +143,8 @@ def test_tokens_are_replayed_and_ranked(tokens: Path) -> None:
     assert refused["Liar"] == "This run shows no duplicate or G1a."
     assert refused["Other"] == "it answers another challenge"
     assert refused["Unallowed"].startswith("Crash('p', at_step=3) does not count here")
-    assert refused["line 10"].startswith("this code was damaged on its way")
-    assert "no code of that kind" in refused["line 11"]
+    assert refused["line 10"].startswith("there is a typo in the answer")
+    assert "is no answer of kafkalab" in refused["line 11"]
 
 
 def test_the_challenge_may_stand_in_the_file_or_in_another(tokens: Path, tmp_path: Path) -> None:
@@ -152,22 +153,22 @@ def test_the_challenge_may_stand_in_the_file_or_in_another(tokens: Path, tmp_pat
     assert ranked(tokens, str(tmp_path / "code.txt")) == rows
     with pytest.raises(ValueError, match="whose tokens are these"):
         ranked(tokens)
-    with pytest.raises(ValueError, match=r"--challenge is a code \(klabC1...\), or a file"):
+    with pytest.raises(ValueError, match=r"--challenge is a code \(C1-...\), or a file"):
         ranked(tokens, "nowhere")
     tokens.write_text(f"{TWICE.code}\n{tokens.read_text()}")
     assert [row[1] for row in ranked(tokens)[1]][:2] == ["Bo", "anna"]
 
 
 def test_the_command_prints_the_table(tokens: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert grade(["--tokens", str(tokens), "--challenge", TWICE.code], tmp_path) == 0
+    assert main(["grade", "--tokens", str(tokens), "--challenge", TWICE.code], tmp_path) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["place", "name", "found", "presses", "which", "remark"]
     assert lines[1].split()[:4] == ["1", "Bo", "duplicate", "1"]
-    assert grade(["--tokens", str(tokens), "--challenge", TWICE.code, "--json"], tmp_path) == 0
+    assert main(["grade", "--tokens", str(tokens), "--challenge", TWICE.code, "--json"], tmp_path) == 0
     assert json.loads(capsys.readouterr().out)[0]["name"] == "Bo"
-    assert grade(["--tokens", str(tmp_path / "none"), "--challenge", TWICE.code], tmp_path) == 2
+    assert main(["grade", "--tokens", str(tmp_path / "none"), "--challenge", TWICE.code], tmp_path) == 2
     assert "none: no such file" in capsys.readouterr().err
-    assert grade(["--tokens", str(tokens)], tmp_path) == 2
+    assert main(["grade", "--tokens", str(tokens)], tmp_path) == 2
     assert capsys.readouterr().err.startswith("kafkalab grade: whose tokens are these")
 
 

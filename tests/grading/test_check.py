@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.course.lab03 import exercise_1 as lab03_e1
 from kafkalab.course.lab03 import exercise_2 as lab03_e2
 from kafkalab.grading import check as checks
 from kafkalab.grading.check import check, hint
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, cells
-from kafkalab.programs.transfers import lab03
+from kafkalab.grading.exercise import EXERCISES, WrongAnswer, WrongType, WrongValue, cells
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
 
@@ -250,7 +250,7 @@ def test_hints_grow_stronger_and_then_stay(exercise_id: str) -> None:
 
 
 def test_every_exercise_is_registered_under_its_own_name_and_has_three_hints() -> None:
-    for name in checks.EXERCISES:
+    for name in EXERCISES:
         exercise = checks.find(name)
         assert (exercise.id, len(exercise.hints)) == (name, 3)
 

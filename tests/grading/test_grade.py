@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from kafkalab.cli.grade import grade as command
 from kafkalab.cli.main import main
 from kafkalab.grading import seeds
 from kafkalab.grading.builder import as_text
@@ -273,7 +272,7 @@ def test_what_cannot_be_graded_is_said_in_a_line(
 ) -> None:
     if arguments == ["labs"]:
         arguments, said = [str(root_of_labs / "none")], "is no folder"
-    assert command(arguments, root_of_labs) == 2
+    assert main(["grade", *arguments], root_of_labs) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.startswith("kafkalab grade: ")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.checks.all import check_all
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
@@ -16,7 +17,7 @@ from kafkalab.grading.predictions import Fact, predicted, table
 from kafkalab.grading.presses import Goal, presses_of, replayed
 from kafkalab.grading.schedules import Broken, ended_with_error, over_schedules
 from kafkalab.history.export import history_of
-from kafkalab.programs.transfers import lab03, read_to_the_end
+from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Duplicate
@@ -245,11 +246,11 @@ def test_predictions_may_be_a_list_or_a_function() -> None:
 def test_a_grader_asks_with_another_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(seeds.VARIABLE, raising=False)
     assert seeds.seed() == seeds.LEARNER_SEED
-    mine = seeds.chance("L1.E1").random()
+    mine = seeds.random_for("L1.E1").random()
     monkeypatch.setenv(seeds.VARIABLE, "77")
     assert seeds.seed() == 77
-    assert seeds.chance("L1.E1").random() != mine
-    assert seeds.chance("L1.E1", seeds.LEARNER_SEED).random() == mine
+    assert seeds.random_for("L1.E1").random() != mine
+    assert seeds.random_for("L1.E1", seeds.LEARNER_SEED).random() == mine
     monkeypatch.setenv(seeds.VARIABLE, "many")
     with pytest.raises(WrongValue, match="KAFKALAB_GRADER_SEED is a whole number, not 'many'"):
         seeds.seed()
@@ -260,7 +261,7 @@ def squares(monkeypatch: pytest.MonkeyPatch) -> Exercise:
     """An exercise of its own: squares of generated numbers, with a hint for those who double."""
 
     def inputs(seed: int) -> list[int]:
-        return [seeds.chance("L99.E1", seed).randrange(3, 99) for _ in range(2)]
+        return [seeds.random_for("L99.E1", seed).randrange(3, 99) for _ in range(2)]
 
     def compare(answer: Any) -> str:
         numbers = inputs(seeds.seed())

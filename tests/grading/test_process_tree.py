@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.grading import process_tree as family
-from kafkalab.grading import runner
+from kafkalab.grading import process_tree, runner
 from kafkalab.grading.grade import Row, grade
 from kafkalab.grading.runner import Limits
 from kafkalab.grading.sheet import sheet
@@ -70,10 +69,10 @@ def started(code: str) -> subprocess.Popen[bytes]:
 def test_what_left_its_parent_and_its_session_is_found_and_ended() -> None:
     process = started(ORPHAN)
     try:
-        assert until(lambda: len(family.members(process.pid)) == 1)
-        (orphan,) = family.members(process.pid)
+        assert until(lambda: len(process_tree.members(process.pid)) == 1)
+        (orphan,) = process_tree.members(process.pid)
         assert os.getsid(orphan) != process.pid
-        family.end(process.pid)
+        process_tree.end(process.pid)
         assert not lives(orphan)
         assert lives(process.pid), "the process itself is for its parent to end"
     finally:
@@ -81,11 +80,11 @@ def test_what_left_its_parent_and_its_session_is_found_and_ended() -> None:
         process.wait()
 
 
-def test_a_process_of_its_own_is_no_member_of_another_family() -> None:
+def test_a_process_of_its_own_is_no_member_of_another_tree() -> None:
     one, other = started("import time; time.sleep(600)"), started("import time; time.sleep(600)")
     try:
-        family.end(one.pid)
-        assert other.pid not in family.members(one.pid)
+        process_tree.end(one.pid)
+        assert other.pid not in process_tree.members(one.pid)
         assert lives(other.pid)
     finally:
         for process in (one, other):
@@ -93,21 +92,21 @@ def test_a_process_of_its_own_is_no_member_of_another_family() -> None:
             process.wait()
 
 
-def test_memory_is_that_of_the_whole_family_and_what_is_shared_counts_once() -> None:
+def test_memory_is_that_of_the_whole_tree_and_what_is_shared_counts_once() -> None:
     process = started("import os, time\nx = bytearray(b'1') * 100_000_000\nos.fork()\ntime.sleep(600)")
     try:
         everyone = [process.pid]
-        assert until(lambda: everyone.extend(family.members(process.pid)) or len(everyone) > 1)
-        assert until(lambda: 100 < family.memory_mb(everyone) < 170)
+        assert until(lambda: everyone.extend(process_tree.members(process.pid)) or len(everyone) > 1)
+        assert until(lambda: 100 < process_tree.memory_mb(everyone) < 170)
     finally:
-        family.end(process.pid)
+        process_tree.end(process.pid)
         process.kill()
         process.wait()
 
 
 def test_memory_that_seems_to_be_there_twice_for_one_look_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = [90.0, 180.0, 90.0, 180.0, 180.0]
-    monkeypatch.setattr(runner.family, "memory_mb", lambda pids: looks.pop(0))
+    monkeypatch.setattr(runner.process_tree, "memory_mb", lambda pids: looks.pop(0))
     process = started("import time\ntime.sleep(600)")
     try:
         assert "took more than 100 MB" in runner._wait(process, 0, time_s=60, memory_mb=100)
@@ -124,7 +123,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     put(root / "labs" / "solutions", f"{LAB}.ipynb", notebook(IMPORT, RIGHT))
     place = Path("/dev/shm") / f"kafkalab-test-{os.getpid()}"
     cells = {
-        "family": (IMPORT, RIGHT, EATERS),
+        "tree": (IMPORT, RIGHT, EATERS),
         "lingers": (IMPORT, LINGERS),
         "dies": (IMPORT, DIES.replace("PLACE", str(place))),
         "good": (IMPORT, RIGHT),
@@ -142,7 +141,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
 
 @pytest.mark.notebooks
 def test_children_that_take_too_much_together_end_the_notebook_with_a_row_that_says_so(rows: dict[str, Row]) -> None:
-    row = rows["family"]
+    row = rows["tree"]
     assert row.notebook.startswith("it was stopped: it and the ")
     assert row.notebook.endswith(f" processes that it had started took more than {MEMORY_MB} MB of memory in cell c2")
     assert (row.points, row.result) == (0, "not reached")

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from kafkalab.course import outline as course
-from kafkalab.course.outline import COURSE, TRACKS, CourseMap, progress
+from kafkalab.course.labs import COURSE
+from kafkalab.course.outline import TRACKS, CourseMap, progress
 from kafkalab.grading import check as checks
 from kafkalab.grading import progress as kept
 from kafkalab.grading.builder import execute
-from kafkalab.grading.check import EXERCISES, check
-from kafkalab.grading.exercise import WrongAnswer, WrongType
+from kafkalab.grading.check import check
+from kafkalab.grading.exercise import EXERCISES, WrongAnswer, WrongType
 from kafkalab.grading.progress import Done, keep, load, merge
 
 RIGHT = {

@@ -10,7 +10,7 @@ import pytest
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
 from kafkalab.grading.builder import LABS, SOLUTIONS
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.exercise import EXERCISES, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.grade import grade
 from kafkalab.grading.runner import Limits
 from kafkalab.grading.sheet import exercises_asked, sheet
@@ -38,13 +38,13 @@ def test_solutions_get_all_points_and_blanks_none(root: Path, tmp_path: Path) ->
 def test_the_sheet_names_every_exercise_once(root: Path) -> None:
     labs = sheet(root)
     asked = [check.exercise for lab in labs.values() for check in lab.checks]
-    assert sorted(asked) == sorted(checks.EXERCISES)
+    assert sorted(asked) == sorted(EXERCISES)
     assert exercises_asked(check.source for lab in labs.values() for check in lab.checks) == set(asked)
 
 
 def asking() -> list[str]:
     """The exercises with generated inputs."""
-    return [name for name in checks.EXERCISES if checks.find(name).question is not None]
+    return [name for name in EXERCISES if checks.find(name).question is not None]
 
 
 @pytest.mark.parametrize("name", asking())
@@ -56,7 +56,7 @@ def test_a_grader_asks_for_other_inputs_and_for_the_same_ones_again(name: str, m
     assert repr(checks.question(name)) == repr(checks.question(name))
 
 
-@pytest.mark.parametrize("name", checks.EXERCISES)
+@pytest.mark.parametrize("name", EXERCISES)
 def test_every_exercise_has_points_a_question_that_exists_and_hints_for_its_misses(name: str) -> None:
     exercise = checks.find(name)
     assert exercise.points >= 1

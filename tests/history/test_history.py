@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History, load_history
 from kafkalab.history.schema import ROWS, TYPES, columns_of
 from kafkalab.programs.steps import abort, add, commit, init, produce
-from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Program, Scenario
@@ -87,7 +87,7 @@ def test_a_program_by_hand_has_operations_too() -> None:
         init("a"), add("a", "out-0"), produce("a", "out-0", 0, "x"), produce("a", "out-0", 7, "y"), abort("a"),
         {**add("a", "out-0"), "until": "NONE"}, produce("a", "out-0", 1, "z"), commit("a", "+1"),
     ]  # fmt: skip
-    found = history(Scenario(topics={"out": 1}, programs=(Program("hand", "by_hand", {"steps": steps}),)))
+    found = history(Scenario(topics={"out": 1}, programs=(Program("hand", "raw_requests", {"steps": steps}),)))
     ended = [(o.function, o.type, o.value, o.error, o.transaction) for o in found.operations if o.type != "invoke"]
     assert ended == [
         ("init", "ok", None, "NONE", -1),

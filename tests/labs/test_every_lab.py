@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from kafkalab.course.outline import COURSE
+from kafkalab.course.labs import COURSE
 from kafkalab.grading.builder import FIGURE, LABS, SOLUTIONS, WIDGET, as_text, execute, is_check, read, student
-from kafkalab.grading.check import EXERCISES
-from kafkalab.grading.exercise import LINE_LENGTH
+from kafkalab.grading.exercise import EXERCISES, LINE_LENGTH
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kafkalab import lab00
 from kafkalab.course.lab00.exercise_1 import copies
 from kafkalab.course.lab00.exercise_3 import ROWS
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.programs.orders import lab00
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Fault
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab import lab01
 from kafkalab.course.lab01.exercise_1 import arrivals
 from kafkalab.course.lab01.exercise_2 import LENGTH, STREAMS
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.programs.orders import lab01
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop, Fault
 

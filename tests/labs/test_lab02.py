@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kafkalab import lab02
 from kafkalab.course.lab02.exercise_3 import ROWS
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.programs.first_transaction import lab02
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.course.lab03.exercise_1 import ROWS
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.programs.transfers import lab03
 from kafkalab.protocol.records import ControlType
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Duplicate

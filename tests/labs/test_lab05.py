@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kafkalab import lab05, two_accounts
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.programs.readers import lab05, two_accounts
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario

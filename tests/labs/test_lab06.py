@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab import lab06
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.programs.billing import VALUES, lab06
+from kafkalab.programs.billing import VALUES
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kafkalab.checks.all import Report, check_all
 from kafkalab.history.export import history_of
 from kafkalab.programs.random_faults import outlives_its_retry
-from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
+from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.rules import ABORTED_FILTER
 from kafkalab.sim import faults
@@ -39,7 +39,7 @@ class Drawn:
 
 @st.composite
 def scenarios(draw: st.DrawFn, **given: Any) -> Scenario:
-    return scenario_by_chance(Drawn(draw), **given)
+    return random_scenario(Drawn(draw), **given)
 
 
 def report_of(scenario: Scenario) -> Report:
@@ -81,25 +81,25 @@ def test_a_missing_rule_is_found_and_shrinks_to_a_scenario_that_can_be_pasted() 
 
 
 def test_every_kind_of_fault_is_drawn_and_elections_are_clean() -> None:
-    drawn = [fault for seed in range(400) for fault in scenario_by_chance(Seeded(seed)).faults]
+    drawn = [fault for seed in range(400) for fault in random_scenario(Seeded(seed)).faults]
     assert {type(fault).__name__ for fault in drawn} == set(faults.TYPES)
     assert not any(fault.unclean for fault in drawn if isinstance(fault, faults.ElectLeader))
 
 
 @pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
 def test_an_end_that_outlives_its_retry_is_drawn_for_version_2_alone(profile: str) -> None:
-    drawn = [fault for seed in range(400) for fault in scenario_by_chance(Seeded(seed), profile).faults]
+    drawn = [fault for seed in range(400) for fault in random_scenario(Seeded(seed), profile).faults]
     late = [fault for fault in drawn if outlives_its_retry(fault)]
     assert bool(late) == (profile == "4.x/TV2")
 
 
 def test_a_leader_that_has_not_heard_yet_that_it_leads_deletes_nothing() -> None:
-    cluster = Cluster(scenario_by_chance(Seeded(1819)))
+    cluster = Cluster(random_scenario(Seeded(1819)))
     cluster.run()
     assert any(isinstance(fault, faults.DeleteSegment) for fault in cluster.scenario.faults)
     assert not any(event.name == "DeleteSegment" for event in cluster.trace.events)
 
 
 def test_the_same_seed_draws_the_same_scenario() -> None:
-    assert scenario_by_chance(Seeded(7)) == scenario_by_chance(Seeded(7))
-    assert scenario_by_chance(Seeded(7)) != scenario_by_chance(Seeded(8))
+    assert random_scenario(Seeded(7)) == random_scenario(Seeded(7))
+    assert random_scenario(Seeded(7)) != random_scenario(Seeded(8))

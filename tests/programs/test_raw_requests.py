@@ -14,7 +14,7 @@ INIT, ADD, PRODUCE, COMMIT = init("a"), add("a", "out-0"), produce("a", "out-0",
 
 
 def scenario(*steps: dict[str, Any]) -> Scenario:
-    return Scenario(topics={"out": 1}, programs=(Program("hand", "by_hand", {"steps": list(steps)}),))
+    return Scenario(topics={"out": 1}, programs=(Program("hand", "raw_requests", {"steps": list(steps)}),))
 
 
 def answers(*steps: dict[str, Any]) -> list[list[str]]:
@@ -76,5 +76,5 @@ def test_a_program_by_hand_can_be_saved(tmp_path: Any) -> None:
     ],
 )
 def test_a_step_that_is_not_understood_is_explained(step: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"step 1 of the program by hand.*{message}"):
+    with pytest.raises(ValueError, match=f"step 1 of the raw requests.*{message}"):
         answers(step)

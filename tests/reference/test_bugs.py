@@ -12,7 +12,7 @@ from kafkalab.cli.main import main
 from kafkalab.protocol.rules import REGISTRY, SEQUENCE_GAPS
 from kafkalab.reference.bug import FOLDER, Bug, scenario_of, show, without_the_cure
 from kafkalab.reference.bug_list import BUGS
-from kafkalab.reference.bug_page import PAGE, page
+from kafkalab.reference.bug_page import PAGE, text_of
 from kafkalab.reference.bugs_not_shown import REASONS
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
@@ -80,7 +80,7 @@ def test_a_bug_whose_scenario_lacks_its_rule_is_refused(root: Path, tmp_path: Pa
 
 
 def test_the_page_is_what_the_scenarios_show_now(root: Path) -> None:
-    assert (root / PAGE).read_text(encoding="utf-8") == page(root), "run `kafkalab bugs`"
+    assert (root / PAGE).read_text(encoding="utf-8") == text_of(root), "run `kafkalab bugs`"
 
 
 def test_the_command_writes_the_page_or_says_what_is_missing(root: Path, tmp_path: Path, capsys, monkeypatch) -> None:

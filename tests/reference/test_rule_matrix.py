@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.cli import main as cli
+from kafkalab.cli.main import main
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.reference.rule_matrix import EXPECTED, FOLDER, PAGE, Row, matrix, page, report_of, scenario_of, slug
@@ -88,8 +88,8 @@ def test_a_profile_without_the_rule_and_a_fault_without_effect_are_errors(root: 
 def test_the_command_writes_the_page(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "data").symlink_to(root / "data")
     (tmp_path / "docs").mkdir()
-    assert cli.rules([], tmp_path) == 0
+    assert main(["rules"], tmp_path) == 0
     assert (tmp_path / PAGE).read_text(encoding="utf-8") == (root / PAGE).read_text(encoding="utf-8")
-    assert cli.rules(["now"], tmp_path) == 2
-    assert cli.rules([], tmp_path / "docs") == 2
+    assert main(["rules", "now"], tmp_path) == 2
+    assert main(["rules"], tmp_path / "docs") == 2
     assert "kafkalab rules: " in capsys.readouterr().err

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kafkalab import lab03
 from kafkalab.broker.transaction_coordinator.metadata import Txn
-from kafkalab.programs.transfers import GROUP, TRANSACTIONAL_ID, committed_offsets, lab03, read_all
+from kafkalab.programs.transfers import GROUP, TRANSACTIONAL_ID, committed_offsets, read_all
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, transaction_partition
 from kafkalab.sim.cluster import Cluster

@@ -9,22 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
 
 ROOT = Path(__file__).parents[2]
 PRINT_DIGESTS = """
-from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
+from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
-from kafkalab.programs.transfers import lab03
 for profile in ("4.x/TV1", "4.x/TV2"):
     for faults in ((), (Drop("EndTxnResponse#1"),), (Crash("b3", at_step=150),)):
         cluster = Cluster(lab03(profile, 7).with_faults(*faults))
         print(cluster.run().digest())
 for seed in range(4):
-    print(Cluster(scenario_by_chance(Seeded(seed))).run().digest())
+    print(Cluster(random_scenario(Seeded(seed))).run().digest())
 """
 KNOWN = ["4.x/TV1", "4.x/TV2"]
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.protocol.rules import DEDUPLICATION, REDRIVE_PREPARE, SEQUENCE_GAPS, Rule
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.programs.transfers import lab03
 from kafkalab.protocol.cluster_metadata import PartitionInfo
 from kafkalab.protocol.rules import CLEAN_ELECTION
 from kafkalab.sim import faults as all_faults

@@ -11,7 +11,7 @@ from kafkalab.sim.scenario import Program, Scenario
 
 def test_a_coordinator_whose_log_is_empty_takes_its_followers_back_when_it_needs_them() -> None:
     steps = [sleep(40_000), init("late"), add("late", "out-0"), produce("late", "out-0", 0, "x"), commit("late")]
-    scenario = Scenario(topics={"out": 1}, programs=(Program("hand", "by_hand", {"steps": steps}),))
+    scenario = Scenario(topics={"out": 1}, programs=(Program("hand", "raw_requests", {"steps": steps}),))
     partition = transaction_partition("late")
     leader = Cluster(Scenario(topics={"out": 1})).controller.metadata.leader(partition)
     others = [b for b in ("b1", "b2", "b3") if b != leader]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
-from kafkalab.programs.transfers import lab03
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause

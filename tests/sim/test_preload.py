@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.programs.steps import init, sleep
-from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Program, Scenario
@@ -17,7 +17,7 @@ ASK = init("pay", show=["producer_id", "producer_epoch"])
 
 
 def answers(*steps: dict[str, Any], **more: Any) -> list[list[str]]:
-    cluster = Cluster(Scenario(programs=(Program("p", "by_hand", {"steps": list(steps)}),), **more))
+    cluster = Cluster(Scenario(programs=(Program("p", "raw_requests", {"steps": list(steps)}),), **more))
     cluster.run()
     result: list[list[str]] = cluster.results["p"]
     return result

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.payload import payload_of

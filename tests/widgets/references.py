@@ -16,8 +16,8 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from kafkalab import lab03
 from kafkalab.programs.groups import two_members
-from kafkalab.programs.transfers import lab03
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.faults import Crash, Cut, Drop, Pause
 from kafkalab.sim.scenario import Scenario

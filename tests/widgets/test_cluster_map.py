@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.programs.groups import two_members
-from kafkalab.programs.transfers import lab03
 from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Heal, Hold, Pause
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.cluster import in_flight, node_words, partition_words, replica_word, walls

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab import lab03
 from kafkalab.programs.groups import two_members
-from kafkalab.programs.transfers import lab03
 from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Fault, Hold, Pause
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.payload import GROUPS

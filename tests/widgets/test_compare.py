@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.sim.faults import Drop
 from kafkalab.widgets.views.compare import Compare

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION, REGISTRY
 from kafkalab.widgets.model.presses import FAULTS
 from kafkalab.widgets.views.fault_panel import FaultPanel, buttons, chosen_frame

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from kafkalab import lab03
 from kafkalab.programs.groups import two_members
-from kafkalab.programs.transfers import lab03
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.widgets.model.fork_tree import entry_text, in_order
 from kafkalab.widgets.model.presses import why

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.records import CleanedBatch, OtherRecords, Record

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.programs.transfers import lab03, read_to_the_end
+from kafkalab import lab03
+from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Compact, Crash, DeleteSegment
 from kafkalab.widgets.model.journey import Journey

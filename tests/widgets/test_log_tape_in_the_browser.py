@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.sim.faults import Compact, Crash, DeleteSegment
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.log_tape import LogTape

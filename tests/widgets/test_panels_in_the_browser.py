@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.sim.faults import Drop
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.client_view import ClientView

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
 from kafkalab.widgets.payload.payload import GROUPS, payload_of

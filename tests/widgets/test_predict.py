@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.predict import Predict, Score
 

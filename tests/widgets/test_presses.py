@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.programs.groups import two_members
-from kafkalab.programs.raw_requests import by_hand
-from kafkalab.programs.transfers import lab03
+from kafkalab.programs.raw_requests import raw_requests
 from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TYPES, AdvanceClock, Crash, Delay, Hold, Pause, Release, Restart
@@ -193,7 +193,7 @@ def test_a_run_driven_by_hand_cannot_be_forked():
     cluster = Cluster(lab03())
     cluster.run()
     assert Journey(cluster).possible("drop", "EndTxn#1") == ""
-    cluster.spawn("late", by_hand, steps=[])
+    cluster.spawn("late", raw_requests, steps=[])
     cluster.run_for(10)
     cluster.record("late", "invoke", "again", -1, {})
     assert Journey(cluster).possible("drop", "EndTxn#1").startswith("this run was driven by hand")

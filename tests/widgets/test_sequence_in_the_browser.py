@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.programs.orders import lab00
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab00, lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Duplicate
 from kafkalab.widgets.payload.field_meanings import meaning_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.views.share import Share
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.share import Share
 from tests.widgets.live import Live

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.programs.groups import two_members
-from kafkalab.programs.transfers import lab03
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey

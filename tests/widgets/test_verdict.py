@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.checks.all import CHECKS, check_all
 from kafkalab.history.export import history_of
-from kafkalab.programs.transfers import kafka_17754, lab03, read_to_the_end
+from kafkalab.programs.transfers import kafka_17754, read_to_the_end
 from kafkalab.protocol.rules import DEDUPLICATION, REDRIVE_PREPARE
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario

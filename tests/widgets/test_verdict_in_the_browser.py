@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.programs.transfers import kafka_17754, lab03
+from kafkalab import lab03
+from kafkalab.programs.transfers import kafka_17754
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.verdict import Verdict, finding_text

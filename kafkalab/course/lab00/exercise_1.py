@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.course.lab00.scenario import lab00
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.presses import Goal, replayed
 from kafkalab.grading.seeds import seed
-from kafkalab.programs.orders import PARTITION, lab00
+from kafkalab.programs.orders import PARTITION
 from kafkalab.sim.cluster import Cluster
 
 ORDER = "soup"

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import chance, seed
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.orders import TOPIC
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
@@ -55,7 +55,7 @@ def two_shops(run_seed: int, *faults: FrameFault) -> Scenario:
 @cache
 def cases(of_seed: int) -> tuple[Case, ...]:
     """(response, requests sent before it) of some runs in which frames are lost, doubled and late."""
-    random = chance("L0.E2", of_seed)
+    random = random_for("L0.E2", of_seed)
     found: list[Case] = []
     for _ in range(RUNS):
         names = random.sample(["ProduceResponse#1", "ProduceResponse#3", "Produce#2", "Produce#4"], 3)

@@ -7,10 +7,11 @@ from functools import cache, partial
 from typing import Any
 
 from kafkalab.course.lab00.exercise_1 import copies
+from kafkalab.course.lab00.scenario import lab00
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, table
 from kafkalab.grading.seeds import seed
-from kafkalab.programs.orders import PARTITION, lab00
+from kafkalab.programs.orders import PARTITION
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault
 from kafkalab.trace import Trace

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, table
-from kafkalab.grading.seeds import LEARNER_SEED, chance, seed
+from kafkalab.grading.seeds import LEARNER_SEED, random_for, seed
 from kafkalab.programs.orders import PARTITION, TOPIC
 from kafkalab.programs.steps import idempotent, produce_idempotent
 from kafkalab.sim.cluster import Cluster
@@ -55,7 +55,7 @@ LOOK = {
 @cache
 def arrivals(of_seed: int = LEARNER_SEED) -> dict[int, Arrival]:
     """The nine rows; the numbers of records follow from the seed, what becomes of the rows does not."""
-    random = chance("L1.E1", of_seed)
+    random = random_for("L1.E1", of_seed)
     first, second, third = random.randint(3, 5), random.randint(2, 4), random.randint(2, 3)
     rows = (
         ("A", 0, 0, first),
@@ -78,7 +78,7 @@ def scenario(of_seed: int = LEARNER_SEED, rows: int = 9) -> Scenario:
         values = [f"{number}{letter}" for letter in "abcde"[: row.count]]
         epoch = f"+{row.epoch}" if row.epoch else ""
         steps.append(produce_idempotent(row.producer, PARTITION, row.sequence, *values, epoch=epoch))
-    program = Program("by hand", "by_hand", {"steps": steps})
+    program = Program("by hand", "raw_requests", {"steps": steps})
     return Scenario(title="Batches by hand", seed=of_seed, topics={TOPIC: 1}, programs=(program,))
 
 

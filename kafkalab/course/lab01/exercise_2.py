@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import chance, seed
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.log.producer_state.append import Origin
 from kafkalab.log.producer_state.entry import CACHED_BATCHES, CachedBatch, ProducerEntry
 from kafkalab.log.producer_state.state import ProducerStates
@@ -106,7 +106,7 @@ MUTANTS = (
 @cache
 def cases(of_seed: int) -> tuple[Case, ...]:
     """States and batches as they come up at a leader: retries of all ages, gaps, new and old epochs, unknown ids."""
-    random = chance("L1.E2", of_seed)
+    random = random_for("L1.E2", of_seed)
     found: list[Case] = []
     for stream in range(STREAMS):
         near_the_end = SEQUENCE_MAX - random.randint(0, 5)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
-from kafkalab.grading.seeds import chance, seed
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.orders import PARTITION, TOPIC
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop
@@ -24,7 +24,7 @@ SETTINGS = {"linger_ms": 0, "delivery_timeout_ms": 30_000}
 
 def evening(of_seed: int) -> tuple[list[str], list[str], list[str]]:
     """The orders of one evening, and those whose answer, or whose request, will be lost."""
-    random = chance("L1.E3", of_seed)
+    random = random_for("L1.E3", of_seed)
     orders = random.sample(MENU, random.randint(6, 8))
     places = sorted(random.sample(range(0, len(orders), 2), random.randint(2, 3)))  # a broken connection takes the next
     answers = [orders[place] for place in places]

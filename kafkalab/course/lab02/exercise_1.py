@@ -7,7 +7,7 @@ from random import Random
 
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import chance, seed
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.protocol.partitions import INT_MIN, INTERNAL_PARTITIONS, java_hash, partition_for
 
 FORM = "a function partition_of(transactional_id, partitions) that returns a number"
@@ -87,7 +87,7 @@ MUTANTS = (
 @cache
 def cases(of_seed: int) -> tuple[Case, ...]:
     """Ids as they are in use, and numbers of partitions; some with letters beyond ASCII, one with the smallest hash."""
-    random = chance("L2.E1", of_seed)
+    random = random_for("L2.E1", of_seed)
     found: list[Case] = [(_name(random), INTERNAL_PARTITIONS) for _ in range(24)]
     found += [(f"{_name(random)}-{SMILE}", INTERNAL_PARTITIONS) for _ in range(4)]
     found += [(SMALLEST, random.choice((6, 7, 9, 12, 30))), *((_name(random), random.randint(5, 40)) for _ in range(8))]

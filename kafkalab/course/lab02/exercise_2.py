@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from kafkalab.course.lab02.scenario import lab02
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
-from kafkalab.grading.seeds import chance, seed
-from kafkalab.programs.first_transaction import lab02
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import Cluster
 
 NINE = (
@@ -28,7 +28,7 @@ def order(of_seed: int) -> tuple[str, ...]:
 def shuffled(of_seed: int) -> list[str]:
     """The names in disorder."""
     names = list(NINE)
-    chance("L2.E2", of_seed).shuffle(names)
+    random_for("L2.E2", of_seed).shuffle(names)
     return names
 
 

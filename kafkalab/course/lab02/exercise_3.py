@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+from kafkalab.course.lab02.scenario import raw_requests_after
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, table
 from kafkalab.grading.seeds import seed
-from kafkalab.programs.first_transaction import by_hand_after
 from kafkalab.programs.steps import Step, init, sleep
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.sim.cluster import Cluster
@@ -124,7 +124,7 @@ def scenario(of_seed: int, row: Row) -> Scenario:
     """The row's run: the id is in use, then comes what happens, and last the request."""
     before = [] if row.fresh else [init(TRANSACTIONAL_ID), sleep(CRASH_MS + row.after_ms)]
     load = {"coordinator_load_ms": LOAD_MS}
-    return by_hand_after([*before, row.ask], *row.faults, seed=of_seed, fresh=row.fresh, config=load)
+    return raw_requests_after([*before, row.ask], *row.faults, seed=of_seed, fresh=row.fresh, config=load)
 
 
 @cache

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from kafkalab.course.lab03.scenario import lab03
 from kafkalab.grading.exercise import Exercise, WrongAnswer, cells
-from kafkalab.programs.transfers import TRANSACTIONAL_ID, lab03
+from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
 from kafkalab.trace import Event, Trace

@@ -10,7 +10,7 @@ from typing import Any
 
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import chance, seed
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
@@ -136,7 +136,7 @@ def _newest(events: Sequence[Event], node: str, whole: _Whole) -> str:
 @cache
 def moments(of_seed: int) -> tuple[Moment, ...]:
     """Moments of some runs, no two alike; with crashes in which one living copy lacks the decision, each in turn."""
-    random = chance("L3.E3", of_seed)
+    random = random_for("L3.E3", of_seed)
     found: list[Moment] = []
     parted: set[str] = set()
     runs = 0

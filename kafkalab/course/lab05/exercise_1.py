@@ -8,7 +8,7 @@ from typing import Any
 from kafkalab.course.lab05.logs import ABORT, RECORD, Row, rows, stable_offset
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import chance, seed
+from kafkalab.grading.seeds import random_for, seed
 
 FORM = "a function last_stable_offset(log, high_watermark) that returns an offset"
 LOGS = 47
@@ -70,7 +70,7 @@ MUTANTS = (
 @cache
 def cases(of_seed: int) -> tuple[Case, ...]:
     """Logs and high watermarks; often the high watermark is right before a marker."""
-    random = chance("L5.E1", of_seed)
+    random = random_for("L5.E1", of_seed)
     found: list[Case] = []
     for number in range(LOGS):
         log = rows(random, random.randint(3, 11), all_end=number % 2 == 0)

@@ -8,7 +8,7 @@ from typing import Any
 from kafkalab.course.lab05.logs import ABORT, RECORD, Aborted, Row, aborted_of, delivered, rows, stable_offset
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import chance, seed
+from kafkalab.grading.seeds import random_for, seed
 
 FORM = "a function visible(rows, aborted) that returns a list of values"
 LOGS = 48
@@ -76,7 +76,7 @@ MUTANTS = (
 @cache
 def cases(of_seed: int) -> tuple[Case, ...]:
     """What a broker sends of a log up to its last stable offset: the rows, and the aborted transactions."""
-    random = chance("L5.E2", of_seed)
+    random = random_for("L5.E2", of_seed)
     found: list[Case] = []
     while len(found) < LOGS:
         log = rows(random, random.randint(8, 18))

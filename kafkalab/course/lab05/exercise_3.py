@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.course.lab05.scenario import two_accounts
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.presses import Goal, replayed
 from kafkalab.grading.seeds import seed
-from kafkalab.programs.readers import two_accounts
 from kafkalab.sim.cluster import Cluster
 
 ALLOWED = ("Drop", "Delay", "Hold", "Duplicate")

@@ -11,7 +11,7 @@ from kafkalab.client.exceptions import KafkaError
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.mutants import called
 from kafkalab.grading.schedules import Broken, over_scenarios
-from kafkalab.grading.seeds import chance, seed
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.billing import CHARGES, ORDERS, REPLACED_MS
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Fault, Pause, Resume
@@ -102,7 +102,7 @@ def _moment(random: Random) -> int:
 
 def scenarios(of_seed: int, name: Name) -> Iterator[Scenario]:
     """Each deployment so many times, at other moments and with other latencies."""
-    random = chance("L6.E1", of_seed)
+    random = random_for("L6.E1", of_seed)
     for _ in range(SCHEDULES):
         for deployment in DEPLOYMENTS:
             yield deployment(random, name)

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.course.lab06.scenario import lab06
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.presses import Goal, presses_of, replayed, run_with
 from kafkalab.grading.seeds import seed
-from kafkalab.programs.billing import CHARGES, lab06
+from kafkalab.programs.billing import CHARGES
 from kafkalab.protocol.rules import PRODUCE_EPOCH
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
+from kafkalab.course.lab06.scenario import two_charges
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, table
 from kafkalab.grading.seeds import seed
-from kafkalab.programs.billing import CHARGES, two_charges
+from kafkalab.programs.billing import CHARGES
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
 from kafkalab.sim.scenario import Scenario

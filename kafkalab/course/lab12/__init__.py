@@ -1,1 +1,10 @@
-"""Lab 12: its exercises."""
+"""Lab 12: its scenarios and its exercises."""
+
+from kafkalab.course.lab import CourseLab
+
+LAB = CourseLab(
+    name="12_auditing_with_spark",
+    title="Auditing millions of records",
+    know="how to find one broken transaction with Spark",
+    settles=(34,),
+)

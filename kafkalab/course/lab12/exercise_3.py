@@ -10,7 +10,7 @@ from typing import Any
 from kafkalab.course.lab12.spark import error_line, spark
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.mutants import Mutant, against_mutants
-from kafkalab.grading.seeds import chance
+from kafkalab.grading.seeds import random_for
 
 FORM = 'a dict {"sent": your function of (rows, fails), "once": your function of the topic}'
 SENT = "a function sent(rows, fails) that returns the number of records in the topic"
@@ -79,7 +79,7 @@ def check(answer: Any) -> str:
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
     if set(answer) != {"sent", "once"}:
         raise WrongValue(f"Give {FORM}; yours has the names {', '.join(map(str, answer)) or 'none'}.")
-    random = chance("L12.E3")
+    random = random_for("L12.E3")
     try:
         line = against_mutants(answer["sent"], sent, MUTANTS, cases(random), SENT)
     except WrongAnswer as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
-from kafkalab.programs.random_scenarios import Seeded, scenario_by_chance
+from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.profiles import PROFILES, Rules
 from kafkalab.sim.cluster import Cluster
@@ -54,7 +54,7 @@ class Runs:
         """What the seed runs."""
         if self.scenario:
             return Scenario.load(self.scenario).with_seed(seed)
-        return scenario_by_chance(Seeded(seed), self.profile, self.rules_off)
+        return random_scenario(Seeded(seed), self.profile, self.rules_off)
 
 
 def history_of_seed(runs: Runs, seed: int) -> History:

@@ -8,8 +8,8 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.programs.share_code import code_of, python_of, scenario_of_code
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.codec import code_of, python_of, scenario_of_code
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Ink, fit, standalone

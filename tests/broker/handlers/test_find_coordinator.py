@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.programs.first_transaction import lab02
+from kafkalab import lab02
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.create_topics import CreateTopics
 from kafkalab.protocol.messages.find_coordinator import GROUP, TRANSACTION, FindCoordinator

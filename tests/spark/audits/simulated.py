@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from kafkalab import lab06
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
-from kafkalab.programs.billing import lab06
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 from kafkalab.sim.cluster import Cluster

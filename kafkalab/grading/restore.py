@@ -34,7 +34,7 @@ class Original:
             elif isinstance(value, type) and value.__module__.split(".")[0] == "kafkalab":
                 self._note(value, seen)
 
-    def put_back(self) -> list[str]:
+    def restore(self) -> list[str]:
         """The names of what had been changed; all of it is as it was again."""
         changed = []
         for (owner, name), value in self._values:

@@ -1,20 +1,23 @@
-"""Codes and Python for a scenario: what comes back is the same run; a typo, a newer version or nonsense is told."""
+"""Codes and Python for a scenario: what comes back is the same run; a typo, a newer version or nonsense is refused."""
 
 from __future__ import annotations
 
+import base64
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from kafkalab.programs.billing import lab06
-from kafkalab.programs.share_code import BASES, SIGNS, VARIANTS, code_of, python_of, scenario_of_code
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03, lab06
+from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.codec import ANSWER, CHALLENGE, SIGNS, code_of, decode, encode, python_of, scenario_of_code
 from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Delay, Drop, ElectLeader, Hold, Release, Reorder, Roll
 from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.sim.scenario_names import SCENARIOS
 
 DATA = Path(__file__).parents[2] / "data"
 STORED = sorted(DATA.rglob("*.klab"))
@@ -33,7 +36,8 @@ FAULTS = (
 
 
 def scenarios() -> list[Scenario]:
-    made = [BASES[name](**arguments) for name, arguments in VARIANTS.values()]
+    made = [make() for make in SCENARIOS.values()]
+    made += [random_scenario(Seeded(seed)) for seed in range(30)]
     made += [lab03(p) for p in ("0.11", "1.0", "4.x/TV1")]
     made += [lab03(seed=seed).with_faults(*FAULTS[: seed + 1]) for seed in range(10)]
     return [*made, replace(lab03(), rules_off=(DEDUPLICATION.name,)), *map(Scenario.load, STORED)]
@@ -74,14 +78,14 @@ GIVEN_OUT = {
 
 @pytest.mark.parametrize("name", GIVEN_OUT)
 def test_a_code_that_was_given_out_once_is_read_for_good(name: str):
-    assert scenario_of_code(GIVEN_OUT[name]) == BASES[name]().with_faults(Drop("EndTxn#1"))
+    assert scenario_of_code(GIVEN_OUT[name]) == SCENARIOS[name]().with_faults(Drop("EndTxn#1"))
 
 
 def test_the_labs_codes_are_short_enough_to_be_typed():
-    for name, arguments in VARIANTS.values():
+    for name, make in SCENARIOS.items():
         if name.startswith("lab"):
-            assert len(code_of(BASES[name](**arguments))) <= 30, name
-            assert len(code_of(BASES[name](seed=9, **arguments))) <= 36, name
+            assert len(code_of(make())) <= 30, name
+            assert len(code_of(make(seed=9))) <= 36, name
     assert len(code_of(replace(lab06(seed=3), faults=(Drop("EndTxn#1"),)))) <= 60
     assert 'lab06(profile="4.x/TV2", first=None, second=None)' in python_of(lab06(first=None, second=None))
 
@@ -96,15 +100,15 @@ def test_each_wrong_sign_and_each_two_swapped_are_noticed():
         if i + 1 < len(code) and code[i] != code[i + 1]:
             with pytest.raises(ValueError, match="there is a typo in the code"):
                 scenario_of_code(code[:i] + code[i + 1] + code[i] + code[i + 2 :])
-        with pytest.raises(ValueError, match=r"typo|not a code"):
+        with pytest.raises(ValueError, match=r"typo|no code"):
             scenario_of_code(code[:i] + code[i + 1 :])
 
 
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("hello", "'hello' is not a code of kafkalab: those begin with K1; copy it anew"),
-        ("", "is not a code of kafkalab"),
+        ("hello", "'hello' is no code of kafkalab: those begin with K1; copy it again"),
+        ("", "is no code of kafkalab"),
         ("K2-ABCDE-FGH", "this code is of version 2, newer than this kafkalab, which reads version 1"),
         ("KX-ABCDE-FGH", "of no version known to this kafkalab"),
         ("K1-ABCDÉ-FGHJ", "no code has the sign 'É'"),
@@ -132,3 +136,37 @@ def test_code_cannot_hold_a_program_that_is_a_function():
     for made in (code_of, python_of):
         with pytest.raises(ValueError, match="program 'mine' cannot be saved: register it"):
             made(scenario)
+
+
+def test_other_data_has_codes_of_its_own_kind():
+    data = ["Zoë", [["Drop", "EndTxn#1"]], None]
+    assert decode(ANSWER, encode(ANSWER, data)) == data
+    with pytest.raises(ValueError, match="is no challenge of kafkalab: those begin with C1"):
+        decode(CHALLENGE, encode(ANSWER, data))
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ([1], "a scenario that this kafkalab does not know"),
+        (["lab99", "4.x/TV2"], "a scenario that this kafkalab does not know"),
+        (7, "a scenario that this kafkalab does not know"),
+        ({"brokers": 12}, "brokers is a number from 1 to 9"),
+        ({"planet": 1}, "fields that no scenario has: planet"),
+        ({"faults": [{"fault": "Bomb"}]}, "is not a fault"),
+        ({"programs": [7]}, "is damaged"),
+    ],
+)
+def test_a_code_that_holds_no_scenario_is_refused_with_a_sentence(row: object, why: str):
+    with pytest.raises(ValueError, match=why) as caught:
+        scenario_of_code(encode("K", row))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"[1", b" " * 10_000_000, b"[" * 100_000])
+@pytest.mark.parametrize("damage", ["", "x"])
+def test_a_line_of_the_first_format_that_is_damaged_is_refused_with_a_sentence(data: bytes, damage: str):
+    letters = base64.urlsafe_b64encode(zlib.compress(data)).decode().rstrip("=")
+    line = f"klabT1.{letters}.{zlib.crc32(f'klabT1.{letters}'.encode()) & 0xFFFFFF:06x}{damage}"
+    with pytest.raises(ValueError, match="damaged on its way" if damage else "nothing that can be read"):
+        decode(ANSWER, line)

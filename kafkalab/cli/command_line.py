@@ -1,0 +1,42 @@
+"""What all commands share: errors in one line, and text in columns or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+
+class CommandLineError(Exception):
+    """What was asked for cannot be done; the message is one line, for whoever typed it."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line and no usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise CommandLineError(message)
+
+
+class Text(str):
+    """What a command prints; a notebook shows it as it is, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def table_text(headers: Sequence[str], rows: list[list[Any]], as_json: bool) -> Text:
+    """Columns as wide as their longest text, with a tab between them, as Kafka's tools print; or a list of objects."""
+    if as_json:
+        return Text(json.dumps([dict(zip(headers, row, strict=True)) for row in rows], indent=1))
+    lines = [[_text(cell) for cell in row] for row in [list(headers), *rows]]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
+    padded = ("\t".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return Text("\n".join(padded))
+
+
+def _text(cell: Any) -> str:
+    return ",".join(cell) if isinstance(cell, (list, tuple)) else str(cell)

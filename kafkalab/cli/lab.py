@@ -1,0 +1,36 @@
+"""`kafkalab lab`: JupyterLab, open on the start page."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from kafkalab.cli.command_line import CommandLineError
+
+START = "labs/00_start.ipynb"
+PLACES = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "IPYTHONDIR": "ipython"}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """All options are JupyterLab's."""
+    parser.usage, parser.epilog = "kafkalab lab [OPTIONS OF jupyter lab]", "For example: kafkalab lab --port 9000"
+
+
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Replace this process with JupyterLab, open on the start page of the labs under `root`.
+
+    Settings, history and run-time files stay inside the environment, so that the user's own Jupyter does not change.
+    """
+    if not (root / START).is_file():
+        raise CommandLineError(f"no {START} here; run it in the folder that holds labs/")
+    for name, place in PLACES.items():
+        folder = os.environ.setdefault(name, str(Path(sys.prefix) / "jupyter" / place))
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "jupyterlab", f"--LabApp.default_url=/lab/tree/{START}", "--log-level=WARN"]
+    if os.geteuid() == 0:
+        command.append("--allow-root")
+    print("Starting JupyterLab. Control-C, twice, stops it.", flush=True)
+    os.chdir(root)
+    os.execv(sys.executable, [*command, *options.more])

@@ -1,0 +1,39 @@
+"""What a lab is, and the labs that are planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CourseLab:
+    """One lab: its notebook's name without ".ipynb", its title, and what a learner knows after it.
+
+    `settles` are the numbers of the learners' questions (questions.py) that it must settle; other labs may, too.
+    """
+
+    name: str
+    title: str
+    know: str
+    settles: tuple[int, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """The number with which its notebook's name begins."""
+        return int(self.name[:2])
+
+
+PLANNED = tuple(
+    CourseLab(name=name, title=title, know=know)
+    for name, title, know in (
+        ("04_markers_and_lag", "Markers, offsets and lag", "why the offsets have gaps"),
+        ("07_timeouts", "Timeouts and expiry", "who gives up first, and what is then forgotten"),
+        ("08_failover", "Failover and hanging transactions", "what a new coordinator finishes, and what it cannot"),
+        ("09_torn_transaction", "The torn transaction", "why transactions needed a second protocol"),
+        ("10_consume_transform_produce", "Consume, transform, produce", "how input positions commit with output"),
+        ("11_edge_of_the_guarantee", "Where the guarantee ends", "databases, outboxes and sinks outside Kafka"),
+        ("13_cost_and_latency", "Cost and latency", "what a commit costs, and an incident to solve"),
+        ("14_other_ways", "Other ways to be atomic", "two-phase commit, MVCC and atomic broadcast beside Kafka"),
+    )
+)
+"""Labs without a folder yet. Once course/labNN/ exists, its own LAB counts."""

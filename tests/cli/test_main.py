@@ -1,0 +1,54 @@
+"""Every command has its help, its mistakes are one line, and what follows `lab` is JupyterLab's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalab.cli.lab import START
+from kafkalab.cli.main import COMMANDS, main
+
+
+def test_help_lists_every_command_with_what_it_does(typed: Any) -> None:
+    status, out, err = typed("--help")
+    assert (status, err) == (0, "")
+    flat = " ".join(out.split())
+    assert [name for name, (_, about) in COMMANDS.items() if f" {name} {about}" not in flat] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str, typed: Any) -> None:
+    status, out, err = typed(name, "--help")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"usage: kafkalab {name}")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ([], "kafkalab: which command? `kafkalab --help` lists them"),
+        (["buildlabs"], "kafkalab: argument COMMAND: invalid choice: 'buildlabs' (choose from 'lab', 'run',"),
+        (["--verbose", "run"], "kafkalab: unrecognized arguments: --verbose"),
+        (["bugs", "now"], "kafkalab bugs: unrecognized arguments: now"),
+        (["lab"], f"kafkalab lab: no {START} here; run it in the folder that holds labs/"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(words: list[str], line: str, typed: Any) -> None:
+    status, out, err = typed(*words)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(line)
+
+
+def test_what_follows_lab_goes_to_jupyterlab_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _, words: started.append(words))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "labs").mkdir()
+    (tmp_path / START).touch()
+    more = ["--no-browser", "--port", "9000", "labs/x.ipynb", "--ServerApp.ip=127.0.0.1", "-y"]
+    main(["lab", *more], tmp_path)
+    assert started[0][1:3] == ["-m", "jupyterlab"]
+    assert started[0][-len(more) :] == more
