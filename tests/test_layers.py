@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,54 @@ def test_importing_kafkalab_loads_neither_spark_nor_widgets_nor_an_event_loop(ro
     code = f"import sys, kafkalab; print([m for m in {NOT_AT_START!r} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
     assert (run.stdout, run.stderr) == ("[]\n", "")
+
+
+def graph(root: Path) -> dict[str, set[str]]:
+    """What each module of kafkalab imports of kafkalab, anywhere in the file, imports for type checking included."""
+    files = sorted((root / "kafkalab").rglob("*.py"))
+    modules = {".".join(f.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): f for f in files}
+    found: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        found[module] = {name for name in imported_names(path.read_text(), package) if name in modules} - {module}
+    return found
+
+
+def imported_names(source: str, package: str) -> Iterator[str]:
+    """Full names of modules, and of what is taken from modules, that a source in `package` imports."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")
+            above = parents[: len(parents) - node.level + 1] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            yield module
+            yield from (f"{module}.{name.name}" for name in node.names)
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a ring, the first one again at the end; empty if there is none."""
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_import_each_other_in_a_circle(root: Path):
+    modules = graph(root)
+    assert len(modules) > 300
+    del modules["kafkalab"]  # names every public place, and imports none of them at the start
+    assert circle(modules) == []
+
+
+def test_a_circle_is_found_also_one_of_types_only(tmp_path: Path):
+    folder = tmp_path / "kafkalab" / "log"
+    folder.mkdir(parents=True)
+    for_types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from kafkalab.log.b import B\n"
+    (folder / "a.py").write_text(for_types)
+    (folder / "b.py").write_text("def late():\n    from . import c\n")
+    (folder / "c.py").write_text("import kafkalab.log.a\n")
+    ring = circle(graph(tmp_path))
+    assert sorted(set(ring)) == ["kafkalab.log.a", "kafkalab.log.b", "kafkalab.log.c"]
