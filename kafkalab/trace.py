@@ -73,7 +73,7 @@ class Frame:
     received_step: int = -1
     received_ms: int = -1
     fate: str = "in flight"  # delivered, dropped, lost
-    receiver_incarnation: int = 0
+    receiver_life: int = 0
 
     @property
     def error(self) -> str:
@@ -83,7 +83,7 @@ class Frame:
         return error_of(self.body)
 
     def as_json(self) -> dict[str, Any]:
-        names = [f.name for f in fields(self) if f.name not in ("body", "receiver_incarnation")]
+        names = [f.name for f in fields(self) if f.name not in ("body", "receiver_life")]
         return {**{n: getattr(self, n) for n in names}, "error": self.error, "body": plain(self.body)}
 
 

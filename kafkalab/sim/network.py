@@ -107,7 +107,7 @@ class Network:
     def _transmit(self, frame: Frame, cause: int) -> None:
         cluster = self.cluster
         receiver = cluster.nodes[frame.receiver]
-        frame.receiver_incarnation = receiver.life
+        frame.receiver_life = receiver.life
         frame.sent_ms = cluster.schedule.now
         if cluster.trace.keep:
             cluster.trace.frames[frame.id] = frame
@@ -189,7 +189,7 @@ class Network:
         node = cluster.nodes[frame.receiver]
         if self.obstacles.behind:
             self.obstacles.flown(frame)
-        if not node.alive or node.life != frame.receiver_incarnation:
+        if not node.alive or node.life != frame.receiver_life:
             frame.fate = "lost"
             return
         if self.obstacles.cuts and self.obstacles.is_cut(frame.sender, frame.receiver):
