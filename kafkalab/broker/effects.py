@@ -124,3 +124,11 @@ class Note(NamedTuple):
 Effect: TypeAlias = (
     Respond | Send | Append | AwaitDurable | Park | Sleep | FeedFollowers | Spawn | All | Suspend | Resume | Note
 )
+
+
+def all_of(*parts: Effects[Any]) -> Effects[list[Any]]:
+    """`All`, without its cost where there is one part only."""
+    if len(parts) == 1:
+        return [(yield from parts[0])]
+    results: list[Any] = yield All(parts)
+    return results

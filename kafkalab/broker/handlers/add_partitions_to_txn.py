@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import All, Effects
+from kafkalab.broker.effects import Effects, all_of
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.table_outcomes import Refuse, Same
 from kafkalab.broker.transaction_coordinator.guards import (
@@ -26,7 +26,9 @@ def handle(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> 
     error = check_batch(broker, header)
     if error is not Error.NONE:
         return AddPartitionsToTxnResponse(errors={}, error=error)
-    first, *further = yield All(tuple(_add_or_verify(broker, one, header) for one in (request, *request.further)))
+    first, *further = yield from all_of(
+        *(_add_or_verify(broker, one, header) for one in (request, *request.further))
+    )
     return AddPartitionsToTxnResponse(errors=first, further=tuple(further))
 
 

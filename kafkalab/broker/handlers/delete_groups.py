@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import All, Effects
+from kafkalab.broker.effects import Effects, all_of
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import append_tombstones, end_dead, find_group, group_note, offsets_of
@@ -16,7 +16,7 @@ from kafkalab.protocol.messages.delete_groups import DeleteGroups, DeleteGroupsR
 def handle(broker: BrokerState, request: DeleteGroups, header: Header) -> Effects[DeleteGroupsResponse]:
     """Every group that is empty goes with all its offsets, the pending ones too; answered when that is replicated."""
     names = tuple(dict.fromkeys(request.groups))
-    errors = yield All(tuple(_delete(broker, name) for name in names))
+    errors = yield from all_of(*(_delete(broker, name) for name in names))
     return DeleteGroupsResponse(errors=dict(zip(names, errors, strict=True)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kafkalab.broker.authorization import may_not_be_idempotent
-from kafkalab.broker.effects import All, Append, Appended, AwaitDurable, Effects, Sleep
+from kafkalab.broker.effects import Append, Appended, AwaitDurable, Effects, Sleep, all_of
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
 from kafkalab.log.producer_state.append import NO_GUARD, Origin
@@ -41,7 +41,9 @@ class _Work:
 
     def refuse(self, errors: dict[str, Error]) -> None:
         """Answer these partitions with their errors."""
-        self.answers.update({p: PartitionProduced(error=e) for p, e in errors.items() if e is not Error.NONE})
+        for partition, error in errors.items():
+            if error is not Error.NONE:
+                self.answers[partition] = PartitionProduced(error=error)
 
     def response(self) -> ProduceResponse | None:
         """What every partition has got; nothing for a producer that does not wait for it."""
@@ -67,11 +69,17 @@ def handle(broker: BrokerState, request: Produce, header: Header) -> Effects[Pro
         work.guards, early = guards_for(broker, sound, mode)
         work.refuse(early)
     unguarded = [p for p in sound if p not in work.guards and p not in work.answers]
-    if work.guards:
-        yield All((_verify(broker, work, tuple(work.guards)), _append(broker, work, unguarded)))
-    else:
-        yield from _append(broker, work, unguarded)
+    yield from _verify_and_append(broker, work, tuple(work.guards), unguarded)
     return work.response()
+
+
+def _verify_and_append(
+    broker: BrokerState, work: _Work, guarded: tuple[str, ...], unguarded: list[str]
+) -> Effects[None]:
+    parts = [_verify(broker, work, guarded)] if guarded else []
+    if unguarded:
+        parts.append(_append(broker, work, unguarded))
+    yield from all_of(*parts)
 
 
 def _of_transaction(batch: Batch) -> bool:
@@ -118,10 +126,10 @@ def _verify(broker: BrokerState, work: _Work, partitions: tuple[str, ...]) -> Ef
             if error in _RETRIABLE_AT_COORDINATOR or (error is Error.CONCURRENT_TRANSACTIONS and work.version < 12):
                 error = Error.NOT_ENOUGH_REPLICAS
             work.refuse({partition: error})
+    parts = [_append(broker, work, good)] if good else []
     if again:
-        yield All((_append(broker, work, good), _verify_again(broker, work, tuple(again))))
-    else:
-        yield from _append(broker, work, good)
+        parts.append(_verify_again(broker, work, tuple(again)))
+    yield from all_of(*parts)
 
 
 def _may_wait(broker: BrokerState, work: _Work) -> bool:
@@ -136,21 +144,14 @@ def _verify_again(broker: BrokerState, work: _Work, partitions: tuple[str, ...])
     work.refuse(refused)
     work.guards.update({p: guards.get(p, NO_GUARD) for p in partitions})
     unguarded = [p for p in partitions if p not in guards and p not in refused]
-    if guards:
-        yield All((_verify(broker, work, tuple(guards)), _append(broker, work, unguarded)))
-    else:
-        yield from _append(broker, work, unguarded)
+    yield from _verify_and_append(broker, work, tuple(guards), unguarded)
 
 
 def _append(broker: BrokerState, work: _Work, partitions: list[str]) -> Effects[None]:
     """Append what is not refused, and wait until all of it is durable."""
     found = {p: _analyze(broker, work, p, work.request.batches[p]) for p in partitions}
     work.refuse({p: e for p, e in found.items() if isinstance(e, Error)})
-    parts = tuple(_append_one(broker, work, p, f) for p, f in found.items() if p not in work.answers)
-    if len(parts) == 1:
-        yield from parts[0]
-    else:
-        yield All(parts)
+    yield from all_of(*(_append_one(broker, work, p, f) for p, f in found.items() if p not in work.answers))
 
 
 def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> Error | CachedBatch:

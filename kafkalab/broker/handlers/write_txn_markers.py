@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import All, Append, Appended, Effects
+from kafkalab.broker.effects import Append, Appended, Effects, all_of
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.producer_state.append import Origin
 from kafkalab.protocol.acls import ALTER, CLUSTER, CLUSTER_ACTION
@@ -34,7 +34,9 @@ def handle(broker: BrokerState, request: WriteTxnMarkers, header: Header) -> Eff
             markers={m.producer_id: dict.fromkeys(m.partitions, error) for m in request.markers}
         )
     errors: dict[int, dict[str, Error]] = {m.producer_id: {} for m in request.markers}
-    yield All(tuple(_write(broker, m, p, errors[m.producer_id]) for m in request.markers for p in m.partitions))
+    yield from all_of(
+        *(_write(broker, m, p, errors[m.producer_id]) for m in request.markers for p in m.partitions)
+    )
     return WriteTxnMarkersResponse(markers=errors)
 
 
