@@ -12,7 +12,7 @@ import pytest
 
 from tests.cells import WATCHED
 
-SUITES = ("tests/conformance", "tests/client", "tests/sim/test_group_programs.py")
+SUITES = ("tests/conformance", "tests/client", "tests/programs/test_group_programs.py")
 ALWAYS_OPEN = "the call that led here is still open, so it waits"
 NEVER_WITH_INIT = "while initTransactions waits there is no transaction"
 NEVER_WITH_COMMIT = "while commitTransaction waits the transaction is being committed, is over, or has failed"

@@ -271,6 +271,20 @@ def test_who_does_not_poll_for_too_long_leaves_and_loses_its_partitions(instance
     assert seen.calls[1:] == [("lost", ["t-0"]), ("assigned", ["t-0"])]
 
 
+def test_a_member_that_has_left_sends_no_heartbeat() -> None:
+    port = World()
+
+    async def program() -> None:
+        consumer = port.member()
+        await in_group(consumer)
+        await consumer.connection.sleep(4_000)
+        await consumer.unsubscribe()
+        await consumer.connection.sleep(10_000)
+
+    port.run(program())
+    assert port.count("Heartbeat") == 1
+
+
 def test_a_coordinator_that_is_silent_for_a_session_is_looked_up_again() -> None:
     port = World(Heartbeat=[LOST] * 40)
 

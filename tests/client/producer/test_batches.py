@@ -215,3 +215,19 @@ def test_an_unauthorized_batch_is_fatal_even_without_transactions() -> None:
     first, second, state = port.run(program())
     assert isinstance(first, ClusterAuthorizationError)
     assert (type(second), second.__cause__, state) == (KafkaError, first, ProducerState.FATAL_ERROR)
+
+
+def test_each_batch_expires_by_its_own_age() -> None:
+    port = ScriptedPort(Produce=[HOLD] * 3)
+
+    async def program() -> list[int]:
+        producer = port.producer(transactional_id=None, enable_idempotence=False, delivery_timeout_ms=40_000)
+        expired: list[int] = []
+        for topic, partition in (("t", 0), ("t", 1), ("u", 0)):
+            promise = await producer.send(topic, "v", partition=partition)
+            promise.when_done(lambda: expired.append(port.now // 1_000))
+            await port.sleep(10_000)
+        await port.sleep(60_000)
+        return expired
+
+    assert port.run(program()) == [40, 50, 60]

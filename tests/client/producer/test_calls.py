@@ -9,6 +9,7 @@ import pytest
 from kafkalab.client.exceptions import (
     IllegalStateError,
     InvalidProducerEpochError,
+    KafkaError,
     KafkaTimeoutError,
     ProducerFencedError,
 )
@@ -157,3 +158,70 @@ def test_an_unknown_producer_id_at_the_coordinator_is_abortable_if_the_epoch_can
     assert state is (ProducerState.ABORTABLE_ERROR if bumps else ProducerState.FATAL_ERROR)
     assert (aborted is None) is bumps
     assert port.names().count("InitProducerId") == (2 if bumps else 1)
+
+
+def test_after_a_close_without_waiting_no_request_is_sent_and_the_open_call_fails() -> None:
+    port = ScriptedPort(InitProducerId=HOLD)
+
+    async def program() -> Any:
+        producer = port.producer()
+        opening = port.spawn(producer.init_transactions())
+        await port.sleep(10)
+        await producer.close(timeout_ms=0)
+        port.release(Error.COORDINATOR_LOAD_IN_PROGRESS)
+        await port.sleep(1_000)
+        return await error_of(opening)
+
+    error = port.run(program())
+    assert (type(error), str(error)) == (KafkaError, "Producer is closed forcefully.")
+    assert port.names() == ["InitProducerId"]
+
+
+def test_after_a_close_without_waiting_the_sender_sends_nothing() -> None:
+    port = ScriptedPort()
+
+    async def program() -> Any:
+        producer = await begun(port)
+        promise = await producer.send("t", "v")
+        producer.sender.wake()
+        await producer.close(timeout_ms=0)
+        await port.sleep(1_000)
+        return await error_of(promise)
+
+    assert str(port.run(program())) == "Producer is closed forcefully."
+    assert port.names() == ["InitProducerId"]
+
+
+def test_an_abort_adds_no_further_partition() -> None:
+    port = ScriptedPort(1, AddPartitionsToTxn=HOLD)
+
+    async def program() -> None:
+        producer = await begun(port)
+        await producer.send("t", "v", partition=0)
+        await port.sleep(10)
+        await producer.send("t", "w", partition=1)
+        aborting = port.spawn(producer.abort_transaction())
+        await port.sleep(10)
+        port.release()
+        await aborting
+
+    port.run(program())
+    assert [r.partitions for r in port.sent("AddPartitionsToTxn")] == [("t-0",)]
+
+
+def test_a_request_waits_for_the_answer_to_the_one_before_it() -> None:
+    port = ScriptedPort(1, AddPartitionsToTxn=HOLD)
+
+    async def program() -> list[str]:
+        producer = await begun(port)
+        await producer.send("t", "v")
+        await port.sleep(10)
+        adding = port.spawn(producer.send_offsets_to_transaction(OFFSETS, GroupMetadata("g")))
+        await port.sleep(10)
+        before = port.names()
+        port.release()
+        await adding
+        return before
+
+    assert port.run(program()) == ["InitProducerId", "AddPartitionsToTxn"]
+    assert port.names()[2:].count("AddOffsetsToTxn") == 1

@@ -320,6 +320,7 @@ NEVER_TAKEN = [
 @pytest.mark.parametrize("target", ProducerState, ids=lambda s: s.name)
 @pytest.mark.parametrize("source", ProducerState, ids=lambda s: s.name)
 def test_calls_and_events_make_the_moves_that_kafka_allows(source: ProducerState, target: ProducerState) -> None:
-    calls = [row[source] for rows in TABLE.values() for row in rows.values()]
-    moves = [c.target for c in (*calls, *(row[source] for row in EVENTS.values())) if c.verdict is Verdict.MOVE]
+    rows = [*(row for calls in TABLE.values() for row in calls.values()), *EVENTS.values()]
+    cells = [cell for row in rows for state, cell in row.items() if state is source]  # not looked up: no visit
+    moves = [cell.target for cell in cells if cell.verdict is Verdict.MOVE]
     assert (target in moves) == (source in SOURCES[target] and (source, target) not in NEVER_TAKEN)
