@@ -45,7 +45,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> int:
-    """The partition before and after the marker is printed; 1 and the error, if the leader refuses it."""
+    """Print the partition before and after the marker. CommandLineError if the leader refuses it."""
     asked_ms, partition = cluster.now, f"{options.topic}-{options.partition}"
     before = _marks(cluster, partition)
     node = free_name(cluster)
@@ -66,7 +66,7 @@ def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> 
 
 
 def abort_now(cluster: Cluster, options: argparse.Namespace) -> Text:
-    """The marker is in the partition of this cluster. CommandLineError if its leader refuses it."""
+    """Write the marker into the partition of this cluster. CommandLineError if its leader refuses it."""
     asked_ms, partition = cluster.now, f"{options.topic}-{options.partition}"
     before = _marks(cluster, partition)
     node = free_name(cluster)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kafkalab.spark.storage.frames import Histories
 
 LISTED, ON_A_PAGE = 10, 200
-"""So many findings are printed, and stand on a page."""
+"""How many findings are printed, and how many a page shows."""
 
 VIOLATED, HELD = 1, 0
 """Exit statuses, as a script may ask for them; 2 is an error."""

@@ -18,7 +18,7 @@ def add_scenario_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="a saved scenario (.klab)")
     moment = parser.add_mutually_exclusive_group()
     moment.add_argument("--at-ms", type=_milliseconds, help="ask at this virtual time, whatever is still under way")
-    moment.add_argument("--after-ms", type=_milliseconds, default=0, help="ask so long after the run has ended")
+    moment.add_argument("--after-ms", type=_milliseconds, default=0, help="ask this long after the run has ended")
 
 
 def _milliseconds(text: str) -> int:
@@ -28,7 +28,7 @@ def _milliseconds(text: str) -> int:
 
 
 def loaded(path: str) -> Scenario:
-    """The saved scenario; CommandLineError for anything else."""
+    """Load the scenario; CommandLineError for anything else."""
     try:
         return Scenario.load(path)
     except OSError as error:
@@ -38,7 +38,7 @@ def loaded(path: str) -> Scenario:
 
 
 def simulated(scenario: Scenario, at_ms: int | None, after_ms: int) -> Cluster:
-    """The cluster at that moment: `at_ms`, or `after_ms` after everything has ended."""
+    """Run the scenario and return the cluster at that moment: `at_ms`, or `after_ms` after everything has ended."""
     try:
         cluster = Cluster(scenario)
         if at_ms is not None:
@@ -53,7 +53,7 @@ def simulated(scenario: Scenario, at_ms: int | None, after_ms: int) -> Cluster:
 
 
 def answer(step: Coroutine[Any, Any, Any]) -> Any:
-    """What the coroutine returns; awaiting a client's method outside of a program drives the cluster."""
+    """Return what the coroutine returns; awaiting a client's method outside of a program drives the cluster."""
     try:
         step.send(None)
     except StopIteration as end:
@@ -66,7 +66,7 @@ def answer(step: Coroutine[Any, Any, Any]) -> Any:
 
 
 def free_name(cluster: Cluster) -> str:
-    """A node name for whoever asks: nothing that a scenario forbids its own clients is forbidden to it."""
+    """Return a node name that no client has: nothing that a scenario forbids its own clients is forbidden to it."""
     name = "admin"
     while name in cluster.nodes:
         name += "-"

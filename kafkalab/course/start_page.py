@@ -47,7 +47,7 @@ def refresh_start_page(root: Path) -> list[Path]:
 
 
 def picture() -> dict[str, list[str]]:
-    """The course with nothing solved yet, as the saved output of the cell that shows it."""
+    """Return the course with nothing solved, as the saved output of the cell that shows it."""
     course = CourseMap({}, EXERCISES)
     shown = {"image/svg+xml": course.svg(), "text/plain": str(course)}
     return {kind: text.splitlines(keepends=True) for kind, text in shown.items()}

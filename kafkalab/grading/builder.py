@@ -1,4 +1,4 @@
-"""Makes what learners open, labs/NN.ipynb, from labs/solutions/NN.ipynb, and runs the latter to refresh its outputs.
+"""Make what learners open, labs/NN.ipynb, from labs/solutions/NN.ipynb, and run the latter to refresh its outputs.
 
 A solution's cells carry nbgrader's metadata (schema 3). Between `### BEGIN SOLUTION` and `### END SOLUTION` stands what
 learners are to write, between `### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS` what they are not to see.
@@ -23,7 +23,7 @@ REGION = re.compile(
 )
 MARK = re.compile(r"### (BEGIN|END) (SOLUTION|HIDDEN TESTS)")
 CELL_SECONDS = 300
-"""No cell of a lab takes so long, unless something is wrong."""
+"""The limit for one cell, in seconds."""
 
 FIGURE, WIDGET = "image/svg+xml", "application/vnd.jupyter.widget-view+json"
 STOPS_NOTHING = "raises-exception"
@@ -31,7 +31,7 @@ STOPS_NOTHING = "raises-exception"
 
 
 def student(solution: Notebook) -> Notebook:
-    """The learner's copy: solutions blank, outputs gone but for figures. ValueError if a marked region is damaged."""
+    """Return the learner's copy: solutions blank, outputs removed but for figures. ValueError for a damaged region."""
     copy: Notebook = json.loads(json.dumps(solution))
     for cell in copy["cells"]:
         if cell["cell_type"] != "code":
@@ -67,7 +67,7 @@ def blank(source: str, where: str) -> str:
 
 
 def is_check(cell: Cell) -> bool:
-    """Whether this cell is graded: in a blank notebook it fails, in a solved one it does not."""
+    """Return whether this cell is graded: in a blank notebook it fails, in a solved one it passes."""
     return bool(cell["metadata"].get("nbgrader", {}).get("grade"))
 
 
@@ -88,7 +88,7 @@ def as_text(notebook: Notebook) -> str:
 
 
 def build(root: Path) -> list[Path]:
-    """Every labs/NN.ipynb is made from its solution; the paths that changed. Notebooks without a solution stay."""
+    """Make every labs/NN.ipynb from its solution; return the paths that changed. Notebooks without a solution stay."""
     changed = []
     for source in sources(root):
         text = as_text(student(read(source)))
@@ -100,7 +100,7 @@ def build(root: Path) -> list[Path]:
 
 
 def sources(root: Path) -> list[Path]:
-    """The notebooks with solutions, in order; ValueError if there are none under `root`."""
+    """Return the notebooks with solutions, in order; ValueError if there are none under `root`."""
     found = sorted((root / SOLUTIONS).glob("[0-9]*.ipynb"))
     if not found:
         raise ValueError(f"no {SOLUTIONS}/NN.ipynb here; run it in the folder that holds labs/")
@@ -108,7 +108,7 @@ def sources(root: Path) -> list[Path]:
 
 
 def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Notebook:
-    """The notebook with the outputs of a run from top to bottom, in a kernel of its own, in `folder`.
+    """Run the notebook from top to bottom in its own kernel, in `folder`; return it with the outputs.
 
     What only that run could use (the state and the views of its widgets, times) is left out.
     """
@@ -127,7 +127,7 @@ def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Not
 
 
 def without_leftovers(notebook: Notebook) -> Notebook:
-    """The same notebook, without what a run leaves that differs the next time or means nothing without its kernel."""
+    """Remove from the notebook what differs in the next run or means nothing without its kernel."""
     notebook["metadata"].pop("widgets", None)
     notebook["metadata"]["language_info"] = {"name": "python"}
     for cell in (c for c in notebook["cells"] if c["cell_type"] == "code"):

@@ -1,6 +1,6 @@
 """A classroom's challenge: a teacher sends one line of text, learners press faults, and answer with one line of text.
 
-The answer names the presses and nothing else: whoever counts the tokens runs them again.
+The answer names the presses only: counting replays them (tokens.py).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Challenge:
 
     @property
     def code(self) -> str:
-        """The line to hand out; ValueError if the scenario cannot be saved, or shows the anomaly by itself."""
+        """Return the line to hand out; ValueError if the scenario cannot be saved, or shows the anomaly by itself."""
         if found := anomalies(self, run_with(self.scenario, ())):
             raise ValueError(f"this scenario shows {', '.join(found)} without any press; there is nothing to find")
         return encode(CHALLENGE, [scenario_row(self.scenario), list(self.find), self.most, list(self.allowed)])
@@ -83,7 +83,7 @@ class Challenge:
 
 
 def open_challenge(code: str) -> Challenge:
-    """The challenge of a teacher's line, whose `scenario` a `Sequence` opens; ValueError for any other line."""
+    """Return the challenge of a teacher's line, whose `scenario` a `Sequence` opens; ValueError for any other line."""
     row = decode(CHALLENGE, code)
     if isinstance(row, dict):  # the first format
         row = [row.get("scenario"), row.get("find"), row.get("most"), row.get("allowed", [])]
@@ -101,7 +101,7 @@ def _are_names(value: Any) -> bool:
 
 
 def answer_challenge(code: str, name: str, answer: Any) -> Line:
-    """The line to hand in: who you are and your presses, a list of faults or the widget in which you pressed them.
+    """Return the line to hand in: your name and your presses, a list of faults or the widget in which you pressed them.
 
     WrongAnswer, with the run, if they do not find what is asked for.
     """
@@ -116,7 +116,7 @@ def answer_challenge(code: str, name: str, answer: Any) -> Line:
 
 
 def replay(challenge: Challenge, faults: Sequence[Fault]) -> tuple[str, ...]:
-    """The anomalies that these presses find; WrongAnswer, saying why, if they find none or are too many."""
+    """Run the presses; return the anomalies that they find. WrongAnswer, saying why, for none or too many presses."""
     if not faults:
         raise WrongAnswer("There is no press in it.")
     if len(faults) > challenge.most:
@@ -135,7 +135,7 @@ def replay(challenge: Challenge, faults: Sequence[Fault]) -> tuple[str, ...]:
 
 
 def anomalies(challenge: Challenge, cluster: Cluster) -> tuple[str, ...]:
-    """Those of the challenge's anomalies that show in the run, its topics being read to their end."""
+    """Read every topic to its end; return which of the challenge's anomalies the run then shows."""
     with contextlib.suppress(StuckError, RunawayError):  # who waits for a hanging transaction has seen what he has
         read_to_the_end(cluster)
     report = check_all(history_of(cluster))
@@ -143,7 +143,7 @@ def anomalies(challenge: Challenge, cluster: Cluster) -> tuple[str, ...]:
 
 
 def unpacked(token: str) -> tuple[str, str, tuple[Fault, ...]]:
-    """The challenge's mark, the name and the presses of a token; ValueError for any other line."""
+    """Return the challenge's mark, the name and the presses of a token; ValueError for any other line."""
     row = decode(ANSWER, token)
     if isinstance(row, dict):  # the first format
         row = [row.get("challenge"), row.get("name"), row.get("presses")]

@@ -31,7 +31,7 @@ _session = _Session()
 
 
 def check(exercise_id: str, answer: Any) -> Line:
-    """The line "L3.E1 ✓ 10 of 10 rows".
+    """Check the answer; return the line "L3.E1 ✓ 10 of 10 rows".
 
     WrongAnswer, which is an AssertionError, if the answer is not right: its message says where to look, and
     `counterexample()` is the run that shows it. WrongType or WrongValue if it has not the form that the exercise asks
@@ -55,7 +55,7 @@ def check(exercise_id: str, answer: Any) -> Line:
 
 
 def hint(exercise_id: str) -> Line:
-    """The exercise's next hint, each stronger than the one before; from then on the last.
+    """Return the exercise's next hint, each stronger than the one before; after the last one, the last again.
 
     After a wrong answer whose misconception is known, the hint that fits it comes first.
     """
@@ -70,7 +70,7 @@ def hint(exercise_id: str) -> Line:
 
 
 def question(exercise_id: str) -> Any:
-    """The generated inputs that the exercise asks about, made anew from the seed in force; others for a grader."""
+    """Return the generated inputs that the exercise asks about. They follow from the seed, which a grader changes."""
     exercise = find(exercise_id)
     if exercise.question is None:
         asking = ", ".join(name for name in EXERCISES if find(name).question is not None)
@@ -79,14 +79,14 @@ def question(exercise_id: str) -> Any:
 
 
 def counterexample() -> Scenario | Cluster:
-    """The run that showed the last wrong answer, for `Sequence(counterexample())`; WrongValue if there is none."""
+    """Return the run that showed the last wrong answer, for `Sequence(counterexample())`; WrongValue for none."""
     if _session.run is None:
         raise WrongValue("there is no counterexample: the last wrong answer came without a run, or none was given yet")
     return _session.run
 
 
 def find(exercise_id: str) -> Exercise:
-    """The exercise of this name; WrongType or WrongValue, naming those that there are, for anything else."""
+    """Return the exercise of this name; WrongType or WrongValue, naming those that there are, for anything else."""
     known = f"the exercises are {', '.join(EXERCISES)}"
     if not isinstance(exercise_id, str):
         raise WrongType(f'an exercise is named by a string like "L3.E1", not {type(exercise_id).__name__}; {known}')

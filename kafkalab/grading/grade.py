@@ -1,4 +1,4 @@
-"""Grades a folder of notebooks: from what their processes told to rows of points with reasons."""
+"""Grade a folder of notebooks: from what their processes reported to rows of points with reasons."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def grade(
     partial: bool = False,
     said: Callable[[str], None] = lambda line: None,
 ) -> list[Row]:
-    """A row for each exercise of each notebook, in order; one row for what is no notebook.
+    """Return a row for each exercise of each notebook, in order; one row for what is no notebook.
 
     `seed` is the grader's, `jobs` the number of notebooks that run at once. With `partial` an answer that is right in
     parts gets parts of the points. `said` is called with a line for each notebook when it is done.
@@ -110,7 +110,7 @@ def _row(submission: Submission, check: Graded, told: dict[str, Any] | None, not
 
 
 def _judged(exercise: str, told: dict[str, Any]) -> dict[str, Any]:
-    """The outcome of a check: data is checked here, where nothing of the notebook has run."""
+    """Return the outcome of a check; data is checked here, where nothing of the notebook has run."""
     if isinstance(told.get("data"), str):
         try:
             answer = ast.literal_eval(told["data"])
@@ -123,7 +123,7 @@ def _judged(exercise: str, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _said_of_notebook(submission: Submission, lab: Lab, story: Story) -> str:
-    """What a teacher should know of this notebook, in a sentence or two."""
+    """Return what a teacher should know of this notebook, in a sentence or two."""
     kinds = [row["kind"] for row in story.rows]
     cell = next((row["cell"] for row in reversed(story.rows) if row["kind"] == "cell"), "")
     said = []

@@ -1,4 +1,4 @@
-"""Linux's Landlock: from now on this process and its children see only some folders. No other right is needed for it.
+"""Linux's Landlock: restrict this process and its children to some folders. It needs no privilege.
 
 See the manual pages landlock(7) and landlock_restrict_self(2). Elsewhere nothing happens, and the answer is False.
 """
@@ -37,9 +37,9 @@ def version() -> int:
 
 
 def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
-    """Whether the process can read, from now on, only what is below these paths, and write only below `writable`.
+    """Restrict reading to these paths and writing to `writable`; return False where the kernel cannot.
 
-    It can signal nobody outside, where the kernel knows of that. What is open stays open. It cannot be undone.
+    Where the kernel supports it, signals to processes outside fail. Open files stay open. It cannot be undone.
     """
     known = version()
     if not known:
@@ -61,7 +61,7 @@ def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
 
 
 def _allow(ruleset: int, path: Path, rights: int) -> bool:
-    """These rights below the path; True also where there is no such path."""
+    """Allow these rights below the path; return True also where there is no such path."""
     if not path.exists():
         return True
     if not path.is_dir():

@@ -20,7 +20,7 @@ OWN = ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
 """What a process has for itself, and its share of what it shares with others, without the files that it runs."""
 
 ROUNDS, ROUND_S = 100, 0.01
-"""What is killed may have started something in the last moment: look again, so often, so long apart."""
+"""A process may start another one just before it is killed: look again, ROUNDS times, ROUND_S apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class _Process:
 
 
 def adopt_orphans() -> None:
-    """From now on what this process's children leave behind becomes its own children; see prctl(2). Linux only."""
+    """Make this process the parent of what its children leave behind; see prctl(2). Linux only."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def members(root: int, mark: str = "") -> list[int]:
-    """The living processes below `root`, in its session, or with `mark` in their environment; without `root`."""
+    """Return the living processes below `root`, in its session, or with `mark` in their environment; without `root`."""
     known = _processes()
     found = {root} | {pid for pid, process in known.items() if process.session == root}
     if mark:
@@ -48,12 +48,12 @@ def members(root: int, mark: str = "") -> list[int]:
 
 
 def memory_mb(pids: list[int]) -> float:
-    """What these processes have in memory together, in MB; what several of them share is counted once."""
+    """Return the memory of these processes together, in MB; what several of them share is counted once."""
     return sum(map(_own_kb, pids)) / 1024
 
 
 def end(root: int, mark: str = "", alive: bool = True) -> None:
-    """All that `root` has started is gone; `root`, if it is `alive`, is stopped, and is for its parent to end."""
+    """Kill all that `root` has started; stop `root` itself, if it is `alive`, for its parent to end."""
     if alive:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(root, signal.SIGSTOP)
@@ -68,7 +68,7 @@ def end(root: int, mark: str = "", alive: bool = True) -> None:
 
 
 def _processes() -> dict[int, _Process]:
-    """Every process that this one may see; none where there is no /proc."""
+    """Return every process that this one may see; none where there is no /proc."""
     found = {}
     for name in os.listdir("/proc") if sys.platform == "linux" else ():
         fields = _read(int(name), "stat").rpartition(b")")[2].split() if name.isdigit() else []

@@ -47,7 +47,7 @@ class Read:
 
 
 def place() -> Path | None:
-    """Where progress is kept; None if it is not: outside of a notebook's kernel, or where it is switched off."""
+    """Return the file that keeps progress; None outside of a kernel, or where it is switched off."""
     named = os.environ.get(VARIABLE, "")
     if named:
         return None if named == "off" else Path(named)
@@ -55,7 +55,7 @@ def place() -> Path | None:
 
 
 def note(exercise_id: str, solved: bool) -> None:
-    """The record has one try more of the exercise. Where no file can be written nothing happens: a check goes on."""
+    """Count one more try of the exercise. A file that cannot be written is no error: the check goes on."""
     path = place()
     if path is None:
         return
@@ -64,7 +64,7 @@ def note(exercise_id: str, solved: bool) -> None:
 
 
 def keep(path: Path, exercise_id: str, solved: bool) -> None:
-    """The file has one try more of the exercise; what was solved stays solved. OSError if it cannot be written."""
+    """Count one more try of the exercise in the file; what was solved stays solved. OSError if it cannot be written."""
     with _locked(path.parent):
         record = _set_aside(path).record
         before = record.get(exercise_id, Done())
@@ -76,7 +76,7 @@ def keep(path: Path, exercise_id: str, solved: bool) -> None:
 
 
 def load(path: Path) -> Read:
-    """What the file holds. A damaged one is renamed, and what can be read of it is written anew.
+    """Return what the file holds. A damaged one is renamed, and what can be read of it is written again.
 
     OSError if it is there and cannot be opened.
     """
@@ -85,7 +85,7 @@ def load(path: Path) -> Read:
 
 
 def merge(path: Path, other: Path) -> Read:
-    """The file also holds what `other` does, such as one downloaded from a machine that is gone."""
+    """Add to the file what `other` holds, such as one downloaded from a machine that is gone."""
     text = other.read_bytes()
     found = parsed(text)
     with _locked(path.parent):
@@ -151,7 +151,7 @@ def _set_aside(path: Path) -> Read:
 
 
 def _write(path: Path, record: Record) -> None:
-    """The file is the new one or still the old one, whatever happens in between."""
+    """Replace the file atomically."""
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:
@@ -168,7 +168,7 @@ def _write(path: Path, record: Record) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Nobody else who asks is in here at the same time; where the system has no such lock, nobody is kept out."""
+    """Hold a lock on the folder; where the system has no such lock, hold none."""
     try:
         import fcntl
     except ImportError:

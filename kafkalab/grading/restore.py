@@ -1,4 +1,4 @@
-"""A notebook may overwrite anything in its process, kafkalab included; before a check it is put back as it was."""
+"""Restore kafkalab before a check: a notebook may overwrite anything in its process, kafkalab included."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Place = tuple[Any, str]
 
 
 class Original:
-    """What kafkalab's modules, classes and functions were when this was made."""
+    """A record of kafkalab's modules, classes and functions at the time when it is made."""
 
     def __init__(self) -> None:
         self._values: list[tuple[Place, Any]] = []
@@ -21,7 +21,7 @@ class Original:
                 self._note(module, seen)
 
     def _note(self, owner: Any, seen: set[int]) -> None:
-        """Every function, class and constant of a module or a class, classes within included."""
+        """Record every function, class and constant of a module or a class, classes within included."""
         if id(owner) in seen:
             return
         seen.add(id(owner))
@@ -35,7 +35,7 @@ class Original:
                 self._note(value, seen)
 
     def restore(self) -> list[str]:
-        """The names of what had been changed; all of it is as it was again."""
+        """Undo every change since; return the names of what had been changed."""
         changed = []
         for (owner, name), value in self._values:
             if vars(owner).get(name, ...) is not value:

@@ -12,9 +12,9 @@ LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)[^)]*\)")
 
 
 def clean(solution: Notebook) -> Notebook:
-    """The learner's copy without outputs, and of its texts only the headings and what the exercises ask.
+    """Return the learner's copy without outputs, and of its texts only the headings and what the exercises ask.
 
-    What is asked stands in the texts between an exercise's heading and its answer.
+    What is asked is in the texts between an exercise's heading and its answer.
     """
     copy = student(solution)
     asked = _asked(copy["cells"])
@@ -49,7 +49,7 @@ def _asked(cells: list[Cell]) -> set[int]:
 
 
 def build_clean(root: Path, folder: Path) -> list[Path]:
-    """The clean variant of every lab with exercises is in `folder`; the paths that changed."""
+    """Write the clean variant of every lab with exercises into `folder`; return the paths that changed."""
     folder.mkdir(parents=True, exist_ok=True)
     changed = []
     for path in sources(root):

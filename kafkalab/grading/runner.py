@@ -1,4 +1,4 @@
-"""Runs one student's notebook in a process of its own, in a folder of its own, for so long and with so much memory."""
+"""Run one student's notebook in its own process and folder, with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Story:
 
 
 def run(submission: Submission, lab: Lab, folder: Path, root: Path, limits: Limits, seed: int) -> Story:
-    """The notebook has run in a process of its own, in a folder of its own that is gone again."""
+    """Run the notebook in its own process and a temporary folder; return what it reported."""
     time_s, memory_mb = limits.time_s or lab.time_s, limits.memory_mb or lab.memory_mb
     with (
         tempfile.TemporaryDirectory(prefix="kafkalab-", ignore_cleanup_errors=True) as place,
@@ -68,7 +68,7 @@ def run(submission: Submission, lab: Lab, folder: Path, root: Path, limits: Limi
 
 
 def job_cells(submission: Submission, lab: Lab) -> list[dict[str, Any]]:
-    """The student's cells, with the lab's checks in place of theirs; checks that are missing come last."""
+    """Return the student's cells, with the lab's checks in place of theirs; missing checks come last."""
     by_cell = {check.cell: check for check in lab.checks}
     cells: list[dict[str, Any]] = []
     for cell in submission.cells:
@@ -83,7 +83,7 @@ def _job_check(check: Graded) -> dict[str, Any]:
 
 
 def _run(job: dict[str, Any], own: Path, seed: int, descriptor: int) -> str:
-    """How the process ended."""
+    """Run the job; return how its process ended, "" if it ran to the end."""
     process = subprocess.Popen(
         [sys.executable, "-m", "kafkalab.grading.worker"],
         cwd=own / "labs",
@@ -113,7 +113,7 @@ def _run(job: dict[str, Any], own: Path, seed: int, descriptor: int) -> str:
 def _wait(
     process: subprocess.Popen[bytes], descriptor: int, time_s: int, memory_mb: int, until_ready: bool = False
 ) -> str:
-    """Why it must be stopped; "" if, within that time and memory, the process has ended or told its first line.
+    """Wait; return why the process must be stopped, or "" once it has ended or, `until_ready`, reported its first line.
 
     Memory counts that it has at two looks in a row: for the moment in which Java starts a command, its memory seems to
     be there twice.
@@ -140,7 +140,7 @@ def _all_of(others: int) -> str:
 
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> None:
-    """The process and all that it has started are gone."""
+    """Kill the process and all that it has started."""
     process_tree.end(process.pid, mark, alive=process.poll() is None)
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -150,7 +150,7 @@ def _end(process: subprocess.Popen[bytes], mark: str) -> None:
 
 
 def _environment(own: Path, seed: int) -> dict[str, str]:
-    """What the process sees: nothing of the grader's own environment but where programs lie, and the language."""
+    """Return the process's environment: of the grader's own only where programs lie, and the language."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "JAVA_HOME") if name in os.environ}
     return kept | {
         "HOME": str(own / "home"),

@@ -28,7 +28,7 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def enter_sandbox(folder: Path, others: Iterable[Path], hidden: Iterable[Path], memory_mb: int, time_s: int) -> None:
-    """From now on this process has so much memory and time, and sees `folder`, where it may also write.
+    """Limit this process to `memory_mb` and `time_s`, and to `folder`, where it may also write.
 
     It can read the libraries and the `others`, but never what is below `hidden`.
     """
@@ -41,7 +41,7 @@ def enter_sandbox(folder: Path, others: Iterable[Path], hidden: Iterable[Path], 
 
 
 def limit(memory_mb: int, time_s: int) -> None:
-    """The process may have so much memory of its own and compute so long; where the system has such limits."""
+    """Limit this process's own memory and processor time, where the system has such limits."""
     try:
         import resource
     except ImportError:
@@ -54,7 +54,7 @@ def limit(memory_mb: int, time_s: int) -> None:
 
 
 def _libraries() -> list[str]:
-    """Where Python, its packages and kafkalab lie."""
+    """Return the folders of Python, its packages and kafkalab."""
     package = Path(__file__).resolve().parents[1]
     java = os.environ.get("JAVA_HOME", "")
     found = [sys.prefix, sys.base_prefix, sys.exec_prefix, str(package), *filter(None, [java])]
@@ -62,7 +62,7 @@ def _libraries() -> list[str]:
 
 
 def _without(readable: Iterable[Path], hidden: Iterable[Path]) -> list[Path]:
-    """Those readable folders in which nothing hidden lies: Landlock knows no exceptions within a folder."""
+    """Return the readable folders that contain nothing hidden: Landlock has no exceptions within a folder."""
     return [p for p in readable if not any(h.is_relative_to(p.resolve()) for h in hidden)]
 
 
@@ -104,7 +104,7 @@ class _Fence:
             raise PermissionError(f"a notebook that is graded may not {'write' if writing else 'read'} {found}")
 
     def _start(self, program: str) -> None:
-        """Only Spark's own programs, and what Python asks of the system while it is imported."""
+        """Refuse every program but Spark's own."""
         spark = "/pyspark/bin/" in os.path.realpath(program) or os.path.basename(program) == "java"
         if not spark:
             raise PermissionError("a notebook that is graded starts no other process")

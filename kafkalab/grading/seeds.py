@@ -13,7 +13,7 @@ VARIABLE = "KAFKALAB_GRADER_SEED"
 
 
 def seed() -> int:
-    """The seed in force now: KAFKALAB_GRADER_SEED if it is set, else the learner's. WrongValue if it is no number."""
+    """Return the seed in force: KAFKALAB_GRADER_SEED if it is set, else the learner's. WrongValue for no number."""
     given = os.environ.get(VARIABLE, "").strip()
     if not given:
         return LEARNER_SEED
@@ -24,5 +24,5 @@ def seed() -> int:
 
 
 def random_for(exercise_id: str, of_seed: int | None = None) -> Random:
-    """Random numbers that follow from the exercise and the seed alone, on every machine."""
+    """Return random numbers that depend on the exercise and the seed only, on every machine."""
     return Random(f"{exercise_id}/{seed() if of_seed is None else of_seed}")

@@ -1,4 +1,4 @@
-"""The tokens of a challenge, counted: each is run again, and nobody's word is taken for anything."""
+"""Rank the answers to a challenge: every token is replayed; its claim is not trusted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Counted:
 
 
 def ranked(path: Path, code: str | None = None) -> tuple[tuple[str, ...], list[list[object]]]:
-    """The table: fewest presses first, then who came first in the file; then what does not count, with the reason.
+    """Return the table: fewest presses first, then the order of the file; last what does not count, and why.
 
     The challenge is `code`, a file that holds it, or a line of the file of tokens itself. ValueError without one.
     """
@@ -73,7 +73,7 @@ def _counted(number: int, token: str, challenge: Challenge) -> Counted:
 
 
 def _best(good: list[Counted]) -> list[Counted]:
-    """Each name once, with its shortest token, in order."""
+    """Return each name once, with its shortest token, in order."""
     ordered = sorted(good, key=lambda c: (len(c.presses), c.line))
     first: dict[str, Counted] = {}
     for entry in ordered:

@@ -1,7 +1,7 @@
 """The process in which one student's notebook runs: `python -m kafkalab.grading.worker`, started by `kafkalab grade`.
 
 It reads a job from standard input and writes a line of JSON for each thing that happens to the descriptor that the job
-names; whatever ends the process, the lines so far tell the story. A check cell is not run: the answer is taken from
+names; whatever ends the process, the lines written before are kept. A check cell is not run: the answer is taken from
 its variable. Plain data goes to the grader, who checks it where nothing of the notebook has ever run.
 """
 
@@ -22,7 +22,7 @@ DATA_MAX = 100_000
 
 
 def main() -> None:
-    """The notebook has run from top to bottom; the process ends here, whatever threads it may have left."""
+    """Run the notebook from top to bottom, then end the process, with whatever threads the notebook has started."""
     job = json.load(sys.stdin)
     out = os.fdopen(os.dup(job["descriptor"]), "w", encoding="utf-8")
     os.close(job["descriptor"])
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def verdict(check: Any, cell: dict[str, Any], names: dict[str, Any], here: bool = False) -> dict[str, Any]:
-    """What became of one answer: the data that the grader is to check, or the result of the check made here.
+    """Return what became of one answer: the data that the grader must check, or the result of the check made here.
 
     With `here` data is checked here, too: a query in SQL is a text, but it is run.
     """
@@ -77,7 +77,7 @@ def verdict(check: Any, cell: dict[str, Any], names: dict[str, Any], here: bool 
 
 
 def outcome(check: Any, exercise: str, answer: Any) -> dict[str, Any]:
-    """Whether the answer is right, how much of it is, and the check's own words."""
+    """Check the answer; return whether it is right, how much of it is, and the check's own words."""
     try:
         said = check(exercise, answer)
     except (Exception, SystemExit) as error:
@@ -87,7 +87,7 @@ def outcome(check: Any, exercise: str, answer: Any) -> dict[str, Any]:
 
 
 def as_data(answer: Any) -> str:
-    """The answer as text, if it is nothing but data; else "" (a function, a widget, a table)."""
+    """Return the answer as text if it consists of plain data; else "" (a function, a widget, a table)."""
     try:
         text = repr(answer)
         return text if len(text) <= DATA_MAX and ast.literal_eval(text) == answer and _plain(answer) else ""
@@ -104,7 +104,7 @@ def _plain(value: Any) -> bool:
 
 
 def described(error: BaseException) -> str:
-    """The error as one or a few lines for the teacher."""
+    """Return the error as a few lines for the teacher."""
     try:
         text = str(error)[:1000]
     except Exception:

@@ -1,4 +1,4 @@
-"""The billing service that charges orders, and its replacement: programs and scenarios of lab 06."""
+"""The billing service that charges orders, and its replacement: programs of lab 6."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shop that writes orders and the kitchen that reads them: programs and scenarios of labs 00 and 01."""
+"""The shop that writes orders and the kitchen that reads them: programs of labs 0 and 1."""
 
 from __future__ import annotations
 

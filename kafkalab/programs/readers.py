@@ -1,4 +1,4 @@
-"""Writers whose transactions lie between each other, and readers who look now and then: the scenarios of lab 05."""
+"""A reader that reads everything at given times: a program of lab 5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registered client programs, and the scenarios that the labs start from."""
+"""Programs that run whole transactions or read whole topics, and the torn transaction of KAFKA-17754."""
 
 from __future__ import annotations
 
@@ -43,6 +43,20 @@ async def consume_transform_produce(
         await producer.flush()
     next_offset = records[-1].offset + 1
     await producer.send_offsets_to_transaction({"transfers-0": next_offset}, consumer.group_metadata())
+    await producer.commit_transaction()
+    return "committed"
+
+
+@program
+async def first_transaction(app: App, transactional_id: str = TRANSACTIONAL_ID, records: int = 1) -> str:
+    """Initialise, then one transaction with so many records to accounts-0."""
+    producer = app.producer(transactional_id=transactional_id, linger_ms=0)
+    await producer.init_transactions()
+    if records == 0:
+        return "initialised"
+    producer.begin_transaction()
+    for number in range(records):
+        await producer.send("accounts", f"{10 + number}", partition=0)
     await producer.commit_transaction()
     return "committed"
 

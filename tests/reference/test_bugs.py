@@ -12,8 +12,7 @@ from kafkalab.cli.main import main
 from kafkalab.protocol.rules import REGISTRY, SEQUENCE_GAPS
 from kafkalab.reference.bug import FOLDER, Bug, scenario_of, show, without_the_cure
 from kafkalab.reference.bug_list import BUGS
-from kafkalab.reference.bug_page import PAGE, text_of
-from kafkalab.reference.bugs_not_shown import REASONS
+from kafkalab.reference.bug_page import NOT_SHOWN, PAGE, text_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.payload import payload_of
@@ -56,7 +55,7 @@ def test_bugs_are_listed_by_number() -> None:
 
 
 def test_no_bug_is_both_shown_and_not_shown() -> None:
-    left_out = [number for _, numbers in REASONS for number in numbers]
+    left_out = [number for _, numbers in NOT_SHOWN for number in numbers]
     assert len(set(left_out)) == len(left_out)
     assert not set(left_out) & {b.number for b in BUGS}
 

@@ -12,8 +12,18 @@ from kafkalab.checks.all import BY_NAME
 from kafkalab.cli.main import main
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
-from kafkalab.reference.rule_matrix import EXPECTED, FOLDER, PAGE, Row, matrix, page, report_of, scenario_of, slug
-from kafkalab.reference.rule_reasons import REASONS
+from kafkalab.reference.rule_matrix import (
+    EXPECTED,
+    FOLDER,
+    PAGE,
+    REASONS,
+    Row,
+    matrix,
+    page,
+    report_of,
+    scenario_of,
+    slug,
+)
 from kafkalab.sim.faults import Drop
 
 

@@ -1,5 +1,4 @@
-"""Logs for the exercises of lab 05: records of open, committed and aborted transactions, as a partition may "
-"have them."""
+"""Logs for the exercises of lab 5: records of open, committed and aborted transactions of three producers."""
 
 from __future__ import annotations
 
