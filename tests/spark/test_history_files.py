@@ -132,7 +132,7 @@ def test_a_folder_without_the_list(copy: Path) -> None:
     [
         (lambda text: text[:100], "history.json is damaged or cut off"),
         (lambda text: "[]", "history.json is not of a history that kafkalab wrote"),
-        (lambda text: text.replace('"version": 3', '"version": 1'), "is of version 1; this kafkalab reads 2 and 3; make"),
+        (lambda text: text.replace('"version": 3', '"version": 1'), "is of version 1; this kafkalab reads 2 and 3"),
         (lambda text: text.replace('"leaders": ', '"leaders": 1'), "says that leaders has 1"),
         (lambda text: text.replace('"files"', '"file"'), "history.json is damaged or cut off ('files')"),
     ],
