@@ -270,7 +270,7 @@ def test_a_folder_of_version_2_is_read_with_todays_names_of_frames(spark: SparkS
     made = Histories.of(spark, [(1, history_of(cluster))])
     older = {name: F.regexp_replace(name, "Response(?=#|$)", "Reply") for name in ("id", "name", "of", "copy_of")}
     kind = F.when(F.col("kind") == "response", "reply").otherwise("request")
-    frames = made.frames.withColumns({"kind": kind, **older}).to(made.frames.schema)
+    frames = made.frames.withColumns({"kind": kind, **older})
     write_histories(replace(made, frames=frames), tmp_path / "h")
     assert "EndTxnReply" in {row["name"] for row in read_histories(spark, tmp_path / "h").frames.collect()}
     index = tmp_path / "h" / INDEX
