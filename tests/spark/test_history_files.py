@@ -132,7 +132,7 @@ def test_a_folder_without_the_list(copy: Path) -> None:
     [
         (lambda text: text[:100], "history.json is damaged or cut off"),
         (lambda text: "[]", "history.json is not of a history that kafkalab wrote"),
-        (lambda text: text.replace('"version": 3', '"version": 1'), "of version 1; this kafkalab reads 2 and 3; make"),
+        (lambda text: text.replace('"version": 3', '"version": 1'), "is of version 1; this kafkalab reads 2 and 3"),
         (lambda text: text.replace('"leaders": ', '"leaders": 1'), "says that leaders has 1"),
         (lambda text: text.replace('"files"', '"file"'), "history.json is damaged or cut off ('files')"),
     ],
@@ -270,7 +270,7 @@ def test_a_folder_of_version_2_is_read_with_todays_names_of_frames(spark: SparkS
     made = Histories.of(spark, [(1, history_of(cluster))])
     older = {name: F.regexp_replace(name, "Response(?=#|$)", "Reply") for name in ("id", "name", "of", "copy_of")}
     kind = F.when(F.col("kind") == "response", "reply").otherwise("request")
-    frames = made.frames.withColumns({"kind": kind, **older}).to(made.frames.schema)
+    frames = made.frames.withColumns({"kind": kind, **older})
     write_histories(replace(made, frames=frames), tmp_path / "h")
     assert "EndTxnReply" in {row["name"] for row in read_histories(spark, tmp_path / "h").frames.collect()}
     index = tmp_path / "h" / INDEX

@@ -115,7 +115,8 @@ def histories_from(tables: Mapping[str, pa.Table]) -> Iterator[tuple[int, Histor
     """Yield number and history of every run in these tables, in the order of the numbers."""
     runs = sorted({run for table in tables.values() for run in table.column("run").unique().to_pylist()})
     for run in runs:
-        yield run, history_from({name: table.filter(pc.field("run") == run) for name, table in tables.items()})
+        mine = {name: table.filter(pc.equal(table.column("run"), run)) for name, table in tables.items()}
+        yield run, history_from(mine)
 
 
 def history_from(tables: Mapping[str, pa.Table]) -> History:

@@ -91,9 +91,8 @@ def read_histories(spark: SparkSession, path: str | Path) -> Histories:
     if version == WITH_REPLIES:
         names = {name: F.regexp_replace(name, REPLY.pattern, "Response") for name in FRAME_NAMES}
         kind = F.when(F.col("kind") == "reply", "response").otherwise(F.col("kind"))
-        tables["frames"] = tables["frames"].withColumns({"kind": kind, **names}).to(spark_schema("frames"))
-        frame = F.regexp_replace("frame", REPLY.pattern, "Response")
-        tables["log"] = tables["log"].withColumn("frame", frame).to(spark_schema("log"))
+        tables["frames"] = tables["frames"].withColumns({"kind": kind, **names})
+        tables["log"] = tables["log"].withColumn("frame", F.regexp_replace("frame", REPLY.pattern, "Response"))
     return Histories(**tables)
 
 
