@@ -12,7 +12,7 @@ Press = tuple[str, str, dict[str, Any]]
 def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
     """Each action on some of what it can be done to, by chance; all nodes, all partitions."""
     frames = list(payload["frames"])
-    chosen = random.sample(frames, min(4, len(frames))) + list(payload["ground"]["struck"])
+    chosen = random.sample(frames, min(4, len(frames))) + list(payload["actions"]["struck"])
     for frame in chosen:
         for action in ("drop", "duplicate", "hold", "release", "delay"):
             yield action, frame, {}
@@ -27,8 +27,8 @@ def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
         yield "cut", f"{a}|{b}", {}
         yield "heal", f"{b}|{a}", {}
     yield "advance", "", {"ms": random.choice([1, 500, 70_000])}
-    for partition in payload["ground"]["leads"]:
+    for partition in payload["actions"]["leads"]:
         for action in ("compact", "roll", "delete_segment"):
             yield action, partition, {}
-        for broker in payload["ground"]["replicas"][partition]:
+        for broker in payload["actions"]["replicas"][partition]:
             yield "elect", partition, {"broker": broker, "unclean": random.random() < 0.5}

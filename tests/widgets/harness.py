@@ -57,7 +57,7 @@ LOOK = """() => {
 }"""
 
 
-def bare_ground(payload: dict[str, Any]) -> dict[str, Any]:
+def bare_actions(payload: dict[str, Any]) -> dict[str, Any]:
     """What `ground.py` would note of a run of which nobody noted it: only who is down."""
     down: list[str] = []
     changes = []
@@ -73,7 +73,7 @@ def bare_ground(payload: dict[str, Any]) -> dict[str, Any]:
 def complete(payload: dict[str, Any]) -> dict[str, Any]:
     """The payload with all that a view asks of it: marks and ground."""
     payload = payload if "marks" in payload else with_marks(payload)
-    return payload if "ground" in payload else {**payload, "ground": bare_ground(payload)}
+    return payload if "actions" in payload else {**payload, "actions": bare_actions(payload)}
 
 
 def page_of(

@@ -55,7 +55,7 @@ def check_a_state(journey: Journey, random: Random, count: int) -> list[str]:
         same = agreement(before, after)
         assert not same == before.steps == after.steps, f"{action} {target} {details} at {step} changes nothing"
         shown = step + 1 if action not in presses.FRAME_FAULTS else journey.tree[-1]["at"] + 1
-        assert same >= shown or step < journey.payload["ground"]["start"], f"{action} {target} {details} at {step}"
+        assert same >= shown or step < journey.payload["actions"]["start"], f"{action} {target} {details} at {step}"
         journey.press("goto", str(place))
         journey.step = step
     return enabled
@@ -149,7 +149,7 @@ def test_a_fault_at_the_step_of_another_finds_what_the_picture_shows_there():
 def test_a_fault_during_the_set_up_strikes_at_its_end():
     journey = Journey(lab03(), step=2)
     journey.press("crash", "b1")
-    start = journey.payload["ground"]["start"]
+    start = journey.payload["actions"]["start"]
     assert journey.scenario.faults == (Crash("b1", at_step=start),)
     assert (journey.step, journey.payload["events"][start + 1]["kind"]) == (start + 1, "crash")
     journey.press("restart", "b1")

@@ -44,15 +44,15 @@ def run_of(scenario: Scenario, most: int = MOST) -> tuple[NotingCluster, str]:
     return cluster, f"the run goes on and on; shown are its first {cluster.trace.steps} events"
 
 
-def story_of(cluster: Cluster, ending: str = "") -> dict[str, Any]:
+def payload_with_actions(cluster: Cluster, ending: str = "") -> dict[str, Any]:
     """The payload of a finished run with marks, with its ground, and with `ending`, why it has no end."""
     payload = with_marks(payload_of(cluster))
     if not isinstance(cluster, NotingCluster):
         again, ending = run_of(cluster.scenario)
         if not again.trace.steps == cluster.trace.steps == agreement(again.trace, cluster.trace):
-            return {**payload, "ground": by_hand(), "ending": ""}
+            return {**payload, "actions": by_hand(), "ending": ""}
         cluster = again
-    return {**payload, "ground": cluster.ground(payload["partitions"]), "ending": ending}
+    return {**payload, "actions": cluster.ground(payload["partitions"]), "ending": ending}
 
 
 def with_fault(scenario: Scenario, fault: Fault, start: int) -> Scenario:

@@ -15,9 +15,9 @@ from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
     agreement,
     idle_rule,
+    payload_with_actions,
     rule_named,
     run_of,
-    story_of,
     struck_at,
     with_fault,
     with_rule,
@@ -25,7 +25,7 @@ from kafkalab.widgets.model.futures import (
 from kafkalab.widgets.model.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, fault_of, near, why
 from kafkalab.widgets.payload import state_diagram as statechart
 from kafkalab.widgets.payload.packing import packed
-from kafkalab.widgets.payload.payload import GROUPS
+from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.payload.text import hideable, stops
 
 SHOWN = ("transaction", "verification")
@@ -37,7 +37,7 @@ class Journey(anywidget.AnyWidget):
     Views are pictures of a journey; all views of one share its cursor: `j = Journey(lab03()); Sequence(j)`. `step` is
     the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the frames shown,
     but for those of the nodes, APIs and transactional ids in `hidden`.
-    `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is its story.
+    `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is what views show of it.
     """
 
     _esm = "export default {};"  # it is never displayed itself
@@ -59,7 +59,7 @@ class Journey(anywidget.AnyWidget):
         kept no events.
         """
         cluster, ending = finished(run)
-        payload = story_of(cluster, ending)
+        payload = payload_with_actions(cluster, ending)
         self._lock = RLock()
         self._forks = Forks(cluster, ending)
         super().__init__(payload=payload, groups=list(groups), chart=_chart(payload), tree=[self._forks.here.row()])
@@ -82,12 +82,12 @@ class Journey(anywidget.AnyWidget):
         """The scenario of the run shown, with the faults that presses have added."""
         return self.cluster.scenario
 
-    def story(self, place: int) -> dict[str, Any]:
+    def payload_of(self, place: int) -> dict[str, Any]:
         """The payload of a run of the tree, by its number. ValueError for a number that is none."""
         if not 0 <= place < len(self._forks.runs):
             raise ValueError(f"no run {place} in this journey; there are 0 to {len(self._forks.runs) - 1}")
         fork = self._forks.runs[place]
-        return story_of(fork.cluster, fork.ending)
+        return payload_with_actions(fork.cluster, fork.ending)
 
     # what may be set
 
@@ -98,10 +98,11 @@ class Journey(anywidget.AnyWidget):
     @traitlets.validate("groups")
     def _known_groups(self, proposal: dict[str, Any]) -> list[str]:
         wanted = list(proposal["value"])
-        for group in wanted:
-            if group not in GROUPS:
-                raise ValueError(f"no frames are called {group!r}; there are {', '.join(GROUPS)}{near(group, GROUPS)}")
-        return [group for group in GROUPS if group in wanted]
+        for name in wanted:
+            if name not in CATEGORIES:
+                there = f"there are {', '.join(CATEGORIES)}{near(name, CATEGORIES)}"
+                raise ValueError(f"no frames are called {name!r}; {there}")
+        return [name for name in CATEGORIES if name in wanted]
 
     @traitlets.validate("hidden")
     def _hideable(self, proposal: dict[str, Any]) -> list[str]:
@@ -169,7 +170,7 @@ class Journey(anywidget.AnyWidget):
         """Another scenario is shown, as a tree of its own beside the runs that there are."""
         with self._lock:
             opened, ending = run_of(scenario)
-            payload = story_of(opened, ending)
+            payload = payload_with_actions(opened, ending)
             self._forks.plant(opened, ending, label)
             self._show(next(iter(stops(payload, tuple(self.groups))), 0))
 
@@ -185,7 +186,7 @@ class Journey(anywidget.AnyWidget):
 
     def _strike(self, at: int, fault: Any) -> None:
         """A new run with one more fault, beside those that were made of this one before."""
-        forked, ending = run_of(with_fault(self.scenario, fault, self.payload["ground"]["start"]))
+        forked, ending = run_of(with_fault(self.scenario, fault, self.payload["actions"]["start"]))
         landed = struck_at(forked.trace, fault, at)
         if landed < 0:
             raise ValueError(f"{fault!r} would change nothing")
@@ -211,7 +212,7 @@ class Journey(anywidget.AnyWidget):
     def _show(self, step: int) -> None:
         """The run at which the tree stands is shown, with the cursor at `step`."""
         here = self._forks.here
-        payload = story_of(here.cluster, here.ending)
+        payload = payload_with_actions(here.cluster, here.ending)
         with self.hold_sync():
             self.payload = payload
             self.hidden = [name for name in self.hidden if name in hideable(payload)]

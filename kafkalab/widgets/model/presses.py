@@ -65,7 +65,7 @@ def fault_of(payload: Payload, step: int, action: str, target: str = "", **detai
         raise ValueError(reason)
     fault = _fault(payload, action, target, details)
     if isinstance(fault, TimedFault):
-        at = max(step, payload["ground"]["start"])
+        at = max(step, payload["actions"]["start"])
         return at, replace(fault, at_step=at)
     return payload["frames"][target]["sent"], fault
 
@@ -74,13 +74,13 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
     """Why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
     if action not in FAULTS:
         return f"no action {action!r}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
-    if payload["ground"]["fixed"]:
-        return str(payload["ground"]["fixed"])
-    at = max(step, payload["ground"]["start"])
+    if payload["actions"]["fixed"]:
+        return str(payload["actions"]["fixed"])
+    at = max(step, payload["actions"]["start"])
     if action in FRAME_FAULTS:
         return _why_frame(payload, action, target, details)
     if action == "release":
-        kept = at_step(payload["ground"]["kept"], at)
+        kept = at_step(payload["actions"]["kept"], at)
         reason = "" if target in kept else f"{target} is not held at this step" if target else "choose a frame first"
     elif action in NODE_FAULTS:
         reason = _why_node(payload, at, action, target)
@@ -93,7 +93,7 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
         reason = _why_partition(payload, at, action, target, details)
     if reason or action == "advance":
         return reason
-    again = f"{at} {key_of(_fault(payload, action, target, details))}" in payload["ground"]["planned"]
+    again = f"{at} {key_of(_fault(payload, action, target, details))}" in payload["actions"]["planned"]
     return "this happens right after this step already" if again else ""
 
 
@@ -123,7 +123,7 @@ def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) 
 
 
 def _why_frame(payload: Payload, action: str, target: str, details: dict[str, Any]) -> str:
-    frames, ground = payload["frames"], payload["ground"]
+    frames, ground = payload["frames"], payload["actions"]
     frame = frames.get(target)
     if frame is None or frame["copy_of"]:
         return f"no frame {target!r} flies in this run{near(target, frames)}" if target else "choose a frame first"
@@ -168,7 +168,7 @@ def _why_node(payload: Payload, at: int, action: str, target: str) -> str:
     if target not in nodes:
         wrong = f"no node {target!r} can {action}" if target else f"{action} needs a node"
         return f"{wrong}; there are {', '.join(nodes)}"
-    ground, label = payload["ground"], nodes[target]["label"]
+    ground, label = payload["actions"], nodes[target]["label"]
     down, paused = target in at_step(ground["down"], at), target in at_step(ground["paused"], at)
     if action == "restart":
         if nodes[target]["kind"] != "broker":
@@ -202,7 +202,7 @@ def _why_network(payload: Payload, at: int, action: str, target: str) -> str:
         return f"no node {wrong!r} in this run; there are {', '.join(known)}"
     if not a or not b or any(name in b for name in a):
         return f'{action} needs two nodes such as "b1|b2", or one to part from all others'
-    cut = at_step(payload["ground"]["cut"], at)
+    cut = at_step(payload["actions"]["cut"], at)
     pairs = ["|".join(sorted((x, y))) for x in a for y in b]
     if action == "cut":
         return "" if any(pair not in cut for pair in pairs) else "no frame gets through there already"
@@ -213,7 +213,7 @@ def _why_network(payload: Payload, at: int, action: str, target: str) -> str:
 
 
 def _why_partition(payload: Payload, at: int, action: str, target: str, details: dict[str, Any]) -> str:
-    ground = payload["ground"]
+    ground = payload["actions"]
     if target not in ground["leads"]:
         known = ", ".join(ground["leads"])
         return f"no partition {target!r} is shown in this run; there are {known}" if target else "choose a partition"
@@ -229,7 +229,7 @@ def _why_partition(payload: Payload, at: int, action: str, target: str, details:
 
 
 def _why_elect(payload: Payload, at: int, target: str, details: dict[str, Any]) -> str:
-    ground, broker = payload["ground"], str(details.get("broker", ""))
+    ground, broker = payload["actions"], str(details.get("broker", ""))
     label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), "")
     if broker not in ground["replicas"][target]:
         return f"{label or repr(broker)} is no replica of {target}; there are {', '.join(ground['replicas'][target])}"

@@ -1,12 +1,12 @@
-"""A story on its way to the browser: columns in place of rows, and each text once. `unpacked` in run.js undoes it."""
+"""Pack a payload for the browser: columns instead of rows, each text once. `unpacked` in run.js is the inverse."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-EVENT = ("node", "kind", "name", "group", "stop", "txn", "text")
-FRAME = ("name", "kind", "from", "to", "group", "fate", "copy_of", "attempt", "error", "txn", "about")
+EVENT = ("node", "kind", "name", "category", "stop", "txn", "text")
+FRAME = ("name", "kind", "from", "to", "category", "fate", "copy_of", "attempt", "error", "txn", "about")
 HERE = "\x01"
 """Stands for the id of an event's own frame, and of the frame that a response answers, in texts."""
 
@@ -28,7 +28,7 @@ class _Shared:
 
 
 def packed(payload: dict[str, Any]) -> dict[str, Any]:
-    """The same story in less room: "events" and "frames" as columns that point into "shared". Plain JSON data.
+    """Return the payload with "events" and "frames" as columns of indexes into "shared", as plain JSON data.
 
     An event's own frame is its number in "frames" plus one; its cause, and when and where a frame arrives, are told as
     distances. An empty payload stays as it is.

@@ -26,8 +26,8 @@ class StateChart(View):
     last. `what_if` shows what every question would get in its present state, `question` is the one looked at.
     """
 
-    _esm = code("stage.js", "state_chart.js")
-    _css = style("stage.css", "states.css", "state_chart.css")
+    _esm = code("view.js", "state_chart.js")
+    _css = style("view.css", "states.css", "state_chart.css")
 
     machine = traitlets.Dict().tag(sync=True)
     picture = traitlets.Unicode("").tag(sync=True)
