@@ -58,20 +58,19 @@ LOOK = """() => {
 
 
 def bare_actions(payload: dict[str, Any]) -> dict[str, Any]:
-    """What `ground.py` would note of a run of which nobody noted it: only who is down."""
-    down: list[str] = []
-    changes = []
+    """What a kernel would note of a run of which nobody noted it: only which node is down."""
+    reasons: dict[str, list[list[Any]]] = {}
     for event in payload["events"]:
         for op in event["patch"]:
             if op[0] == "node":
-                down = [*(n for n in down if n != op[1]), *([op[1]] if op[2] == "down" else [])]
-                changes.append([event["step"], down])
-    lists: dict[str, Any] = dict.fromkeys(("paused", "cut", "kept", "alive", "stillborn", "planned"), [])
-    return {"fixed": "", "start": 0, "struck": {}, "down": changes, **lists}
+                label = next(n["label"] for n in payload["nodes"] if n["id"] == op[1])
+                reason = f"{label} is down already" if op[2] == "down" else ""
+                reasons.setdefault(f"crash {op[1]}", []).append([event["step"], reason])
+    return {"fixed": "", "start": 0, "limits": {}, "reasons": reasons}
 
 
 def complete(payload: dict[str, Any]) -> dict[str, Any]:
-    """The payload with all that a view asks of it: marks and ground."""
+    """The payload with all that a view asks of it: marks and enabled actions."""
     payload = payload if "marks" in payload else with_marks(payload)
     return payload if "actions" in payload else {**payload, "actions": bare_actions(payload)}
 

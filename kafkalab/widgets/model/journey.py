@@ -13,6 +13,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
+    Run,
     agreement,
     idle_rule,
     payload_with_actions,
@@ -58,10 +59,10 @@ class Journey(anywidget.AnyWidget):
         TypeError for anything but a scenario or a cluster; ValueError for an unknown group, and for a cluster that
         kept no events.
         """
-        cluster, ending = finished(run)
-        payload = payload_with_actions(cluster, ending)
+        first = finished(run)
+        payload = payload_with_actions(first)
         self._lock = RLock()
-        self._forks = Forks(cluster, ending)
+        self._forks = Forks(first)
         super().__init__(payload=payload, groups=list(groups), chart=_chart(payload), tree=[self._forks.here.row()])
         self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
         self.on_msg(self._on_message)
@@ -75,7 +76,7 @@ class Journey(anywidget.AnyWidget):
     @property
     def cluster(self) -> Cluster:
         """The cluster whose run is shown."""
-        return self._forks.here.cluster
+        return self._forks.here.run.cluster
 
     @property
     def scenario(self) -> Scenario:
@@ -86,8 +87,7 @@ class Journey(anywidget.AnyWidget):
         """The payload of a run of the tree, by its number. ValueError for a number that is none."""
         if not 0 <= place < len(self._forks.runs):
             raise ValueError(f"no run {place} in this journey; there are 0 to {len(self._forks.runs) - 1}")
-        fork = self._forks.runs[place]
-        return payload_with_actions(fork.cluster, fork.ending)
+        return payload_with_actions(self._forks.runs[place].run)
 
     # what may be set
 
@@ -169,9 +169,9 @@ class Journey(anywidget.AnyWidget):
     def visit(self, scenario: Scenario, label: str = "opened") -> None:
         """Another scenario is shown, as a tree of its own beside the runs that there are."""
         with self._lock:
-            opened, ending = run_of(scenario)
-            payload = payload_with_actions(opened, ending)
-            self._forks.plant(opened, ending, label)
+            opened = run_of(scenario)
+            payload = payload_with_actions(opened)
+            self._forks.plant(opened, label)
             self._show(next(iter(stops(payload, tuple(self.groups))), 0))
 
     def _move(self, action: str) -> None:
@@ -186,11 +186,11 @@ class Journey(anywidget.AnyWidget):
 
     def _strike(self, at: int, fault: Any) -> None:
         """A new run with one more fault, beside those that were made of this one before."""
-        forked, ending = run_of(with_fault(self.scenario, fault, self.payload["actions"]["start"]))
-        landed = struck_at(forked.trace, fault, at)
+        forked = run_of(with_fault(self.scenario, fault, self.payload["actions"]["start"]))
+        landed = struck_at(forked.cluster.trace, fault, at)
         if landed < 0:
             raise ValueError(f"{fault!r} would change nothing")
-        self._forks.grow(forked, ending, repr(fault), at, landed)
+        self._forks.grow(forked, repr(fault), at, landed)
         self._show(landed)
 
     def _switch(self, name: str, on: bool) -> None:
@@ -198,10 +198,10 @@ class Journey(anywidget.AnyWidget):
         rule = rule_named(name)
         if reason := idle_rule(self.cluster, rule, on):
             raise ValueError(reason)
-        switched, ending = run_of(with_rule(self.scenario, rule, on))
-        same = max(0, agreement(self.cluster.trace, switched.trace) - 1)
+        switched = run_of(with_rule(self.scenario, rule, on))
+        same = max(0, agreement(self.cluster.trace, switched.cluster.trace) - 1)
         landed = min(self.step, same)
-        self._forks.grow(switched, ending, f"{'with' if on else 'without'}: {rule.name}", same, landed)
+        self._forks.grow(switched, f"{'with' if on else 'without'}: {rule.name}", same, landed)
         self._show(landed)
 
     def _travel(self, action: str, target: str) -> None:
@@ -212,7 +212,7 @@ class Journey(anywidget.AnyWidget):
     def _show(self, step: int) -> None:
         """The run at which the tree stands is shown, with the cursor at `step`."""
         here = self._forks.here
-        payload = payload_with_actions(here.cluster, here.ending)
+        payload = payload_with_actions(here.run)
         with self.hold_sync():
             self.payload = payload
             self.hidden = [name for name in self.hidden if name in hideable(payload)]
@@ -251,8 +251,8 @@ def _chart(payload: dict[str, Any]) -> str:
     return statechart.committed("TV2" if payload["profile"].endswith("TV2") else "TV1")
 
 
-def finished(run: Scenario | Cluster) -> tuple[Cluster, str]:
-    """The cluster with its run done, and why that has no end; a scenario is run in a new one."""
+def finished(run: Scenario | Cluster) -> Run:
+    """Run a scenario in a new cluster, or a cluster to its end."""
     if isinstance(run, Scenario):
         return run_of(run)
     if not isinstance(run, Cluster):
@@ -260,7 +260,7 @@ def finished(run: Scenario | Cluster) -> tuple[Cluster, str]:
     run.run()
     if not run.trace.events:
         raise ValueError("this cluster kept no events; make it without keep=False")
-    return run, ""
+    return Run(cluster=run)
 
 
 def _sentence(text: str) -> str:

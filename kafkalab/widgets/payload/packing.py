@@ -38,9 +38,20 @@ def packed(payload: dict[str, Any]) -> dict[str, Any]:
     shared = _Shared()
     frames = list(payload["frames"].values())
     numbers = {frame["id"]: i for i, frame in enumerate(frames, 1)}
-    rest = {k: v for k, v in payload.items() if k not in ("events", "frames")}
+    rest = {k: v for k, v in payload.items() if k not in ("events", "frames", "actions")}
     events = _events(payload["events"], numbers, shared)
-    return {**rest, "events": events, "frames": _frames(frames, shared), "shared": shared.values}
+    actions = _actions(payload["actions"], shared) if "actions" in payload else {}
+    return {**rest, "events": events, "frames": _frames(frames, shared), "actions": actions, "shared": shared.values}
+
+
+def _actions(actions: dict[str, Any], shared: _Shared) -> dict[str, Any]:
+    """Return the reasons as [[step, place in "shared"], …], -1 for None; {} in a text stands for the target."""
+    reasons: dict[str, list[list[int]]] = {}
+    for key, changes in actions["reasons"].items():
+        target = f"{key} ".split(" ")[1]
+        texts = [(step, r.replace(target, "{}") if r and target else r) for step, r in changes]
+        reasons[key] = [[step, -1 if text is None else shared.place(text)] for step, text in texts]
+    return {**actions, "reasons": reasons}
 
 
 def _events(events: list[dict[str, Any]], numbers: dict[str, int], shared: _Shared) -> dict[str, list[Any]]:

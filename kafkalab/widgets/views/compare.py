@@ -200,9 +200,9 @@ def _told(thing: Any) -> dict[str, Any]:
     if isinstance(thing, Journey):
         return dict(thing.payload)
     if isinstance(thing, Scenario):
-        return payload_with_actions(*run_of(thing))
+        return payload_with_actions(run_of(thing))
     if isinstance(thing, Cluster):
-        return payload_with_actions(*finished(thing))
+        return payload_with_actions(finished(thing))
     raise TypeError(f"Compare shows scenarios, clusters or journeys, such as Compare(lab03(), other), not {thing!r}")
 
 

@@ -62,6 +62,9 @@ function detailsOf(p, action, button) {
 	return {};
 }
 
+// The same as one value: a number, or "b2 unclean".
+const detailOf = ({ delay_ms, ms = delay_ms, broker = "", unclean }) => ms ?? broker + (unclean ? " unclean" : "");
+
 function targetOf(p, action, target) {
 	if (target === "pair") return `${p.$("select.side-a").value}|${p.$("select.side-b").value}`;
 	return FRAME_FAULTS.includes(action) || action === "release" ? (p.frame?.id ?? "") : target;
@@ -74,7 +77,7 @@ function whyButton(p, action, target, button) {
 	if (action === "goto") return Number(target) === p.journey.get("place") ? "this run is shown already" : "";
 	if (action === "rule_off" || action === "rule_on") return button?.dataset.why ?? "";
 	return action in WORDS
-		? whyPress(p.run, p.step, action, targetOf(p, action, target), detailsOf(p, action, button))
+		? whyPress(p.run, p.step, action, targetOf(p, action, target), detailOf(detailsOf(p, action, button)))
 		: "";
 }
 
@@ -88,8 +91,7 @@ function chosen(p) {
 function drawFaults(p) {
 	const { run, step, journey } = p,
 		event = run.events[step],
-		{ actions } = run,
-		at = Math.max(step, actions.start ?? 0);
+		state = run.at(Math.max(step, run.actions.start));
 	p.frame = chosen(p);
 	p.$(".where").innerHTML = `step ${step} · t = ${event.at} ms · run ${journey.get("place")}`;
 	p.say(event.text + (run.ending ? ` This run has no end: ${run.ending}.` : ""), event.kind);
@@ -122,11 +124,7 @@ function drawFaults(p) {
 		],
 	];
 	for (const { id, kind, label } of run.nodes) {
-		const life = atStep(actions.down ?? [], at).includes(id)
-			? "down"
-			: atStep(actions.paused ?? [], at).includes(id)
-				? "paused"
-				: "up";
+		const life = state.node[id] ?? "up";
 		items.push([
 			id,
 			row(
@@ -158,8 +156,10 @@ function drawFaults(p) {
 	sync(p.$(".rows"), items);
 	sync(
 		p.$(".rows2"),
-		Object.entries(actions.replicas ?? {}).map(([partition, replicas]) => {
-			const [leader, inSync] = atStep(actions.leads[partition], at, ["", replicas]);
+		run.partitions.flatMap((partition) => {
+			const leader = state.leader[partition],
+				{ replicas = [], isr: inSync = [] } = state.isr[partition] ?? {};
+			if (!(`elect ${partition} ${replicas[0]}` in run.actions.reasons)) return [];
 			const elections = replicas.map((b) =>
 				fault(
 					"elect",
@@ -170,11 +170,13 @@ function drawFaults(p) {
 				),
 			);
 			return [
-				partition,
-				row(`${breakable(partition)}<small>${leader ? `led by ${esc(run.label(leader))}` : "no leader"}</small>`, [
-					...elections,
-					...["roll", "compact", "delete_segment"].map((a) => fault(a, partition, partition)),
-				]),
+				[
+					partition,
+					row(`${breakable(partition)}<small>${leader ? `led by ${esc(run.label(leader))}` : "no leader"}</small>`, [
+						...elections,
+						...["roll", "compact", "delete_segment"].map((a) => fault(a, partition, partition)),
+					]),
+				],
 			];
 		}),
 	);

@@ -9,11 +9,11 @@ import traitlets
 from kafkalab.protocol.rules import REGISTRY
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.enabled_actions import at_step
 from kafkalab.widgets.model.fork_tree import tree_lines
 from kafkalab.widgets.model.futures import idle_rule
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import ADVANCE_MS, DELAY_MS, why
+from kafkalab.widgets.model.presses import ADVANCE_MS, DELAY_MS, replicas_of, why
+from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone, width_of
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import View
@@ -150,10 +150,11 @@ def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]
         actions = {"broker": NODE_ACTIONS, "client": CLIENT_ACTIONS}.get(node["kind"], ("cut", "heal"))
         rows.append((node["label"], [(action, node["id"], {}) for action in actions]))
     rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
-    ground = payload["actions"]
-    at = max(step, ground.get("start", 0))
-    for partition, replicas in ground.get("replicas", {}).items():
-        in_sync = at_step(ground["leads"][partition], at, ("", replicas))[1]
+    shown = fold(payload, max(step, payload["actions"]["start"]))
+    for partition in payload["partitions"]:
+        replicas, in_sync = replicas_of(payload, partition), shown.in_sync.get(partition, [])
+        if not replicas:
+            continue
         elections: list[Button] = [("elect", partition, {"broker": b, "unclean": b not in in_sync}) for b in replicas]
         storage: list[Button] = [(action, partition, {}) for action in ("roll", "compact", "delete_segment")]
         rows.append((partition, [*elections, *storage]))

@@ -24,7 +24,7 @@ function upTo(count, holds) {
 
 // Undo packing.py: turn columns into rows of events and frames. Return a payload that is not packed unchanged.
 function unpacked(payload) {
-	const { shared, events: e, frames: f } = payload;
+	const { shared, events: e, frames: f, actions: a } = payload;
 	if (!shared) return payload;
 	const here = (text, id) => (id ? text.replaceAll("\x01", id) : text),
 		frames = {};
@@ -53,7 +53,9 @@ function unpacked(payload) {
 		event.patch = (e.patch[step] || []).map((op) => (op[0] === "batch" ? [...op.slice(0, 3), shared[op[3]]] : op));
 		return event;
 	});
-	return { ...payload, events, frames };
+	const texts = (changes) => changes.map(([step, place]) => [step, shared[place] ?? null]),
+		reasons = Object.fromEntries(Object.entries(a.reasons ?? {}).map(([key, changes]) => [key, texts(changes)]));
+	return { ...payload, events, frames, actions: { ...a, reasons } };
 }
 
 // A replica's log: the first `count` of batches that it shares with the logs that it grew out of and into; the batches
