@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import PRODUCER_ID_BLOCK, Controller
@@ -32,16 +32,25 @@ LIMIT = 200_000
 IDLE_MS = 1_200_000
 IDLE_ENTRIES = 20_000
 QUIET = frozenset(("send", "receive", "timer"))
+Watch: TypeAlias = "Callable[[Cluster], None]"
 
 
 class Cluster:
     """Build one from a scenario, `run()` it, look at `trace`, `results` and `outcome()`, `fork` it.
 
-    With `keep=False` the trace only counts its steps: faster, for large runs.
+    With `keep=False` the trace only counts its steps: faster, for large runs. `watch` is called with the cluster at the
+    end of the set-up, whose last step is `start`, and after each event that follows, before the faults that are planned
+    for it strike; it needs a trace that is kept, and may only read.
     """
 
-    def __init__(self, scenario: Scenario, keep: bool = True, config: BrokerConfig | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario, keep: bool = True, config: BrokerConfig | None = None, watch: Watch | None = None
+    ) -> None:
+        if watch is not None and not keep:
+            raise ValueError("watch needs the events: leave keep=False out")
         self.scenario = scenario
+        self.start = -1
+        self._watch: Watch | None = None
         self.rules = scenario.rules
         self.filters_aborted = self.rules.on(ABORTED_FILTER)
         self.trace = Trace(keep=keep, title=scenario.title)
@@ -61,6 +70,9 @@ class Cluster:
         self.nodes["controller"] = Node("controller", self.controller.receive)
         self.failures = Failures(self)
         self._set_up()
+        self.start, self._watch = self.trace.steps - 1, watch
+        if watch is not None:
+            watch(self)
         for program in scenario.programs:
             self.spawn(program.node, program.function(), **program.args)
         for fault in scenario.faults:
@@ -160,6 +172,8 @@ class Cluster:
             self._idle_entries = 0
         if trace.keep:
             trace.events.append(Event(step, self.schedule.now, node, kind, name, cause, frame, data))
+            if self._watch is not None:
+                self._watch(self)
         if step in self.failures.at_steps:
             self.failures.strike(step)
         return step
@@ -212,6 +226,11 @@ class Cluster:
             if self.now >= until:
                 return self.trace
         raise RunawayError(f"more than {limit} steps in {duration_ms} ms; the last events:\n{self.trace.tail()}")
+
+    def close(self) -> None:
+        """End every program that still runs; the cluster can be looked at, but not run any further."""
+        for task in self._tasks:
+            task.coroutine.close()
 
     def _run_until(self, promise: Promise[Any]) -> bool:
         """Drive the world from a notebook cell; False inside a program, where the simulator drives already."""
