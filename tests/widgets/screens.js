@@ -18,7 +18,8 @@
 					here = !i && strip.matches(".here") ? "> " : "";
 				const cells = [...strip.querySelectorAll(`.cell[data-node="${label.dataset.replica}"]`)];
 				lines.push(
-					`${here}${partition} on ${i ? name : told[0]} (${i ? told[0] : told[1]}): log start ${start}, LSO ${lso}, HW ${hw}, end ${end}`,
+					`${here}${partition} on ${i ? name : told[0]} (${i ? told[0] : told[1]}):` +
+						` log start ${start}, LSO ${lso}, HW ${hw}, end ${end}`,
 				);
 				lines.push(...cells.map((cell) => `    [${cell.ariaLabel}]`), ...(cells.length ? [] : ["    empty"]));
 				if (i) return;
@@ -33,7 +34,8 @@
 			for (const row of about.querySelectorAll("[data-record]")) {
 				const fields = [...row.cells[2].querySelectorAll("span")].map((span) => span.textContent);
 				lines.push(
-					`    offset ${row.cells[0].textContent}, key ${row.cells[1].textContent}: ${fields.length ? fields.join(", ") : row.cells[2].textContent}`,
+					`    offset ${row.cells[0].textContent}, key ${row.cells[1].textContent}:` +
+						` ${fields.length ? fields.join(", ") : row.cells[2].textContent}`,
 				);
 			}
 			return lines;

@@ -24,14 +24,17 @@ const KEYS_OF_MOVES = { home: 1, left: 1, right: 1, end: 1 };
 
 const isMoment = (event, node) => event.node === node && /invoke|complete/.test(event.kind);
 const button = (action) => `<button type="button" data-action="${action}">${BUTTONS[action][0]}</button>`;
-const SKELETON = `
-<div class="bar"><div>${["home", "left", "right", "end"].map(button).join("")}</div><b class="clock"></b><div>${button("reveal")}${button("help")}</div></div>
+const SKELETON =
+	`
+<div class="bar"><div>${["home", "left", "right", "end"].map(button).join("")}` +
+	`</div><b class="clock"></b><div>${button("reveal")}${button("help")}</div></div>
 <ol></ol><p class="now" role="status" aria-live="polite"></p>
 <div class="help" role="dialog" aria-label="Help" hidden>
 	<div>${Object.values(BUTTONS)
 		.map(([, title, key]) => `<p><small>${keyName(key)}</small>${title}</p>`)
 		.join("")}</div>
-	<ul><li>These are the moments at which the application learns anything: its calls, what came back, what its polls returned.</li>
+	<ul><li>These are the moments at which the application learns` +
+	` anything: its calls, what came back, what its polls returned.</li>
 	<li>Between them it only has its own clock. Say what has happened to the transaction, then reveal.</li></ul>
 	<button type="button" data-action="help">Close</button></div>`;
 
@@ -77,7 +80,10 @@ async function open(model, el) {
 		if (run.at(step).node[node] === "down") return `${node} is gone: it knows nothing any more.`;
 		const said = run.events[moments[last(moments)]];
 		if (said?.kind !== "invoke" || AT_ONCE.has(said.name)) return `No transactional call of ${node} is under way.`;
-		return `${node} waits in ${said.name}() for ${run.events[step].at - said.at} ms, and cannot know what happens meanwhile.`;
+		return (
+			`${node} waits in ${said.name}() for ${run.events[step].at - said.at}` +
+			` ms, and cannot know what happens meanwhile.`
+		);
 	}
 
 	function draw() {

@@ -94,7 +94,8 @@ function leave([x1, y1], [x2, y2], [w, h], more = 4) {
 	return [x1 + dx * t, y1 + dy * t];
 }
 
-// A frame's way: where it is drawn from and to, a little to the right of the straight line, so that answers have their own.
+// A frame's way: where it is drawn from and to, a little to the right of the straight line, so that answers have
+// their own.
 function wayOf(view, from, to) {
 	const { at, half } = view,
 		[ax, ay] = leave(at[from], at[to], half[from]),
@@ -120,8 +121,14 @@ function cardMarkup(view, node) {
 		facts = clientFacts(view, id).map((fact) => `<span>${breakable(fact)}</span>`);
 	if (kind === "broker" && led.length) facts.push(`<span><b>★</b> leads ${led.map(whole).join(", ")}</span>`);
 	if (kind === "broker" && ours.length) facts.push(`<span><b>◆</b> coordinates ${ours.map(whole).join(", ")}</span>`);
-	return `<div class="node ${kind} ${life}${chosen ? " chosen" : ""}" style="left:${x * 100}%;top:${y * 100}%" data-node="${id}" data-choose="${id}" data-words="${esc(words)}" data-life="${life}" role="img" aria-label="${esc(words)}"${chosen ? ' aria-current="true"' : ""}>
-		<b class="name"><i>${SIGN[life]}</i> ${esc(label)}${life === "up" ? "" : ` <em>${LIFE[life]}</em>`}</b>${facts.join("")}</div>`;
+	return (
+		`<div class="node ${kind} ${life}${chosen ? " chosen" : ""}"` +
+		` style="left:${x * 100}%;top:${y * 100}%" data-node="${id}" data-choose="${id}"` +
+		` data-words="${esc(words)}" data-life="${life}" role="img"` +
+		` aria-label="${esc(words)}"${chosen ? ' aria-current="true"' : ""}>
+		<b class="name"><i>${SIGN[life]}` +
+		`</i> ${esc(label)}${life === "up" ? "" : ` <em>${LIFE[life]}</em>`}</b>${facts.join("")}</div>`
+	);
 }
 
 function wallMarkup(view, [a, b]) {
@@ -131,7 +138,13 @@ function wallMarkup(view, [a, b]) {
 		r = view.u * 0.55;
 	const rows = [-3, -1, 1, 3].map((k) => svg`M${-r},${k * r * 1.1}h${2 * r}`).join(""),
 		posts = [-4, 0, 4].map((k) => svg`M0,${k * r * 1.1 - r * 1.1}v${2.2 * r}`).join("");
-	return `<g class="wall" data-wall="${esc(`${view.run.label(a)} | ${view.run.label(b)}`)}"><path class="gap" d="${svg`M${x1},${y1}L${x2},${y2}`}"/><g transform="${svg`translate(${(x1 + x2) / 2},${(y1 + y2) / 2}) rotate(${turn})`}"><path class="bricks" d="${svg`M${-r},${-r * 5.5}h${2 * r}v${r * 11}h${-2 * r}z`}${rows}${posts}"/></g><text x="${rounded((x1 + x2) / 2)}" y="${rounded((y1 + y2) / 2 - view.u * 3.4)}">cut</text></g>`;
+	return (
+		`<g class="wall" data-wall="${esc(`${view.run.label(a)} | ${view.run.label(b)}`)}"><path class="gap"` +
+		` d="${svg`M${x1},${y1}L${x2},${y2}`}"/>` +
+		`<g transform="${svg`translate(${(x1 + x2) / 2},${(y1 + y2) / 2}) rotate(${turn})`}">` +
+		`<path class="bricks" d="${svg`M${-r},${-r * 5.5}h${2 * r}v${r * 11}h${-2 * r}z`}${rows}${posts}"/>` +
+		`</g><text x="${rounded((x1 + x2) / 2)}" y="${rounded((y1 + y2) / 2 - view.u * 3.4)}">cut</text></g>`
+	);
 }
 
 // Frames that fly the same way share a line; their envelopes stand one behind the other, the oldest in front.
@@ -150,12 +163,23 @@ function flightsMarkup(view, from, to, frames) {
 			);
 	if (frames.length > MAX_LABELS) lines.push(`and ${frames.length - MAX_LABELS} more`);
 	const label = (x, y) =>
-		`<text x="${rounded(x)}" y="${rounded(y)}">${lines.map((line, i) => svg`<tspan x="${x}" dy="${i ? u * 1.05 : 0}">${esc(line)}</tspan>`).join("")}</text>`;
-	const open = `<g class="flight ${frames[0].kind} ${frames[0].category}${bold ? " bold" : ""}" data-way="${from} ${to}">${words}`;
+		`<text x="${rounded(x)}" y="${rounded(y)}">` +
+		`${lines.map((line, i) => svg`<tspan x="${x}" dy="${i ? u * 1.05 : 0}">${esc(line)}</tspan>`).join("")}</text>`;
+	const open =
+		`<g class="flight ${frames[0].kind} ${frames[0].category}` +
+		`${bold ? " bold" : ""}" data-way="${from} ${to}">${words}`;
 	if (from === to) {
 		const [x, y] = view.at[from],
 			[w, h] = view.half[from];
-		return `${open}${svg`<path class="line" d="M${x + w - u * 2},${y - h}c0,${-u * 2.4} ${u * 3.4},${-u * 2.4} ${u * 3.2},${u * 1.4}"/>`}${label(x + w, y - h - u * (1.9 + 1.05 * (lines.length - 1)))}</g>`;
+		return (
+			`${open}` +
+			(svg`<path class="line"` +
+				svg` d="M${x + w - u * 2},` +
+				svg`${y - h}c0,${-u * 2.4}` +
+				svg` ${u * 3.4},${-u * 2.4}` +
+				svg` ${u * 3.2},${u * 1.4}"/>`) +
+			`${label(x + w, y - h - u * (1.9 + 1.05 * (lines.length - 1)))}</g>`
+		);
 	}
 	const { x1, y1, x2, y2 } = wayOf(view, from, to),
 		now = run.events[step].at,
@@ -170,7 +194,9 @@ function flightsMarkup(view, from, to, frames) {
 		if (lost) return svg`<path class="cross" d="M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}"/>`;
 		return `<g class="token" data-frame="${esc(f.id)}" transform="${svg`translate(${x},${y})`}">${envelope(r)}</g>`;
 	});
-	const head = svg`<path class="head" d="M${-u * 0.8},${-u * 0.35}L0,0L${-u * 0.8},${u * 0.35}z" transform="translate(${x2},${y2}) rotate(${turn})"/>`;
+	const head =
+		svg`<path class="head" d="M${-u * 0.8},${-u * 0.35}L0,0L${-u * 0.8},${u * 0.35}z"` +
+		svg` transform="translate(${x2},${y2}) rotate(${turn})"/>`;
 	const down = y2 - y1 > Math.abs(x2 - x1) * 0.3 || x2 < x1,
 		mx = x1 + (x2 - x1) * 0.5,
 		my = y1 + (y2 - y1) * 0.5 + (down ? u * 1.7 : -u * (0.9 + 1.05 * (lines.length - 1)));
@@ -186,14 +212,25 @@ function tableMarkup(view) {
 				.join(", ");
 	const rows = run.partitions.map(
 		(p) =>
-			`<tr data-partition="${esc(p)}" data-words="${esc(partitionWords(view, p))}"><th scope="row">${breakable(p)}${home(p) ? ` <small>${esc(home(p))}</small>` : ""}${state.leader[p] ? "" : " <em>no leader</em>"}</th>${brokers
+			`<tr data-partition="${esc(p)}" data-words="${esc(partitionWords(view, p))}"><th scope="row">${breakable(p)}` +
+			`${home(p) ? ` <small>${esc(home(p))}</small>` : ""}${state.leader[p] ? "" : " <em>no leader</em>"}</th>${brokers
 				.map(({ id }) => {
 					const word = replicaWord(view, p, id);
-					return `<td class="${word.replaceAll(" ", "-")}">${word === "–" ? word : `${word === "leader" ? "★ " : word === "out of sync" ? "! " : ""}${word} <small>end ${endOf(view, p, id)}</small>`}</td>`;
+					return (
+						`<td class="${word.replaceAll(" ", "-")}">` +
+						(word === "–"
+							? word
+							: `${word === "leader" ? "★ " : word === "out of sync" ? "! " : ""}${word} ` +
+								`<small>end ${endOf(view, p, id)}</small>`) +
+						`</td>`
+					);
 				})
 				.join("")}</tr>`,
 	);
-	return `<table><thead><tr><th>replicas</th>${brokers.map(({ label }) => `<th scope="col">${esc(label)}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
+	return (
+		`<table><thead><tr><th>replicas</th>${brokers.map(({ label }) => `<th scope="col">${esc(label)}</th>`).join("")}` +
+		`</tr></thead><tbody>${rows.join("")}</tbody></table>`
+	);
 }
 
 // ---- the view ----
@@ -203,9 +240,13 @@ const TOOLS = {
 	down: ["↓", "Node after", "ArrowDown"],
 	none: ["all", "No node chosen", "a"],
 };
-const LEGEND = `<li>● up, ‖ paused (dashed), ✕ crashed (dotted). ★ leads a partition, ◆ coordinates transactional ids or groups.</li>
-<li>An envelope is a frame in flight; solid line: request, dashed: response. A wall: no frame gets through; nobody is told.</li>
-<li>In the table: in sync replicas have all that was acknowledged; one that is out of sync may lack the end. Which frames are shown follows from the journey's groups.</li>`;
+const LEGEND =
+	`<li>● up, ‖ paused (dashed), ✕ crashed (dotted). ★ leads a` +
+	` partition, ◆ coordinates transactional ids or groups.</li>
+<li>An envelope is a frame in flight; solid line: request, dashed:` +
+	` response. A wall: no frame gets through; nobody is told.</li>
+<li>In the table: in sync replicas have all that was acknowledged; one that is out of` +
+	` sync may lack the end. Which frames are shown follows from the journey's groups.</li>`;
 
 function load(view) {
 	const { run, $ } = view;
@@ -285,7 +326,10 @@ export default {
 			tools: TOOLS,
 			hidden: ["up", "down"],
 			legend: LEGEND,
-			body: `<div class="main"><section class="map"><svg class="sheet" aria-hidden="true"><g></g><g></g></svg><div class="cards"></div></section><section class="who-has"></section></div><p class="told" role="status" aria-live="polite"></p>`,
+			body:
+				`<div class="main"><section class="map"><svg class="sheet"` +
+				` aria-hidden="true"><g></g><g></g></svg><div class="cards">` +
+				`</div></section><section class="who-has"></section></div><p class="told" role="status" aria-live="polite"></p>`,
 			traits: ["node"],
 			load,
 			draw,

@@ -35,7 +35,10 @@ function stripLine(state, partition) {
 }
 
 function txnLine(id, t) {
-	return `${id}: ${t.state}${t.pending ? ` -> ${t.pending}` : ""}, producer ${t.producer_id} epoch ${t.epoch}${t.partitions.length ? ` {${t.partitions.join(", ")}}` : ""}`;
+	return (
+		`${id}: ${t.state}${t.pending ? ` -> ${t.pending}` : ""}, producer ${t.producer_id}` +
+		` epoch ${t.epoch}${t.partitions.length ? ` {${t.partitions.join(", ")}}` : ""}`
+	);
 }
 
 function stateOf(run, step) {
@@ -92,10 +95,13 @@ function drawCompare(p) {
 		const cell = (step, run) =>
 			step < 0
 				? '<span class="gap"></span>'
-				: `<span class="${run.events[step].kind}"><small>${step}</small> ${esc(run.events[step].text)}<small class="at">${time(run.events[step].at)}</small></span>`;
+				: `<span class="${run.events[step].kind}"><small>${step}</small> ${esc(run.events[step].text)}` +
+					`<small class="at">${time(run.events[step].at)}</small></span>`;
 		items.push([
 			i,
-			`<div class="pair${same ? "" : " differs"}" data-row="${i}" aria-current="${i === row}" role="listitem" data-action="goto" data-target="${i}"><i>${same ? "=" : "≠"}</i>${cell(left, runs[0])}${cell(right, runs[1])}</div>`,
+			`<div class="pair${same ? "" : " differs"}" data-row="${i}" aria-current="${i === row}" role="listitem"` +
+				` data-action="goto" data-target="${i}"><i>${same ? "=" : "≠"}` +
+				`</i>${cell(left, runs[0])}${cell(right, runs[1])}</div>`,
 		]);
 	}
 	sync(p.$(".columns"), items);
@@ -104,7 +110,14 @@ function drawCompare(p) {
 		other = stateOf(p.right, y);
 	const markup = (line) =>
 		line
-			? `<span><b>${esc(line[0])}</b> ${line[1].map(([kind, text]) => (kind === "more" ? `<small>${text}</small>` : `<code class="${kind}">${esc(text)}</code>`)).join(" ") || (/:$/.test(line[0]) ? "empty" : "")}</span>`
+			? `<span><b>${esc(line[0])}` +
+				`</b> ` +
+				(line[1]
+					.map(([kind, text]) =>
+						kind === "more" ? `<small>${text}</small>` : `<code class="${kind}">` + `${esc(text)}</code>`,
+					)
+					.join(" ") || (/:$/.test(line[0]) ? "empty" : "")) +
+				`</span>`
 			: '<span class="gap"></span>';
 	sync(
 		p.$(".below"),
@@ -112,7 +125,8 @@ function drawCompare(p) {
 			const same = one[key] && other[key] && inWords(one[key]) === inWords(other[key]);
 			return [
 				key,
-				`<div class="pair${same ? "" : " differs"}" data-state="${esc(key)}"><i>${same ? "=" : "≠"}</i>${markup(one[key])}${markup(other[key])}</div>`,
+				`<div class="pair${same ? "" : " differs"}" data-state="${esc(key)}">` +
+					`<i>${same ? "=" : "≠"}</i>${markup(one[key])}${markup(other[key])}</div>`,
 			];
 		}),
 	);
@@ -157,16 +171,20 @@ export default {
 			why: whyCompare,
 			traits: ["left", "right", "rows", "row", "names"],
 			keys: { d: "difference" },
-			body: `<div class="bar"><div>${[
-				["home", "|◂", "First row"],
-				["left", "◂", "Row before"],
-				["right", "▸", "Next row"],
-				["end", "▸|", "Last row"],
-			]
-				.map(([action, sign, name]) => tool(action, sign, "", ` aria-label="${name}" data-title="${name}"`))
-				.join(
-					"",
-				)}</div>${tool("difference", "≠ where they part")}</div><div class="columns" role="list" aria-label="Both runs"></div><div class="below"></div>`,
-			help: "<p><small>d</small>Where the runs part</p><p>= both runs say the same; ≠ one says it, or they say it differently. Below: transactions and logs of both at the cursor, on a side without a row as it was before; of a long log the last 16 batches.</p>",
+			body:
+				`<div class="bar"><div>${[
+					["home", "|◂", "First row"],
+					["left", "◂", "Row before"],
+					["right", "▸", "Next row"],
+					["end", "▸|", "Last row"],
+				]
+					.map(([action, sign, name]) => tool(action, sign, "", ` aria-label="${name}" data-title="${name}"`))
+					.join("")}</div>${tool("difference", "≠ where they part")}</div>` +
+				`<div class="columns" role="list" aria-label="Both runs"></div><div class="below"></div>`,
+			help:
+				"<p><small>d</small>Where the runs part</p>" +
+				"<p>= both runs say the same; ≠ one says it, or they say it differently. " +
+				"Below: transactions and logs of both at the cursor, on a side without a row as it was before; " +
+				"of a long log the last 16 batches.</p>",
 		}),
 };

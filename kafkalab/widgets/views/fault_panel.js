@@ -24,9 +24,13 @@ const NODE_BUTTONS = {
 	client: ["crash", "pause", "resume", "cut", "heal"],
 	controller: ["cut", "heal"],
 };
-const PANEL_BODY = `<div class="faults"><div class="rows"></div><details class="partitions"><summary>Leaders and storage</summary><div class="rows2"></div></details>
+const PANEL_BODY =
+	`<div class="faults"><div class="rows"></div><details class="partitions">` +
+	`<summary>Leaders and storage</summary><div class="rows2"></div></details>
 	<details class="rules"><summary>Rules of the protocol</summary><div class="list"></div></details></div>
-	<section class="runs" aria-label="Runs"><h4>Runs ${tool("undo", "↶ undo")}${tool("redo", "↷ redo")}<label>name <input type="text" class="naming" maxlength="60" size="12" aria-label="Name of the run shown"></label></h4><div class="tree"></div></section>`;
+	<section class="runs" aria-label="Runs"><h4>Runs ${tool("undo", "↶ undo")}${tool("redo", "↷ redo")}<label>name ` +
+	`<input type="text" class="naming" maxlength="60" size="12" aria-label="Name` +
+	` of the run shown"></label></h4><div class="tree"></div></section>`;
 const PANEL_HELP =
 	[
 		["d", "Drop the chosen frame"],
@@ -39,7 +43,9 @@ const PANEL_HELP =
 	]
 		.map(([key, what]) => `<p><small>${key}</small>${what}</p>`)
 		.join("") +
-	"<p>Each fault makes a new run: the same up to this step, another future. The tree keeps them all; click one to go there.</p><p>A dotted button would change nothing; point at it, or press it, to read why.</p>";
+	"<p>Each fault makes a new run: the same up to this step, another future. " +
+	"The tree keeps them all; click one to go there.</p>" +
+	"<p>A dotted button would change nothing; point at it, or press it, to read why.</p>";
 
 // `of` is what a button is about, for those who hear its name without its row.
 const fault = (action, target, of, more = "", label = WORDS[action][0]) =>
@@ -51,7 +57,7 @@ const fault = (action, target, of, more = "", label = WORDS[action][0]) =>
 	);
 const row = (what, buttons, more = "") =>
 	`<div class="row"><b>${what}</b><span>${buttons.join("")}${more}</span></div>`;
-const number = (p, name, otherwise) => Number((p.$(`input.${name}`) ?? {}).value ?? otherwise);
+const number = (p, name, otherwise) => Number(p.$(`input.${name}`)?.value ?? otherwise);
 
 // What a button is about besides its target.
 function detailsOf(p, action, button) {
@@ -102,9 +108,10 @@ function drawFaults(p) {
 					.slice(0, 40)
 			: [];
 	const about = f
-		? `Frame <code>${esc(f.id)}</code><small>${esc(run.label(f.from))} → ${esc(run.label(f.to))}, ${run.fate(f, step)}</small>`
+		? `Frame <code>${esc(f.id)}</code><small>${esc(run.label(f.from))}` +
+			` → ${esc(run.label(f.to))}, ${run.fate(f, step)}</small>`
 		: "No frame";
-	const kept = (name, otherwise) => Number((p.$(`input.${name}`) ?? {}).value) || otherwise;
+	const kept = (name, otherwise) => Number(p.$(`input.${name}`)?.value) || otherwise;
 	const items = [
 		[
 			"frame",
@@ -114,11 +121,14 @@ function drawFaults(p) {
 					(a) =>
 						fault(a, f?.id ?? "", f?.id ?? "no frame") +
 						(a === "delay"
-							? ` <label><input type="number" class="delay_ms" min="1" value="${kept("delay_ms", DELAY_MS)}" aria-label="Delay in ms">ms</label> `
+							? ` <label><input type="number" class="delay_ms" min="1"` +
+								` value="${kept("delay_ms", DELAY_MS)}" aria-label="Delay in ms">ms</label> `
 							: ""),
 				),
 				later.length
-					? `<span class="late"><label>after <select class="after" aria-label="Arrives after">${later.map((o) => `<option>${esc(o.id)}</option>`).join("")}</select></label>${fault("reorder", f.id, f.id)}</span>`
+					? `<span class="late"><label>after <select class="after" aria-label="Arrives` +
+							` after">${later.map((o) => `<option>${esc(o.id)}</option>`).join("")}` +
+							`</select></label>${fault("reorder", f.id, f.id)}</span>`
 					: "",
 			),
 		],
@@ -134,7 +144,12 @@ function drawFaults(p) {
 		]);
 	}
 	const select = (side, start) =>
-		`<select class="side-${side}" aria-label="Side ${side} of the cut">${run.nodes.map((n, i) => `<option value="${n.id}"${i === start ? " selected" : ""}>${esc(n.label)}</option>`).join("")}</select>`;
+		`<select class="side-${side}" aria-label="Side ${side} of the` +
+		` cut">` +
+		run.nodes
+			.map((n, i) => `<option value="${n.id}"${i === start ? " selected" : ""}>${esc(n.label)}</option>`)
+			.join("") +
+		`</select>`;
 	items.push([
 		"link",
 		row("Link", [
@@ -150,7 +165,8 @@ function drawFaults(p) {
 		"clock",
 		row("Clock", [
 			fault("advance", "", "the clock"),
-			`<label><input type="number" class="advance_ms" min="1" value="${kept("advance_ms", ADVANCE_MS)}" aria-label="Advance by ms">ms</label>`,
+			`<label><input type="number" class="advance_ms" min="1"` +
+				` value="${kept("advance_ms", ADVANCE_MS)}" aria-label="Advance by ms">ms</label>`,
 		]),
 	]);
 	sync(p.$(".rows"), items);
@@ -203,7 +219,19 @@ function drawRules(p) {
 			.sort((a, b) => rank(a) - rank(b))
 			.map(([name, why]) => [
 				name,
-				`<div class="rule${why ? " idle" : ""}">${tool(off(name) ? "rule_on" : "rule_off", off(name) ? "switch on" : "switch off", name, ` aria-label="switch ${off(name) ? "on" : "off"}: ${esc(name)}" data-why="${esc(why)}" data-title="A new run from the start ${off(name) ? "with" : "without"} this rule"`)}<span>${esc(name)}${off(name) ? " <b>is off</b>" : ""}</span></div>`,
+				`<div class="rule${why ? " idle" : ""}">` +
+					tool(
+						off(name) ? "rule_on" : "rule_off",
+						off(name) ? "switch on" : "switch off",
+						name,
+						` aria-label="switch` +
+							` ${off(name) ? "on" : "off"}:` +
+							` ${esc(name)}" data-why="${esc(why)}"` +
+							` data-title="A new run from the start` +
+							` ${off(name) ? "with" : "without"}` +
+							` this rule"`,
+					) +
+					`<span>${esc(name)}${off(name) ? " <b>is off</b>" : ""}</span></div>`,
 			]),
 	);
 }
@@ -216,12 +244,20 @@ function drawTree(p) {
 	const deepest = Math.max(...rows.map(([depth]) => depth));
 	const markup = rows.map(
 		([depth, e]) =>
-			`<div class="run" aria-current="${e.id === place}" style="padding-left:${22 + depth * 16}px">${tool("goto", `${e.id}&ensp;${e.name ? `<b>${esc(e.name)}</b> ` : ""}<code>${esc(labelOf(e))}</code>`, e.id, ` data-title="${esc(entryText(e))}" aria-label="Run ${esc(entryText(e))}"`)}<em class="${e.outcome.split(" ")[0]}">${esc(e.outcome)}</em></div>`,
+			`<div class="run" aria-current="${e.id === place}" style="padding-left:${22 + depth * 16}px">` +
+			tool(
+				"goto",
+				`${e.id}&ensp;` + `${e.name ? `<b>${esc(e.name)}</b> ` : ""}` + `<code>${esc(labelOf(e))}</code>`,
+				e.id,
+				` data-title="${esc(entryText(e))}"` + ` aria-label="Run ${esc(entryText(e))}"`,
+			) +
+			`<em class="${e.outcome.split(" ")[0]}">${esc(e.outcome)}</em></div>`,
 	);
 	sync(p.$(".tree"), [
 		[
 			"tree",
-			`<div style="--row:${height}px"><svg width="${30 + deepest * 16}" height="${rows.length * height}" aria-hidden="true">${branches(rows, height, place)}</svg>${markup.join("")}</div>`,
+			`<div style="--row:${height}px"><svg width="${30 + deepest * 16}" height="${rows.length * height}"` +
+				` aria-hidden="true">${branches(rows, height, place)}</svg>${markup.join("")}</div>`,
 		],
 	]);
 	const naming = p.$(".naming"),

@@ -98,11 +98,16 @@ function point({ x1, y1, x2, y2, loop, across }, t) {
 }
 
 const way = (g, t) =>
-	`M${[0, ...(g.loop ? [0.4, 0.6] : []).filter((turn) => turn < t), t].map((at) => point(g, at).map(rounded)).join("L")}`;
+	`M` +
+	[0, ...(g.loop ? [0.4, 0.6] : []).filter((turn) => turn < t), t].map((at) => point(g, at).map(rounded)).join("L") +
+	``;
 
 function head(g, r, close) {
 	const [x, y] = point(g, 1),
 		[x0, y0] = point(g, 0.9),
 		turn = Math.atan2(y - y0, x - x0) * 57.3;
-	return svg`<path class="head" d="M${-r},${-r * 0.4}L0,0L${-r},${r * 0.4}${close}" transform="translate(${x},${y}) rotate(${turn})"/>`;
+	return (
+		svg`<path class="head" d="M${-r},${-r * 0.4}L0,0L${-r},${r * 0.4}${close}"` +
+		svg` transform="translate(${x},${y}) rotate(${turn})"/>`
+	);
 }

@@ -14,7 +14,10 @@ function fieldMarkup(run, frame, [name, value], before) {
 	const cut = name.lastIndexOf(".") + 1,
 		part = name.slice(0, cut),
 		heading = part && part !== before ? `<h4>${esc(part.slice(0, -1))}</h4>` : "";
-	return `${heading}<div><small>${esc(name.slice(cut))}</small> <span data-field="${esc(name)}">${esc(value)}</span><p>${esc(meaningOf(run, frame, name))}</p></div>`;
+	return (
+		`${heading}<div><small>${esc(name.slice(cut))}</small> <span data-field="${esc(name)}">${esc(value)}` +
+		`</span><p>${esc(meaningOf(run, frame, name))}</p></div>`
+	);
 }
 
 function linkList(title, events, step, more = 0) {
@@ -51,9 +54,12 @@ function inspectorMarkup(run, f, step, own) {
 		before = field[0].slice(0, field[0].lastIndexOf(".") + 1);
 		return markup;
 	});
-	return `<div class="${f.category}"><h3>${own ? "" : "<small>because of</small> "}<span>${esc(f.id)}</span>
+	return (
+		`<div class="${f.category}"><h3>${own ? "" : "<small>because of</small> "}<span>${esc(f.id)}</span>
 		<small class="fate ${fate.replace(" ", "-")}">${fate}</small></h3><p>${esc(f.about)}</p>
-		<p><small>${esc(facts.filter(Boolean).join(" · "))}</small> ${go(f.of, "answers")}${go(f.copy_of, "second delivery of")}</p>
+		<p><small>${esc(facts.filter(Boolean).join(" · "))}` +
+		`</small> ${go(f.of, "answers")}${go(f.copy_of, "second delivery of")}</p>
 		${linkList("Appended because of it", appended.slice(0, APPENDED), step, appended.length - APPENDED)}
-		${linkList("What else it led to at once", caused, step)}<div class="fields">${fields.join("")}</div></div>`;
+		${linkList("What else it led to at once", caused, step)}<div class="fields">${fields.join("")}</div></div>`
+	);
 }

@@ -149,8 +149,12 @@ function cellMarkup(partition, node, cell, column, row, how) {
 		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? "");
 	const kind = why ? "gone" : marker ? `marker ${b.kind}` : outcome || "plain",
 		text = marker ? "" : textOf(b);
-	return `<div class="cell ${kind}${how}" style="grid-area:${row}/${column}" data-choose="${esc(`${partition}@${b.base}`)}" data-node="${node}" data-base="${b.base}" aria-label="${esc(wordsOf(cell))}" title="${esc(wordsOf(cell))}">
-		<span class="off">${spanOf(b)}</span> <b class="sign">${sign}</b>${text ? `<span class="text">${text}</span>` : ""}<span class="who">${whoOf(b)}</span></div>`;
+	return (
+		`<div class="cell ${kind}${how}" style="grid-area:${row}/${column}" data-choose="${esc(`${partition}@${b.base}`)}"` +
+		` data-node="${node}" data-base="${b.base}" aria-label="${esc(wordsOf(cell))}" title="${esc(wordsOf(cell))}">
+		<span class="off">${spanOf(b)}</span> <b class="sign">${sign}` +
+		`</b>${text ? `<span class="text">${text}</span>` : ""}<span class="who">${whoOf(b)}</span></div>`
+	);
 }
 
 function stripMarkup(view, partition, { all, chosen, shift }) {
@@ -160,10 +164,13 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 	const label = (text, small, row, more = "") =>
 		`<div class="label" style="grid-area:${row}/1"${more}><b>${text}</b><small>${small}</small></div>`;
 	if (!leader)
-		return `<section class="strip" data-partition="${esc(partition)}"><header><b>${breakable(partition)}</b> <small>no replica is known</small></header></section>`;
+		return (
+			`<section class="strip" data-partition="${esc(partition)}"><header>` +
+			`<b>${breakable(partition)}</b> <small>no replica is known</small></header></section>`
+		);
 	const lists = logs.map(cellsOf),
 		bases = [...new Set(lists.flat().map(([b]) => b.base))].sort((a, b) => a - b);
-	const at = here && chosen[1] >= 0 ? bases.findIndex((base) => base === chosen[1]) : -1;
+	const at = here && chosen[1] >= 0 ? bases.indexOf(chosen[1]) : -1;
 	let to = Math.max(Math.min(bases.length - shift, bases.length), Math.min(WINDOW, bases.length));
 	if (at >= 0 && shift === 0 && (at >= to || at < to - WINDOW))
 		to = Math.min(bases.length, Math.max(WINDOW, at + (WINDOW >> 1)));
@@ -189,15 +196,18 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 		if (!due.length) return;
 		const texts = due.map(
 			([which, value, name]) =>
-				`<span class="${which}${fresh.has(`${leader.node} ${partition} ${which}`) ? " new" : ""}">${name} <b data-${which}="${value}">${value}</b></span>`,
+				`<span class="${which}${fresh.has(`${leader.node} ${partition} ${which}`) ? " new" : ""}">${name} ` +
+				`<b data-${which}="${value}">${value}</b></span>`,
 		);
 		items.push(
-			`<div class="mark ${due.map(([which]) => which).join(" ")}" style="grid-area:1/${column++}/-1">${texts.join("")}</div>`,
+			`<div class="mark ${due.map(([which]) => which).join(" ")}"` +
+				` style="grid-area:1/${column++}/-1">${texts.join("")}</div>`,
 		);
 	};
 	if (from)
 		items.push(
-			`<button type="button" class="more" style="grid-area:1/${column++}" data-choose="${esc(`${partition}@earlier`)}">‹ ${from} earlier</button>`,
+			`<button type="button" class="more" style="grid-area:1/${column++}"` +
+				` data-choose="${esc(`${partition}@earlier`)}">‹ ${from} earlier</button>`,
 		);
 	else if (!bases.length) items.push(`<span class="none" style="grid-area:1/${column + 2}">empty</span>`);
 	for (const base of inView) {
@@ -207,7 +217,8 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 	flush(later ? inView.at(-1) + 1 : Infinity);
 	if (later)
 		items.push(
-			`<button type="button" class="more" style="grid-area:1/${column++}" data-choose="${esc(`${partition}@later`)}">${later} later ›</button>`,
+			`<button type="button" class="more" style="grid-area:1/${column++}"` +
+				` data-choose="${esc(`${partition}@later`)}">${later} later ›</button>`,
 		);
 	logs.forEach((log, i) => {
 		const [name, told] = i
@@ -218,7 +229,8 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 				name,
 				told,
 				i + 1,
-				`${i ? "" : ` data-choose="${esc(`${partition}@`)}"`} data-replica="${log.node}" data-marks="${log.start} ${log.lso} ${log.hw} ${endOf(log)}"`,
+				`${i ? "" : ` data-choose="${esc(`${partition}@`)}"`} data-replica="${log.node}"` +
+					` data-marks="${log.start} ${log.lso} ${log.hw} ${endOf(log)}"`,
 			),
 		);
 		for (const cell of lists[i]) {
@@ -244,11 +256,17 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 			const state = given(leader, cell, level);
 			if (columns.has(cell[0].base))
 				items.push(
-					`<span class="read ${state}" style="grid-area:${logs.length + 1 + i}/${columns.get(cell[0].base)}">${READ[state]}</span>`,
+					`<span class="read ${state}" style="grid-area:${logs.length + 1 + i}/` +
+						`${columns.get(cell[0].base)}">${READ[state]}</span>`,
 				);
 		}
 	});
-	return `<section class="strip${here ? " here" : ""}${partition.startsWith("__") ? " internal" : ""}" data-partition="${esc(partition)}"${here ? ' aria-current="true"' : ""}><div class="grid" style="grid-template:repeat(${rows},auto)/auto repeat(${column - 2},auto) 1fr">${items.join("")}</div></section>`;
+	return (
+		`<section class="strip${here ? " here" : ""}${partition.startsWith("__") ? " internal" : ""}"` +
+		` data-partition="${esc(partition)}"${here ? ' aria-current="true"' : ""}>` +
+		`<div class="grid" style="grid-template:repeat(${rows},auto)/auto` +
+		` repeat(${column - 2},auto) 1fr">${items.join("")}</div></section>`
+	);
 }
 
 function inspectorMarkup(view, [partition, base], words) {
@@ -258,17 +276,26 @@ function inspectorMarkup(view, [partition, base], words) {
 		return `<div class="inspector"><p><small>Choose a batch: a click, or <b>[</b> and <b>]</b>.</small></p></div>`;
 	const fields = fieldsOf(log, cell, words.meaning, words.states).map(
 		([name, value]) =>
-			`<tr data-field="${name}"><th scope="row">${name}</th><td><b>${esc(value)}</b></td><td>${esc(words.meaning[name])}</td></tr>`,
+			`<tr data-field="${name}"><th scope="row">${name}</th><td>` +
+			`<b>${esc(value)}</b></td><td>${esc(words.meaning[name])}</td></tr>`,
 	);
 	const records = recordsOf(cell[0]).map(
 		({ offset, key, value, entry }) =>
-			`<tr data-record="${offset}"><td>${offset}</td><td>${esc(key || "none")}</td><td>${entry.length ? entry.map(([n, v]) => `<span><small>${esc(n)}</small> ${esc(v)}</span>`).join("") : esc(value)}</td></tr>`,
+			`<tr data-record="${offset}"><td>${offset}</td><td>${esc(key || "none")}</td>` +
+			`<td>` +
+			(entry.length
+				? entry.map(([n, v]) => `<span><small>${esc(n)}` + `</small> ${esc(v)}</span>`).join("")
+				: esc(value)) +
+			`</td></tr>`,
 	);
-	return `<div class="inspector" data-chosen="${base}"><h3>${esc(partition)} <b>${spanOf(cell[0])}</b></h3><div class="two"><table class="fields">${fields.join("")}</table>${
-		records.length
-			? `<table class="records"><tr><th>offset</th><th>key</th><th>value</th></tr>${records.join("")}</table>`
-			: ""
-	}</div></div>`;
+	return (
+		`<div class="inspector" data-chosen="${base}"><h3>${esc(partition)} <b>${spanOf(cell[0])}` +
+		`</b></h3><div class="two"><table class="fields">${fields.join("")}</table>${
+			records.length
+				? `<table class="records"><tr><th>offset</th><th>key</th><th>value</th></tr>${records.join("")}</table>`
+				: ""
+		}</div></div>`
+	);
 }
 
 // ---- the view ----
@@ -281,9 +308,13 @@ const TOOLS = {
 	before: ["[", "Batch before", "["],
 	after: ["]", "Batch after", "]"],
 };
-const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committed. Hatched, with ✕: aborted; it stays in the log. Pointed box: marker. Dotted and faint: no longer in the log.</li>
-<li>HW, high watermark: all in-sync replicas have what is before it. LSO, last stable offset: nothing before it is undecided. start: what is before it was deleted.</li>
-<li>The two rows below a log: what a consumer of each isolation level is given. It skips what was aborted, and waits for what lies behind its mark.</li>`;
+const LEGEND =
+	`<li>Dashed box: not decided yet (open). Solid with ✓: committed. Hatched, with ✕: aborted;` +
+	` it stays in the log. Pointed box: marker. Dotted and faint: no longer in the log.</li>
+<li>HW, high watermark: all in-sync replicas have what is before it. LSO, last stable` +
+	` offset: nothing before it is undecided. start: what is before it was deleted.</li>
+<li>The two rows below a log: what a consumer of each isolation level is given.` +
+	` It skips what was aborted, and waits for what lies behind its mark.</li>`;
 const chosenOf = (view) => [view.model.get("partition") || view.run.partitions[0], view.model.get("offset")];
 const shiftOf = (view, partition) => view.shifts[partition] ?? 0;
 
@@ -371,7 +402,9 @@ export default {
 			tools: TOOLS,
 			hidden: ["up", "down", "before", "after"],
 			legend: LEGEND,
-			body: `<div class="logs"></div><div class="about"></div><p class="aloud chosen-now" role="status" aria-live="polite"></p>`,
+			body:
+				`<div class="logs"></div><div class="about"></div>` +
+				`<p class="aloud chosen-now" role="status" aria-live="polite"></p>`,
 			traits: ["partition", "offset", "replicas", "inspect"],
 			open: (view) => {
 				view.shifts = {};

@@ -14,12 +14,22 @@ function drawPredict(p) {
 	const kind = (key) => (!answered ? "" : key === truth ? " true" : key === given ? " false" : " other");
 	const items = choices.map(([key, text]) => [
 		key,
-		`<div class="choice${kind(key)}">${tool("choose", `<b>${esc(key)}</b><span>${esc(text)}</span><i>${sign(key)}</i>`, key, ` aria-label="${esc(key)}: ${esc(text)}" aria-pressed="${key === given}"`)}</div>`,
+		`<div class="choice${kind(key)}">` +
+			tool(
+				"choose",
+				`<b>${esc(key)}</b><span>${esc(text)}` + `</span><i>${sign(key)}</i>`,
+				key,
+				` aria-label="${esc(key)}: ${esc(text)}"` + ` aria-pressed="${key === given}"`,
+			) +
+			`</div>`,
 	]);
 	if (!choices.length)
 		items.push([
 			"typed",
-			`<div class="typing"><input type="text" class="typed" inputmode="${get("kind") === "number" ? "decimal" : "text"}" aria-label="Your prediction" placeholder="${get("kind") === "number" ? "a number" : "a word"}" value="${esc(given)}"${answered ? " readonly" : ""}>${tool("answer", "predict")}</div>`,
+			`<div class="typing"><input type="text" class="typed"` +
+				` inputmode="${get("kind") === "number" ? "decimal" : "text"}" aria-label="Your prediction"` +
+				` placeholder="${get("kind") === "number" ? "a number" : "a word"}"` +
+				` value="${esc(given)}"${answered ? " readonly" : ""}>${tool("answer", "predict")}</div>`,
 		]);
 	sync(p.$(".choices"), items);
 	p.$(".after").hidden = !answered;
@@ -54,8 +64,13 @@ async function openPredict(model, el) {
 		keys,
 		load: (panel) => (p ??= panel),
 		traits: ["question", "choices", "given", "verdict", "truth", "because", "score_text"],
-		body: `<p class="asked"></p><div class="choices" role="group" aria-label="Your prediction"></div><div class="after" hidden><p class="because"></p>${tool("again", "ask me again")}</div>`,
-		help: "<p><small>a b c</small>Choose the answer of this letter</p><p>Your first answer counts. The reason is shown with it, and the pictures go to the step.</p>",
+		body:
+			`<p class="asked"></p><div class="choices" role="group" aria-label="Your prediction"></div>` +
+			`<div class="after" hidden><p class="because"></p>${tool("again", "ask me again")}</div>`,
+		help:
+			"<p><small>a b c</small>Choose the answer of this letter</p>" +
+			"<p>Your first answer counts. " +
+			"The reason is shown with it, and the pictures go to the step.</p>",
 	});
 	const told = (message) => message.kind === "error" && p.say(message.text, "said wrong");
 	model.on("msg:custom", told);

@@ -235,7 +235,8 @@ function openRun(payload) {
 		if (f.received !== null) next(f.received);
 		return found.sort((a, b) => a.step - b.step);
 	};
-	// What leaders appended until `step` because of a frame, also by way of further frames between servers; its replication is on that way.
+	// What leaders appended until `step` because of a frame, also by way of further frames between servers; its
+	// replication is on that way.
 	run.appended = (f, step) => {
 		const found = [],
 			seen = new Set([f.received]),
@@ -348,7 +349,8 @@ function answered(journey, message) {
 	for (const hear of journey.klab.heard) hear(message);
 }
 
-// Calls `handlers[trait]` when that trait of the journey changes, and `hear` with {kind: "asked" | "done" | "error", text};
+// Calls `handlers[trait]` when that trait of the journey changes, and `hear` with {kind: "asked" | "done" |
+// "error", text};
 // gives back how to stop that.
 function listen(journey, handlers, hear) {
 	const { heard } = journey.klab,

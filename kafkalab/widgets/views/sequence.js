@@ -43,7 +43,8 @@ function cells(log, partition, isNew) {
 			const [which, at] = bars.shift();
 			items.push([
 				which,
-				`<span class="${which}${hw === lso ? " same" : ""}${isNew(which) ? " new" : ""}">${which.toUpperCase()} <b data-${which}="${esc(partition)}">${at}</b></span>`,
+				`<span class="${which}${hw === lso ? " same" : ""}${isNew(which) ? " new" : ""}">${which.toUpperCase()} ` +
+					`<b data-${which}="${esc(partition)}">${at}</b></span>`,
 			]);
 		}
 	};
@@ -62,8 +63,12 @@ function cell(b, fate, more) {
 	const text = b.kind === "data" ? esc(b.decoded || b.records.map(([k, v]) => (k ? `${k}=${v}` : v)).join("  ")) : "";
 	const who =
 		b.pid < 0 ? "" : `<span class="who">pid ${b.pid} · e${b.epoch}${b.seq < 0 ? "" : ` · seq ${b.seq}`}</span>`;
-	return `<div class="batch ${b.kind === "data" ? fate : `marker ${b.kind}`}${more}" data-batch="${b.base}" data-last="${b.last}" data-kind="${b.kind}" data-fate="${fate}" title="${text}">
-		<span class="off">${b.base}${b.last > b.base ? `–${b.last}` : ""}</span> <b class="sign">${glyph}${sign}</b><span class="text">${text}</span>${who}</div>`;
+	return (
+		`<div class="batch ${b.kind === "data" ? fate : `marker ${b.kind}`}${more}" data-batch="${b.base}"` +
+		` data-last="${b.last}" data-kind="${b.kind}" data-fate="${fate}" title="${text}">
+		<span class="off">${b.base}${b.last > b.base ? `–${b.last}` : ""}</span> ` +
+		`<b class="sign">${glyph}${sign}</b><span class="text">${text}</span>${who}</div>`
+	);
 }
 
 function captions(roles = [], client) {
@@ -78,16 +83,24 @@ function captions(roles = [], client) {
 
 const button = (action, text = BUTTONS[action][0]) => `<button type="button" data-action="${action}">${text}</button>`;
 const buttons = (...actions) => `<div>${actions.map((action) => button(action)).join("")}</div>`;
-const SKELETON = `
-<div class="bar">${buttons("home", "left", "play", "right", "end")}<span class="where"></span>${buttons("drop", "duplicate")}${buttons("undo", "redo", "help")}</div>
-<div class="bar"><input class="seek" type="range" min="1" aria-label="Step" tabindex="-1"><div class="groups" role="group" aria-label="Frames shown">
-	${["transaction", "verification", "replication", "metadata"].map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("")}</div>${buttons("time", "inspect", "filter")}</div>
+const SKELETON =
+	`
+<div class="bar">${buttons("home", "left", "play", "right", "end")}<span class="where">` +
+	`</span>${buttons("drop", "duplicate")}${buttons("undo", "redo", "help")}</div>
+<div class="bar"><input class="seek" type="range" min="1" aria-label="Step"` +
+	` tabindex="-1"><div class="groups" role="group" aria-label="Frames shown">
+	` +
+	["transaction", "verification", "replication", "metadata"]
+		.map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`)
+		.join("") +
+	`</div>${buttons("time", "inspect", "filter")}</div>
 <div class="filter" role="group" aria-label="Nodes, APIs and transactions shown" hidden></div>
 <div class="chips"></div>
 <p class="now" role="status" aria-live="polite"></p>
 <div class="main">
 	<section class="diagram"><div class="lanes"></div>
-		<div class="scroll"><div class="sheet"><svg aria-hidden="true"><g></g><g></g><g></g><g></g></svg></div></div></section>
+		<div class="scroll"><div class="sheet"><svg aria-hidden="true">` +
+	`<g></g><g></g><g></g><g></g></svg></div></div></section>
 	<div class="side"><section class="chart"><div class="txn"></div><div class="states"></div></section>
 		<section class="frame" aria-label="The chosen frame"></section></div>
 </div>
@@ -99,7 +112,8 @@ const SKELETON = `
 	<ul><li>Click an arrow or a row to go there. A fault makes a new run: the same up to this step, another future.</li>
 	<li>Solid arrow: request; dashed: response; envelope: in flight; cross: dropped, or lost as nobody was there.</li>
 	<li>Dashed box: not decided; pointed box: marker.</li>
-	<li>HW, high watermark: all in-sync replicas have what is before it. LSO, last stable offset: read_committed reads up to here.</li></ul>
+	<li>HW, high watermark: all in-sync replicas have what is before it.` +
+	` LSO, last stable offset: read_committed reads up to here.</li></ul>
 	${button("help", "Close")}</div>`;
 
 // ---- the widget ----
@@ -225,7 +239,8 @@ async function open(model, el) {
 			logs,
 			run.partitions.map((p) => [
 				p,
-				`<section class="strip${run.internal.includes(p) ? " internal" : ""}" data-partition="${esc(p)}"><header></header><div class="batches"></div></section>`,
+				`<section class="strip${run.internal.includes(p) ? " internal" : ""}"` +
+					` data-partition="${esc(p)}"><header></header><div class="batches"></div></section>`,
 			]),
 		);
 		Object.assign(root.dataset, { events: run.events.length, place: journey.get("place") });
@@ -313,7 +328,8 @@ async function open(model, el) {
 					kind === "controller" || life === "down" ? "" : button("crash").replace(">", ` data-target="${id}">`);
 				return [
 					id,
-					`<div class="lane ${life}" data-node="${id}" data-life="${life}"><b>${esc(label)}</b> ${life === "up" ? "" : `<em>${life}</em>`} ${crash}<div class="roles">${roles.join("")}</div></div>`,
+					`<div class="lane ${life}" data-node="${id}" data-life="${life}"><b>${esc(label)}` +
+						`</b> ${life === "up" ? "" : `<em>${life}</em>`} ${crash}<div class="roles">${roles.join("")}</div></div>`,
 				];
 			}),
 		);
@@ -355,10 +371,14 @@ async function open(model, el) {
 	function rowMarkup({ event, stop, y, height, wait, clock }, i) {
 		const bar = (name, wide) => box(name, 0, y, wide, height);
 		const text = (name, at, base, words) =>
-			svg`<text class="${name}" x="${across ? y + u * (name === "wait" ? -7.4 : 0.2) : u * at}" y="${across ? u * 1.2 : base}">${words}</text>`;
-		return `<g${stop ? ` data-go="${event.step}"` : ""}>${bar("hit", breadth)}${i === row ? bar("band", breadth) + bar("caret", 4) : ""}${
-			clock ? text("time", 4.3, y + height * (stop ? 0.62 : 0.75), time(event.at)) : ""
-		}${wait ? text("wait", 5.2, y - u * 0.6, `⋮ ${time(wait)} later`) : ""}</g>`;
+			svg`<text class="${name}" x="${across ? y + u * (name === "wait" ? -7.4 : 0.2) : u * at}"` +
+			svg` y="${across ? u * 1.2 : base}">${words}</text>`;
+		return (
+			`<g${stop ? ` data-go="${event.step}"` : ""}>${bar("hit", breadth)}` +
+			`${i === row ? bar("band", breadth) + bar("caret", 4) : ""}${
+				clock ? text("time", 4.3, y + height * (stop ? 0.62 : 0.75), time(event.at)) : ""
+			}${wait ? text("wait", 5.2, y - u * 0.6, `⋮ ${time(wait)} later`) : ""}</g>`
+		);
 	}
 
 	function lifeMarkup(id, top, end) {
@@ -380,9 +400,12 @@ async function open(model, el) {
 			w = wide + u;
 		const left = across ? y : Math.max(u * 4.8, Math.min(width - w - 2, (centre ?? width / 2) - w / 2)),
 			top = across ? (centre ?? u * 2.4) - u * 0.77 : y + height * 0.14;
-		return svg`<g class="mark ${kind}${i === row ? " current" : ""}" data-event="${at}" data-go="${at}"><title>${esc(event.text)}</title><rect x="${left}" y="${top}" width="${w}" height="${
-			u * 1.55
-		}" rx="${kind === "append" ? 2 : u * 0.7}"/><text x="${left + w / 2}" y="${top + u * 1.1}">${esc(text)}</text></g>`;
+		return (
+			svg`<g class="mark ${kind}${i === row ? " current" : ""}" data-event="${at}" data-go="${at}">` +
+			svg`<title>${esc(event.text)}</title><rect x="${left}" y="${top}" width="${w}" height="${
+				u * 1.55
+			}" rx="${kind === "append" ? 2 : u * 0.7}"/><text x="${left + w / 2}" y="${top + u * 1.1}">${esc(text)}</text></g>`
+		);
 	}
 
 	// The text, cut to the room, and its width; measured once.
@@ -448,9 +471,16 @@ async function open(model, el) {
 		else {
 			const r = u * 0.5,
 				dir = !across && ex > width - u * 6 ? -1 : 1;
-			end = svg`<path class="cross" d="M${ex - r},${ey - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}"/>${text(ex + dir * u, ey + u * 0.4, dir, fate, "bad")}`;
+			end =
+				svg`<path class="cross" d="M${ex - r},${ey - r}l${2 * r},${2 * r}m0,${-2 * r}l` +
+				svg`${-2 * r},${2 * r}"/>${text(ex + dir * u, ey + u * 0.4, dir, fate, "bad")}`;
 		}
-		return `<g class="arrow ${f.kind} ${f.category} ${fate.replace(" ", "-")}${chosen === f ? " current" : ""}" data-frame="${esc(f.id)}" data-fate="${fate}" data-go="${f.sent}"><path class="hit" d="${way(g, 1)}"/><path class="line" d="${way(g, upto)}"/>${end}${label}</g>`;
+		return (
+			`<g class="arrow ${f.kind} ${f.category} ${fate.replace(" ", "-")}` +
+			`${chosen === f ? " current" : ""}" data-frame="${esc(f.id)}"` +
+			` data-fate="${fate}" data-go="${f.sent}"><path class="hit" d="${way(g, 1)}"/>` +
+			`<path class="line" d="${way(g, upto)}"/>${end}${label}</g>`
+		);
 	}
 
 	// A frame just sent flies to where it waits; one that has just arrived flies the rest of its way.
@@ -484,7 +514,9 @@ async function open(model, el) {
 			[
 				"",
 				t
-					? `<div data-txn="${esc(txnId)}" title="${esc(t.partitions.join(", "))}">${esc(txnId)} <b data-txn-state="${t.state}">${t.state}</b>${pending}<small>producer <b>${t.producer_id}</b>, epoch <b>${t.epoch}</b>${
+					? `<div data-txn="${esc(txnId)}" title="${esc(t.partitions.join(", "))}">${esc(txnId)} ` +
+						`<b data-txn-state="${t.state}">${t.state}</b>${pending}` +
+						`<small>producer <b>${t.producer_id}</b>, epoch <b>${t.epoch}</b>${
 							t.partitions.length ? ` · in ${esc(t.partitions.join(", "))}` : ""
 						}</small></div>`
 					: "<div>no transactional id yet</div>",

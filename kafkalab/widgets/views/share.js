@@ -81,12 +81,21 @@ async function openShare(model, el) {
 		traits: ["shared"],
 		load: (panel) => (p ??= panel),
 		keys: { c: "copy", p: "python", s: "save", o: "file" },
-		body: `<section><h4>Code</h4><div class="line"><output class="code" aria-label="Code of this run"></output>${tool("copy", "copy", "", ' aria-label="Copy the code"')}</div>
-			<h4>Python</h4><div class="line"><pre class="python" tabindex="0" aria-label="Python that makes this run"></pre>${tool("python", "copy", "", ' aria-label="Copy the Python"')}</div>
+		body:
+			`<section><h4>Code</h4><div class="line"><output class="code" aria-label="Code of this run">` +
+			`</output>${tool("copy", "copy", "", ' aria-label="Copy the code"')}</div>
+			<h4>Python</h4><div class="line"><pre class="python" tabindex="0" aria-label="Python that` +
+			` makes this run"></pre>${tool("python", "copy", "", ' aria-label="Copy the Python"')}</div>
 			<div class="line">${tool("save", "save as .klab file")}</div></section>
-			<section><h4>Open</h4><div class="line"><input type="text" class="typed" placeholder="K1-…" spellcheck="false" autocomplete="off" aria-label="A code">${tool("code", "open the code")}</div>
-			<div class="line drop">${tool("file", "open a .klab file …")}<small>or drop one here</small><input type="file" class="file" accept=".klab,application/json" hidden></div></section>`,
-		help: "<p><small>c p</small>Copy the code, the Python</p><p><small>s o</small>Save, open a file</p><p>The code names this very run: typed into another notebook it gives the same steps. A typo is noticed, and the run shown stays.</p>",
+			<section><h4>Open</h4><div class="line"><input type="text" class="typed" placeholder="K1-…"` +
+			` spellcheck="false" autocomplete="off" aria-label="A code">${tool("code", "open the code")}</div>
+			<div class="line drop">${tool("file", "open a .klab file …")}<small>or drop one here` +
+			`</small><input type="file" class="file" accept=".klab,application/json" hidden></div></section>`,
+		help:
+			"<p><small>c p</small>Copy the code, the Python</p>" +
+			"<p><small>s o</small>Save, open a file</p>" +
+			"<p>The code names this very run: typed into another notebook it gives the same steps. " +
+			"A typo is noticed, and the run shown stays.</p>",
 	});
 	const { root } = p,
 		told = (message) => {

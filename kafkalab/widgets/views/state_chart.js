@@ -68,7 +68,8 @@ function load(view) {
 	chart.innerHTML = model.get("picture").replaceAll('id="', `id="${view.id("")}`);
 	const picture = chart.querySelector("svg");
 	picture.setAttribute("aria-label", machine.title);
-	picture.style.maxWidth = `${Math.round(picture.viewBox.baseVal.width * (model.get("size") === "projector" ? 1.78 : 1.4))}px`;
+	const scale = model.get("size") === "projector" ? 1.78 : 1.4;
+	picture.style.maxWidth = `${Math.round(picture.viewBox.baseVal.width * scale)}px`;
 	view.root.dataset.machine = machine.name;
 	view.places = placesOf(
 		run,
@@ -115,7 +116,8 @@ function draw(view) {
 		[
 			"",
 			place
-				? `<div data-subject="${esc(place.subject)}" data-state="${place.state}"><p class="big">${esc(place.subject)} <b>${place.state}</b>${pending}</p><p>${esc(view.machine.states[place.state] ?? "")}</p>
+				? `<div data-subject="${esc(place.subject)}" data-state="${place.state}"><p class="big">${esc(place.subject)} ` +
+					`<b>${place.state}</b>${pending}</p><p>${esc(view.machine.states[place.state] ?? "")}</p>
 		<p><small class="facts">${esc(factsOf(run, place).join(" · "))}</small></p>${via}</div>`
 				: `<div><p class="big">${esc(model.get("subject") || NOTHING[view.machine.name])}</p></div>`,
 		],
@@ -134,7 +136,10 @@ function draw(view) {
 	tell(view, cell ? wordsOf(cell) : "");
 	const rows = cells.map(
 		([, ask, kind, to, answer, because], i) =>
-			`<tr class="${kind}" data-choose="${i}" tabindex="0" data-ask="${esc(ask)}"${because ? ` title="${esc(because)}"` : ""}><td>${SIGN[kind]}</td><th scope="row">${esc(ask)}</th><td class="answer">${breakable(answer || "–")}</td><td class="to">${breakable(to || "stays")}</td></tr>`,
+			`<tr class="${kind}" data-choose="${i}" tabindex="0"` +
+			` data-ask="${esc(ask)}"${because ? ` title="${esc(because)}"` : ""}><td>${SIGN[kind]}` +
+			`</td><th scope="row">${esc(ask)}</th><td class="answer">${breakable(answer || "–")}` +
+			`</td><td class="to">${breakable(to || "stays")}</td></tr>`,
 	);
 	$("what-if").hidden = !model.get("what_if");
 	sync($("cells"), model.get("what_if") ? [["", `<table>${rows.join("")}</table>`]] : []);
@@ -202,8 +207,11 @@ const TOOLS = {
 	down: ["↓", "Question below", "ArrowDown"],
 	subject: ["which", "The next transactional id, producer or group", "s"],
 };
-const LEGEND = `<li>Thick box: the present state. Dotted: decided, and being written; the token waits half-way. Thick arrow: how it came here.</li>
-<li>Point at an arrow, or go to it with Tab: question, answer and error. ↑ and ↓ go through the questions of the present state.</li>
+const LEGEND =
+	`<li>Thick box: the present state. Dotted: decided, and being written;` +
+	` the token waits half-way. Thick arrow: how it came here.</li>
+<li>Point at an arrow, or go to it with Tab: question, answer and` +
+	` error. ↑ and ↓ go through the questions of the present state.</li>
 <li>→ goes to another state, = nothing changes, … is answered later, ✕ is refused.</li>`;
 
 function why(view, action) {
@@ -247,13 +255,16 @@ export default {
 	render: ({ model, el }) =>
 		openView(model, el, {
 			name: "state-chart",
-			title: ({ model: { get } }) => model.get("machine").title,
+			title: () => model.get("machine").title,
 			tools: TOOLS,
 			hidden: ["up", "down", "subject"],
 			legend: LEGEND,
 			head: `<label class="whose">show <select class="which" aria-label="Which one is shown"></select></label>`,
-			body: `<div class="main"><section class="chart"><div class="subject"></div><div class="states"></div><p class="told" role="status" aria-live="polite"></p></section>
-			<section class="what-if"><h3 class="heading"></h3><div class="cells"></div><p><small class="note"></small></p></section></div>`,
+			body:
+				`<div class="main"><section class="chart"><div class="subject"></div><div class="states">` +
+				`</div><p class="told" role="status" aria-live="polite"></p></section>
+			<section class="what-if"><h3 class="heading"></h3><div class="cells">` +
+				`</div><p><small class="note"></small></p></section></div>`,
 			traits: ["machine", "picture", "subject", "what_if", "question"],
 			open: start,
 			load,

@@ -23,17 +23,31 @@ function drawVerdict(p) {
 	const items = [
 		[
 			"head",
-			`<p class="head ${told.verdict}"><b>${SIGN[told.verdict]} ${told.verdict}</b><span>exactly-once: ${told.once}</span></p>`,
+			`<p class="head ${told.verdict}"><b>${SIGN[told.verdict]} ${told.verdict}` +
+				`</b><span>exactly-once: ${told.once}</span></p>`,
 		],
 	];
 	for (const r of found) {
 		const list = r.findings.map((f) => {
 			const here = f.step === p.step;
-			return `<li>${tool("finding", `<span class="step">${whereFound(f)}</span> <em class="${f.policy}">${f.policy}</em> ${esc(f.text)}`, number++, ` aria-current="${here}" data-title="Go to step ${f.step}"`)}</li>`;
+			return (
+				`<li>` +
+				tool(
+					"finding",
+					`<span class="step">` +
+						`${whereFound(f)}</span> ` +
+						`<em class="${f.policy}">${f.policy}` +
+						`</em> ${esc(f.text)}`,
+					number++,
+					` aria-current="${here}"` + ` data-title="Go to step ${f.step}"`,
+				) +
+				`</li>`
+			);
 		});
 		items.push([
 			r.name,
-			`<section class="anomaly ${r.verdict}"><h4><b>${SIGN[r.verdict]} ${esc(r.name)}</b> <span>${r.verdict}</span> ${esc(r.meaning)}</h4><ul>${list.join("")}</ul></section>`,
+			`<section class="anomaly ${r.verdict}"><h4><b>${SIGN[r.verdict]} ${esc(r.name)}</b> ` +
+				`<span>${r.verdict}</span> ${esc(r.meaning)}</h4><ul>${list.join("")}</ul></section>`,
 		]);
 	}
 	for (const verdict of ["ok", "unknown"]) {
@@ -41,7 +55,10 @@ function drawVerdict(p) {
 		if (names.length)
 			items.push([
 				verdict,
-				`<div class="quiet ${verdict}"><b>${SIGN[verdict]} ${verdict}</b> ${names.map((r) => `<span title="${esc(r.meaning)} Examined: ${r.examined}.">${esc(r.name)}</span>`).join("")}</div>`,
+				`<div class="quiet ${verdict}"><b>${SIGN[verdict]} ${verdict}` +
+					`</b> ` +
+					names.map((r) => `<span title="${esc(r.meaning)} Examined: ${r.examined}.">${esc(r.name)}</span>`).join("") +
+					`</div>`,
 			]);
 	}
 	sync(p.$(".verdicts"), items);
@@ -69,6 +86,11 @@ export default {
 			keys: { n: "next", p: "previous" },
 			draw: drawVerdict,
 			act: actVerdict,
-			help: "<p><small>n p</small>Next, previous finding</p><p>Click a finding: all pictures of this journey go to the step that proves it.</p><p>ok: examined, and nothing found. unknown: there was nothing to examine. An allowed anomaly is one that Kafka does not promise to prevent.</p>",
+			help:
+				"<p><small>n p</small>Next, previous finding</p>" +
+				"<p>Click a finding: all pictures of this journey go to the step that proves it.</p>" +
+				"<p>ok: examined, and nothing found. " +
+				"unknown: there was nothing to examine. " +
+				"An allowed anomaly is one that Kafka does not promise to prevent.</p>",
 		}),
 };

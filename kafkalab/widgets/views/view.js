@@ -15,7 +15,8 @@ const toolOf = (all, action) => `<button type="button" data-action="${action}">$
 const arrowName = (key) => ({ ArrowUp: "↑", ArrowDown: "↓" })[key] ?? keyName(key);
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// `spec`: name, title, tools {action: [text, what it does, key]}, hidden (those without a button), head and body (markup),
+// `spec`: name, title, tools {action: [text, what it does, key]}, hidden (those without a button), head and body
+// (markup),
 // legend (markup of <li>), open(view), load(view), draw(view), act(view, action, button), why(view, action) -> text.
 // The view has: root, $, model, journey, run, state, step, drawn (the step drawn before), stops, id(name), say, set.
 async function openView(model, el, spec) {
@@ -29,10 +30,13 @@ async function openView(model, el, spec) {
 	const root = parse(
 		el,
 		`<div class="klab ${spec.name}" tabindex="0" role="application">
-		<div class="bar"><div>${["home", "left", "play", "right", "end"].map((action) => toolOf(all, action)).join("")}</div><b class="title"></b>
-			<span class="where"></span>${spec.head ?? ""}<div>${[...tools, "help"].map((action) => toolOf(all, action)).join("")}</div></div>
+		<div class="bar"><div>${["home", "left", "play", "right", "end"].map((action) => toolOf(all, action)).join("")}` +
+			`</div><b class="title"></b>
+			<span class="where"></span>${spec.head ?? ""}` +
+			`<div>${[...tools, "help"].map((action) => toolOf(all, action)).join("")}</div></div>
 		<p class="now" role="status" aria-live="polite"></p>${spec.body}
-		<div class="help" role="dialog" aria-label="Help" hidden><div>${keyList}</div><ul>${spec.legend}</ul>${toolOf(all, "help").replace("?<", "Close<")}</div></div>`,
+		<div class="help" role="dialog" aria-label="Help" hidden><div>${keyList}</div>` +
+			`<ul>${spec.legend}</ul>${toolOf(all, "help").replace("?<", "Close<")}</div></div>`,
 	);
 	el.append(root);
 	const $ = (name) => root.querySelector(`.${name}`),
