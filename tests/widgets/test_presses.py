@@ -12,7 +12,8 @@ import pytest
 from kafkalab.programs.groups import two_members
 from kafkalab.programs.raw_requests import by_hand
 from kafkalab.programs.transfers import lab03
-from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.protocol.rules import CLEAN_ELECTION, DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TYPES, AdvanceClock, Crash, Delay, Hold, Pause, Release, Restart
 from kafkalab.sim.scenario import Scenario
@@ -204,3 +205,25 @@ def test_a_delayed_frame_may_be_delayed_otherwise():
     journey.press("delay", "EndTxn#1", delay_ms=40)
     journey.press("delay", "EndTxn#1", delay_ms=50)
     assert journey.scenario.faults == (Delay("EndTxn#1", 40), Delay("EndTxn#1", 50))
+
+
+def test_no_replica_of_the_transaction_log_that_is_out_of_sync_may_be_elected_cleanly_whatever_the_rules_say():
+    unclean = replace(lab03(), rules_off=(CLEAN_ELECTION.name,))
+    journey = Journey(unclean.with_faults(Crash("b2", at_step=60), Pause("b3", at_step=62), Restart("b2", at_step=90)))
+    seen = set()
+    for at in range(90, len(journey.payload["events"]), 5):
+        journey.step = at
+        for partition in journey.payload["partitions"]:
+            for broker in ("b1", "b2", "b3"):
+                if journey.possible("elect", partition, broker=broker).endswith("only an unclean election can"):
+                    seen.add(topic_of(partition))
+    assert seen == {TRANSACTION_TOPIC}
+
+
+def test_a_rule_press_leaves_the_cursor_where_it_stands_before_the_runs_part():
+    journey = Journey(lab03())
+    journey.step = journey.stops()[3]
+    before = journey.step
+    journey.press("rule_off", EPOCH_PER_TRANSACTION.name)
+    assert journey.tree[-1]["at"] > before
+    assert journey.step == before
