@@ -24,9 +24,9 @@ from kafkalab.widgets.model.futures import (
     with_rule,
 )
 from kafkalab.widgets.model.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, fault_of, near, why
-from kafkalab.widgets.payload import state_diagram as statechart
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import CATEGORIES
+from kafkalab.widgets.payload.state_diagrams import transaction_diagram
 from kafkalab.widgets.payload.text import hideable, stops
 
 SHOWN = ("transaction", "verification")
@@ -63,7 +63,8 @@ class Journey(anywidget.AnyWidget):
         payload = payload_with_actions(first)
         self._lock = RLock()
         self._forks = Forks(first)
-        super().__init__(payload=payload, groups=list(groups), chart=_chart(payload), tree=[self._forks.here.row()])
+        chart = transaction_diagram(payload["profile"])
+        super().__init__(payload=payload, groups=list(groups), chart=chart, tree=[self._forks.here.row()])
         self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
         self.on_msg(self._on_message)
 
@@ -217,7 +218,7 @@ class Journey(anywidget.AnyWidget):
             self.payload = payload
             self.hidden = [name for name in self.hidden if name in hideable(payload)]
             self.step = step
-            self.chart = _chart(payload)
+            self.chart = transaction_diagram(payload["profile"])
             self.tree = [fork.row() for fork in self._forks.runs]
             self.place = here.id
             self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
@@ -245,10 +246,6 @@ class Journey(anywidget.AnyWidget):
     def __repr__(self) -> str:
         shown = f"{self.payload['title']!r}, step {self.step} of {len(self.payload['events']) - 1}"
         return f"<Journey {shown}, run {self.place} of {len(self.tree)}>"
-
-
-def _chart(payload: dict[str, Any]) -> str:
-    return statechart.committed("TV2" if payload["profile"].endswith("TV2") else "TV1")
 
 
 def finished(run: Scenario | Cluster) -> Run:

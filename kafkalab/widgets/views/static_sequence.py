@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalab.widgets.payload import state_diagram as statechart
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
+from kafkalab.widgets.payload.state_diagrams import SVG, transaction_diagram
 from kafkalab.widgets.payload.text import Payload, fold, is_shown, stops
 from kafkalab.widgets.views.palette import (
     AMBER,
@@ -261,12 +261,12 @@ class _Picture(LogStrips):
 
 def _chart(profile: str, state: str, pending: str) -> ET.Element:
     """The committed state diagram without ids, `state` drawn bold and `pending` dotted."""
-    ET.register_namespace("", statechart.SVG)
-    root = ET.fromstring(statechart.committed("TV2" if profile.endswith("TV2") else "TV1"))
+    ET.register_namespace("", SVG)
+    root = ET.fromstring(transaction_diagram(profile))
     looks = {f"s_{state}": (GREEN, "3.5", ""), f"s_{pending}": (AMBER, "2.4", "2 4")}
-    for group in root.iter(f"{{{statechart.SVG}}}g"):
+    for group in root.iter(f"{{{SVG}}}g"):
         colour, width, dashes = looks.get(group.attrib.pop("id", ""), ("", "", ""))
-        path, text = group.find(f"{{{statechart.SVG}}}path"), group.find(f"{{{statechart.SVG}}}text")
+        path, text = group.find(f"{{{SVG}}}path"), group.find(f"{{{SVG}}}text")
         if colour and path is not None and text is not None:
             path.attrib.update({"stroke": colour, "stroke-width": width, "stroke-dasharray": dashes or "none"})
             group.set("font-weight", "bold")

@@ -7,10 +7,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from kafkalab.widgets.payload.machines import NOTHING, Place
-from kafkalab.widgets.payload.state_diagram import SVG
+from kafkalab.widgets.payload.state_diagrams import SVG, committed
 from kafkalab.widgets.payload.state_machines import Machine
 from kafkalab.widgets.payload.text import Payload
-from kafkalab.widgets.views import state_diagrams as charts
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, MARGIN, RED, WIDTH, fit
 from kafkalab.widgets.views.static_frame import StaticFrame
 
@@ -40,7 +39,7 @@ def draw(
 
 def _chart(canvas: StaticFrame, machine: Machine, place: Place | None) -> None:
     ET.register_namespace("", SVG)
-    root = ET.fromstring(charts.committed(machine))
+    root = ET.fromstring(committed(machine))
     looks = {}
     if place is not None:
         looks = {f"s_{place.pending}": (AMBER, "2.4", "2 4"), f"s_{place.state}": (GREEN, "3.6", "none")}
