@@ -21,6 +21,8 @@ PROGRAMS = {
     "browser": ("chromium", "chromium-browser", "google-chrome"),
     "dot": ("dot",),
     "java": ("java",),
+    "node": ("node", "nodejs"),
+    "npm": ("npm",),
 }
 
 
@@ -75,7 +77,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def program() -> Callable[[str], str]:
-    """A function from a need ("browser", "dot", "java") to the path of a program that meets it.
+    """A function from a need ("browser", "dot", "java", "node") to the path of a program that meets it.
 
     Where none is on the PATH the test is skipped, or fails if KAFKALAB_REQUIRE names the need.
     """

@@ -1,1 +1,1 @@
-"""The pictures: each a Python half, an ES module and a style sheet; and the story that they tell of a run."""
+"""The pictures: each a Python half, an ES module and a style sheet; and the payload that the browser gets of a run."""

@@ -57,12 +57,12 @@ class Film:
             journey = self.view.journey
             journey._on_message(journey, message, [])
             values: dict[str, Any] = {name: getattr(journey, name) for name in TRAITS}
-            story = json.loads(json.dumps(packed(journey.payload)))
+            payload = json.loads(json.dumps(packed(journey.payload)))
             self.page.evaluate(
-                "([values, story]) => { Object.assign(journey.values, values); journey.set('payload', story);"
+                "([values, payload]) => { Object.assign(journey.values, values); journey.set('payload', payload);"
                 " for (const name in values) journey.fire(`change:${name}`);"
                 " journey.fire('msg:custom', { kind: 'done' }); }",
-                [values, story],
+                [values, payload],
             )
 
     def save(self, path: Path) -> None:

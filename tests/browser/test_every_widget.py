@@ -47,7 +47,7 @@ CELLS = (
 LAST = ".klab.predict"
 
 
-STAGES: dict[str, tuple[type[View], tuple[tuple[str, str], ...]]] = {
+VIEWS: dict[str, tuple[type[View], tuple[tuple[str, str], ...]]] = {
     "log-tape": (
         LogTape,
         (("r", "replicas"), ("ArrowDown", "down"), ("]", "after"), ("i", "inspect"), ("r", "replicas")),
@@ -65,7 +65,7 @@ class Desk:
         Predict.cards.clear()
         self.journey = Journey(lab03())
         self.card = Predict(QUESTION, CHOICES, "a", BECAUSE)
-        self.views: dict[str, Any] = {name: kind(self.journey) for name, (kind, _) in STAGES.items()}
+        self.views: dict[str, Any] = {name: kind(self.journey) for name, (kind, _) in VIEWS.items()}
         self.compare = Compare(self.journey, lab03().with_faults(Drop("EndTxn#1")))
 
     def widget(self, name: str) -> Locator:
@@ -112,9 +112,9 @@ def desk(browser: Browser, jupyter: Jupyter) -> Iterator[Desk]:
     context.close()
 
 
-@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize("name", VIEWS)
 def test_a_view_steps_and_answers_its_keys(desk: Desk, name: str) -> None:
-    _, keys = STAGES[name]
+    _, keys = VIEWS[name]
     desk.go(desk.journey.stops()[30])
     view = desk.views[name]
     widget = desk.widget(name)

@@ -68,8 +68,8 @@ def test_the_picture_of_the_course_is_drawn_in_the_colours_of_the_theme(open_lab
     page.keyboard.press("Shift+Enter")
     picture = page.locator(".jp-OutputArea-output svg[role=img]").first
     expect(picture).to_be_visible()
-    ink = picture.locator("text").first.evaluate("element => getComputedStyle(element).fill")
-    light = sum(map(int, re.findall(r"\d+", ink)[:3])) > 3 * 128
+    colour = picture.locator("text").first.evaluate("element => getComputedStyle(element).fill")
+    light = sum(map(int, re.findall(r"\d+", colour)[:3])) > 3 * 128
     assert light is (theme == "Dark")
     picture.scroll_into_view_if_needed()
     page.screenshot(path=SHOTS / f"start_{theme.lower()}.png")

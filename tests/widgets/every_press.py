@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from kafkalab.widgets.model.presses import FRAME_FAULTS, replicas_of
+
 Press = tuple[str, str, dict[str, Any]]
 
 
 def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
     """Each action on some of what it can be done to, by chance; all nodes, all partitions."""
     frames = list(payload["frames"])
-    chosen = random.sample(frames, min(4, len(frames))) + list(payload["ground"]["struck"])
-    for frame in chosen:
+    noted = [key.split(" ") for key in payload["actions"]["reasons"]]
+    struck = {key[1]: None for key in noted if key[0] in FRAME_FAULTS and len(key) > 1 and key[1] in frames}
+    for frame in random.sample(frames, min(4, len(frames))) + list(struck):
         for action in ("drop", "duplicate", "hold", "release", "delay"):
             yield action, frame, {}
         yield "delay", frame, {"delay_ms": random.choice([1, 40, 2500])}
@@ -27,8 +30,8 @@ def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
         yield "cut", f"{a}|{b}", {}
         yield "heal", f"{b}|{a}", {}
     yield "advance", "", {"ms": random.choice([1, 500, 70_000])}
-    for partition in payload["ground"]["leads"]:
+    for partition in payload["partitions"]:
         for action in ("compact", "roll", "delete_segment"):
             yield action, partition, {}
-        for broker in payload["ground"]["replicas"][partition]:
+        for broker in replicas_of(payload, partition):
             yield "elect", partition, {"broker": broker, "unclean": random.random() < 0.5}

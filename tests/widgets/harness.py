@@ -7,9 +7,9 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from kafkalab.widgets.payload import state_diagram as statechart
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.state_diagrams import transaction_diagram
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.view import View
 
@@ -57,23 +57,22 @@ LOOK = """() => {
 }"""
 
 
-def bare_ground(payload: dict[str, Any]) -> dict[str, Any]:
-    """What `ground.py` would note of a run of which nobody noted it: only who is down."""
-    down: list[str] = []
-    changes = []
+def bare_actions(payload: dict[str, Any]) -> dict[str, Any]:
+    """What a kernel would note of a run of which nobody noted it: only which node is down."""
+    reasons: dict[str, list[list[Any]]] = {}
     for event in payload["events"]:
         for op in event["patch"]:
             if op[0] == "node":
-                down = [*(n for n in down if n != op[1]), *([op[1]] if op[2] == "down" else [])]
-                changes.append([event["step"], down])
-    lists: dict[str, Any] = dict.fromkeys(("paused", "cut", "kept", "alive", "stillborn", "planned"), [])
-    return {"fixed": "", "start": 0, "struck": {}, "down": changes, **lists}
+                label = next(n["label"] for n in payload["nodes"] if n["id"] == op[1])
+                reason = f"{label} is down already" if op[2] == "down" else ""
+                reasons.setdefault(f"crash {op[1]}", []).append([event["step"], reason])
+    return {"fixed": "", "start": 0, "limits": {}, "reasons": reasons}
 
 
 def complete(payload: dict[str, Any]) -> dict[str, Any]:
-    """The payload with all that a view asks of it: marks and ground."""
+    """The payload with all that a view asks of it: marks and enabled actions."""
     payload = payload if "marks" in payload else with_marks(payload)
-    return payload if "ground" in payload else {**payload, "ground": bare_ground(payload)}
+    return payload if "actions" in payload else {**payload, "actions": bare_actions(payload)}
 
 
 def page_of(
@@ -82,7 +81,7 @@ def page_of(
     """The page as HTML, with `journey` and one view of it, `model`. `values` are further values of either's model;
     `ready` is true in it once the view stands."""
     payload = complete(payload)
-    chart = statechart.committed(payload["profile"].split("/")[-1])
+    chart = transaction_diagram(payload["profile"])
     journey = {"payload": packed(payload), "step": step, "groups": list(groups), "chart": chart, "place": 0}
     journey |= {"tree": [ROOT], "hidden": [], "can_undo": False, "can_redo": False}
     journey |= {name: values.pop(name) for name in list(values) if name in journey}

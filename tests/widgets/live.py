@@ -46,7 +46,7 @@ class Live:
         return next(i for i, w in self._all().items() if w is widget)
 
     def state(self, widget: Any) -> dict[str, Any]:
-        """The synchronised traits as the browser gets them, the story only if it is another than the last time."""
+        """The synchronised traits as the browser gets them, the payload only if it is another than the last time."""
         names = [k for k in widget.keys if not k.startswith("_")]
         if "payload" in names:
             if self._payloads.get(widget) is widget.payload:

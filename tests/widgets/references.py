@@ -60,7 +60,7 @@ SHRINK = """async ([picture, width, height, asPixels]) => {
 }"""
 
 
-def _tape() -> View:
+def _log() -> View:
     view = LogTape(lab03().with_faults(Crash("app", at_step=150)))
     view.press("end")
     view.press("choose", "accounts-0@0")
@@ -128,7 +128,7 @@ MADE: dict[str, Callable[[], View | Predict]] = {
     "sequence": _sequence,
     "across": lambda: _sequence("across"),
     "client_view": _client,
-    "log_tape": _tape,
+    "log_tape": _log,
     "coordinator": lambda: _chart("coordinator", 211),
     "cluster_map": _map,
     "fault_panel": _faults,

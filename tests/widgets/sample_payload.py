@@ -12,7 +12,7 @@ from typing import Any
 STATE, OFFSETS, ID = "__transaction_state-45", "__consumer_offsets-12", "payments-0"
 BROKERS = ("b1", "b2", "b3")
 LEADERS = {"in-0": "b2", "out-0": "b2", "out-1": "b3", STATE: "b1", OFFSETS: "b1"}
-GROUPS = {
+CATEGORIES = {
     "AddPartitionsToTxn": "verification",
     "ReplicaFetch": "replication",
     "Metadata": "metadata",
@@ -33,7 +33,7 @@ ABOUT = {
 }
 
 
-class Story:
+class Run:
     """Events and frames so far, with the offsets and ids that the next ones need."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Story:
             "patch": [],
             "txn": ID,
         }
-        self.events.append({**base, "group": "transaction", "stop": False, "frame": "", "text": text, **more})
+        self.events.append({**base, "category": "transaction", "stop": False, "frame": "", "text": text, **more})
         return step
 
     def send(self, name: str, sender: str, receiver: str, fields: dict[str, Any], cause: int, **more: Any) -> str:
@@ -67,17 +67,17 @@ class Story:
         api = name.removesuffix("Response")
         self.count[name] += 1
         id_ = f"{name}#{self.count[name]}"
-        group = GROUPS.get(api, "transaction")
+        category = CATEGORIES.get(api, "transaction")
         text = f"{label(sender)} sends {name} to {label(receiver)}."
-        stop = group in ("transaction", "verification", "metadata", "replication")
-        step = self.event(sender, "send", name, text, cause=cause, group=group, stop=stop, frame=id_)
+        stop = category in ("transaction", "verification", "metadata", "replication")
+        step = self.event(sender, "send", name, text, cause=cause, category=category, stop=stop, frame=id_)
         self.frames[id_] = {
             "id": id_,
             "name": name,
             "kind": "response" if response else "request",
             "from": sender,
             "to": receiver,
-            "group": group,
+            "category": category,
             "sent": step,
             "at": self.at,
             "received": None,
@@ -110,7 +110,7 @@ class Story:
             return -1
         text = f"{label(frame['to'])} receives {frame['name']}."
         step = self.event(
-            frame["to"], "receive", frame["name"], text, cause=frame["sent"], group=frame["group"], frame=id_
+            frame["to"], "receive", frame["name"], text, cause=frame["sent"], category=frame["category"], frame=id_
         )
         frame.update(received=step, received_at=self.at, fate="delivered")
         return step
@@ -156,7 +156,7 @@ class Story:
                 partition,
                 f"{label(follower)} copies {partition} @{where}.",
                 cause=received,
-                group="replication",
+                category="replication",
                 patch=patch,
             )
         if batch["txn"] and partition not in self.seen and batch["kind"] == "data":
@@ -204,7 +204,7 @@ def label(node: str) -> str:
     return f"broker {node[1]}" if node in BROKERS else node
 
 
-def produce(s: Story, partition: str, seq: int, values: list[str], cause: int) -> None:
+def produce(s: Run, partition: str, seq: int, values: list[str], cause: int) -> None:
     records = [[f"k{i}", v] for i, v in enumerate(values, 1)]
     leader, epoch = LEADERS[partition], s.txn["epoch"]
     fields = {"transactional_id": ID, "acks": -1, "timeout_ms": 30000}
@@ -215,14 +215,14 @@ def produce(s: Story, partition: str, seq: int, values: list[str], cause: int) -
     s.answer(id_, step, base_offset=s.ends[partition] - len(values))
 
 
-def add_partition(s: Story, leader: str, partition: str, cause: int) -> None:
+def add_partition(s: Run, leader: str, partition: str, cause: int) -> None:
     fields = {"transactional_id": ID, "producer_id": 1000, "producer_epoch": s.txn["epoch"], "partitions": [partition]}
     id_, step = s.ask("AddPartitionsToTxn", leader, "b1", fields, cause)
     step = s.move("Ongoing", step, partitions=sorted({*s.txn["partitions"], partition}))
     s.answer(id_, step)
 
 
-def start(s: Story) -> None:
+def start(s: Run) -> None:
     step = s.client("UNINITIALIZED", "init_transactions()")
     id_, got = s.ask("FindCoordinator", "app", "b2", {"key": ID, "key_type": "TRANSACTION"}, step)
     step = s.answer(id_, got, node_id=1)
@@ -234,7 +234,7 @@ def start(s: Story) -> None:
     s.client("READY", "init_transactions()", "complete", step)
 
 
-def transaction(s: Story, number: int, crash_b2: bool) -> None:
+def transaction(s: Run, number: int, crash_b2: bool) -> None:
     epoch = s.txn["epoch"]
     step = s.client("IN_TRANSACTION", "begin_transaction()")
     id_, got = s.ask("Fetch", "app", "b2", {"isolation_level": "read_committed", "in-0": 3 * number}, step)
@@ -292,9 +292,9 @@ def transaction(s: Story, number: int, crash_b2: bool) -> None:
         s.move("CompleteCommit", last, partitions=[])
 
 
-def crash(s: Story, node: str) -> None:
+def crash(s: Run, node: str) -> None:
     s.down.add(node)
-    s.event(node, "crash", "Crash", f"{label(node)} crashes.", stop=True, group="", patch=[["node", node, "down"]])
+    s.event(node, "crash", "Crash", f"{label(node)} crashes.", stop=True, category="", patch=[["node", node, "down"]])
     roles = [
         "transaction coordinator of payments-0",
         f"leader of {STATE}",
@@ -327,7 +327,7 @@ def sample(
     drop: str = "", crash_b2: bool = False, transactions: int = 1, faults: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """The payload of the run: about 250 events for one transaction."""
-    s = Story()
+    s = Run()
     s.drop = drop
     s.ends["in-0"] = 3
     start(s)

@@ -11,7 +11,7 @@ from kafkalab import lab03
 from kafkalab.programs.groups import two_members
 from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Fault, Hold, Pause
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.payload.payload import GROUPS
+from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from tests.widgets.screens import agree, open_view, outside, too_small
 
@@ -42,7 +42,7 @@ def test_each_step_shows_what_the_text_says(page: Page, world: str, console_erro
 
 def test_replication_is_shown_where_the_journey_shows_it(page: Page):
     view = ClusterMap(lab03())
-    view.groups = list(GROUPS)
+    view.groups = list(CATEGORIES)
     view.step = 60
     open_view(page, view)
     for _ in range(20):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.widgets.views.source import FOLDER
+from kafkalab.widgets.views.source import FOLDER, sent
 from tests.widgets.live import Live
 from tests.widgets.references import MADE
 
@@ -83,7 +83,7 @@ def test_each_widgets_own_code_is_below_40_kb():
         widget = MADE[name]()
         kind = next(c for c in type(widget).__mro__ if isinstance(c.__dict__.get("_esm"), str))
         whole = str(kind._esm) + str(kind._css)
-        own = [f for f in FOLDER.glob("*.[jc]s*") if f.name not in SHARED and f.read_text(encoding="utf-8") in whole]
-        sizes[kind.__name__] = sum(f.stat().st_size for f in own)
+        own = [f for f in FOLDER.glob("*.[jc]s*") if f.name not in SHARED and sent(f.name) in whole]
+        sizes[kind.__name__] = sum(len(sent(f.name).encode()) for f in own)
     assert len(sizes) == 10
     assert {name: size for name, size in sizes.items() if not 2_000 < size < 40_000} == {}

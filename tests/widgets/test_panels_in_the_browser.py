@@ -130,15 +130,15 @@ def test_of_several_views_the_one_with_the_keyboard_reads_its_line_aloud(page: P
 
 
 def test_a_row_of_compare_and_a_chosen_batch_are_read_aloud(page: Page):
-    compare, tape = Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))), LogTape(lab03())
-    Live(page, compare, tape)
+    compare, log = Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))), LogTape(lab03())
+    Live(page, compare, log)
     page.locator(".compare").focus()
     page.keyboard.press("d")
     told = page.locator('.compare .where[aria-live="polite"]')
     expect(told).to_contain_text("Drop('EndTxn#1'): EndTxn#1 is lost on its way.")
     page.locator(".log-tape").focus()
     page.keyboard.press("End")
-    expect(page.locator(".log-tape .tapes")).to_contain_text("COMMIT")
+    expect(page.locator(".log-tape .logs")).to_contain_text("COMMIT")
     for key in ("ArrowDown", "["):
         page.keyboard.press(key)
     chosen = page.locator('.log-tape .aloud[aria-live="polite"]')

@@ -9,7 +9,7 @@ import pytest
 from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
-from kafkalab.widgets.payload.payload import GROUPS, payload_of
+from kafkalab.widgets.payload.payload import CATEGORIES, payload_of
 from kafkalab.widgets.payload.text import Shown, batch_outcome, fold, stops, text_at
 
 SHOWN = ("transaction", "verification")
@@ -76,7 +76,7 @@ def test_the_walk_begins_with_the_first_call_and_ends_with_complete_commit() -> 
 
 def test_more_groups_give_more_stops_and_none_hides_a_fault() -> None:
     payload = payload_of(finished(Drop("EndTxn#1")))
-    assert len(stops(payload, GROUPS)) > len(stops(payload, SHOWN)) > len(stops(payload, ()))
+    assert len(stops(payload, CATEGORIES)) > len(stops(payload, SHOWN)) > len(stops(payload, ()))
     assert [payload["events"][s]["kind"] for s in stops(payload, ())] == ["fault"]
 
 

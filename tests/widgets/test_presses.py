@@ -11,8 +11,8 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.programs.groups import two_members
-from kafkalab.programs.raw_requests import raw_requests
-from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.protocol.rules import CLEAN_ELECTION, DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TYPES, AdvanceClock, Crash, Delay, Hold, Pause, Release, Restart
 from kafkalab.sim.scenario import Scenario
@@ -55,7 +55,7 @@ def check_a_state(journey: Journey, random: Random, count: int) -> list[str]:
         same = agreement(before, after)
         assert not same == before.steps == after.steps, f"{action} {target} {details} at {step} changes nothing"
         shown = step + 1 if action not in presses.FRAME_FAULTS else journey.tree[-1]["at"] + 1
-        assert same >= shown or step < journey.payload["ground"]["start"], f"{action} {target} {details} at {step}"
+        assert same >= shown or step < journey.payload["actions"]["start"], f"{action} {target} {details} at {step}"
         journey.press("goto", str(place))
         journey.step = step
     return enabled
@@ -149,7 +149,7 @@ def test_a_fault_at_the_step_of_another_finds_what_the_picture_shows_there():
 def test_a_fault_during_the_set_up_strikes_at_its_end():
     journey = Journey(lab03(), step=2)
     journey.press("crash", "b1")
-    start = journey.payload["ground"]["start"]
+    start = journey.payload["actions"]["start"]
     assert journey.scenario.faults == (Crash("b1", at_step=start),)
     assert (journey.step, journey.payload["events"][start + 1]["kind"]) == (start + 1, "crash")
     journey.press("restart", "b1")
@@ -164,7 +164,7 @@ def test_a_program_that_waits_for_ever_is_shown_as_far_as_anything_happens():
     journey.step += 30
     journey.press("resume", "app")
     assert journey.payload["ending"] == ""
-    assert run_of(journey.scenario)[0].trace.digest() == journey.cluster.trace.digest()
+    assert run_of(journey.scenario).cluster.trace.digest() == journey.cluster.trace.digest()
 
 
 def test_a_rule_switched_off_makes_a_new_run_with_the_cursor_as_far_as_both_agree():
@@ -178,7 +178,7 @@ def test_a_rule_switched_off_makes_a_new_run_with_the_cursor_as_far_as_both_agre
     assert 0 < journey.step == at < last
     journey.press("rule_on", "EPOCH_PER_TRANSACTION")
     assert journey.scenario.rules_off == ()
-    assert journey.cluster.trace.digest() == run_of(lab03())[0].trace.digest()
+    assert journey.cluster.trace.digest() == run_of(lab03()).cluster.trace.digest()
     with pytest.raises(ValueError, match="no rule is called 'dedup'"):
         journey.press("rule_off", "dedup")
 
@@ -204,3 +204,25 @@ def test_a_delayed_frame_may_be_delayed_otherwise():
     journey.press("delay", "EndTxn#1", delay_ms=40)
     journey.press("delay", "EndTxn#1", delay_ms=50)
     assert journey.scenario.faults == (Delay("EndTxn#1", 40), Delay("EndTxn#1", 50))
+
+
+def test_no_replica_of_the_transaction_log_that_is_out_of_sync_may_be_elected_cleanly_whatever_the_rules_say():
+    unclean = replace(lab03(), rules_off=(CLEAN_ELECTION.name,))
+    journey = Journey(unclean.with_faults(Crash("b2", at_step=60), Pause("b3", at_step=62), Restart("b2", at_step=90)))
+    seen = set()
+    for at in range(90, len(journey.payload["events"]), 5):
+        journey.step = at
+        for partition in journey.payload["partitions"]:
+            for broker in ("b1", "b2", "b3"):
+                if journey.possible("elect", partition, broker=broker).endswith("only an unclean election can"):
+                    seen.add(topic_of(partition))
+    assert seen == {TRANSACTION_TOPIC}
+
+
+def test_a_rule_press_leaves_the_cursor_where_it_stands_before_the_runs_part():
+    journey = Journey(lab03())
+    journey.step = journey.stops()[3]
+    before = journey.step
+    journey.press("rule_off", EPOCH_PER_TRANSACTION.name)
+    assert journey.tree[-1]["at"] > before
+    assert journey.step == before

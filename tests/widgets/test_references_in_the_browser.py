@@ -18,9 +18,9 @@ def test_a_view_looks_as_its_reference(browser: Browser, page: Page, name: str):
 
 
 def test_another_view_or_other_colours_are_noticed(browser: Browser, page: Page):
-    tape = taken(browser, CASES["log_tape_light"])
+    log = taken(browser, CASES["log_tape_light"])
     for other in ("log_tape_dark", "log_tape_projector", "cluster_map_light", "coordinator_light"):
-        assert difference(page, tape, reference(other)) > 2 * LIMIT_PERCENT
+        assert difference(page, log, reference(other)) > 2 * LIMIT_PERCENT
 
 
 def test_the_set_is_small_and_has_no_picture_that_no_case_makes():

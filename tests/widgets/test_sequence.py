@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +13,9 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.widgets.payload.text import stops, text_at
 from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.source import sent
 
 SHOWN = ("transaction", "verification")
-FOLDER = Path(__file__).parents[2] / "kafkalab" / "widgets" / "views"
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def widget() -> Sequence:
     return Sequence(lab03(profile="4.x/TV2", seed=1))
 
 
-def sent(widget: Sequence, frame: str) -> int:
+def sent_at(widget: Sequence, frame: str) -> int:
     return int(widget.payload["frames"][frame]["sent"])
 
 
@@ -65,7 +64,7 @@ def test_moves_go_from_stop_to_stop_and_stay_inside(widget: Sequence):
 
 
 def test_drop_strikes_the_frame_sent_at_the_cursor_and_undo_takes_it_back(widget: Sequence):
-    before, at = widget.payload, sent(widget, "EndTxn#1")
+    before, at = widget.payload, sent_at(widget, "EndTxn#1")
     widget.step = at
     widget.press("drop")
     assert widget.cluster.scenario.faults == (Drop("EndTxn#1"),)
@@ -88,7 +87,7 @@ def test_a_named_frame_can_be_struck_from_anywhere(widget: Sequence):
 
 
 def test_a_crash_strikes_right_after_the_step_and_a_new_fault_forgets_what_was_undone(widget: Sequence):
-    at = widget.step = sent(widget, "EndTxnResponse#1")
+    at = widget.step = sent_at(widget, "EndTxnResponse#1")
     widget.press("crash", "b3")
     assert widget.cluster.scenario.faults == (Crash("b3", at_step=at),)
     assert (widget.step, widget.payload["events"][widget.step]["kind"]) == (at + 1, "crash")
@@ -147,7 +146,7 @@ def test_bad_input_is_refused_with_a_clear_error(widget: Sequence):
 
 
 def test_a_press_in_the_browser_is_answered(widget: Sequence, monkeypatch: pytest.MonkeyPatch):
-    at = sent(widget, "EndTxn#1")
+    at = sent_at(widget, "EndTxn#1")
     press = {"kind": "press", "action": "drop", "target": "EndTxn#1", "step": at}
     assert answers(widget, monkeypatch, press) == [{"kind": "done"}]
     assert widget.step == at + 1
@@ -177,11 +176,11 @@ def test_groups_are_kept_in_order_and_decide_where_the_cursor_stops(widget: Sequ
     assert widget.groups == ["transaction", "replication"]
     widget.press("end")
     widget.press("left")
-    assert widget.payload["events"][widget.step]["group"] in ("transaction", "replication")
+    assert widget.payload["events"][widget.step]["category"] in ("transaction", "replication")
 
 
 def test_what_is_sent_to_the_browser_is_small_and_plain(widget: Sequence):
-    code = sum((FOLDER / name).stat().st_size for name in ("sequence.js", "flights.js", "inspector.js", "sequence.css"))
+    code = sum(len(sent(name).encode()) for name in ("sequence.js", "flights.js", "inspector.js", "sequence.css"))
     assert code < 40_000
     assert len(Sequence._esm) + len(Sequence._css) < 64_000
     assert len(json.dumps(widget.payload)) < 300_000

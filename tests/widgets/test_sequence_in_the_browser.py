@@ -19,7 +19,7 @@ from tests.widgets.sample_payload import sample
 
 pytestmark = pytest.mark.browser
 
-TAPE = 16
+SHOWN_BATCHES = 16
 ALL_GROUPS = ("transaction", "verification", "replication", "metadata")
 
 
@@ -32,7 +32,7 @@ def expected(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN
     for partition in payload["partitions"]:
         node, batches, mark, stable = shown.strip(partition)
         label = next((n["label"] for n in payload["nodes"] if n["id"] == node), "")
-        cells = [[b["base"], b["kind"], batch_outcome(batches, i)] for i, b in enumerate(batches)][-TAPE:]
+        cells = [[b["base"], b["kind"], batch_outcome(batches, i)] for i, b in enumerate(batches)][-SHOWN_BATCHES:]
         where = f"on {label}" if node else "no leader"
         strips.append({"partition": partition, "where": where, "hw": mark, "lso": stable, "cells": cells})
     return {
@@ -59,7 +59,7 @@ def compare(payload: dict[str, Any], seen: dict[str, Any], step: int, groups: tu
         end = frame["received"] if frame["received"] is not None else payload["ends"].get(frame_id, never)
         assert frame["sent"] <= step
         assert fate == (frame["fate"] if end <= step else "in flight"), frame_id
-    newest = [i for i, f in frames.items() if f["sent"] <= step and f["group"] in groups][-1:]
+    newest = [i for i, f in frames.items() if f["sent"] <= step and f["category"] in groups][-1:]
     assert set(newest) <= set(seen["frames"])
 
 
@@ -341,7 +341,7 @@ def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page)
     page.evaluate("step => journey.set('step', step)", 240)
     expect(page.locator('[data-node="b1"]')).to_have_attribute("data-life", "down")
     expect(page.locator(".shade")).to_have_count(1)
-    lost = [f for f in doubled["frames"].values() if f["fate"] == "lost" and f["group"] in SHOWN]
+    lost = [f for f in doubled["frames"].values() if f["fate"] == "lost" and f["category"] in SHOWN]
     expect(page.locator(f'[data-frame="{lost[0]["id"]}"] .cross')).to_have_count(1)
 
 
@@ -366,10 +366,12 @@ def test_what_was_appended_because_of_a_frame_is_a_press_away(page: Page, lab_ru
     assert look(page)["step"] == str(append["step"])
 
 
-def test_the_story_arrives_in_the_browser_as_it_was_sent(page: Page, lab_run: dict[str, Any]):
+def test_the_payload_arrives_in_the_browser_as_it_was_sent(page: Page, lab_run: dict[str, Any]):
     show(page, lab_run, 3)
     for payload in (lab_run, complete(sample(drop="EndTxn#1"))):
-        there = page.evaluate("story => { const { shared, ...rest } = unpacked(story); return rest; }", packed(payload))
+        there = page.evaluate(
+            "payload => { const { shared, ...rest } = unpacked(payload); return rest; }", packed(payload)
+        )
         assert there == payload
 
 

@@ -1,113 +1,216 @@
-"""What can be pressed at each step of a run: a cluster that notes it while it runs, as short lists of changes."""
+"""Why each button would change nothing, by step: noted while a run goes on, looked up by Python and by the browser."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
-from kafkalab.protocol.rules import CLEAN_ELECTION
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Fault, FrameFault, TimedFault
-from kafkalab.sim.kernel.kernel import QUIET
-from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.faults import (
+    Cut,
+    Delay,
+    Duplicate,
+    ElectLeader,
+    Fault,
+    FrameFault,
+    Heal,
+    Hold,
+    Release,
+    Restart,
+    TimedFault,
+    nodes_of,
+)
+from kafkalab.sim.possible_faults import leader_faults, node_faults, storage_faults, why_not
 
-Ground = dict[str, Any]
-"""Plain data, a part of the payload. A list of changes is [[step, value], …]; the value holds from that step on."""
+EnabledActions = dict[str, Any]
+"""Plain data, a part of the payload.
+
+"start": the last step of the set-up. "fixed": why nothing at all can be pressed, or "". "limits": by action, the least
+and the largest number that it takes, and the reason why not another. "reasons": by button, such as "crash b1" or
+"elect out-0 b2 unclean", [[step, reason], …]; the reason holds from that step on, "" if the button is enabled, None if
+nothing is noted. {} in a reason stands for the button's target. `reason_at` says which entries are looked up.
+"""
 
 FAULT_KINDS = ("fault", "crash", "recover")
-STORAGE = (("compact", "can_compact"), ("roll", "can_roll"), ("delete_segment", "can_delete_segment"))
+FRAME_ACTIONS = ("drop", "delay", "hold", "reorder")
+LONG_MS = 60_000
+"""After this time a segment may have become old enough to be deleted, though no event says so."""
+MOST_MS = 10**12
+LIMITS = {
+    action: [1, MOST_MS, f"{name} is a number of milliseconds from 1 on, not {{}}"]
+    for action, name in (("delay", "delay_ms"), ("advance", "ms"))
+}
+NOT_HELD, NO_FRAME = "{} is not held at this step", "choose a frame first"
+NO_PAIR = 'needs two nodes such as "b1|b2", or one to part from all others'
+DEFAULTS = {
+    "release": NOT_HELD,
+    **{f"{action} ": NO_FRAME for action in (*FRAME_ACTIONS, "duplicate", "release")},
+    **{action: f"{action} {NO_PAIR}" for action in ("cut", "heal")},
+}
 
 
-class NotingCluster(Cluster):
-    """A cluster that notes at every event what a fault right after it would find. `ground()` is what it noted."""
+class Watch:
+    """A callback for `Cluster(scenario, watch=...)` that notes the reasons at each step at which they may change."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        self._changes: dict[str, list[list[Any]]] = {name: [] for name in ("down", "paused", "cut", "kept", "alive")}
-        self._leads: dict[str, list[list[Any]]] = {}
-        self._storage: dict[str, list[list[Any]]] = {}
+    def __init__(self) -> None:
+        self._reasons: dict[str, list[list[Any]]] = {}
+        self._seen: tuple[Any, ...] = ()
         self._image: ClusterMetadata | None = None
+        self._planned: dict[int, list[TimedFault]] = {}
+        self._labels: dict[str, str] = {}
+        self._kept: list[str] = []
         self._struck = False
         self._noted_ms = 0
-        self.changed_ms = 0
-        """When something last happened that is more than a frame or a timer."""
-        super().__init__(scenario, watch=lambda cluster: self._note(*cluster.trace.events[-1]))
 
-    def _note(self, step: int, _: int, node: str, kind: str, name: str, cause: int, frame: str, data: Any) -> None:
-        if kind not in QUIET:
-            self.changed_ms = self.now
-        links = self.network.links
-        self._now("down", step, [n for n, node in self.nodes.items() if not node.alive])
-        self._now("paused", step, [n for n, node in self.nodes.items() if node.paused])
-        self._now("cut", step, [f"{a}|{b}" for a, b in links.cuts if a < b])
-        self._now("kept", step, links.all_kept)
-        if self.controller.metadata is not self._image:
-            self._image = self.controller.metadata
-            self._now("alive", step, list(self._image.alive))
-            for partition, info in self._image.partitions.items():
-                _changed(self._leads.setdefault(partition, []), step, [info.leader, list(info.isr)])
-        self._note_storage(step, kind, name, data)
+    def __call__(self, cluster: Cluster) -> None:
+        """Note what has changed with the last event."""
+        step = cluster.trace.steps - 1
+        if self._image is None:
+            self._begin(cluster)
+        planned = step in self._planned or step - 1 in self._planned
+        self._note_nodes(cluster, step, planned)
+        self._note_leaders(cluster, step, planned)
+        self._note_storage(cluster, step, planned)
 
-    def _now(self, name: str, step: int, value: list[str]) -> None:
-        _changed(self._changes[name], step, value)
+    def _begin(self, cluster: Cluster) -> None:
+        self._labels = {name: label_of(cluster, name) for name in cluster.nodes}
+        for fault in cluster.scenario.faults:
+            if isinstance(fault, TimedFault) and fault.at_step >= 0:
+                self._planned.setdefault(max(fault.at_step, cluster.start), []).append(fault)
+        written = {p for b in cluster.brokers.values() for p, log in b.state.logs.items() if log.log_end_offset}
+        partitions = list(cluster.controller.metadata.partitions)
+        if empty := next((p for p in partitions if p not in written), ""):  # stands for all before their first record
+            for fault, reason in storage_faults(cluster, empty).items():
+                self._note(0, key_of(fault).split(" ")[0], reason.replace(empty, "{}"))
+        for partition in written:
+            self._note_all(cluster.start, storage_faults(cluster, partition))
 
-    def _note_storage(self, step: int, kind: str, name: str, data: Any) -> None:
-        """Of the partition that this event changed; of all after a fault, an election or a long time."""
-        concerned = {name} if kind in ("append", "truncate") else set()
-        if kind == "state" and "partition" in data:
-            concerned.add(data["partition"])
-        if kind in FAULT_KINDS or self.now - self._noted_ms > 60_000 or name == "metadata" or self._struck:
-            concerned |= {p for b in self.brokers.values() for p, log in b.state.logs.items() if log.log_end_offset}
-        self._struck, self._noted_ms = kind in FAULT_KINDS, self.now
-        storage = self.injector.storage
-        for partition in concerned:
-            possible = [action for action, can in STORAGE if getattr(storage, can)(partition)]
-            _changed(self._storage.setdefault(partition, []), step, possible)
+    def _note(self, step: int, key: str, reason: str | None) -> None:
+        changes = self._reasons.setdefault(key, [])
+        if not changes or changes[-1][1] != reason:
+            changes.append([step, reason])
 
-    def ground(self, partitions: list[str]) -> Ground:
-        """What was noted, for these partitions; the run has ended."""
-        metadata, scenario = self.controller.metadata, self.scenario
-        struck: dict[str, list[str]] = {}
-        for fault in scenario.faults:
-            if isinstance(fault, FrameFault):
-                struck.setdefault(fault.frame, []).append(key_of(fault))
-        planned = [f for f in scenario.faults if isinstance(f, TimedFault) and f.at_step >= 0]
-        ids = [p for p in partitions if p in metadata.partitions]
-        return {
-            "start": self.start,
-            "fixed": "",
-            **self._changes,
-            "leads": {p: self._leads[p] for p in ids},
-            "replicas": {p: list(metadata.partitions[p].replicas) for p in ids},
-            "storage": {p: self._storage.get(p, []) for p in ids},
-            "struck": struck,
-            "planned": [f"{max(f.at_step, self.start)} {key_of(f)}" for f in planned],
-            "stillborn": self._stillborn(),
-            "any_leader": not self.rules.on(CLEAN_ELECTION),
-        }
+    def _note_all(self, step: int, found: dict[Fault, str]) -> None:
+        for fault, reason in found.items():
+            self._note(step, key_of(fault), reason)
 
-    def _stillborn(self) -> list[str]:
-        """The frames whose sender died in the moment of sending: no fault reaches them."""
-        crashed = {(e.cause, e.node) for e in self.trace.events if e.kind == "crash"}
-        return [f.id for f in self.trace.frames.values() if (f.sent_step, f.sender) in crashed and f.fate == "lost"]
+    def _label(self, node: str) -> str:
+        return self._labels.get(node, node)
+
+    def _note_nodes(self, cluster: Cluster, step: int, planned: bool) -> None:
+        links = cluster.network.links
+        kept = links.all_kept
+        seen = ([(node.alive, node.paused) for node in cluster.nodes.values()], list(links.cuts), kept)
+        if seen == self._seen and not planned:
+            return
+        self._seen = seen
+        self._note_all(step, node_faults(cluster, self._label))
+        clients = [node for node in cluster.scenario.nodes if not cluster.is_server(node)]
+        self._note_all(step, {Restart(node): why_not(cluster, Restart(node), self._label) for node in clients})
+        self._note_connections(cluster, step)
+        for frame in dict.fromkeys([*self._kept, *kept]):
+            self._note(step, f"release {frame}", why_not(cluster, Release(frame)).replace(frame, "{}"))
+        self._kept = kept
+
+    def _note_connections(self, cluster: Cluster, step: int) -> None:
+        """Every pair, every node against all others, and the sides of a fault that is planned for this step."""
+        nodes = cluster.scenario.nodes
+        for kind in (Cut, Heal):
+            action = kind.__name__.lower()
+            for a, b in combinations(sorted(nodes), 2):
+                self._note(step, f"{action} {a}|{b}", why_not(cluster, kind(a, b)) or why_not(cluster, kind(b, a)))
+            for a in nodes:
+                alone = kind(a, tuple(b for b in nodes if b != a))
+                self._note(step, f"{action} {a}", why_not(cluster, alone))
+        for at in (step - 1, step):
+            for fault in self._planned.get(at, ()):
+                if isinstance(fault, Cut | Heal) and not (isinstance(fault.a, str) and isinstance(fault.b, str)):
+                    self._note(step, key_of(fault), why_not(cluster, fault) if at == step else None)
+
+    def _note_leaders(self, cluster: Cluster, step: int, planned: bool) -> None:
+        image, old = cluster.controller.metadata, self._image
+        if image is old and not planned:
+            return
+        self._image = image
+        for partition, info in image.partitions.items():
+            if planned or old is None or image.alive != old.alive or old.partitions.get(partition) is not info:
+                self._note_all(step, leader_faults(cluster, partition, self._label))
+
+    def _note_storage(self, cluster: Cluster, step: int, planned: bool) -> None:
+        """Note the partition that this event changed; all after a fault, an election or a long time."""
+        event = cluster.trace.events[-1]
+        concerned = [event.name] if event.kind in ("append", "truncate") else []
+        if event.kind == "state" and "partition" in event.data:
+            concerned.append(event.data["partition"])
+        late = cluster.now - self._noted_ms > LONG_MS
+        if event.kind in FAULT_KINDS or event.name == "metadata" or late or planned or self._struck:
+            concerned += [p for b in cluster.brokers.values() for p, log in b.state.logs.items() if log.log_end_offset]
+        self._struck, self._noted_ms = event.kind in FAULT_KINDS, cluster.now
+        for partition in dict.fromkeys(concerned):
+            self._note_all(step, storage_faults(cluster, partition))
+
+    def actions(self, cluster: Cluster, partitions: Iterable[str]) -> EnabledActions:
+        """Return what was noted, of partitions only for these, and the reasons of frames; the run has ended."""
+        others = set(cluster.controller.metadata.partitions) - set(partitions)
+        shown = {key: changes for key, changes in self._reasons.items() if f"{key} ".split(" ")[1] not in others}
+        fixed = {key: [[0, reason]] for key, reason in {**DEFAULTS, **_frame_reasons(cluster)}.items()}
+        return {"start": cluster.start, "fixed": "", "limits": LIMITS, "reasons": {**shown, **fixed}}
 
 
-def _changed(changes: list[list[Any]], step: int, value: Any) -> None:
-    if not changes or changes[-1][1] != value:
-        changes.append([step, value])
+def _frame_reasons(cluster: Cluster) -> dict[str, str]:
+    """By button: why a fault on a frame would change nothing; only where there is a reason, at whatever step."""
+    found: dict[str, str] = {}
+    frames = cluster.trace.frames
+    faults = [fault for fault in cluster.scenario.faults if isinstance(fault, FrameFault)]
+    struck = {fault.frame for fault in faults}
+    for frame in frames.values():
+        if frame.copy_of or not (frame.id in struck or frame.fate in ("dropped", "lost")):
+            continue
+        if reason := why_not(cluster, Hold(frame.id)):
+            found |= {f"{action} {frame.id}": reason for action in FRAME_ACTIONS}
+        if reason := why_not(cluster, Duplicate(frame.id)):
+            found[f"duplicate {frame.id}"] = reason
+    for fault in faults:
+        if isinstance(fault, Delay) and fault.frame in frames and (reason := why_not(cluster, fault)):
+            found[key_of(fault)] = reason
+    return found
 
 
 def key_of(fault: Fault) -> str:
-    """The fault without its moment, in words: "Crash b1", "Cut b1 b2,b3", "Delay EndTxn#1 1000"."""
-    given = [getattr(fault, f.name) for f in fields(fault) if f.name not in ("at_step", "at_ms")]
-    return " ".join([type(fault).__name__, *(",".join(v) if isinstance(v, tuple) else str(v) for v in given)])
+    """Return the button of a fault: "crash b1", "delay EndTxn#1 1000", "elect out-0 b2 unclean", "cut b1|b2,b3"."""
+    match fault:
+        case Cut() | Heal():
+            return f"{type(fault).__name__.lower()} {','.join(nodes_of(fault.a))}|{','.join(nodes_of(fault.b))}"
+        case ElectLeader():
+            return f"elect {fault.partition} {fault.broker}" + (" unclean" if fault.unclean else "")
+        case Delay():
+            return f"delay {fault.frame} {fault.delay_ms}"
+    action = {"DeleteSegment": "delete_segment"}.get(type(fault).__name__, type(fault).__name__.lower())
+    return f"{action} {getattr(fault, 'frame', '') or getattr(fault, 'node', '') or getattr(fault, 'partition', '')}"
 
 
-def at_step(changes: list[list[Any]], step: int, otherwise: Any = ()) -> Any:
-    """The value that holds at a step."""
-    return next((value for since, value in reversed(changes) if since <= step), otherwise)
+def noted(actions: EnabledActions, step: int, key: str) -> str | None:
+    """Return the reason noted of a button at a step, "" if it is enabled; None if nothing is noted."""
+    found = next((reason for since, reason in reversed(actions["reasons"].get(key, ())) if since <= step), None)
+    return None if found is None else str(found)
 
 
-def by_hand() -> Ground:
-    """The ground of a run that no scenario describes: nothing can be pressed."""
-    return {"fixed": "this run was driven by hand, not by its scenario alone: it cannot be run again with a change"}
+def reason_at(actions: EnabledActions, step: int, action: str, target: str, detail: str = "") -> str:
+    """Return the reason noted of a button at a step: of its detail, else its target, else its action; else ""."""
+    for key in (f"{action} {target} {detail}", f"{action} {target}", action):
+        if (found := noted(actions, step, key)) is not None:
+            return found.replace("{}", target)
+    return ""
+
+
+def label_of(cluster: Cluster, node: str) -> str:
+    """Return what a node is called in pictures: "broker 1", "controller", a client by its name."""
+    return f"broker {node[1:]}" if node in cluster.brokers else node
+
+
+def by_hand() -> EnabledActions:
+    """Return the enabled actions of a run that no scenario describes: none."""
+    reason = "this run was driven by hand, not by its scenario alone: it cannot be run again with a change"
+    return {"start": 0, "fixed": reason, "limits": LIMITS, "reasons": {}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafkalab.sim.cluster import Cluster
+from kafkalab.widgets.model.futures import Run
 
 
 @dataclass(slots=True, kw_only=True)
@@ -14,8 +14,7 @@ class Fork:
 
     id: int
     parent: int
-    cluster: Cluster
-    ending: str = ""  # why the run has no end
+    run: Run
     label: str = ""
     name: str = ""
     at: int = 0
@@ -24,7 +23,7 @@ class Fork:
     outcome: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.outcome = self.cluster.outcome().verdict
+        self.outcome = self.run.cluster.outcome().verdict
 
     def row(self) -> dict[str, Any]:
         """Plain data: all but the run itself."""
@@ -35,20 +34,20 @@ class Fork:
 class Forks:
     """All runs of a journey by their number, 0 being the first; `here` is the one that is shown."""
 
-    def __init__(self, cluster: Cluster, ending: str = "") -> None:
-        self.runs = [Fork(id=0, parent=-1, cluster=cluster, ending=ending)]
+    def __init__(self, run: Run) -> None:
+        self.runs = [Fork(id=0, parent=-1, run=run)]
         self.here = self.runs[0]
 
-    def grow(self, cluster: Cluster, ending: str, label: str, at: int, landed: int) -> None:
+    def grow(self, run: Run, label: str, at: int, landed: int) -> None:
         """The run is a new child of the one shown, and is shown now. What had been undone stays beside it."""
-        child = Fork(id=len(self.runs), parent=self.here.id, cluster=cluster, ending=ending, label=label)
+        child = Fork(id=len(self.runs), parent=self.here.id, run=run, label=label)
         child.at, child.landed = at, landed
         self.runs.append(child)
         self._enter(child)
 
-    def plant(self, cluster: Cluster, ending: str, label: str) -> None:
+    def plant(self, run: Run, label: str) -> None:
         """The run is the root of another tree, and is shown now."""
-        self.runs.append(Fork(id=len(self.runs), parent=-1, cluster=cluster, ending=ending, label=label))
+        self.runs.append(Fork(id=len(self.runs), parent=-1, run=run, label=label))
         self.here = self.runs[-1]
 
     def why(self, action: str, target: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
@@ -11,11 +11,11 @@ from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault
-from kafkalab.sim.kernel.kernel import IDLE_MS
+from kafkalab.sim.kernel.kernel import IDLE_MS, QUIET
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event, Frame, Trace, plain
-from kafkalab.widgets.model.enabled_actions import FAULT_KINDS, NotingCluster, by_hand
+from kafkalab.widgets.model.enabled_actions import FAULT_KINDS, Watch, by_hand
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.payload import payload_of
 
@@ -23,37 +23,57 @@ SLICE, MOST = 250, 100_000
 RULES = {rule.name: rule for rule in REGISTRY}
 
 
-def run_of(scenario: Scenario, most: int = MOST) -> tuple[NotingCluster, str]:
-    """The scenario's run, and why it has no end: "" if it has one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A finished run: its cluster, `ending`, why it has no end, or "", and what was noted of it, if anything was."""
 
-    A run in which a program waits for ever is there as far as anything but repeated requests happens, and one that
-    goes on and on up to a limit.
+    cluster: Cluster
+    ending: str = ""
+    watch: Watch | None = None
+
+
+def run_of(scenario: Scenario, most: int = MOST, watched: bool = True) -> Run:
+    """Run the scenario to its end, or as far as anything but repeated requests happens, or up to a limit.
+
+    Without `watched` nothing is noted of what could be pressed, which is faster.
     """
-    cluster = NotingCluster(scenario)
+    watch = Watch() if watched else None
+    cluster = Cluster(scenario, watch=watch)
+    return Run(cluster=cluster, ending=_run(cluster, most), watch=watch)
+
+
+def _run(cluster: Cluster, most: int) -> str:
+    """Run the cluster; return why the run has no end, "" if it has one."""
+    changed_ms, looked = 0, 0
     for _ in range(most // SLICE + 1):
         try:
             cluster.run(SLICE)
-            return cluster, ""
+            return ""
         except StepError as error:
-            return cluster, f"a program by hand gives up: {error}"
+            return f"a program by hand gives up: {error}"
         except StuckError as error:
-            return cluster, str(error).partition(";")[0]
+            return str(error).partition(";")[0]
         except RunawayError:
+            events = cluster.trace.events
+            changed_ms = max((e.at_ms for e in events[looked:] if e.kind not in QUIET), default=changed_ms)
+            looked = len(events)
             ahead = cluster.schedule.last_foreground_ms - cluster.now
-            if cluster.now - cluster.changed_ms > IDLE_MS and ahead < IDLE_MS:
-                return cluster, "a program waits for ever"
-    return cluster, f"the run goes on and on; shown are its first {cluster.trace.steps} events"
+            if cluster.now - changed_ms > IDLE_MS and ahead < IDLE_MS:
+                return "a program waits for ever"
+    return f"the run goes on and on; shown are its first {cluster.trace.steps} events"
 
 
-def story_of(cluster: Cluster, ending: str = "") -> dict[str, Any]:
-    """The payload of a finished run with marks, with its ground, and with `ending`, why it has no end."""
-    payload = with_marks(payload_of(cluster))
-    if not isinstance(cluster, NotingCluster):
-        again, ending = run_of(cluster.scenario)
-        if not again.trace.steps == cluster.trace.steps == agreement(again.trace, cluster.trace):
-            return {**payload, "ground": by_hand(), "ending": ""}
-        cluster = again
-    return {**payload, "ground": cluster.ground(payload["partitions"]), "ending": ending}
+def payload_with_actions(run: Run) -> dict[str, Any]:
+    """Return the payload of a run with marks, with "actions", what can be pressed, and "ending", why it has no end."""
+    payload = with_marks(payload_of(run.cluster))
+    if run.watch is None:
+        again = run_of(run.cluster.scenario)
+        steps = run.cluster.trace.steps
+        if not again.cluster.trace.steps == steps == agreement(again.cluster.trace, run.cluster.trace):
+            return {**payload, "actions": by_hand(), "ending": ""}
+        run = again
+    assert run.watch is not None
+    return {**payload, "actions": run.watch.actions(run.cluster, payload["partitions"]), "ending": run.ending}
 
 
 def with_fault(scenario: Scenario, fault: Fault, start: int) -> Scenario:
@@ -132,7 +152,7 @@ def idle_rule(base: Cluster, rule: Rule, on: bool) -> str:
         return f"profile {scenario.profile} does not have this rule yet"
     if not on and not scenario.rules.on(rule):
         return f"profile {scenario.profile} does not have this rule yet"
-    other, _ = run_of(with_rule(scenario, rule, on), most=4 * base.trace.steps + 5_000)
-    if other.trace.steps == base.trace.steps == agreement(base.trace, other.trace):
+    other = run_of(with_rule(scenario, rule, on), most=4 * base.trace.steps + 5_000, watched=False).cluster.trace
+    if other.steps == base.trace.steps == agreement(base.trace, other):
         return f"this run is the same with the rule {'on' if on else 'off'}"
     return ""

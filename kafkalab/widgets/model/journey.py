@@ -13,19 +13,20 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
+    Run,
     agreement,
     idle_rule,
+    payload_with_actions,
     rule_named,
     run_of,
-    story_of,
     struck_at,
     with_fault,
     with_rule,
 )
 from kafkalab.widgets.model.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, fault_of, near, why
-from kafkalab.widgets.payload import state_diagram as statechart
 from kafkalab.widgets.payload.packing import packed
-from kafkalab.widgets.payload.payload import GROUPS
+from kafkalab.widgets.payload.payload import CATEGORIES
+from kafkalab.widgets.payload.state_diagrams import transaction_diagram
 from kafkalab.widgets.payload.text import hideable, stops
 
 SHOWN = ("transaction", "verification")
@@ -37,7 +38,7 @@ class Journey(anywidget.AnyWidget):
     Views are pictures of a journey; all views of one share its cursor: `j = Journey(lab03()); Sequence(j)`. `step` is
     the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the frames shown,
     but for those of the nodes, APIs and transactional ids in `hidden`.
-    `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is its story.
+    `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is what views show of it.
     """
 
     _esm = "export default {};"  # it is never displayed itself
@@ -58,11 +59,12 @@ class Journey(anywidget.AnyWidget):
         TypeError for anything but a scenario or a cluster; ValueError for an unknown group, and for a cluster that
         kept no events.
         """
-        cluster, ending = finished(run)
-        payload = story_of(cluster, ending)
+        first = finished(run)
+        payload = payload_with_actions(first)
         self._lock = RLock()
-        self._forks = Forks(cluster, ending)
-        super().__init__(payload=payload, groups=list(groups), chart=_chart(payload), tree=[self._forks.here.row()])
+        self._forks = Forks(first)
+        chart = transaction_diagram(payload["profile"])
+        super().__init__(payload=payload, groups=list(groups), chart=chart, tree=[self._forks.here.row()])
         self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
         self.on_msg(self._on_message)
 
@@ -75,19 +77,18 @@ class Journey(anywidget.AnyWidget):
     @property
     def cluster(self) -> Cluster:
         """The cluster whose run is shown."""
-        return self._forks.here.cluster
+        return self._forks.here.run.cluster
 
     @property
     def scenario(self) -> Scenario:
         """The scenario of the run shown, with the faults that presses have added."""
         return self.cluster.scenario
 
-    def story(self, place: int) -> dict[str, Any]:
+    def payload_of(self, place: int) -> dict[str, Any]:
         """The payload of a run of the tree, by its number. ValueError for a number that is none."""
         if not 0 <= place < len(self._forks.runs):
             raise ValueError(f"no run {place} in this journey; there are 0 to {len(self._forks.runs) - 1}")
-        fork = self._forks.runs[place]
-        return story_of(fork.cluster, fork.ending)
+        return payload_with_actions(self._forks.runs[place].run)
 
     # what may be set
 
@@ -98,10 +99,11 @@ class Journey(anywidget.AnyWidget):
     @traitlets.validate("groups")
     def _known_groups(self, proposal: dict[str, Any]) -> list[str]:
         wanted = list(proposal["value"])
-        for group in wanted:
-            if group not in GROUPS:
-                raise ValueError(f"no frames are called {group!r}; there are {', '.join(GROUPS)}{near(group, GROUPS)}")
-        return [group for group in GROUPS if group in wanted]
+        for name in wanted:
+            if name not in CATEGORIES:
+                there = f"there are {', '.join(CATEGORIES)}{near(name, CATEGORIES)}"
+                raise ValueError(f"no frames are called {name!r}; {there}")
+        return [name for name in CATEGORIES if name in wanted]
 
     @traitlets.validate("hidden")
     def _hideable(self, proposal: dict[str, Any]) -> list[str]:
@@ -168,9 +170,9 @@ class Journey(anywidget.AnyWidget):
     def visit(self, scenario: Scenario, label: str = "opened") -> None:
         """Another scenario is shown, as a tree of its own beside the runs that there are."""
         with self._lock:
-            opened, ending = run_of(scenario)
-            payload = story_of(opened, ending)
-            self._forks.plant(opened, ending, label)
+            opened = run_of(scenario)
+            payload = payload_with_actions(opened)
+            self._forks.plant(opened, label)
             self._show(next(iter(stops(payload, tuple(self.groups))), 0))
 
     def _move(self, action: str) -> None:
@@ -185,11 +187,11 @@ class Journey(anywidget.AnyWidget):
 
     def _strike(self, at: int, fault: Any) -> None:
         """A new run with one more fault, beside those that were made of this one before."""
-        forked, ending = run_of(with_fault(self.scenario, fault, self.payload["ground"]["start"]))
-        landed = struck_at(forked.trace, fault, at)
+        forked = run_of(with_fault(self.scenario, fault, self.payload["actions"]["start"]))
+        landed = struck_at(forked.cluster.trace, fault, at)
         if landed < 0:
             raise ValueError(f"{fault!r} would change nothing")
-        self._forks.grow(forked, ending, repr(fault), at, landed)
+        self._forks.grow(forked, repr(fault), at, landed)
         self._show(landed)
 
     def _switch(self, name: str, on: bool) -> None:
@@ -197,10 +199,10 @@ class Journey(anywidget.AnyWidget):
         rule = rule_named(name)
         if reason := idle_rule(self.cluster, rule, on):
             raise ValueError(reason)
-        switched, ending = run_of(with_rule(self.scenario, rule, on))
-        same = max(0, agreement(self.cluster.trace, switched.trace) - 1)
+        switched = run_of(with_rule(self.scenario, rule, on))
+        same = max(0, agreement(self.cluster.trace, switched.cluster.trace) - 1)
         landed = min(self.step, same)
-        self._forks.grow(switched, ending, f"{'with' if on else 'without'}: {rule.name}", same, landed)
+        self._forks.grow(switched, f"{'with' if on else 'without'}: {rule.name}", same, landed)
         self._show(landed)
 
     def _travel(self, action: str, target: str) -> None:
@@ -211,12 +213,12 @@ class Journey(anywidget.AnyWidget):
     def _show(self, step: int) -> None:
         """The run at which the tree stands is shown, with the cursor at `step`."""
         here = self._forks.here
-        payload = story_of(here.cluster, here.ending)
+        payload = payload_with_actions(here.run)
         with self.hold_sync():
             self.payload = payload
             self.hidden = [name for name in self.hidden if name in hideable(payload)]
             self.step = step
-            self.chart = _chart(payload)
+            self.chart = transaction_diagram(payload["profile"])
             self.tree = [fork.row() for fork in self._forks.runs]
             self.place = here.id
             self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
@@ -246,12 +248,8 @@ class Journey(anywidget.AnyWidget):
         return f"<Journey {shown}, run {self.place} of {len(self.tree)}>"
 
 
-def _chart(payload: dict[str, Any]) -> str:
-    return statechart.committed("TV2" if payload["profile"].endswith("TV2") else "TV1")
-
-
-def finished(run: Scenario | Cluster) -> tuple[Cluster, str]:
-    """The cluster with its run done, and why that has no end; a scenario is run in a new one."""
+def finished(run: Scenario | Cluster) -> Run:
+    """Run a scenario in a new cluster, or a cluster to its end."""
     if isinstance(run, Scenario):
         return run_of(run)
     if not isinstance(run, Cluster):
@@ -259,7 +257,7 @@ def finished(run: Scenario | Cluster) -> tuple[Cluster, str]:
     run.run()
     if not run.trace.events:
         raise ValueError("this cluster kept no events; make it without keep=False")
-    return run, ""
+    return Run(cluster=run)
 
 
 def _sentence(text: str) -> str:

@@ -1,6 +1,7 @@
 """Presses that make a new run: from a button's name and its target to the change, or the reason why it changes nothing.
 
-`why` in presses.js says the same of the same payload, word for word: a button is enabled where it says nothing.
+A button is enabled where `why` returns "". The reasons come from the simulator (see enabled_actions.py); here is only
+what nobody can press in the browser: targets and numbers that do not exist.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.sim.faults import (
     AdvanceClock,
     Compact,
@@ -33,7 +33,7 @@ from kafkalab.sim.faults import (
     Roll,
     TimedFault,
 )
-from kafkalab.widgets.model.enabled_actions import at_step, key_of
+from kafkalab.widgets.model.enabled_actions import noted, reason_at
 
 MOVES = ("left", "right", "home", "end")
 TRAVELS = ("undo", "redo", "goto")
@@ -65,7 +65,7 @@ def fault_of(payload: Payload, step: int, action: str, target: str = "", **detai
         raise ValueError(reason)
     fault = _fault(payload, action, target, details)
     if isinstance(fault, TimedFault):
-        at = max(step, payload["ground"]["start"])
+        at = max(step, payload["actions"]["start"])
         return at, replace(fault, at_step=at)
     return payload["frames"][target]["sent"], fault
 
@@ -74,27 +74,34 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
     """Why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
     if action not in FAULTS:
         return f"no action {action!r}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
-    if payload["ground"]["fixed"]:
-        return str(payload["ground"]["fixed"])
-    at = max(step, payload["ground"]["start"])
-    if action in FRAME_FAULTS:
-        return _why_frame(payload, action, target, details)
-    if action == "release":
-        kept = at_step(payload["ground"]["kept"], at)
-        reason = "" if target in kept else f"{target} is not held at this step" if target else "choose a frame first"
-    elif action in NODE_FAULTS:
-        reason = _why_node(payload, at, action, target)
-    elif action in ("cut", "heal"):
-        reason = _why_network(payload, at, action, target)
-    elif action == "advance":
-        ms = details.get("ms", ADVANCE_MS)
-        reason = "" if _whole(ms) else f"ms is a number of milliseconds from 1 on, not {ms!r}"
-    else:
-        reason = _why_partition(payload, at, action, target, details)
-    if reason or action == "advance":
+    actions = payload["actions"]
+    if actions["fixed"]:
+        return str(actions["fixed"])
+    at, number = max(step, actions["start"]), _number_of(action, details)
+    if reason := _unknown(payload, action, target, details):
         return reason
-    again = f"{at} {key_of(_fault(payload, action, target, details))}" in payload["ground"]["planned"]
-    return "this happens right after this step already" if again else ""
+    if action in FRAME_FAULTS and (reason := reason_at(actions, at, action, target)):
+        return reason
+    if action in actions["limits"]:
+        least, most, otherwise = actions["limits"][action]
+        if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+            return str(otherwise).format(repr(number))
+    if action == "reorder":
+        return _why_reorder(payload, target, str(details.get("after", "")))
+    if action in ("cut", "heal"):
+        return _why_network(payload, at, action, target)
+    return reason_at(actions, at, action, target, detail_of(action, details))
+
+
+def _number_of(action: str, details: dict[str, Any]) -> Any:
+    return details.get("delay_ms", DELAY_MS) if action == "delay" else details.get("ms", ADVANCE_MS)
+
+
+def detail_of(action: str, details: dict[str, Any]) -> str:
+    """Return what a button is about beside its target, as `reason_at` looks it up: "1000", "b2 unclean"."""
+    if action == "elect":
+        return str(details.get("broker", "")) + (" unclean" if details.get("unclean") else "")
+    return str(_number_of(action, details)) if action in ("delay", "advance") else ""
 
 
 def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) -> Any:
@@ -119,31 +126,30 @@ def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) 
     return FRAME_FAULTS[action](target)
 
 
-# frames
+# what does not exist
 
 
-def _why_frame(payload: Payload, action: str, target: str, details: dict[str, Any]) -> str:
-    frames, ground = payload["frames"], payload["ground"]
-    frame = frames.get(target)
-    if frame is None or frame["copy_of"]:
-        return f"no frame {target!r} flies in this run{near(target, frames)}" if target else "choose a frame first"
-    struck = ground["struck"].get(target, [])
-    if frame["fate"] == "dropped":
-        return f"{target} is dropped already"
-    if any(fault.startswith("Hold ") for fault in struck):
-        return f"{target} is held already"
-    if any(fault.startswith("Reorder ") for fault in struck):
-        return f"{target} is overtaken already"
-    if target in ground["stillborn"]:
-        return f"{target} never leaves: {frame['from']} crashes in that moment"
-    if action == "duplicate" and any(f["copy_of"] == target for f in frames.values()):
-        return f"{target} arrives twice already"
-    if action == "delay":
-        ms = details.get("delay_ms", DELAY_MS)
-        if not _whole(ms):
-            return f"delay_ms is a number of milliseconds from 1 on, not {ms!r}"
-        return f"{target} is {ms} ms late already" if key_of(Delay(target, ms)) in struck else ""
-    return _why_reorder(payload, target, str(details.get("after", ""))) if action == "reorder" else ""
+def _unknown(payload: Payload, action: str, target: str, details: dict[str, Any]) -> str:
+    """Why no button has this target; "" if one has."""
+    if action in FRAME_FAULTS:
+        frames = payload["frames"]
+        if target and (target not in frames or frames[target]["copy_of"]):
+            return f"no frame {target!r} flies in this run{near(target, frames)}"
+    elif action in NODE_FAULTS:
+        nodes = [n["id"] for n in payload["nodes"] if n["kind"] != "controller"]
+        if target not in nodes:
+            wrong = f"no node {target!r} can {action}" if target else f"{action} needs a node"
+            return f"{wrong}; there are {', '.join(nodes)}"
+    elif action in (*STORAGE_FAULTS, "elect"):
+        known = payload["partitions"]
+        if target not in known:
+            wrong = f"no partition {target!r} is shown in this run; there are {', '.join(known)}"
+            return wrong if target else "choose a partition"
+        broker, replicas = str(details.get("broker", "")), replicas_of(payload, target)
+        if action == "elect" and broker not in replicas:
+            label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), repr(broker))
+            return f"{label} is no replica of {target}; there are {', '.join(replicas)}"
+    return ""
 
 
 def _why_reorder(payload: Payload, target: str, after: str) -> str:
@@ -156,29 +162,13 @@ def _why_reorder(payload: Payload, target: str, after: str) -> str:
     return ""
 
 
-def _whole(number: Any) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= 10**12
+def replicas_of(payload: Payload, partition: str) -> list[str]:
+    """Return the brokers that have a replica of the partition: those that may be elected."""
+    reasons = payload["actions"]["reasons"]
+    return [n["id"] for n in payload["nodes"] if f"elect {partition} {n['id']}" in reasons]
 
 
-# nodes and the network
-
-
-def _why_node(payload: Payload, at: int, action: str, target: str) -> str:
-    nodes = {n["id"]: n for n in payload["nodes"] if n["kind"] != "controller"}
-    if target not in nodes:
-        wrong = f"no node {target!r} can {action}" if target else f"{action} needs a node"
-        return f"{wrong}; there are {', '.join(nodes)}"
-    ground, label = payload["ground"], nodes[target]["label"]
-    down, paused = target in at_step(ground["down"], at), target in at_step(ground["paused"], at)
-    if action == "restart":
-        if nodes[target]["kind"] != "broker":
-            return f"{label} is a client; only a broker can be restarted"
-        return "" if down else f"{label} is not down"
-    if action == "resume":
-        return "" if paused else f"{label} is not paused"
-    if down:
-        return f"{label} is down already" if action == "crash" else f"{label} is down"
-    return f"{label} is paused already" if paused and action == "pause" else ""
+# the network
 
 
 def sides(payload: Payload, target: str) -> tuple[list[str], list[str]]:
@@ -195,53 +185,21 @@ def _side(nodes: list[str]) -> Any:
 
 
 def _why_network(payload: Payload, at: int, action: str, target: str) -> str:
-    known = [n["id"] for n in payload["nodes"]]
+    actions, known = payload["actions"], [n["id"] for n in payload["nodes"]]
     a, b = sides(payload, target)
     wrong = next((name for name in (*a, *b) if name not in known), "")
     if wrong:
         return f"no node {wrong!r} in this run; there are {', '.join(known)}"
     if not a or not b or any(name in b for name in a):
-        return f'{action} needs two nodes such as "b1|b2", or one to part from all others'
-    cut = at_step(payload["ground"]["cut"], at)
-    pairs = ["|".join(sorted((x, y))) for x in a for y in b]
-    if action == "cut":
-        return "" if any(pair not in cut for pair in pairs) else "no frame gets through there already"
-    return "" if any(pair in cut for pair in pairs) else "nothing is cut there"
-
-
-# leaders and storage
-
-
-def _why_partition(payload: Payload, at: int, action: str, target: str, details: dict[str, Any]) -> str:
-    ground = payload["ground"]
-    if target not in ground["leads"]:
-        known = ", ".join(ground["leads"])
-        return f"no partition {target!r} is shown in this run; there are {known}" if target else "choose a partition"
-    if action == "elect":
-        return _why_elect(payload, at, target, details)
-    if action in at_step(ground["storage"][target], at):
-        return ""
-    return {
-        "compact": f"nothing in {target} can be compacted at this step",
-        "roll": f"no active segment of {target} has records at this step",
-        "delete_segment": f"no segment of {target} is full and replicated at this step",
-    }[action]
-
-
-def _why_elect(payload: Payload, at: int, target: str, details: dict[str, Any]) -> str:
-    ground, broker = payload["ground"], str(details.get("broker", ""))
-    label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), "")
-    if broker not in ground["replicas"][target]:
-        return f"{label or repr(broker)} is no replica of {target}; there are {', '.join(ground['replicas'][target])}"
-    leader, in_sync = at_step(ground["leads"][target], at, ("", ()))
-    if leader == broker:
-        return f"{label} leads {target} already"
-    if broker not in at_step(ground["alive"], at):
-        return f"{label} is not alive for the controller"
-    anyone = ground["any_leader"] and topic_of(target) != TRANSACTION_TOPIC
-    if details.get("unclean"):
-        return f"{label} is in sync: elect it cleanly" if broker in in_sync or anyone else ""
-    return "" if broker in in_sync or anyone else f"{label} is not in sync for {target}: only an unclean election can"
+        return reason_at(actions, at, action, "")
+    pairs = [f"{action} {'|'.join(sorted((x, y)))}" for x in a for y in b]
+    if len(pairs) > 1:
+        alone = len(a) == 1 and len(b) == len(known) - 1
+        planned = noted(actions, at, f"{action} {a[0]}" if alone else f"{action} {','.join(a)}|{','.join(b)}")
+        if planned is not None:
+            return planned
+    reasons = [noted(actions, at, pair) or "" for pair in pairs]
+    return "" if "" in reasons else reasons[0]
 
 
 def near(wrong: str, known: Iterable[str]) -> str:

@@ -77,7 +77,7 @@ def walls(payload: Payload, shown: Shown) -> list[str]:
 def in_flight(payload: Payload, step: int, groups: Iterable[str], hidden: Iterable[str] = ()) -> list[dict[str, Any]]:
     """The frames of these groups, but for hidden nodes and APIs, that have been sent by now and have not ended."""
     ends, groups, hidden = payload["ends"], set(groups), set(hidden)
-    frames = [f for f in payload["frames"].values() if f["group"] in groups and f["sent"] <= step]
+    frames = [f for f in payload["frames"].values() if f["category"] in groups and f["sent"] <= step]
     flying = [f for f in frames if (f["received"] if f["received"] is not None else ends.get(f["id"], step + 1)) > step]
     return [f for f in flying if not hidden & {f["name"].removesuffix("Response"), f["from"], f["to"]}]
 

@@ -153,7 +153,7 @@ def record_lines(batch: Batch) -> Iterator[str]:
         yield f"offset {offset}, key {key or 'none'}: {value}"
 
 
-def tape_text(payload: Payload, step: int, partition: str, offset: int, replicas: bool) -> list[str]:
+def log_text(payload: Payload, step: int, partition: str, offset: int, replicas: bool) -> list[str]:
     """The tapes in lines: each partition, its batches, its readers; followers if `replicas`; the batch at `offset`."""
     shown, lines = fold(payload, step), []
     for name in payload["partitions"]:

@@ -1,12 +1,12 @@
-"""A story on its way to the browser: columns in place of rows, and each text once. `unpacked` in run.js undoes it."""
+"""Pack a payload for the browser: columns instead of rows, each text once. `unpacked` in run.js is the inverse."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-EVENT = ("node", "kind", "name", "group", "stop", "txn", "text")
-FRAME = ("name", "kind", "from", "to", "group", "fate", "copy_of", "attempt", "error", "txn", "about")
+EVENT = ("node", "kind", "name", "category", "stop", "txn", "text")
+FRAME = ("name", "kind", "from", "to", "category", "fate", "copy_of", "attempt", "error", "txn", "about")
 HERE = "\x01"
 """Stands for the id of an event's own frame, and of the frame that a response answers, in texts."""
 
@@ -28,7 +28,7 @@ class _Shared:
 
 
 def packed(payload: dict[str, Any]) -> dict[str, Any]:
-    """The same story in less room: "events" and "frames" as columns that point into "shared". Plain JSON data.
+    """Return the payload with "events" and "frames" as columns of indexes into "shared", as plain JSON data.
 
     An event's own frame is its number in "frames" plus one; its cause, and when and where a frame arrives, are told as
     distances. An empty payload stays as it is.
@@ -38,9 +38,20 @@ def packed(payload: dict[str, Any]) -> dict[str, Any]:
     shared = _Shared()
     frames = list(payload["frames"].values())
     numbers = {frame["id"]: i for i, frame in enumerate(frames, 1)}
-    rest = {k: v for k, v in payload.items() if k not in ("events", "frames")}
+    rest = {k: v for k, v in payload.items() if k not in ("events", "frames", "actions")}
     events = _events(payload["events"], numbers, shared)
-    return {**rest, "events": events, "frames": _frames(frames, shared), "shared": shared.values}
+    actions = _actions(payload["actions"], shared) if "actions" in payload else {}
+    return {**rest, "events": events, "frames": _frames(frames, shared), "actions": actions, "shared": shared.values}
+
+
+def _actions(actions: dict[str, Any], shared: _Shared) -> dict[str, Any]:
+    """Return the reasons as [[step, place in "shared"], …], -1 for None; {} in a text stands for the target."""
+    reasons: dict[str, list[list[int]]] = {}
+    for key, changes in actions["reasons"].items():
+        target = f"{key} ".split(" ")[1]
+        texts = [(step, r.replace(target, "{}") if r and target else r) for step, r in changes]
+        reasons[key] = [[step, -1 if text is None else shared.place(text)] for step, text in texts]
+    return {**actions, "reasons": reasons}
 
 
 def _events(events: list[dict[str, Any]], numbers: dict[str, int], shared: _Shared) -> dict[str, list[Any]]:

@@ -24,16 +24,16 @@ from kafkalab.widgets.payload.fields import about_frame, decoded, fields_of, pat
 from kafkalab.widgets.payload.transactions import transactions_of
 
 VERSION = 1
-GROUPS = ("transaction", "verification", "replication", "metadata")
+CATEGORIES = ("transaction", "verification", "replication", "metadata")
 Op = list[Any]
 
 
 def payload_of(cluster: Cluster) -> dict[str, Any]:
     """The payload of a finished run: nodes, frames, events with patches. It is plain JSON data."""
-    return _Story(cluster).payload()
+    return _PayloadMaker(cluster).payload()
 
 
-class _Story:
+class _PayloadMaker:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.trace = cluster.trace
@@ -63,7 +63,7 @@ class _Story:
             "seed": scenario.seed,
             "faults": [repr(f) for f in scenario.faults],
             "nodes": [self._node(n) for n in scenario.nodes],
-            "groups": list(GROUPS),
+            "categories": list(CATEGORIES),
             "partitions": self.partitions,
             "internal": [p for p in self.partitions if p.startswith("__")],
             "homes": homes_of(self.cluster),
@@ -88,7 +88,7 @@ class _Story:
             "kind": frame.kind,
             "from": frame.sender,
             "to": frame.receiver,
-            "group": frame.category,
+            "category": frame.category,
             "sent": frame.sent_step,
             "at": frame.sent_ms,
             "received": frame.received_step if frame.received_step >= 0 else None,
@@ -104,7 +104,7 @@ class _Story:
         }
 
     def _event(self, event: Event) -> dict[str, Any]:
-        group, stop, text, patch = self._told(event)
+        category, stop, text, patch = self._told(event)
         return {
             "step": event.step,
             "at": event.at_ms,
@@ -112,7 +112,7 @@ class _Story:
             "kind": event.kind,
             "name": event.name,
             "cause": event.cause,
-            "group": group,
+            "category": category,
             "stop": stop,
             "frame": event.frame,
             "txn": self.event_txns[event.step],
@@ -121,7 +121,7 @@ class _Story:
         }
 
     def _told(self, event: Event) -> tuple[str, bool, str, list[Op]]:
-        """Group, whether the cursor stops here, the sentence, and the changes."""
+        """Return the category, whether the cursor stops here, the sentence, and the changes."""
         node, data = self._label(event.node), event.data
         match event.kind:
             case "send":
@@ -174,8 +174,8 @@ class _Story:
         text = f"{self._label(event.node)} {verb} {what} to {event.name} at offset {span}."
         shown = batch_shown(event.name, batch)
         prepared = event.cause == -1
-        group = "transaction" if leads and not prepared else "replication"
-        return group, leads and not prepared, text, [["batch", event.node, event.name, shown]]
+        category = "transaction" if leads and not prepared else "replication"
+        return category, leads and not prepared, text, [["batch", event.node, event.name, shown]]
 
     def _state(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         data, node = event.data, self._label(event.node)

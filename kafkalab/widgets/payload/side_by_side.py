@@ -16,7 +16,7 @@ SHOWN = ("transaction", "verification")
 
 
 def parting(left: dict[str, Any], right: dict[str, Any]) -> int:
-    """The first step at which the stories differ; -1 if they never do."""
+    """Return the first step at which the payloads differ; -1 if they are the same."""
     a, b = left["events"], right["events"]
     for step, (one, other) in enumerate(zip(a, b, strict=False)):
         if _key(one) != _key(other) or one["at"] != other["at"] or one["patch"] != other["patch"]:

@@ -13,7 +13,6 @@ from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, Grou
 from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
 from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState, Verdict, decide, follow
-from kafkalab.widgets.payload import state_diagram as statechart
 from kafkalab.widgets.payload.fields import ERRORS
 
 MACHINES = ("coordinator", "producer", "group")
@@ -52,7 +51,12 @@ STATES: dict[str, dict[str, str]] = {
 }
 CALLS = ("init", "begin", "send", "offsets", "prepare", "commit", "abort", "complete", "close")
 SHORT = {
-    **statechart.SHORT,
+    "InitProducerId": "init",
+    "AddPartitionsToTxn": "add",
+    "EndTxn(COMMIT)": "commit",
+    "EndTxn(ABORT)": "abort",
+    "all markers written": "markers",
+    "transaction timeout": "timeout",
     **dict(zip((c.value for c in Call), CALLS, strict=True)),
     Happening.INITIALIZED.value: "answered",
     Happening.INIT_REFUSED.value: "refused",

@@ -124,7 +124,7 @@ def cleaned_batch(batch: dict[str, Any], left: list[int], end: int) -> dict[str,
 
 def stops(payload: Payload, groups: tuple[str, ...], hidden: Iterable[str] = ()) -> list[int]:
     """The steps at which the cursor stops when these groups are visible, and these nodes, APIs, transactions not."""
-    told = [e for e in payload["events"] if e["stop"] and (e["group"] in groups or e["kind"] in ALWAYS)]
+    told = [e for e in payload["events"] if e["stop"] and (e["category"] in groups or e["kind"] in ALWAYS)]
     hidden = frozenset(hidden)
     return [e["step"] for e in told if not hidden or is_shown(payload, e, hidden)]
 

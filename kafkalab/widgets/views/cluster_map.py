@@ -23,8 +23,8 @@ class ClusterMap(View):
     `node` is the one looked at ("" for none): what it is and does is read aloud, and its frames are drawn bold.
     """
 
-    _esm = code("stage.js", "cluster_map.js")
-    _css = style("stage.css", "cluster_map.css")
+    _esm = code("view.js", "cluster_map.js")
+    _css = style("view.css", "cluster_map.css")
 
     node = traitlets.Unicode("").tag(sync=True)
 

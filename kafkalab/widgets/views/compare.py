@@ -11,12 +11,12 @@ import traitlets
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.fork_tree import label_of
-from kafkalab.widgets.model.futures import rule_named, run_of, story_of, with_rule
+from kafkalab.widgets.model.futures import payload_with_actions, rule_named, run_of, with_rule
 from kafkalab.widgets.model.journey import Journey, finished
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.side_by_side import Row, parting, rows_of, state_steps
 from kafkalab.widgets.payload.text import fold, strip_line, transaction_line
-from kafkalab.widgets.views.palette import AMBER, BOLD, DIM, INK, PALE, Ink, fit, standalone
+from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import SIZES, View
 
@@ -71,8 +71,8 @@ class Compare(anywidget.AnyWidget):
     @classmethod
     def runs(cls, journey: Journey | View, left: int, right: int, size: str = "laptop") -> Compare:
         """Two runs of a journey's tree, by their numbers. ValueError for a number that is none."""
-        stories = Journey.of(journey).story(left), Journey.of(journey).story(right)
-        return cls(*stories, size=size, names=(f"run {left}", f"run {right}"))
+        one, other = (Journey.of(journey).payload_of(place) for place in (left, right))
+        return cls(one, other, size=size, names=(f"run {left}", f"run {right}"))
 
     @traitlets.validate("size")
     def _known_size(self, proposal: dict[str, Any]) -> str:
@@ -94,7 +94,7 @@ class Compare(anywidget.AnyWidget):
             parent = entry["parent"] if entry["parent"] >= 0 else entry["id"]
             other = journey.tree[parent]
             names = (f"run {parent}: {label_of(other)}", f"run {entry['id']}: {label_of(entry)}")
-            self._show(journey.story(parent), dict(journey.payload), names)
+            self._show(journey.payload_of(parent), dict(journey.payload), names)
 
         show()
         journey.observe(show, "place")
@@ -157,21 +157,21 @@ class Compare(anywidget.AnyWidget):
 
     def svg(self) -> str:
         """The first difference, the rows around the cursor, and both states there."""
-        ink = Ink(y=30)
+        canvas = Canvas(y=30)
         for i, line in enumerate(self.first_difference()):
-            ink.text(18, ink.y, fit(line, 920), more=BOLD if i == 0 else "")
-            ink.y += 20
+            canvas.text(18, canvas.y, fit(line, 920), more=BOLD if i == 0 else "")
+            canvas.y += 20
         first = max(0, min(self.row - 6, len(self.rows) - STATIC_ROWS))
-        _pair(ink, self.names[0], self.names[1], INK, BOLD)
+        _pair(canvas, self.names[0], self.names[1], DARK, BOLD)
         for i, sign, a, b in self.columns()[first : first + STATIC_ROWS]:
             if i == self.row:
-                ink.box(14, ink.y - 15, 932, 21, DIM, f' fill="{PALE}"')
-            _pair(ink, a, b, INK if sign == "=" else AMBER)
-        ink.path(f"M18,{ink.y - 8}H942", DIM, 1)
-        ink.y += 10
+                canvas.box(14, canvas.y - 15, 932, 21, DIM, f' fill="{PALE}"')
+            _pair(canvas, a, b, DARK if sign == "=" else AMBER)
+        canvas.path(f"M18,{canvas.y - 8}H942", DIM, 1)
+        canvas.y += 10
         for a, b in self.state():
-            _pair(ink, a, b, DIM if a == b else INK)
-        return standalone(ink, "Two runs side by side")
+            _pair(canvas, a, b, DIM if a == b else DARK)
+        return standalone(canvas, "Two runs side by side")
 
     def __str__(self) -> str:
         return self.text()
@@ -186,23 +186,23 @@ class Compare(anywidget.AnyWidget):
         return {**data, "image/svg+xml": self.svg(), "text/plain": self.text()}, metadata
 
 
-def _pair(ink: Ink, a: str, b: str, colour: str, more: str = "") -> None:
-    ink.text(18, ink.y, fit(a, 448), colour, more=more)
-    ink.text(488, ink.y, fit(b, 448), colour, more=more)
-    ink.y += 21
+def _pair(canvas: Canvas, a: str, b: str, colour: str, more: str = "") -> None:
+    canvas.text(18, canvas.y, fit(a, 448), colour, more=more)
+    canvas.text(488, canvas.y, fit(b, 448), colour, more=more)
+    canvas.y += 21
 
 
 def _told(thing: Any) -> dict[str, Any]:
-    """The story of a side."""
+    """Return the payload of one side."""
     thing = getattr(thing, "journey", thing)
-    if isinstance(thing, dict) and "ground" in thing:
+    if isinstance(thing, dict) and "actions" in thing:
         return thing
     if isinstance(thing, Journey):
         return dict(thing.payload)
     if isinstance(thing, Scenario):
-        return story_of(*run_of(thing))
+        return payload_with_actions(run_of(thing))
     if isinstance(thing, Cluster):
-        return story_of(*finished(thing))
+        return payload_with_actions(finished(thing))
     raise TypeError(f"Compare shows scenarios, clusters or journeys, such as Compare(lab03(), other), not {thing!r}")
 
 

@@ -1,24 +1,63 @@
 // Every fault as a button at the cursor's step, enabled where it would change something; and the tree of runs.
 
 const WORDS = {
-	drop: ["× drop", "The frame is lost on its way"], duplicate: ["×2 duplicate", "The frame arrives twice"], delay: ["delay", "The frame arrives later, and is overtaken"],
-	hold: ["hold", "The frame stays on its way until it is released"], release: ["release", "The held frame arrives now"], reorder: ["reorder", "The frame arrives right after another one"],
-	crash: ["crash", "The process ends; a broker's logs stay"], restart: ["restart", "The broker starts again, with its logs"], pause: ["pause", "It stops doing anything; what arrives waits"],
-	resume: ["resume", "It goes on, first with all that has waited"], cut: ["isolate", "No frame gets from here to any other node or back"], heal: ["rejoin", "Frames fly to and from here again"],
-	advance: ["advance", "All clocks jump forward"], elect: ["elect", "The controller makes it the leader"], roll: ["roll", "A new segment begins"],
-	compact: ["compact", "Each replica begins a new segment and cleans what is before it"], delete_segment: ["delete segment", "The leader deletes its oldest segment"],
+	drop: ["× drop", "The frame is lost on its way"],
+	duplicate: ["×2 duplicate", "The frame arrives twice"],
+	delay: ["delay", "The frame arrives later, and is overtaken"],
+	hold: ["hold", "The frame stays on its way until it is released"],
+	release: ["release", "The held frame arrives now"],
+	reorder: ["reorder", "The frame arrives right after another one"],
+	crash: ["crash", "The process ends; a broker's logs stay"],
+	restart: ["restart", "The broker starts again, with its logs"],
+	pause: ["pause", "It stops doing anything; what arrives waits"],
+	resume: ["resume", "It goes on, first with all that has waited"],
+	cut: ["isolate", "No frame gets from here to any other node or back"],
+	heal: ["rejoin", "Frames fly to and from here again"],
+	advance: ["advance", "All clocks jump forward"],
+	elect: ["elect", "The controller makes it the leader"],
+	roll: ["roll", "A new segment begins"],
+	compact: ["compact", "Each replica begins a new segment and cleans what is before it"],
+	delete_segment: ["delete segment", "The leader deletes its oldest segment"],
 };
-const NODE_BUTTONS = { broker: ["crash", "restart", "pause", "resume", "cut", "heal"], client: ["crash", "pause", "resume", "cut", "heal"], controller: ["cut", "heal"] };
-const PANEL_BODY = `<div class="faults"><div class="rows"></div><details class="partitions"><summary>Leaders and storage</summary><div class="rows2"></div></details>
+const NODE_BUTTONS = {
+	broker: ["crash", "restart", "pause", "resume", "cut", "heal"],
+	client: ["crash", "pause", "resume", "cut", "heal"],
+	controller: ["cut", "heal"],
+};
+const PANEL_BODY =
+	`<div class="faults"><div class="rows"></div><details class="partitions">` +
+	`<summary>Leaders and storage</summary><div class="rows2"></div></details>
 	<details class="rules"><summary>Rules of the protocol</summary><div class="list"></div></details></div>
-	<section class="runs" aria-label="Runs"><h4>Runs ${tool("undo", "↶ undo")}${tool("redo", "↷ redo")}<label>name <input type="text" class="naming" maxlength="60" size="12" aria-label="Name of the run shown"></label></h4><div class="tree"></div></section>`;
-const PANEL_HELP = [["d", "Drop the chosen frame"], ["u", "Duplicate it"], ["l", "Delay it"], ["h", "Hold it"], ["r", "Release it"], ["1 2 3", "Crash a broker after this step (0: the first client)"], ["a", "Advance the clocks"]]
-	.map(([key, what]) => `<p><small>${key}</small>${what}</p>`).join("") + "<p>Each fault makes a new run: the same up to this step, another future. The tree keeps them all; click one to go there.</p><p>A dotted button would change nothing; point at it, or press it, to read why.</p>";
+	<section class="runs" aria-label="Runs"><h4>Runs ${tool("undo", "↶ undo")}${tool("redo", "↷ redo")}<label>name ` +
+	`<input type="text" class="naming" maxlength="60" size="12" aria-label="Name` +
+	` of the run shown"></label></h4><div class="tree"></div></section>`;
+const PANEL_HELP =
+	[
+		["d", "Drop the chosen frame"],
+		["u", "Duplicate it"],
+		["l", "Delay it"],
+		["h", "Hold it"],
+		["r", "Release it"],
+		["1 2 3", "Crash a broker after this step (0: the first client)"],
+		["a", "Advance the clocks"],
+	]
+		.map(([key, what]) => `<p><small>${key}</small>${what}</p>`)
+		.join("") +
+	"<p>Each fault makes a new run: the same up to this step, another future. " +
+	"The tree keeps them all; click one to go there.</p>" +
+	"<p>A dotted button would change nothing; point at it, or press it, to read why.</p>";
 
 // `of` is what a button is about, for those who hear its name without its row.
-const fault = (action, target, of, more = "", label = WORDS[action][0]) => tool(action, esc(label), target, ` data-title="${esc(WORDS[action][1])}" aria-label="${esc(`${label.replace(/^×2? ?/, "")} ${of}`)}"${more}`);
-const row = (what, buttons, more = "") => `<div class="row"><b>${what}</b><span>${buttons.join("")}${more}</span></div>`;
-const number = (p, name, otherwise) => Number((p.$(`input.${name}`) ?? {}).value ?? otherwise);
+const fault = (action, target, of, more = "", label = WORDS[action][0]) =>
+	tool(
+		action,
+		esc(label),
+		target,
+		` data-title="${esc(WORDS[action][1])}" aria-label="${esc(`${label.replace(/^×2? ?/, "")} ${of}`)}"${more}`,
+	);
+const row = (what, buttons, more = "") =>
+	`<div class="row"><b>${what}</b><span>${buttons.join("")}${more}</span></div>`;
+const number = (p, name, otherwise) => Number(p.$(`input.${name}`)?.value ?? otherwise);
 
 // What a button is about besides its target.
 function detailsOf(p, action, button) {
@@ -29,9 +68,12 @@ function detailsOf(p, action, button) {
 	return {};
 }
 
+// The same as one value: a number, or "b2 unclean".
+const detailOf = ({ delay_ms, ms = delay_ms, broker = "", unclean }) => ms ?? broker + (unclean ? " unclean" : "");
+
 function targetOf(p, action, target) {
 	if (target === "pair") return `${p.$("select.side-a").value}|${p.$("select.side-b").value}`;
-	return FRAME_FAULTS.includes(action) || action === "release" ? p.frame?.id ?? "" : target;
+	return FRAME_FAULTS.includes(action) || action === "release" ? (p.frame?.id ?? "") : target;
 }
 
 function whyButton(p, action, target, button) {
@@ -40,7 +82,9 @@ function whyButton(p, action, target, button) {
 	if (action === "redo") return p.journey.get("can_redo") ? "" : "nothing has been undone";
 	if (action === "goto") return Number(target) === p.journey.get("place") ? "this run is shown already" : "";
 	if (action === "rule_off" || action === "rule_on") return button?.dataset.why ?? "";
-	return action in WORDS ? whyPress(p.run, p.step, action, targetOf(p, action, target), detailsOf(p, action, button)) : "";
+	return action in WORDS
+		? whyPress(p.run, p.step, action, targetOf(p, action, target), detailOf(detailsOf(p, action, button)))
+		: "";
 }
 
 function chosen(p) {
@@ -51,34 +95,114 @@ function chosen(p) {
 }
 
 function drawFaults(p) {
-	const { run, step, journey } = p, event = run.events[step], { ground } = run, at = Math.max(step, ground.start ?? 0);
+	const { run, step, journey } = p,
+		event = run.events[step],
+		state = run.at(Math.max(step, run.actions.start));
 	p.frame = chosen(p);
 	p.$(".where").innerHTML = `step ${step} · t = ${event.at} ms · run ${journey.get("place")}`;
 	p.say(event.text + (run.ending ? ` This run has no end: ${run.ending}.` : ""), event.kind);
-	const f = p.frame, later = f ? run.flown.filter((o) => o.sent > f.sent && !o.copy_of && (o.group === f.group || o.to === f.to)).slice(0, 40) : [];
-	const about = f ? `Frame <code>${esc(f.id)}</code><small>${esc(run.label(f.from))} → ${esc(run.label(f.to))}, ${run.fate(f, step)}</small>` : "No frame";
-	const kept = (name, otherwise) => Number((p.$(`input.${name}`) ?? {}).value) || otherwise;
-	const items = [["frame", row(about, ["drop", "duplicate", "delay", "hold", "release"].map((a) => fault(a, f?.id ?? "", f?.id ?? "no frame") + (a === "delay" ? ` <label><input type="number" class="delay_ms" min="1" value="${kept("delay_ms", DELAY_MS)}" aria-label="Delay in ms">ms</label> ` : "")),
-		later.length ? `<span class="late"><label>after <select class="after" aria-label="Arrives after">${later.map((o) => `<option>${esc(o.id)}</option>`).join("")}</select></label>${fault("reorder", f.id, f.id)}</span>` : "")]];
+	const f = p.frame,
+		later = f
+			? run.flown
+					.filter((o) => o.sent > f.sent && !o.copy_of && (o.category === f.category || o.to === f.to))
+					.slice(0, 40)
+			: [];
+	const about = f
+		? `Frame <code>${esc(f.id)}</code><small>${esc(run.label(f.from))}` +
+			` → ${esc(run.label(f.to))}, ${run.fate(f, step)}</small>`
+		: "No frame";
+	const kept = (name, otherwise) => Number(p.$(`input.${name}`)?.value) || otherwise;
+	const items = [
+		[
+			"frame",
+			row(
+				about,
+				["drop", "duplicate", "delay", "hold", "release"].map(
+					(a) =>
+						fault(a, f?.id ?? "", f?.id ?? "no frame") +
+						(a === "delay"
+							? ` <label><input type="number" class="delay_ms" min="1"` +
+								` value="${kept("delay_ms", DELAY_MS)}" aria-label="Delay in ms">ms</label> `
+							: ""),
+				),
+				later.length
+					? `<span class="late"><label>after <select class="after" aria-label="Arrives` +
+							` after">${later.map((o) => `<option>${esc(o.id)}</option>`).join("")}` +
+							`</select></label>${fault("reorder", f.id, f.id)}</span>`
+					: "",
+			),
+		],
+	];
 	for (const { id, kind, label } of run.nodes) {
-		const life = atStep(ground.down ?? [], at).includes(id) ? "down" : atStep(ground.paused ?? [], at).includes(id) ? "paused" : "up";
-		items.push([id, row(`<i class="${life}"></i>${esc(label)}${life === "up" ? "" : `<small>${life}</small>`}`, NODE_BUTTONS[kind].map((a) => fault(a, id, label)))]);
+		const life = state.node[id] ?? "up";
+		items.push([
+			id,
+			row(
+				`<i class="${life}"></i>${esc(label)}${life === "up" ? "" : `<small>${life}</small>`}`,
+				NODE_BUTTONS[kind].map((a) => fault(a, id, label)),
+			),
+		]);
 	}
-	const select = (side, start) => `<select class="side-${side}" aria-label="Side ${side} of the cut">${run.nodes.map((n, i) => `<option value="${n.id}"${i === start ? " selected" : ""}>${esc(n.label)}</option>`).join("")}</select>`;
-	items.push(["link", row("Link", [select("a", 0), " — ", select("b", 1), " ", fault("cut", "pair", "the link", "", "cut"), fault("heal", "pair", "the link", "", "heal")])]);
-	items.push(["clock", row("Clock", [fault("advance", "", "the clock"), `<label><input type="number" class="advance_ms" min="1" value="${kept("advance_ms", ADVANCE_MS)}" aria-label="Advance by ms">ms</label>`])]);
+	const select = (side, start) =>
+		`<select class="side-${side}" aria-label="Side ${side} of the` +
+		` cut">` +
+		run.nodes
+			.map((n, i) => `<option value="${n.id}"${i === start ? " selected" : ""}>${esc(n.label)}</option>`)
+			.join("") +
+		`</select>`;
+	items.push([
+		"link",
+		row("Link", [
+			select("a", 0),
+			" — ",
+			select("b", 1),
+			" ",
+			fault("cut", "pair", "the link", "", "cut"),
+			fault("heal", "pair", "the link", "", "heal"),
+		]),
+	]);
+	items.push([
+		"clock",
+		row("Clock", [
+			fault("advance", "", "the clock"),
+			`<label><input type="number" class="advance_ms" min="1"` +
+				` value="${kept("advance_ms", ADVANCE_MS)}" aria-label="Advance by ms">ms</label>`,
+		]),
+	]);
 	sync(p.$(".rows"), items);
-	sync(p.$(".rows2"), Object.entries(ground.replicas ?? {}).map(([partition, replicas]) => {
-		const [leader, inSync] = atStep(ground.leads[partition], at, ["", replicas]);
-		const elections = replicas.map((b) => fault("elect", partition, `for ${partition}`, ` data-broker="${b}" data-unclean="${!inSync.includes(b)}"`, `elect ${b}${inSync.includes(b) ? "" : " unclean"}`));
-		return [partition, row(`${breakable(partition)}<small>${leader ? `led by ${esc(run.label(leader))}` : "no leader"}</small>`, [...elections, ...["roll", "compact", "delete_segment"].map((a) => fault(a, partition, partition))])];
-	}));
+	sync(
+		p.$(".rows2"),
+		run.partitions.flatMap((partition) => {
+			const leader = state.leader[partition],
+				{ replicas = [], isr: inSync = [] } = state.isr[partition] ?? {};
+			if (!(`elect ${partition} ${replicas[0]}` in run.actions.reasons)) return [];
+			const elections = replicas.map((b) =>
+				fault(
+					"elect",
+					partition,
+					`for ${partition}`,
+					` data-broker="${b}" data-unclean="${!inSync.includes(b)}"`,
+					`elect ${b}${inSync.includes(b) ? "" : " unclean"}`,
+				),
+			);
+			return [
+				[
+					partition,
+					row(`${breakable(partition)}<small>${leader ? `led by ${esc(run.label(leader))}` : "no leader"}</small>`, [
+						...elections,
+						...["roll", "compact", "delete_segment"].map((a) => fault(a, partition, partition)),
+					]),
+				],
+			];
+		}),
+	);
 	drawRules(p);
 	drawTree(p);
 }
 
 function drawRules(p) {
-	const told = p.model.get("reasons") ?? {}, current = told.place === p.journey.get("place");
+	const told = p.model.get("reasons") ?? {},
+		current = told.place === p.journey.get("place");
 	const list = p.$(".rules .list");
 	if (!p.$(".rules").open) return;
 	if (!current) {
@@ -87,16 +211,57 @@ function drawRules(p) {
 		p.asked = p.journey.get("place");
 		return;
 	}
-	const off = (name) => told.off.includes(name), rank = ([name, why]) => (off(name) ? 0 : why ? 2 : 1);
-	sync(list, Object.entries(told.why).sort((a, b) => rank(a) - rank(b)).map(([name, why]) => [name, `<div class="rule${why ? " idle" : ""}">${tool(off(name) ? "rule_on" : "rule_off", off(name) ? "switch on" : "switch off", name, ` aria-label="switch ${off(name) ? "on" : "off"}: ${esc(name)}" data-why="${esc(why)}" data-title="A new run from the start ${off(name) ? "with" : "without"} this rule"`)}<span>${esc(name)}${off(name) ? " <b>is off</b>" : ""}</span></div>`]));
+	const off = (name) => told.off.includes(name),
+		rank = ([name, why]) => (off(name) ? 0 : why ? 2 : 1);
+	sync(
+		list,
+		Object.entries(told.why)
+			.sort((a, b) => rank(a) - rank(b))
+			.map(([name, why]) => [
+				name,
+				`<div class="rule${why ? " idle" : ""}">` +
+					tool(
+						off(name) ? "rule_on" : "rule_off",
+						off(name) ? "switch on" : "switch off",
+						name,
+						` aria-label="switch` +
+							` ${off(name) ? "on" : "off"}:` +
+							` ${esc(name)}" data-why="${esc(why)}"` +
+							` data-title="A new run from the start` +
+							` ${off(name) ? "with" : "without"}` +
+							` this rule"`,
+					) +
+					`<span>${esc(name)}${off(name) ? " <b>is off</b>" : ""}</span></div>`,
+			]),
+	);
 }
 
 function drawTree(p) {
-	const rows = inOrder(p.journey.get("tree")), place = p.journey.get("place"), size = parseFloat(getComputedStyle(p.root).fontSize) || 13, height = Math.round(size * 1.95);
+	const rows = inOrder(p.journey.get("tree")),
+		place = p.journey.get("place"),
+		size = parseFloat(getComputedStyle(p.root).fontSize) || 13,
+		height = Math.round(size * 1.95);
 	const deepest = Math.max(...rows.map(([depth]) => depth));
-	const markup = rows.map(([depth, e]) => `<div class="run" aria-current="${e.id === place}" style="padding-left:${22 + depth * 16}px">${tool("goto", `${e.id}&ensp;${e.name ? `<b>${esc(e.name)}</b> ` : ""}<code>${esc(labelOf(e))}</code>`, e.id, ` data-title="${esc(entryText(e))}" aria-label="Run ${esc(entryText(e))}"`)}<em class="${e.outcome.split(" ")[0]}">${esc(e.outcome)}</em></div>`);
-	sync(p.$(".tree"), [["tree", `<div style="--row:${height}px"><svg width="${30 + deepest * 16}" height="${rows.length * height}" aria-hidden="true">${branches(rows, height, place)}</svg>${markup.join("")}</div>`]]);
-	const naming = p.$(".naming"), name = p.journey.get("tree").find((e) => e.id === place)?.name ?? "";
+	const markup = rows.map(
+		([depth, e]) =>
+			`<div class="run" aria-current="${e.id === place}" style="padding-left:${22 + depth * 16}px">` +
+			tool(
+				"goto",
+				`${e.id}&ensp;` + `${e.name ? `<b>${esc(e.name)}</b> ` : ""}` + `<code>${esc(labelOf(e))}</code>`,
+				e.id,
+				` data-title="${esc(entryText(e))}"` + ` aria-label="Run ${esc(entryText(e))}"`,
+			) +
+			`<em class="${e.outcome.split(" ")[0]}">${esc(e.outcome)}</em></div>`,
+	);
+	sync(p.$(".tree"), [
+		[
+			"tree",
+			`<div style="--row:${height}px"><svg width="${30 + deepest * 16}" height="${rows.length * height}"` +
+				` aria-hidden="true">${branches(rows, height, place)}</svg>${markup.join("")}</div>`,
+		],
+	]);
+	const naming = p.$(".naming"),
+		name = p.journey.get("tree").find((e) => e.id === place)?.name ?? "";
 	if (document.activeElement !== naming) naming.value = name;
 }
 
@@ -109,7 +274,13 @@ function actFault(p, action, target, button) {
 async function openFaults(model, el) {
 	let p;
 	const close = await openPanel(model, el, {
-		name: "fault-panel", title: "Faults", body: PANEL_BODY, help: PANEL_HELP, why: whyButton, act: actFault, traits: ["reasons"],
+		name: "fault-panel",
+		title: "Faults",
+		body: PANEL_BODY,
+		help: PANEL_HELP,
+		why: whyButton,
+		act: actFault,
+		traits: ["reasons"],
 		keys: { d: "drop", u: "duplicate", l: "delay", h: "hold", r: "release", a: "advance" },
 		load: (panel) => (p ??= panel),
 		draw: drawFaults,

@@ -9,12 +9,12 @@ import traitlets
 from kafkalab.protocol.rules import REGISTRY
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.enabled_actions import at_step
 from kafkalab.widgets.model.fork_tree import tree_lines
 from kafkalab.widgets.model.futures import idle_rule
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import ADVANCE_MS, DELAY_MS, why
-from kafkalab.widgets.views.palette import AMBER, BOLD, DIM, GREEN, INK, PALE, RED, Ink, fit, standalone, width_of
+from kafkalab.widgets.model.presses import ADVANCE_MS, DELAY_MS, replicas_of, why
+from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone, width_of
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import View
 
@@ -85,26 +85,27 @@ class FaultPanel(View):
 
     def svg(self) -> str:
         """The panel as it stands, enabled buttons drawn solid and the others dotted; then the tree of runs."""
-        ink, payload, step = Ink(y=30), self.payload, self.step
+        canvas, payload, step = Canvas(y=30), self.payload, self.step
         event = payload["events"][step]
-        ink.text(18, ink.y, fit(f"Faults at step {step}: {event['text']}", 900), more=BOLD)
+        canvas.text(18, canvas.y, fit(f"Faults at step {step}: {event['text']}", 900), more=BOLD)
         for what, row in self.groups_of_buttons():
-            ink.y += 26
-            ink.text(18, ink.y, fit(what, 230), DIM)
+            canvas.y += 26
+            canvas.text(18, canvas.y, fit(what, 230), DIM)
             x = 260.0
             for action, target, details in row:
                 label = label_of(action, details)
                 wide, reason = width_of(label) + 18, why(payload, step, action, target, **details)
                 if x + wide > 940:
-                    x, ink.y = 260.0, ink.y + 26
-                ink.box(x, ink.y - 15, wide, 21, DIM if reason else RED, _face(bool(reason)))
-                ink.text(x + wide / 2, ink.y, label, DIM if reason else INK, "middle")
+                    x, canvas.y = 260.0, canvas.y + 26
+                canvas.box(x, canvas.y - 15, wide, 21, DIM if reason else RED, _face(bool(reason)))
+                canvas.text(x + wide / 2, canvas.y, label, DIM if reason else DARK, "middle")
                 x += wide + 8
-        ink.y += 30
+        canvas.y += 30
         for line in tree_lines(self.journey.tree, self.journey.place):
-            ink.text(18, ink.y, line, _colour(line), more=' xml:space="preserve"' + (BOLD if line[0] == ">" else ""))
-            ink.y += 20
-        return standalone(ink, f"Faults at step {step}")
+            more = ' xml:space="preserve"' + (BOLD if line[0] == ">" else "")
+            canvas.text(18, canvas.y, line, _colour(line), more=more)
+            canvas.y += 20
+        return standalone(canvas, f"Faults at step {step}")
 
 
 def _face(dead: bool) -> str:
@@ -149,10 +150,11 @@ def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]
         actions = {"broker": NODE_ACTIONS, "client": CLIENT_ACTIONS}.get(node["kind"], ("cut", "heal"))
         rows.append((node["label"], [(action, node["id"], {}) for action in actions]))
     rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
-    ground = payload["ground"]
-    at = max(step, ground.get("start", 0))
-    for partition, replicas in ground.get("replicas", {}).items():
-        in_sync = at_step(ground["leads"][partition], at, ("", replicas))[1]
+    shown = fold(payload, max(step, payload["actions"]["start"]))
+    for partition in payload["partitions"]:
+        replicas, in_sync = replicas_of(payload, partition), shown.in_sync.get(partition, [])
+        if not replicas:
+            continue
         elections: list[Button] = [("elect", partition, {"broker": b, "unclean": b not in in_sync}) for b in replicas]
         storage: list[Button] = [(action, partition, {}) for action in ("roll", "compact", "delete_segment")]
         rows.append((partition, [*elections, *storage]))

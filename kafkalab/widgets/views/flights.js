@@ -1,17 +1,29 @@
 // Where the rows of a sequence stand along the time, downwards or across, and the ways of its frames between the lanes.
 
-const ROWS = 60, LONG_MS = 25, CHIP = 20, LETTER = 0.63;
+const ROWS = 60,
+	LONG_MS = 25,
+	CHIP = 20,
+	LETTER = 0.63;
 
 // Across, a row is a column that begins where the words before it have ended: on its lane, in the line of times, and of
 // the frames on its side of the lane. Gives where it begins, its width, and where its words end.
 function columns(run, lanes, u) {
-	const taken = {}, lane = Object.fromEntries(lanes.map((n, i) => [n.id, i])), wide = (text) => text.length * LETTER * u;
+	const taken = {},
+		lane = Object.fromEntries(lanes.map((n, i) => [n.id, i])),
+		wide = (text) => text.length * LETTER * u;
 	return ({ event, stop, wait, clock }, y) => {
-		const f = event.kind === "send" && run.frames[event.frame], mark = stop && run.marks[event.step], on = event.node in lane, words = [];
+		const f = event.kind === "send" && run.frames[event.frame],
+			mark = stop && run.marks[event.step],
+			on = event.node in lane,
+			words = [];
 		const chip = mark ? Math.min(wide(on ? mark : event.text), u * (on ? CHIP : 2 * CHIP)) + 1.4 * u : 0;
 		if (clock) words.push(["time", 5.4 * u]);
 		if (mark) words.push([on ? event.node : "all", chip]);
-		if (f) words.push([`${f.from} ${lane[f.to] > lane[f.from]}`, wide(f.name + (f.error === "NONE" ? "" : f.error)) + 1.6 * u]);
+		if (f)
+			words.push([
+				`${f.from} ${lane[f.to] > lane[f.from]}`,
+				wide(f.name + (f.error === "NONE" ? "" : f.error)) + 1.6 * u,
+			]);
 		const from = Math.max(y, ...[[event.node], ...words].map(([where]) => taken[where] ?? 0)) + (wait ? 7.6 * u : 0);
 		for (const [where, room] of words) taken[where] = from + room;
 		return [from, chip || u * (stop ? 2.4 : 1.6), from + Math.max(...words.map(([, room]) => room), 0)];
@@ -20,16 +32,29 @@ function columns(run, lanes, u) {
 
 // Which events have a row when these groups are visible, and where; at which of them the cursor stops.
 function plan(run, groups, hidden, u, across) {
-	const stops = stopsOf(run, groups, hidden), stopping = new Set(stops), rows = [], flights = [], rowOf = {};
-	const known = run.nodes.filter((n) => n.kind !== "controller" || groups.has("metadata")), some = known.filter((n) => !hidden.has(n.id));
-	const lanes = some.length ? some : known.slice(0, 1), ids = lanes.map((n) => n.id), column = columns(run, lanes, u);
-	let y = u / 2, clock = 0, end = 0;
+	const stops = stopsOf(run, groups, hidden),
+		stopping = new Set(stops),
+		rows = [],
+		flights = [],
+		rowOf = {};
+	const known = run.nodes.filter((n) => n.kind !== "controller" || groups.has("metadata")),
+		some = known.filter((n) => !hidden.has(n.id));
+	const lanes = some.length ? some : known.slice(0, 1),
+		ids = lanes.map((n) => n.id),
+		column = columns(run, lanes, u);
+	let y = u / 2,
+		clock = 0,
+		end = 0;
 	for (const event of run.events) {
-		const { step, kind, at } = event, frame = run.frames[event.frame];
+		const { step, kind, at } = event,
+			frame = run.frames[event.frame];
 		const stop = stopping.has(step);
-		if (!stop && !(frame && groups.has(frame.group) && /send|receive/.test(kind) && isShown(run, event, hidden))) continue;
-		const wait = rows.length && at - clock >= LONG_MS ? at - clock : 0, row = { event, stop, wait, clock: at !== clock || !rows.length };
-		const high = u * (stop ? 2.15 : frame.copy_of ? 1.9 : 1.1), down = y + (wait ? u * 1.7 : 0);
+		if (!stop && !(frame && groups.has(frame.category) && /send|receive/.test(kind) && isShown(run, event, hidden)))
+			continue;
+		const wait = rows.length && at - clock >= LONG_MS ? at - clock : 0,
+			row = { event, stop, wait, clock: at !== clock || !rows.length };
+		const high = u * (stop ? 2.15 : frame.copy_of ? 1.9 : 1.1),
+			down = y + (wait ? u * 1.7 : 0);
 		[row.y, row.height, row.end] = across ? column(row, y) : [down, high, down + high];
 		row.end = end = Math.max(end, row.end);
 		rowOf[step] = rows.length;
@@ -39,13 +64,24 @@ function plan(run, groups, hidden, u, across) {
 	}
 	const row = (step) => upTo(rows.length, (i) => rows[i].event.step <= step);
 	for (const f of run.flown) {
-		if (groups.has(f.group) && f.sent in rowOf && isShown(run, run.events[f.sent], hidden) && ids.includes(f.from) && ids.includes(f.to)) flights.push({ f, from: rowOf[f.sent], to: row(run.end(f)) });
+		if (
+			groups.has(f.category) &&
+			f.sent in rowOf &&
+			isShown(run, run.events[f.sent], hidden) &&
+			ids.includes(f.from) &&
+			ids.includes(f.to)
+		)
+			flights.push({ f, from: rowOf[f.sent], to: row(run.end(f)) });
 	}
 	flights.sort((a, b) => a.from - b.from);
 	const pages = rows.length ? Array.from({ length: Math.ceil(rows.length / ROWS) }, () => []) : [];
-	for (const flight of flights) for (let p = Math.floor(flight.from / ROWS); p * ROWS <= flight.to && p < pages.length; p++) pages[p].push(flight);
+	for (const flight of flights)
+		for (let p = Math.floor(flight.from / ROWS); p * ROWS <= flight.to && p < pages.length; p++) pages[p].push(flight);
 	// The flights that touch these rows: they are on two pages at most.
-	const flying = (first, last) => [...new Set(pages.slice(Math.max(0, Math.floor(first / ROWS)), Math.floor(last / ROWS) + 1).flat())].filter((f) => f.from <= last && f.to >= first);
+	const flying = (first, last) =>
+		[...new Set(pages.slice(Math.max(0, Math.floor(first / ROWS)), Math.floor(last / ROWS) + 1).flat())].filter(
+			(f) => f.from <= last && f.to >= first,
+		);
 	return { groups, stops, rows, row, lanes, flying, across };
 }
 
@@ -56,13 +92,22 @@ const turned = (across, x, y) => (across ? [y, x] : [x, y]);
 function point({ x1, y1, x2, y2, loop, across }, t) {
 	if (!loop) return turned(across, x1 + (x2 - x1) * t, y1 + (y2 - y1) * t);
 	if (t < 0.4) return turned(across, x1 + loop * 2.5 * t, y1);
-	return t < 0.6 ? turned(across, x1 + loop, y1 + (y2 - y1) * (5 * t - 2)) : turned(across, x1 + loop * 2.5 * (1 - t), y2);
+	return t < 0.6
+		? turned(across, x1 + loop, y1 + (y2 - y1) * (5 * t - 2))
+		: turned(across, x1 + loop * 2.5 * (1 - t), y2);
 }
 
-const way = (g, t) => `M${[0, ...(g.loop ? [0.4, 0.6] : []).filter((turn) => turn < t), t].map((at) => point(g, at).map(rounded)).join("L")}`;
+const way = (g, t) =>
+	`M` +
+	[0, ...(g.loop ? [0.4, 0.6] : []).filter((turn) => turn < t), t].map((at) => point(g, at).map(rounded)).join("L") +
+	``;
 
 function head(g, r, close) {
-	const [x, y] = point(g, 1), [x0, y0] = point(g, 0.9), turn = Math.atan2(y - y0, x - x0) * 57.3;
-	return svg`<path class="head" d="M${-r},${-r * 0.4}L0,0L${-r},${r * 0.4}${close}" transform="translate(${x},${y}) rotate(${turn})"/>`;
+	const [x, y] = point(g, 1),
+		[x0, y0] = point(g, 0.9),
+		turn = Math.atan2(y - y0, x - x0) * 57.3;
+	return (
+		svg`<path class="head" d="M${-r},${-r * 0.4}L0,0L${-r},${r * 0.4}${close}"` +
+		svg` transform="translate(${x},${y}) rotate(${turn})"/>`
+	);
 }
-

@@ -1,6 +1,7 @@
-// The logs as tapes: batches of leader and followers in columns by offset, marks between them, and what two consumers get.
+// The logs: batches of leader and followers in columns by offset, marks between them, and what two consumers get.
 
-const WINDOW = 18, LEVELS = ["read_uncommitted", "read_committed"];
+const WINDOW = 18,
+	LEVELS = ["read_uncommitted", "read_committed"];
 const SIGNS = { committed: "✓ committed", aborted: "✕ aborted", open: "… open", COMMIT: "✓ COMMIT", ABORT: "✕ ABORT" };
 const READ = { gets: "gets it", skips: "✕ skips", waits: "… waits", never: "", gone: "" };
 
@@ -9,11 +10,12 @@ const endOf = ({ start, hw, batches }) => Math.max(start, hw, ...batches.slice(-
 
 // Outcomes of batches: by the next marker of their producer.
 function outcomes(batches) {
-	const ended = {}, found = new Map();
+	const ended = {},
+		found = new Map();
 	for (let i = batches.length - 1; i >= 0; i--) {
 		const b = batches[i];
 		if (b.kind !== "data") ended[b.pid] = b.kind === "COMMIT" ? "committed" : "aborted";
-		else found.set(b, b.txn ? ended[b.pid] ?? "open" : "");
+		else found.set(b, b.txn ? (ended[b.pid] ?? "open") : "");
 	}
 	return found;
 }
@@ -31,7 +33,9 @@ const cellsOf = (log) => once(log, "cells", () => sorted(log));
 
 function sorted({ batches, gone }) {
 	const found = outcomes(batches);
-	return [...batches.map((b) => [b, found.get(b) ?? "", ""]), ...gone.map((b) => [b, "", b.why])].sort((x, y) => x[0].base - y[0].base || !x[2] - !y[2]);
+	return [...batches.map((b) => [b, found.get(b) ?? "", ""]), ...gone.map((b) => [b, "", b.why])].sort(
+		(x, y) => x[0].base - y[0].base || !x[2] - !y[2],
+	);
 }
 
 function given(log, [b, outcome, why], level) {
@@ -44,45 +48,82 @@ function given(log, [b, outcome, why], level) {
 function reading(log, cells, level) {
 	const found = { gets: [], skips: [], waits: [] };
 	for (const cell of cells) {
-		const spans = found[given(log, cell, level)], { base, last } = cell[0];
+		const spans = found[given(log, cell, level)],
+			{ base, last } = cell[0];
 		if (spans?.at(-1)?.last + 1 === base) spans.at(-1).last = last;
 		else spans?.push({ base, last });
 	}
-	const parts = Object.entries(found).flatMap(([state, spans]) => (spans.length ? [`${state}${state === "waits" ? " for" : ""} ${spans.map(spanOf).join(", ")}`] : []));
+	const parts = Object.entries(found).flatMap(([state, spans]) =>
+		spans.length ? [`${state}${state === "waits" ? " for" : ""} ${spans.map(spanOf).join(", ")}`] : [],
+	);
 	return (found.gets.length ? parts : ["gets nothing", ...parts]).join("; ");
 }
 
 const valuesOf = (b) => b.decoded || b.records.map(([k, v]) => (k ? `${k}=${v}` : v)).join(", ");
 const whoOf = (b) => (b.pid < 0 ? "" : `pid ${b.pid} e${b.epoch}${b.seq < 0 ? "" : ` seq ${b.seq}`}`);
-const wordsOf = ([b, outcome, why]) => [`${spanOf(b)} ${b.kind === "data" ? valuesOf(b) : `${b.kind} marker`}`.trim(), whoOf(b), why || outcome].filter(Boolean).join(" · ");
+const wordsOf = ([b, outcome, why]) =>
+	[`${spanOf(b)} ${b.kind === "data" ? valuesOf(b) : `${b.kind} marker`}`.trim(), whoOf(b), why || outcome]
+		.filter(Boolean)
+		.join(" · ");
 
 // The logs of a partition, the leader's first: [{node, role, ...log}].
 function logsOf({ run, state }, partition, all) {
-	const leader = state.leader[partition], { replicas = leader ? [leader] : [], isr = [] } = state.isr[partition] ?? {}, first = leader || isr[0];
-	const logs = [...replicas].sort((a, b) => (a !== first) - (b !== first)).map((node) => {
-		const life = state.node[node] ?? "up", role = node === leader ? "leader" : isr.includes(node) ? "in sync" : "out of sync";
-		const as = logOf(state, node, partition), { gone, hw, lso, start } = as, batches = once({ as }, "batches", () => as.batches);
-		return { node, role: role + (life === "up" ? "" : `, ${life}`), label: run.label(node), as, batches, gone, hw, lso, start };
-	});
+	const leader = state.leader[partition],
+		{ replicas = leader ? [leader] : [], isr = [] } = state.isr[partition] ?? {},
+		first = leader || isr[0];
+	const logs = [...replicas]
+		.sort((a, b) => (a !== first) - (b !== first))
+		.map((node) => {
+			const life = state.node[node] ?? "up",
+				role = node === leader ? "leader" : isr.includes(node) ? "in sync" : "out of sync";
+			const as = logOf(state, node, partition),
+				{ gone, hw, lso, start } = as,
+				batches = once({ as }, "batches", () => as.batches);
+			return {
+				node,
+				role: role + (life === "up" ? "" : `, ${life}`),
+				label: run.label(node),
+				as,
+				batches,
+				gone,
+				hw,
+				lso,
+				start,
+			};
+		});
 	return all ? logs : logs.slice(0, 1);
 }
 
 function fieldsOf(log, cell, meaning, states) {
-	const [b, outcome, why] = cell, known = b.pid >= 0, counted = b.seq >= 0;
+	const [b, outcome, why] = cell,
+		known = b.pid >= 0,
+		counted = b.seq >= 0;
 	const rows = {
-		"base offset": b.base, "last offset": b.last, "leader epoch": b.le ?? -1, timestamp: `${b.ts ?? 0} ms`, "producer id": b.pid,
-		"producer epoch": known ? b.epoch : null, "base sequence": counted ? b.seq : null, "last sequence": counted ? (b.seq + b.last - b.base) & 0x7fffffff : null,
-		transactional: b.txn ? "yes" : "no", control: b.kind === "data" ? null : b.kind, "coordinator epoch": b.ce ?? null, outcome: why || outcome || null,
+		"base offset": b.base,
+		"last offset": b.last,
+		"leader epoch": b.le ?? -1,
+		timestamp: `${b.ts ?? 0} ms`,
+		"producer id": b.pid,
+		"producer epoch": known ? b.epoch : null,
+		"base sequence": counted ? b.seq : null,
+		"last sequence": counted ? (b.seq + b.last - b.base) & 0x7fffffff : null,
+		transactional: b.txn ? "yes" : "no",
+		control: b.kind === "data" ? null : b.kind,
+		"coordinator epoch": b.ce ?? null,
+		outcome: why || outcome || null,
 	};
 	for (const level of LEVELS) rows[level] = states[given(log, cell, level)];
-	return Object.keys(meaning).flatMap((name) => (rows[name] === null || rows[name] === undefined ? [] : [[name, String(rows[name])]]));
+	return Object.keys(meaning).flatMap((name) =>
+		rows[name] === null || rows[name] === undefined ? [] : [[name, String(rows[name])]],
+	);
 }
 
 function recordsOf(b) {
 	if (b.kind !== "data") return [];
 	const parts = b.decoded ? b.decoded.split("; ") : [];
 	return b.records.map(([key, value], i) => {
-		const entry = b.fields?.[i] ?? [], offset = offsetsOf(b)[i];
+		const entry = b.fields?.[i] ?? [],
+			offset = offsetsOf(b)[i];
 		if (!entry.length && b.decoded) value = parts[i] === `${key}: removed` ? "tombstone: removes the key" : parts[i];
 		return { offset, key, value, entry };
 	});
@@ -91,141 +132,289 @@ function recordsOf(b) {
 // ---- markup ----
 
 // Values; of an internal topic each key and its decoded entry, of a tombstone that it removes the key.
-const textOf = (b) => (b.decoded ? recordsOf(b).map(({ key, value }, i) => {
-	const part = b.decoded.split("; ")[i] ?? "", entry = part.startsWith(`${key}: `) ? part.slice(key.length + 2) : part;
-	return `<b class="key">${esc(key)}</b> ${value.startsWith("tombstone") ? "<i>tombstone</i>" : esc(entry)}`;
-}).join("; ") : esc(valuesOf(b)));
+const textOf = (b) =>
+	b.decoded
+		? recordsOf(b)
+				.map(({ key, value }, i) => {
+					const part = b.decoded.split("; ")[i] ?? "",
+						entry = part.startsWith(`${key}: `) ? part.slice(key.length + 2) : part;
+					return `<b class="key">${esc(key)}</b> ${value.startsWith("tombstone") ? "<i>tombstone</i>" : esc(entry)}`;
+				})
+				.join("; ")
+		: esc(valuesOf(b));
 
 function cellMarkup(partition, node, cell, column, row, how) {
-	const [b, outcome, why] = cell, marker = b.kind !== "data", sign = why ? `− ${why}` : SIGNS[marker ? b.kind : outcome] ?? "";
-	const kind = why ? "gone" : marker ? `marker ${b.kind}` : outcome || "plain", text = marker ? "" : textOf(b);
-	return `<div class="cell ${kind}${how}" style="grid-area:${row}/${column}" data-choose="${esc(`${partition}@${b.base}`)}" data-node="${node}" data-base="${b.base}" aria-label="${esc(wordsOf(cell))}" title="${esc(wordsOf(cell))}">
-		<span class="off">${spanOf(b)}</span> <b class="sign">${sign}</b>${text ? `<span class="text">${text}</span>` : ""}<span class="who">${whoOf(b)}</span></div>`;
+	const [b, outcome, why] = cell,
+		marker = b.kind !== "data",
+		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? "");
+	const kind = why ? "gone" : marker ? `marker ${b.kind}` : outcome || "plain",
+		text = marker ? "" : textOf(b);
+	return (
+		`<div class="cell ${kind}${how}" style="grid-area:${row}/${column}" data-choose="${esc(`${partition}@${b.base}`)}"` +
+		` data-node="${node}" data-base="${b.base}" aria-label="${esc(wordsOf(cell))}" title="${esc(wordsOf(cell))}">
+		<span class="off">${spanOf(b)}</span> <b class="sign">${sign}` +
+		`</b>${text ? `<span class="text">${text}</span>` : ""}<span class="who">${whoOf(b)}</span></div>`
+	);
 }
 
-function tapeMarkup(stage, partition, { all, chosen, shift }) {
-	const logs = logsOf(stage, partition, all), [leader] = logs, here = partition === chosen[0];
-	const label = (text, small, row, more = "") => `<div class="label" style="grid-area:${row}/1"${more}><b>${text}</b><small>${small}</small></div>`;
-	if (!leader) return `<section class="tape" data-partition="${esc(partition)}"><header><b>${breakable(partition)}</b> <small>no replica is known</small></header></section>`;
-	const lists = logs.map(cellsOf), bases = [...new Set(lists.flat().map(([b]) => b.base))].sort((a, b) => a - b);
-	const at = here && chosen[1] >= 0 ? bases.findIndex((base) => base === chosen[1]) : -1;
+function stripMarkup(view, partition, { all, chosen, shift }) {
+	const logs = logsOf(view, partition, all),
+		[leader] = logs,
+		here = partition === chosen[0];
+	const label = (text, small, row, more = "") =>
+		`<div class="label" style="grid-area:${row}/1"${more}><b>${text}</b><small>${small}</small></div>`;
+	if (!leader)
+		return (
+			`<section class="strip" data-partition="${esc(partition)}"><header>` +
+			`<b>${breakable(partition)}</b> <small>no replica is known</small></header></section>`
+		);
+	const lists = logs.map(cellsOf),
+		bases = [...new Set(lists.flat().map(([b]) => b.base))].sort((a, b) => a - b);
+	const at = here && chosen[1] >= 0 ? bases.indexOf(chosen[1]) : -1;
 	let to = Math.max(Math.min(bases.length - shift, bases.length), Math.min(WINDOW, bases.length));
-	if (at >= 0 && shift === 0 && (at >= to || at < to - WINDOW)) to = Math.min(bases.length, Math.max(WINDOW, at + (WINDOW >> 1)));
-	const from = Math.max(0, to - WINDOW), inView = bases.slice(from, to), later = bases.length - to, levels = partition.startsWith("__") ? [] : LEVELS, rows = logs.length + levels.length;
-	const marks = [["start", leader.start, "start"], ["lso", leader.lso, "LSO"], ["hw", leader.hw, "HW"]].filter(([which, offset]) => which !== "start" || offset > 0).sort((a, b) => a[1] - b[1]);
-	const columns = new Map(), items = [], fresh = stage.fresh;
+	if (at >= 0 && shift === 0 && (at >= to || at < to - WINDOW))
+		to = Math.min(bases.length, Math.max(WINDOW, at + (WINDOW >> 1)));
+	const from = Math.max(0, to - WINDOW),
+		inView = bases.slice(from, to),
+		later = bases.length - to,
+		levels = partition.startsWith("__") ? [] : LEVELS,
+		rows = logs.length + levels.length;
+	const marks = [
+		["start", leader.start, "start"],
+		["lso", leader.lso, "LSO"],
+		["hw", leader.hw, "HW"],
+	]
+		.filter(([which, offset]) => which !== "start" || offset > 0)
+		.sort((a, b) => a[1] - b[1]);
+	const columns = new Map(),
+		items = [],
+		fresh = view.fresh;
 	let column = 2;
 	const flush = (offset) => {
 		const due = [];
 		while (marks[0]?.[1] <= offset) due.push(marks.shift());
 		if (!due.length) return;
-		const texts = due.map(([which, value, name]) => `<span class="${which}${fresh.has(`${leader.node} ${partition} ${which}`) ? " new" : ""}">${name} <b data-${which}="${value}">${value}</b></span>`);
-		items.push(`<div class="mark ${due.map(([which]) => which).join(" ")}" style="grid-area:1/${column++}/-1">${texts.join("")}</div>`);
+		const texts = due.map(
+			([which, value, name]) =>
+				`<span class="${which}${fresh.has(`${leader.node} ${partition} ${which}`) ? " new" : ""}">${name} ` +
+				`<b data-${which}="${value}">${value}</b></span>`,
+		);
+		items.push(
+			`<div class="mark ${due.map(([which]) => which).join(" ")}"` +
+				` style="grid-area:1/${column++}/-1">${texts.join("")}</div>`,
+		);
 	};
-	if (from) items.push(`<button type="button" class="more" style="grid-area:1/${column++}" data-choose="${esc(`${partition}@earlier`)}">‹ ${from} earlier</button>`);
+	if (from)
+		items.push(
+			`<button type="button" class="more" style="grid-area:1/${column++}"` +
+				` data-choose="${esc(`${partition}@earlier`)}">‹ ${from} earlier</button>`,
+		);
 	else if (!bases.length) items.push(`<span class="none" style="grid-area:1/${column + 2}">empty</span>`);
 	for (const base of inView) {
 		flush(base);
 		columns.set(base, column++);
 	}
 	flush(later ? inView.at(-1) + 1 : Infinity);
-	if (later) items.push(`<button type="button" class="more" style="grid-area:1/${column++}" data-choose="${esc(`${partition}@later`)}">${later} later ›</button>`);
+	if (later)
+		items.push(
+			`<button type="button" class="more" style="grid-area:1/${column++}"` +
+				` data-choose="${esc(`${partition}@later`)}">${later} later ›</button>`,
+		);
 	logs.forEach((log, i) => {
-		const [name, told] = i ? [esc(log.label), `${log.role} · HW ${log.hw} · end ${endOf(log)}`] : [breakable(partition), `${log.label} · ${log.role}`];
-		items.push(label(name, told, i + 1, `${i ? "" : ` data-choose="${esc(`${partition}@`)}"`} data-replica="${log.node}" data-marks="${log.start} ${log.lso} ${log.hw} ${endOf(log)}"`));
+		const [name, told] = i
+			? [esc(log.label), `${log.role} · HW ${log.hw} · end ${endOf(log)}`]
+			: [breakable(partition), `${log.label} · ${log.role}`];
+		items.push(
+			label(
+				name,
+				told,
+				i + 1,
+				`${i ? "" : ` data-choose="${esc(`${partition}@`)}"`} data-replica="${log.node}"` +
+					` data-marks="${log.start} ${log.lso} ${log.hw} ${endOf(log)}"`,
+			),
+		);
 		for (const cell of lists[i]) {
-			const [b] = cell, how = (fresh.has(`${log.node} ${partition} ${b.base}`) ? " new" : "") + (!i && here && b.base === chosen[1] ? " chosen" : "") + (b.base >= log.hw && !cell[2] ? " ahead" : "");
+			const [b] = cell,
+				how =
+					(fresh.has(`${log.node} ${partition} ${b.base}`) ? " new" : "") +
+					(!i && here && b.base === chosen[1] ? " chosen" : "") +
+					(b.base >= log.hw && !cell[2] ? " ahead" : "");
 			if (columns.has(b.base)) items.push(cellMarkup(partition, log.node, cell, columns.get(b.base), i + 1, how));
 		}
 	});
 	levels.forEach((level, i) => {
 		const words = esc(once(leader, level, () => reading(leader, lists[0], level)));
-		items.push(label(level, "", logs.length + 1 + i, ` data-level="${level}" data-reading="${words}" aria-label="${level} ${words}"`));
+		items.push(
+			label(
+				level,
+				"",
+				logs.length + 1 + i,
+				` data-level="${level}" data-reading="${words}" aria-label="${level} ${words}"`,
+			),
+		);
 		for (const cell of lists[0]) {
 			const state = given(leader, cell, level);
-			if (columns.has(cell[0].base)) items.push(`<span class="read ${state}" style="grid-area:${logs.length + 1 + i}/${columns.get(cell[0].base)}">${READ[state]}</span>`);
+			if (columns.has(cell[0].base))
+				items.push(
+					`<span class="read ${state}" style="grid-area:${logs.length + 1 + i}/` +
+						`${columns.get(cell[0].base)}">${READ[state]}</span>`,
+				);
 		}
 	});
-	return `<section class="tape${here ? " here" : ""}${partition.startsWith("__") ? " internal" : ""}" data-partition="${esc(partition)}"${here ? ' aria-current="true"' : ""}><div class="grid" style="grid-template:repeat(${rows},auto)/auto repeat(${column - 2},auto) 1fr">${items.join("")}</div></section>`;
+	return (
+		`<section class="strip${here ? " here" : ""}${partition.startsWith("__") ? " internal" : ""}"` +
+		` data-partition="${esc(partition)}"${here ? ' aria-current="true"' : ""}>` +
+		`<div class="grid" style="grid-template:repeat(${rows},auto)/auto` +
+		` repeat(${column - 2},auto) 1fr">${items.join("")}</div></section>`
+	);
 }
 
-function inspectorMarkup(stage, [partition, base], words) {
-	const [log] = base >= 0 ? logsOf(stage, partition) : [], cell = log && cellsOf(log).findLast(([b]) => b.base <= base && base <= b.last);
-	if (!cell) return `<div class="inspector"><p><small>Choose a batch: a click, or <b>[</b> and <b>]</b>.</small></p></div>`;
-	const fields = fieldsOf(log, cell, words.meaning, words.states).map(([name, value]) => `<tr data-field="${name}"><th scope="row">${name}</th><td><b>${esc(value)}</b></td><td>${esc(words.meaning[name])}</td></tr>`);
-	const records = recordsOf(cell[0]).map(({ offset, key, value, entry }) => `<tr data-record="${offset}"><td>${offset}</td><td>${esc(key || "none")}</td><td>${entry.length ? entry.map(([n, v]) => `<span><small>${esc(n)}</small> ${esc(v)}</span>`).join("") : esc(value)}</td></tr>`);
-	return `<div class="inspector" data-chosen="${base}"><h3>${esc(partition)} <b>${spanOf(cell[0])}</b></h3><div class="two"><table class="fields">${fields.join("")}</table>${
-		records.length ? `<table class="records"><tr><th>offset</th><th>key</th><th>value</th></tr>${records.join("")}</table>` : ""}</div></div>`;
+function inspectorMarkup(view, [partition, base], words) {
+	const [log] = base >= 0 ? logsOf(view, partition) : [],
+		cell = log && cellsOf(log).findLast(([b]) => b.base <= base && base <= b.last);
+	if (!cell)
+		return `<div class="inspector"><p><small>Choose a batch: a click, or <b>[</b> and <b>]</b>.</small></p></div>`;
+	const fields = fieldsOf(log, cell, words.meaning, words.states).map(
+		([name, value]) =>
+			`<tr data-field="${name}"><th scope="row">${name}</th><td>` +
+			`<b>${esc(value)}</b></td><td>${esc(words.meaning[name])}</td></tr>`,
+	);
+	const records = recordsOf(cell[0]).map(
+		({ offset, key, value, entry }) =>
+			`<tr data-record="${offset}"><td>${offset}</td><td>${esc(key || "none")}</td>` +
+			`<td>` +
+			(entry.length
+				? entry.map(([n, v]) => `<span><small>${esc(n)}` + `</small> ${esc(v)}</span>`).join("")
+				: esc(value)) +
+			`</td></tr>`,
+	);
+	return (
+		`<div class="inspector" data-chosen="${base}"><h3>${esc(partition)} <b>${spanOf(cell[0])}` +
+		`</b></h3><div class="two"><table class="fields">${fields.join("")}</table>${
+			records.length
+				? `<table class="records"><tr><th>offset</th><th>key</th><th>value</th></tr>${records.join("")}</table>`
+				: ""
+		}</div></div>`
+	);
 }
 
 // ---- the view ----
 
 const TOOLS = {
-	replicas: ["replicas", "Leader and followers side by side", "r"], inspect: ["inspect", "Show or hide the batch's fields", "i"],
-	up: ["↑", "Partition above", "ArrowUp"], down: ["↓", "Partition below", "ArrowDown"], before: ["[", "Batch before", "["], after: ["]", "Batch after", "]"],
+	replicas: ["replicas", "Leader and followers side by side", "r"],
+	inspect: ["inspect", "Show or hide the batch's fields", "i"],
+	up: ["↑", "Partition above", "ArrowUp"],
+	down: ["↓", "Partition below", "ArrowDown"],
+	before: ["[", "Batch before", "["],
+	after: ["]", "Batch after", "]"],
 };
-const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committed. Hatched, with ✕: aborted; it stays in the log. Pointed box: marker. Dotted and faint: no longer in the log.</li>
-<li>HW, high watermark: all in-sync replicas have what is before it. LSO, last stable offset: nothing before it is undecided. start: what is before it was deleted.</li>
-<li>The two rows below a log: what a consumer of each isolation level is given. It skips what was aborted, and waits for what lies behind its mark.</li>`;
-const chosenOf = (stage) => [stage.model.get("partition") || stage.run.partitions[0], stage.model.get("offset")];
-const shiftOf = (stage, partition) => stage.shifts[partition] ?? 0;
+const LEGEND =
+	`<li>Dashed box: not decided yet (open). Solid with ✓: committed. Hatched, with ✕: aborted;` +
+	` it stays in the log. Pointed box: marker. Dotted and faint: no longer in the log.</li>
+<li>HW, high watermark: all in-sync replicas have what is before it. LSO, last stable` +
+	` offset: nothing before it is undecided. start: what is before it was deleted.</li>
+<li>The two rows below a log: what a consumer of each isolation level is given.` +
+	` It skips what was aborted, and waits for what lies behind its mark.</li>`;
+const chosenOf = (view) => [view.model.get("partition") || view.run.partitions[0], view.model.get("offset")];
+const shiftOf = (view, partition) => view.shifts[partition] ?? 0;
 
-function draw(stage) {
-	const { run, step, state, $, model } = stage, at = upTo(stage.stops.length, (i) => stage.stops[i] <= step), all = model.get("replicas");
-	stage.fresh = new Set();
-	for (let i = (stage.stops[stage.stops[at] === step ? at - 1 : at] ?? -1) + 1; i <= step; i++) {
-		for (const [op, a, b, c] of run.events[i].patch) stage.fresh.add(`${a} ${b} ${op === "batch" ? c.base : op}`);
+function draw(view) {
+	const { run, step, state, $, model } = view,
+		at = upTo(view.stops.length, (i) => view.stops[i] <= step),
+		all = model.get("replicas");
+	view.fresh = new Set();
+	for (let i = (view.stops[view.stops[at] === step ? at - 1 : at] ?? -1) + 1; i <= step; i++) {
+		for (const [op, a, b, c] of run.events[i].patch) view.fresh.add(`${a} ${b} ${op === "batch" ? c.base : op}`);
 	}
-	const chosen = chosenOf(stage), tapes = $("tapes");
-	sync(tapes, run.partitions.map((p) => [p, tapeMarkup(stage, p, { all, chosen, shift: shiftOf(stage, p) })]));
-	for (const grid of tapes.querySelectorAll(".grid")) {
-		const aim = grid.querySelector(".chosen") ?? grid.querySelector(".new") ?? [...grid.querySelectorAll(".cell")].at(-1);
+	const chosen = chosenOf(view),
+		logs = $("logs");
+	sync(
+		logs,
+		run.partitions.map((p) => [p, stripMarkup(view, p, { all, chosen, shift: shiftOf(view, p) })]),
+	);
+	for (const grid of logs.querySelectorAll(".grid")) {
+		const aim =
+			grid.querySelector(".chosen") ?? grid.querySelector(".new") ?? [...grid.querySelectorAll(".cell")].at(-1);
 		if (aim) grid.scrollLeft = Math.max(0, aim.offsetLeft + aim.offsetWidth - grid.clientWidth + 90);
 	}
-	const [log] = logsOf(stage, chosen[0]), cell = log && cellsOf(log).find(([b]) => b.base === chosen[1]), told = `${chosen[0]}${cell ? `, ${wordsOf(cell)}` : ""}`;
+	const [log] = logsOf(view, chosen[0]),
+		cell = log && cellsOf(log).find(([b]) => b.base === chosen[1]),
+		told = `${chosen[0]}${cell ? `, ${wordsOf(cell)}` : ""}`;
 	if ($("chosen-now").textContent !== told) $("chosen-now").textContent = told;
 	$("about").hidden = !model.get("inspect");
-	sync($("about"), model.get("inspect") ? [["", inspectorMarkup(stage, chosen, model.get("words"))]] : []);
-	for (const action of ["replicas", "inspect"]) stage.root.querySelector(`[data-action=${action}]`).setAttribute("aria-pressed", model.get(action));
+	sync($("about"), model.get("inspect") ? [["", inspectorMarkup(view, chosen, model.get("words"))]] : []);
+	for (const action of ["replicas", "inspect"])
+		view.root.querySelector(`[data-action=${action}]`).setAttribute("aria-pressed", model.get(action));
 	return state;
 }
 
 // The batches of the leader's log on the chosen partition, by offset.
-const basesOf = (stage) => logsOf(stage, chosenOf(stage)[0]).flatMap((log) => [...new Set(cellsOf(log).map(([b]) => b.base))]);
+const basesOf = (view) =>
+	logsOf(view, chosenOf(view)[0]).flatMap((log) => [...new Set(cellsOf(log).map(([b]) => b.base))]);
 
-function why(stage, action) {
-	const [partition, base] = chosenOf(stage), { partitions } = stage.run, at = partitions.indexOf(partition), bases = basesOf(stage);
+function why(view, action) {
+	const [partition, base] = chosenOf(view),
+		{ partitions } = view.run,
+		at = partitions.indexOf(partition),
+		bases = basesOf(view);
 	if (action === "up") return at > 0 ? "" : "This is the first partition.";
 	if (action === "down") return at < partitions.length - 1 ? "" : "This is the last partition.";
 	if (action === "before" || action === "after") {
 		if (!bases.length) return "There is no batch in this log.";
-		if (base >= 0 && (action === "before" ? bases[0] >= base : bases.at(-1) <= base)) return `There is no batch ${action} this one.`;
+		if (base >= 0 && (action === "before" ? bases[0] >= base : bases.at(-1) <= base))
+			return `There is no batch ${action} this one.`;
 	}
 	return "";
 }
 
-function act(stage, action) {
-	const { model, run } = stage, [partition, base] = chosenOf(stage), bases = basesOf(stage);
-	if (/replicas|inspect/.test(action)) return stage.set({ [action]: !model.get(action) });
-	if (/up|down/.test(action)) return stage.set({ partition: run.partitions[run.partitions.indexOf(partition) + (action === "up" ? -1 : 1)], offset: -1 });
-	const next = base < 0 ? bases.at(-1) : action === "before" ? bases.findLast((b) => b < base) : bases.find((b) => b > base);
-	stage.shifts[partition] = 0;
-	stage.set({ partition, offset: next, inspect: true });
+function act(view, action) {
+	const { model, run } = view,
+		[partition, base] = chosenOf(view),
+		bases = basesOf(view);
+	if (/replicas|inspect/.test(action)) return view.set({ [action]: !model.get(action) });
+	if (/up|down/.test(action))
+		return view.set({
+			partition: run.partitions[run.partitions.indexOf(partition) + (action === "up" ? -1 : 1)],
+			offset: -1,
+		});
+	const next =
+		base < 0 ? bases.at(-1) : action === "before" ? bases.findLast((b) => b < base) : bases.find((b) => b > base);
+	view.shifts[partition] = 0;
+	view.set({ partition, offset: next, inspect: true });
 }
 
-function choose(stage, target) {
-	const cut = target.lastIndexOf("@"), partition = target.slice(0, cut), what = target.slice(cut + 1);
+function choose(view, target) {
+	const cut = target.lastIndexOf("@"),
+		partition = target.slice(0, cut),
+		what = target.slice(cut + 1);
 	if (/earlier|later/.test(what)) {
-		stage.shifts[partition] = Math.max(0, shiftOf(stage, partition) + (what === "earlier" ? WINDOW : -WINDOW));
-		return stage.set({ partition, offset: -1 });
+		view.shifts[partition] = Math.max(0, shiftOf(view, partition) + (what === "earlier" ? WINDOW : -WINDOW));
+		return view.set({ partition, offset: -1 });
 	}
-	stage.set(what ? { partition, offset: Number(what), inspect: true } : { partition, offset: -1 });
+	view.set(what ? { partition, offset: Number(what), inspect: true } : { partition, offset: -1 });
 }
 
 export default {
-	render: ({ model, el }) => openStage(model, el, {
-		name: "log-tape", title: () => "Logs", tools: TOOLS, hidden: ["up", "down", "before", "after"], legend: LEGEND,
-		body: `<div class="tapes"></div><div class="about"></div><p class="aloud chosen-now" role="status" aria-live="polite"></p>`, traits: ["partition", "offset", "replicas", "inspect"],
-		open: (stage) => { stage.shifts = {}; }, load: (stage) => { stage.shifts = {}; }, draw, act, choose, why,
-	}),
+	render: ({ model, el }) =>
+		openView(model, el, {
+			name: "log-tape",
+			title: () => "Logs",
+			tools: TOOLS,
+			hidden: ["up", "down", "before", "after"],
+			legend: LEGEND,
+			body:
+				`<div class="logs"></div><div class="about"></div>` +
+				`<p class="aloud chosen-now" role="status" aria-live="polite"></p>`,
+			traits: ["partition", "offset", "replicas", "inspect"],
+			open: (view) => {
+				view.shifts = {};
+			},
+			load: (view) => {
+				view.shifts = {};
+			},
+			draw,
+			act,
+			choose,
+			why,
+		}),
 };

@@ -11,7 +11,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import near
-from kafkalab.widgets.payload.log_view import MEANING, STATES, replicas_at, tape_text
+from kafkalab.widgets.payload.log_view import MEANING, STATES, log_text, replicas_at
 from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.heading import head_lines
 from kafkalab.widgets.views.source import code, style
@@ -26,8 +26,8 @@ class LogTape(View):
     and followers side by side, `inspect` the chosen batch's fields.
     """
 
-    _esm = code("stage.js", "log_tape.js")
-    _css = style("stage.css", "log_tape.css")
+    _esm = code("view.js", "log_tape.js")
+    _css = style("view.css", "log_tape.css")
 
     partition = traitlets.Unicode("").tag(sync=True)
     offset = traitlets.Int(-1).tag(sync=True)
@@ -118,7 +118,7 @@ class LogTape(View):
     def text(self) -> str:
         """The text twin: the logs at the cursor, and the fields of the batch that is looked into."""
         offset = self.offset if self.inspect else -1
-        lines = tape_text(self.payload, self.step, self._here(), offset, self.replicas)
+        lines = log_text(self.payload, self.step, self._here(), offset, self.replicas)
         return "\n".join([*head_lines(self.payload, self.step, self.journey.stops()), *lines])
 
     def svg(self) -> str:

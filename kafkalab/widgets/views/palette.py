@@ -1,4 +1,4 @@
-"""Pen and ink of the static pictures: texts, paths, boxes with literal colours, and how wide a text is."""
+"""Pen and canvas of the static pictures: texts, paths, boxes with literal colours, and how wide a text is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 SIZE, WIDTH, MARGIN = 12.0, 960.0, 18.0
 FAMILY = "Helvetica,Arial,'Liberation Sans',sans-serif"
-INK, DIM, RULE, PALE = "#202124", "#5f6368", "#bdc1c6", "#f1f3f4"
+DARK, DIM, RULE, PALE = "#202124", "#5f6368", "#bdc1c6", "#f1f3f4"
 GREEN, RED, AMBER, BLUE, VIOLET, GREY = "#176b30", "#b3141f", "#9a5b00", "#0b57a4", "#7030a8", "#5f6368"
 BOLD = ' font-weight="bold"'
 QUOTE = '"'
@@ -16,13 +16,13 @@ HALO = ' stroke="#ffffff" stroke-width="3" paint-order="stroke"'
 
 
 @dataclass
-class Ink:
+class Canvas:
     """Marks put down one after the other; `y` is where the next part begins."""
 
     parts: list[str] = field(default_factory=list)
     y: float = 0.0
 
-    def text(self, x: float, y: float, text: str, fill: str = INK, anchor: str = "start", more: str = "") -> None:
+    def text(self, x: float, y: float, text: str, fill: str = DARK, anchor: str = "start", more: str = "") -> None:
         self.parts.append(f'<text x="{x:g}" y="{y:g}" fill="{fill}" text-anchor="{anchor}"{more}>{escape(text)}</text>')
 
     def path(self, d: str, stroke: str, width: float = 1.5, more: str = "") -> None:
@@ -57,14 +57,14 @@ def fit(text: str, room: float, size: float = SIZE) -> str:
     return text + "…"
 
 
-def standalone(ink: Ink, label: str) -> str:
+def standalone(canvas: Canvas, label: str) -> str:
     """What was put down as an SVG on a white, rounded ground, with a label for those who do not see it."""
-    height = ink.y + MARGIN
+    height = canvas.y + MARGIN
     ground = f'<rect width="{WIDTH:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" role="img" '
-        f'aria-label="{escape(label, {QUOTE: "&quot;"})}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{INK}">'
+        f'aria-label="{escape(label, {QUOTE: "&quot;"})}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{DARK}">'
         + ground
-        + "\n".join(ink.parts)
+        + "\n".join(canvas.parts)
         + "</svg>"
     )

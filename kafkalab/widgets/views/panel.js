@@ -1,31 +1,61 @@
 // What the panels share: a journey, the line that is read aloud, the help on "?", the keys that step and undo.
 
-const PANEL_KEYS = { ArrowLeft: "left", ArrowRight: "right", Home: "home", End: "end", z: "undo", y: "redo", "?": "help" };
+const PANEL_KEYS = {
+	ArrowLeft: "left",
+	ArrowRight: "right",
+	Home: "home",
+	End: "end",
+	z: "undo",
+	y: "redo",
+	"?": "help",
+};
 let panels = 0;
 
-const tool = (action, label, target = "", more = "") => `<button type="button" data-action="${action}"${target === "" ? "" : ` data-target="${esc(target)}"`}${more}>${label}</button>`;
+const tool = (action, label, target = "", more = "") =>
+	`<button type="button" data-action="${action}"` +
+	`${target === "" ? "" : ` data-target="${esc(target)}"`}${more}>${label}</button>`;
 
-// Opens a panel in `el`. `part` has: name, title, body (markup), help (markup), keys {key: action}, draw(p), act(p, action,
+// Opens a panel in `el`. `part` has: name, title, body (markup), help (markup), keys {key: action}, draw(p),
+// act(p, action,
 // target, button), why(p, action, target, button) and load(p), the last four optional. `p` is handed to all of them.
 async function openPanel(model, el, part) {
-	const journey = model.get("journey") ? await journeyOf(model) : null, place = `klab-panel-${++panels}`;
-	const root = parse(el, `<div class="klab panel ${part.name}" tabindex="0" role="group" aria-label="${part.title}. Question mark for help."><header class="bar"><h3>${part.title}</h3><span class="where"></span>${tool("help", "?", "", ' aria-label="Help"')}</header>
+	const journey = model.get("journey") ? await journeyOf(model) : null,
+		place = `klab-panel-${++panels}`;
+	const root = parse(
+		el,
+		`<div class="klab panel ${part.name}" tabindex="0" role="group"` +
+			` aria-label="${part.title}. Question mark for help.">` +
+			`<header class="bar"><h3>${part.title}</h3><span class="where">` +
+			`</span>${tool("help", "?", "", ' aria-label="Help"')}</header>
 		<p class="now" role="status" aria-live="polite"></p><div class="inside">${part.body}</div>
-		<div class="help" role="dialog" aria-label="Help" hidden><div>${part.help}</div><div><p><small>← →</small>Back, forward, in all pictures of this journey</p><p><small>Home End</small>First and last step</p><p><small>z y</small>Undo, redo</p><p><small>?</small>This help</p>${tool("help", "Close")}</div></div></div>`);
+		<div class="help" role="dialog" aria-label="Help" hidden><div>${part.help}` +
+			`</div><div><p><small>← →</small>Back, forward, in all pictures of this journey</p>` +
+			`<p><small>Home End</small>First and last step</p><p><small>z y</small>Undo, redo` +
+			`</p><p><small>?</small>This help</p>${tool("help", "Close")}</div></div></div>`,
+	);
 	el.append(root);
-	const help = root.querySelector(".help"), now = root.querySelector(".now");
-	const p = { model, journey, root, place, $: (selector) => root.querySelector(selector), all: (selector) => [...root.querySelectorAll(selector)] };
+	const help = root.querySelector(".help"),
+		now = root.querySelector(".now");
+	const p = {
+		model,
+		journey,
+		root,
+		place,
+		$: (selector) => root.querySelector(selector),
+		all: (selector) => [...root.querySelectorAll(selector)],
+	};
 	const voice = journey ? aloud(journey, root, now) : () => {};
 	p.say = (text, how = "said") => ((now.textContent = text), (now.className = `now ${how}`));
 	p.go = (step) => moveTo(journey, Math.max(0, Math.min(step, p.run.last)));
 	p.press = (action, target = "", details = {}) => press(journey, action, target, details);
 	p.marks = () => {
 		for (const button of p.all("button[data-action]")) {
-			const { action, target } = button.dataset, no = action === "help" ? "" : part.why?.(p, action, target, button) ?? "";
+			const { action, target } = button.dataset,
+				no = action === "help" ? "" : (part.why?.(p, action, target, button) ?? "");
 			if (button.getAttribute("aria-disabled") === String(!!no) && button.reason === no) continue;
 			button.reason = no;
 			button.setAttribute("aria-disabled", String(!!no));
-			button.title = no ? sentence(no) : button.dataset.title ?? "";
+			button.title = no ? sentence(no) : (button.dataset.title ?? "");
 			if (no) button.setAttribute("aria-description", sentence(no));
 			else button.removeAttribute("aria-description");
 		}
@@ -53,8 +83,14 @@ async function openPanel(model, el, part) {
 		if (no) return p.say(sentence(no));
 		if (part.act?.(p, action, target, button) || !journey) return;
 		if (/^(left|right|home|end)$/.test(action)) {
-			const stops = stopsOf(p.run, new Set(journey.get("groups")), new Set(journey.get("hidden") ?? [])), at = upTo(stops.length, (i) => stops[i] <= p.step);
-			const to = { right: stops[at + 1], left: stops[stops[at] === p.step ? at - 1 : at], home: stops[0], end: stops.at(-1) }[action];
+			const stops = stopsOf(p.run, new Set(journey.get("groups")), new Set(journey.get("hidden") ?? [])),
+				at = upTo(stops.length, (i) => stops[i] <= p.step);
+			const to = {
+				right: stops[at + 1],
+				left: stops[stops[at] === p.step ? at - 1 : at],
+				home: stops[0],
+				end: stops.at(-1),
+			}[action];
 			return to === undefined || p.go(to);
 		}
 		if (action === "undo" && !journey.get("can_undo")) return p.say("There is no fault to undo.");
@@ -66,7 +102,11 @@ async function openPanel(model, el, part) {
 		if (event.ctrlKey || event.metaKey || event.altKey || key === "Tab" || (key === "Enter" && event.shiftKey)) return;
 		event.stopPropagation();
 		if (key === "Escape" && !help.hidden) return p.act("help");
-		if (target.matches("input, select, textarea") || (target.matches("button, summary") && (key === " " || key === "Enter"))) return;
+		if (
+			target.matches("input, select, textarea") ||
+			(target.matches("button, summary") && (key === " " || key === "Enter"))
+		)
+			return;
 		const action = { ...PANEL_KEYS, ...part.keys }[key.length === 1 ? key.toLowerCase() : key];
 		if (!action) return;
 		event.preventDefault();
@@ -83,7 +123,21 @@ async function openPanel(model, el, part) {
 		p.marks();
 		if (message.kind === "error") p.say(message.text, "said wrong");
 	};
-	const deaf = journey ? listen(journey, { payload: p.load, step: p.draw, tree: p.draw, place: p.draw, groups: p.draw, can_undo: p.marks, can_redo: p.marks }, told) : () => {};
+	const deaf = journey
+		? listen(
+				journey,
+				{
+					payload: p.load,
+					step: p.draw,
+					tree: p.draw,
+					place: p.draw,
+					groups: p.draw,
+					can_undo: p.marks,
+					can_redo: p.marks,
+				},
+				told,
+			)
+		: () => {};
 	const watched = (part.traits ?? []).map((name) => `change:${name}`).concat("change:size");
 	for (const name of watched) model.on(name, p.draw);
 	p.load();
@@ -98,18 +152,31 @@ const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.?]
 
 // The SVG of a tree of runs: for each row of `rows` ([depth, entry]) its dot, joined to its parent's.
 function branches(rows, height, place) {
-	const x = (depth) => 9 + depth * 16, y = (i) => (i + 0.5) * height, rowOf = new Map(rows.map(([, e], i) => [e.id, i]));
-	const lines = rows.map(([depth, e], i) => rowOf.has(e.parent) ? svg`<path d="M${x(depth - 1)},${y(rowOf.get(e.parent))}V${y(i) - 7}q0,7 7,7H${x(depth)}"/>` : "");
-	const dots = rows.map(([depth, e], i) => svg`<circle class="${e.id === place ? "here" : e.outcome.split(" ")[0]}" cx="${x(depth)}" cy="${y(i)}" r="${e.id === place ? 6 : 4.5}"/>`);
+	const x = (depth) => 9 + depth * 16,
+		y = (i) => (i + 0.5) * height,
+		rowOf = new Map(rows.map(([, e], i) => [e.id, i]));
+	const lines = rows.map(([depth, e], i) =>
+		rowOf.has(e.parent)
+			? svg`<path d="M${x(depth - 1)},${y(rowOf.get(e.parent))}V${y(i) - 7}q0,7 7,7H${x(depth)}"/>`
+			: "",
+	);
+	const dots = rows.map(
+		([depth, e], i) =>
+			svg`<circle class="${e.id === place ? "here" : e.outcome.split(" ")[0]}"` +
+			svg` cx="${x(depth)}" cy="${y(i)}" r="${e.id === place ? 6 : 4.5}"/>`,
+	);
 	return `<g>${lines.join("")}${dots.join("")}</g>`;
 }
 
 // The entries with their depth, each right after its parent and that one's earlier children.
 function inOrder(tree) {
-	const found = [], add = (parent, depth) => tree.filter((e) => e.parent === parent).forEach((e) => (found.push([depth, e]), add(e.id, depth + 1)));
+	const found = [],
+		add = (parent, depth) =>
+			tree.filter((e) => e.parent === parent).forEach((e) => (found.push([depth, e]), add(e.id, depth + 1)));
 	add(-1, 0);
 	return found;
 }
 
 const labelOf = (e) => e.label.replace("(frame=", "(") || "the scenario";
-const entryText = (e) => `${e.id} ${e.name ? `${e.name}: ` : ""}${labelOf(e)}${e.parent >= 0 ? `, from step ${e.at}` : ""}, ${e.outcome}`;
+const entryText = (e) =>
+	`${e.id} ${e.name ? `${e.name}: ` : ""}${labelOf(e)}${e.parent >= 0 ? `, from step ${e.at}` : ""}, ${e.outcome}`;

@@ -14,7 +14,7 @@ import traitlets
 
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import stops
-from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DIM, INK, PALE, Ink, fit, standalone
+from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import SIZES, View
 
@@ -175,18 +175,18 @@ class Predict(anywidget.AnyWidget):
 
     def svg(self) -> str:
         """The question and the choices only, whatever was answered."""
-        ink = Ink(y=30)
-        ink.text(18, ink.y, "Predict", AMBER, more=BOLD)
-        ink.text(80, ink.y, fit(self.question, 840, 14), INK, more=BOLD + ' font-size="14"')
+        canvas = Canvas(y=30)
+        canvas.text(18, canvas.y, "Predict", AMBER, more=BOLD)
+        canvas.text(80, canvas.y, fit(self.question, 840, 14), DARK, more=BOLD + ' font-size="14"')
         for key, choice in self.choices.items():
-            ink.y += 32
-            ink.box(18, ink.y - 18, 922, 26, BLUE, f' rx="4" fill="{PALE}"')
-            ink.text(30, ink.y, f"{key})", BLUE, more=BOLD)
-            ink.text(54, ink.y, fit(choice, 860))
+            canvas.y += 32
+            canvas.box(18, canvas.y - 18, 922, 26, BLUE, f' rx="4" fill="{PALE}"')
+            canvas.text(30, canvas.y, f"{key})", BLUE, more=BOLD)
+            canvas.text(54, canvas.y, fit(choice, 860))
         if not self.choices:
-            ink.y += 30
-            ink.text(18, ink.y, "A number is asked for." if self.kind == "number" else "A word is asked for.", DIM)
-        return standalone(ink, f"Predict: {self.question}")
+            canvas.y += 30
+            canvas.text(18, canvas.y, f"A {'number' if self.kind == 'number' else 'word'} is asked for.", DIM)
+        return standalone(canvas, f"Predict: {self.question}")
 
     def __str__(self) -> str:
         return self.text()

@@ -1,6 +1,8 @@
 // What all views share: the journey's model, the run that it shows as a fold over patches, markup, presses.
 
-const CHECKPOINT = 64, SAVE_MS = 150, PATIENCE_MS = 20000;
+const CHECKPOINT = 64,
+	SAVE_MS = 150,
+	PATIENCE_MS = 20000;
 
 const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 const time = (ms) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).toFixed(3)} s`);
@@ -20,14 +22,18 @@ function upTo(count, holds) {
 
 // ---- the run ----
 
-// Undoes packed.py: the rows of events and frames out of their columns. A story that is not packed stays as it is.
+// Undo packing.py: turn columns into rows of events and frames. Return a payload that is not packed unchanged.
 function unpacked(payload) {
-	const { shared, events: e, frames: f } = payload;
+	const { shared, events: e, frames: f, actions: a } = payload;
 	if (!shared) return payload;
-	const here = (text, id) => (id ? text.replaceAll("\x01", id) : text), frames = {};
+	const here = (text, id) => (id ? text.replaceAll("\x01", id) : text),
+		frames = {};
 	f.id.forEach((id, i) => {
-		const of = shared[f.of[i]], [names, ...values] = f.fields[i], frame = { id, of, sent: f.sent[i], at: f.at[i] };
-		for (const name of ["name", "kind", "from", "to", "group", "fate", "copy_of", "attempt", "error", "txn"]) frame[name] = shared[f[name][i]];
+		const of = shared[f.of[i]],
+			[names, ...values] = f.fields[i],
+			frame = { id, of, sent: f.sent[i], at: f.at[i] };
+		for (const name of ["name", "kind", "from", "to", "category", "fate", "copy_of", "attempt", "error", "txn"])
+			frame[name] = shared[f[name][i]];
 		frame.about = here(shared[f.about[i]], of);
 		frame.received = f.received[i] ? f.sent[i] + f.received[i] : null;
 		frame.received_at = f.received[i] ? f.at[i] + f.received_at[i] : null;
@@ -36,13 +42,20 @@ function unpacked(payload) {
 	});
 	let clock = 0;
 	const events = e.at.map((wait, step) => {
-		const event = { step, at: (clock += wait), cause: e.cause[step] ? step - e.cause[step] : -1, frame: f.id[e.frame[step] - 1] ?? "" };
-		for (const name of ["node", "kind", "name", "group", "stop", "txn", "text"]) event[name] = shared[e[name][step]];
+		const event = {
+			step,
+			at: (clock += wait),
+			cause: e.cause[step] ? step - e.cause[step] : -1,
+			frame: f.id[e.frame[step] - 1] ?? "",
+		};
+		for (const name of ["node", "kind", "name", "category", "stop", "txn", "text"]) event[name] = shared[e[name][step]];
 		event.text = here(event.text, event.frame);
 		event.patch = (e.patch[step] || []).map((op) => (op[0] === "batch" ? [...op.slice(0, 3), shared[op[3]]] : op));
 		return event;
 	});
-	return { ...payload, events, frames };
+	const texts = (changes) => changes.map(([step, place]) => [step, shared[place] ?? null]),
+		reasons = Object.fromEntries(Object.entries(a.reasons ?? {}).map(([key, changes]) => [key, texts(changes)]));
+	return { ...payload, events, frames, actions: { ...a, reasons } };
 }
 
 // A replica's log: the first `count` of batches that it shares with the logs that it grew out of and into; the batches
@@ -58,19 +71,36 @@ class Log {
 		return this.all.slice(Math.max(0, this.count - count), this.count);
 	}
 	with(batch) {
-		const { all, count, gone } = this, left = gone.length ? gone.filter((b) => b.last < batch.base) : gone;
+		const { all, count, gone } = this,
+			left = gone.length ? gone.filter((b) => b.last < batch.base) : gone;
 		if (all.length === count) all.push(batch);
-		else if (all[count] !== batch) return new Log(this, { all: [...this.batches, batch], count: count + 1, gone: left });
+		else if (all[count] !== batch)
+			return new Log(this, { all: [...this.batches, batch], count: count + 1, gone: left });
 		return new Log(this, { count: count + 1, gone: left });
 	}
 	before(offset) {
-		const count = upTo(this.count, (i) => this.all[i].base < offset) + 1, { hw, lso } = this;
-		return new Log(this, { count, gone: this.left(this.all.slice(count, this.count), "truncated"), hw: Math.min(hw, offset), lso: Math.min(lso, offset) });
+		const count = upTo(this.count, (i) => this.all[i].base < offset) + 1,
+			{ hw, lso } = this;
+		return new Log(this, {
+			count,
+			gone: this.left(this.all.slice(count, this.count), "truncated"),
+			hw: Math.min(hw, offset),
+			lso: Math.min(lso, offset),
+		});
 	}
 	// With only what `keep` makes of each batch; nothing: the batch is gone.
 	kept(why, keep) {
-		const { batches } = this, kept = batches.map(keep), all = kept.filter(Boolean);
-		return new Log(this, { all, count: all.length, gone: this.left(batches.filter((_, i) => !kept[i]), why) });
+		const { batches } = this,
+			kept = batches.map(keep),
+			all = kept.filter(Boolean);
+		return new Log(this, {
+			all,
+			count: all.length,
+			gone: this.left(
+				batches.filter((_, i) => !kept[i]),
+				why,
+			),
+		});
 	}
 	left(batches, why) {
 		return [...this.gone, ...batches.map((batch) => ({ ...batch, why }))].sort((a, b) => a.base - b.base);
@@ -85,10 +115,19 @@ const offsetsOf = ({ offs, base, records }) => offs ?? records.map((_, i) => bas
 
 // A batch with the records that compaction up to `end` has left; nothing if there are none.
 function cleaned(batch, left, end) {
-	const offs = offsetsOf(batch), kept = offs.flatMap((offset, i) => (offset >= end || left.has(offset) ? [i] : []));
+	const offs = offsetsOf(batch),
+		kept = offs.flatMap((offset, i) => (offset >= end || left.has(offset) ? [i] : []));
 	if (!kept.length || kept.length === offs.length) return kept.length ? batch : undefined;
-	const pick = (all) => kept.map((i) => all[i]), parts = batch.decoded ? batch.decoded.split("; ") : [], { fields } = batch;
-	return { ...batch, records: pick(batch.records), offs: pick(offs), decoded: parts.length === offs.length ? pick(parts).join("; ") : batch.decoded, ...(fields && { fields: pick(fields) }) };
+	const pick = (all) => kept.map((i) => all[i]),
+		parts = batch.decoded ? batch.decoded.split("; ") : [],
+		{ fields } = batch;
+	return {
+		...batch,
+		records: pick(batch.records),
+		offs: pick(offs),
+		decoded: parts.length === offs.length ? pick(parts).join("; ") : batch.decoded,
+		...(fields && { fields: pick(fields) }),
+	};
 }
 
 function apply(state, [op, a, b, c, d]) {
@@ -96,25 +135,64 @@ function apply(state, [op, a, b, c, d]) {
 	const log = (changed) => put("logs", `${a} ${b}`, changed);
 	const old = state.txns[a];
 	switch (op) {
-		case "node": case "roles": case "leader": case "held": case "group": return put(op, a, b);
-		case "cut": return put(op, [a, b].sort().join(" "), c);
-		case "isr": return put(op, a, { replicas: b, isr: c });
-		case "client": state = put(op, a, { ...state.client[a], ...b }); return "tid" in b ? put("producers", `${a} ${b.tid}`, { ...b, node: a }) : state;
-		case "batch": return log(logOf(state, a, b).with(c));
-		case "truncate": return log(logOf(state, a, b).before(c));
-		case "cleaned": { const left = new Set(c); return log(logOf(state, a, b).kept("compacted", (batch) => cleaned(batch, left, d))); }
-		case "start": return log(logOf(state, a, b).kept("deleted", (batch) => batch.last >= c && batch).marked(op, c));
-		case "hw": case "lso": return log(logOf(state, a, b).marked(op, c));
-		case "txn": return put("txns", a, { ...b, via: b.pending ? old?.via : old?.node === b.node && [old.state, b.state] });
+		case "node":
+		case "roles":
+		case "leader":
+		case "held":
+		case "group":
+			return put(op, a, b);
+		case "cut":
+			return put(op, [a, b].sort().join(" "), c);
+		case "isr":
+			return put(op, a, { replicas: b, isr: c });
+		case "client":
+			state = put(op, a, { ...state.client[a], ...b });
+			return "tid" in b ? put("producers", `${a} ${b.tid}`, { ...b, node: a }) : state;
+		case "batch":
+			return log(logOf(state, a, b).with(c));
+		case "truncate":
+			return log(logOf(state, a, b).before(c));
+		case "cleaned": {
+			const left = new Set(c);
+			return log(logOf(state, a, b).kept("compacted", (batch) => cleaned(batch, left, d)));
+		}
+		case "start":
+			return log(
+				logOf(state, a, b)
+					.kept("deleted", (batch) => batch.last >= c && batch)
+					.marked(op, c),
+			);
+		case "hw":
+		case "lso":
+			return log(logOf(state, a, b).marked(op, c));
+		case "txn":
+			return put("txns", a, { ...b, via: b.pending ? old?.via : old?.node === b.node && [old.state, b.state] });
 	}
 	return state;
 }
 
-// The story with what pictures ask of it; no question takes longer in a longer run.
+// Index a payload for the views: state at a step, causes, fates. The time of a lookup does not grow with the run.
 function openRun(payload) {
-	const story = unpacked(payload), { events, frames, initial, nodes, ends } = story;
-	const checkpoints = [], life = {}, led = new Map(), flown = Object.values(frames), labels = {};
-	let state = initial.reduce(apply, { node: {}, roles: {}, leader: {}, client: {}, logs: {}, txns: {}, producers: {}, group: {}, isr: {}, cut: {}, held: {} });
+	const whole = unpacked(payload),
+		{ events, frames, initial, nodes, ends } = whole;
+	const checkpoints = [],
+		life = {},
+		led = new Map(),
+		flown = Object.values(frames),
+		labels = {};
+	let state = initial.reduce(apply, {
+		node: {},
+		roles: {},
+		leader: {},
+		client: {},
+		logs: {},
+		txns: {},
+		producers: {},
+		group: {},
+		isr: {},
+		cut: {},
+		held: {},
+	});
 	for (const { id, label } of nodes) {
 		life[id] = [[-1, state.node[id] ?? "up"]];
 		labels[id] = label;
@@ -126,7 +204,7 @@ function openRun(payload) {
 		state = event.patch.reduce(apply, state);
 	}
 	let memo = [-1, checkpoints[0] ?? state];
-	const run = { ...story, life, flown, last: events.length - 1, apis: new Set(flown.map(apiOf)) };
+	const run = { ...whole, life, flown, last: events.length - 1, apis: new Set(flown.map(apiOf)) };
 	run.label = (id) => labels[id] ?? id;
 	run.end = (f) => f.received ?? ends[f.id] ?? Infinity;
 	run.fate = (f, step) => (step < run.end(f) ? "in flight" : f.fate);
@@ -146,25 +224,30 @@ function openRun(payload) {
 	};
 	// What the arrival of a frame led to until `step`, not beyond the next arrival.
 	run.caused = (f, step) => {
-		const found = [], next = (from) => {
-			for (const e of led.get(from) ?? []) {
-				if (e.step > step || e.kind === "receive" || e.group === "replication") continue;
-				found.push(e);
-				if (e.kind !== "send") next(e.step);
-			}
-		};
+		const found = [],
+			next = (from) => {
+				for (const e of led.get(from) ?? []) {
+					if (e.step > step || e.kind === "receive" || e.category === "replication") continue;
+					found.push(e);
+					if (e.kind !== "send") next(e.step);
+				}
+			};
 		if (f.received !== null) next(f.received);
 		return found.sort((a, b) => a.step - b.step);
 	};
-	// What leaders appended until `step` because of a frame, also by way of further frames between servers; its replication is on that way.
+	// What leaders appended until `step` because of a frame, also by way of further frames between servers; its
+	// replication is on that way.
 	run.appended = (f, step) => {
-		const found = [], seen = new Set([f.received]), open = [...seen], clients = new Set(nodes.filter((n) => n.kind === "client").map((n) => n.id));
+		const found = [],
+			seen = new Set([f.received]),
+			open = [...seen],
+			clients = new Set(nodes.filter((n) => n.kind === "client").map((n) => n.id));
 		while (open.length) {
 			for (const e of led.get(open.pop()) ?? []) {
 				if (e.step > step || seen.has(e.step) || (e.kind === "receive" && clients.has(e.node))) continue;
 				seen.add(e.step);
 				open.push(e.step);
-				if (e.kind === "append" && e.group !== "replication") found.push(e);
+				if (e.kind === "append" && e.category !== "replication") found.push(e);
 			}
 		}
 		return found.sort((a, b) => a.step - b.step);
@@ -181,11 +264,14 @@ function parse(parent, markup) {
 }
 
 // A frame in flight.
-const envelope = (r) => svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
+const envelope = (r) =>
+	svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
 
 // Brings the children of an element to a list of [key, markup], replacing only those that differ.
 function sync(parent, items) {
-	const old = parent.kept ?? new Map(), kept = (parent.kept = new Map()), keys = new Map(items);
+	const old = parent.kept ?? new Map(),
+		kept = (parent.kept = new Map()),
+		keys = new Map(items);
 	let place = null;
 	for (const [key, node] of old) {
 		if (node.markup === keys.get(key)) continue;
@@ -211,7 +297,8 @@ async function journeyOf(model) {
 
 // The run that a journey shows, opened once for all its views.
 function runOf(journey) {
-	const payload = journey.get("payload"), { klab } = journey;
+	const payload = journey.get("payload"),
+		{ klab } = journey;
 	if (klab.payload !== payload) Object.assign(klab, { payload, run: openRun(payload) });
 	return klab.run;
 }
@@ -228,7 +315,10 @@ function isShown(run, event, hidden) {
 }
 
 // The steps at which the cursor stops when these groups are visible and these things hidden.
-const stopsOf = (run, groups, hidden = new Set()) => run.events.filter((e) => e.stop && (groups.has(e.group) || ALWAYS.has(e.kind)) && isShown(run, e, hidden)).map((e) => e.step);
+const stopsOf = (run, groups, hidden = new Set()) =>
+	run.events
+		.filter((e) => e.stop && (groups.has(e.category) || ALWAYS.has(e.kind)) && isShown(run, e, hidden))
+		.map((e) => e.step);
 
 // Moves the cursor of all views; the kernel is told when it has stood still for a moment.
 function moveTo(journey, step) {
@@ -245,7 +335,10 @@ function press(journey, action, target = "", details = {}) {
 	clearTimeout(klab.saving);
 	journey.send({ kind: "press", action, target, step: journey.get("step"), ...details });
 	klab.busy = true;
-	klab.waiting = setTimeout(answered, PATIENCE_MS, journey, { kind: "error", text: "The kernel does not answer. Run the cell again." });
+	klab.waiting = setTimeout(answered, PATIENCE_MS, journey, {
+		kind: "error",
+		text: "The kernel does not answer. Run the cell again.",
+	});
 	for (const hear of klab.heard) hear({ kind: "asked" });
 }
 
@@ -256,10 +349,12 @@ function answered(journey, message) {
 	for (const hear of journey.klab.heard) hear(message);
 }
 
-// Calls `handlers[trait]` when that trait of the journey changes, and `hear` with {kind: "asked" | "done" | "error", text};
+// Calls `handlers[trait]` when that trait of the journey changes, and `hear` with {kind: "asked" | "done" |
+// "error", text};
 // gives back how to stop that.
 function listen(journey, handlers, hear) {
-	const { heard } = journey.klab, tell = (message) => answered(journey, message);
+	const { heard } = journey.klab,
+		tell = (message) => answered(journey, message);
 	if (!heard.size) journey.on("msg:custom", (journey.klab.tell = tell));
 	heard.add(hear);
 	for (const name in handlers) journey.on(`change:${name}`, handlers[name]);
@@ -273,7 +368,11 @@ function listen(journey, handlers, hear) {
 // Of several views of a journey only the one with the keyboard reads its line aloud. Gives what has to be called before
 // the line changes.
 function aloud(journey, root, line) {
-	const tell = () => line.setAttribute("aria-live", root.contains(document.activeElement) || journey.klab.heard.size < 2 ? "polite" : "off");
+	const tell = () =>
+		line.setAttribute(
+			"aria-live",
+			root.contains(document.activeElement) || journey.klab.heard.size < 2 ? "polite" : "off",
+		);
 	root.addEventListener("focusin", tell);
 	return tell;
 }

@@ -6,16 +6,20 @@ async function copy(p, what, text) {
 		await navigator.clipboard.writeText(text);
 		p.say(`The ${what} is on the clipboard.`);
 	} catch {
-		const range = document.createRange(), selection = getSelection();
+		const range = document.createRange(),
+			selection = getSelection();
 		range.selectNodeContents(box);
 		selection.removeAllRanges();
 		selection.addRange(range);
-		p.say(document.execCommand?.("copy") ? `The ${what} is on the clipboard.` : `The ${what} is selected: press Ctrl+C.`);
+		p.say(
+			document.execCommand?.("copy") ? `The ${what} is on the clipboard.` : `The ${what} is selected: press Ctrl+C.`,
+		);
 	}
 }
 
 function saveFile(p, { name, file }) {
-	const link = document.createElement("a"), url = URL.createObjectURL(new Blob([file], { type: "application/json" }));
+	const link = document.createElement("a"),
+		url = URL.createObjectURL(new Blob([file], { type: "application/json" }));
 	Object.assign(link, { href: url, download: name });
 	link.click();
 	setTimeout(() => URL.revokeObjectURL(url), 1000);
@@ -25,7 +29,8 @@ function saveFile(p, { name, file }) {
 function drawShare(p) {
 	const shared = p.model.get("shared") ?? {};
 	p.$(".where").textContent = `run ${p.journey.get("place")} · digest ${shared.digest ?? ""}`;
-	if (p.shown !== shared) p.say(shared.why ? `This run cannot be shared: ${shared.why}.` : p.run.title, shared.why ? "wrong" : "");
+	if (p.shown !== shared)
+		p.say(shared.why ? `This run cannot be shared: ${shared.why}.` : p.run.title, shared.why ? "wrong" : "");
 	p.shown = shared;
 	p.$(".code").textContent = shared.code;
 	p.$(".python").textContent = shared.python;
@@ -40,7 +45,10 @@ function whyShare(p, action) {
 
 function send(p, message) {
 	clearTimeout(p.waiting);
-	p.waiting = setTimeout(() => ((p.waiting = 0), p.say("The kernel does not answer. Run the cell again.", "said wrong"), p.marks()), PATIENCE_MS);
+	p.waiting = setTimeout(
+		() => ((p.waiting = 0), p.say("The kernel does not answer. Run the cell again.", "said wrong"), p.marks()),
+		PATIENCE_MS,
+	);
 	p.model.send(message);
 	p.marks();
 }
@@ -65,26 +73,45 @@ function actShare(p, action) {
 async function openShare(model, el) {
 	let p;
 	const close = await openPanel(model, el, {
-		name: "share", title: "Share", draw: drawShare, act: actShare, why: whyShare, traits: ["shared"], load: (panel) => (p ??= panel),
+		name: "share",
+		title: "Share",
+		draw: drawShare,
+		act: actShare,
+		why: whyShare,
+		traits: ["shared"],
+		load: (panel) => (p ??= panel),
 		keys: { c: "copy", p: "python", s: "save", o: "file" },
-		body: `<section><h4>Code</h4><div class="line"><output class="code" aria-label="Code of this run"></output>${tool("copy", "copy", "", ' aria-label="Copy the code"')}</div>
-			<h4>Python</h4><div class="line"><pre class="python" tabindex="0" aria-label="Python that makes this run"></pre>${tool("python", "copy", "", ' aria-label="Copy the Python"')}</div>
+		body:
+			`<section><h4>Code</h4><div class="line"><output class="code" aria-label="Code of this run">` +
+			`</output>${tool("copy", "copy", "", ' aria-label="Copy the code"')}</div>
+			<h4>Python</h4><div class="line"><pre class="python" tabindex="0" aria-label="Python that` +
+			` makes this run"></pre>${tool("python", "copy", "", ' aria-label="Copy the Python"')}</div>
 			<div class="line">${tool("save", "save as .klab file")}</div></section>
-			<section><h4>Open</h4><div class="line"><input type="text" class="typed" placeholder="K1-…" spellcheck="false" autocomplete="off" aria-label="A code">${tool("code", "open the code")}</div>
-			<div class="line drop">${tool("file", "open a .klab file …")}<small>or drop one here</small><input type="file" class="file" accept=".klab,application/json" hidden></div></section>`,
-		help: "<p><small>c p</small>Copy the code, the Python</p><p><small>s o</small>Save, open a file</p><p>The code names this very run: typed into another notebook it gives the same steps. A typo is noticed, and the run shown stays.</p>",
+			<section><h4>Open</h4><div class="line"><input type="text" class="typed" placeholder="K1-…"` +
+			` spellcheck="false" autocomplete="off" aria-label="A code">${tool("code", "open the code")}</div>
+			<div class="line drop">${tool("file", "open a .klab file …")}<small>or drop one here` +
+			`</small><input type="file" class="file" accept=".klab,application/json" hidden></div></section>`,
+		help:
+			"<p><small>c p</small>Copy the code, the Python</p>" +
+			"<p><small>s o</small>Save, open a file</p>" +
+			"<p>The code names this very run: typed into another notebook it gives the same steps. " +
+			"A typo is noticed, and the run shown stays.</p>",
 	});
-	const { root } = p, told = (message) => {
-		clearTimeout(p.waiting);
-		p.waiting = 0;
-		if (message.kind === "done") p.$(".typed").value = "";
-		p.marks();
-		p.say(message.text, message.kind === "error" ? "said wrong" : "said");
-	};
+	const { root } = p,
+		told = (message) => {
+			clearTimeout(p.waiting);
+			p.waiting = 0;
+			if (message.kind === "done") p.$(".typed").value = "";
+			p.marks();
+			p.say(message.text, message.kind === "error" ? "said wrong" : "said");
+		};
 	model.on("msg:custom", told);
 	p.$(".file").addEventListener("change", ({ target }) => (openFile(p, target.files[0]), (target.value = "")));
 	p.$(".typed").addEventListener("input", p.marks);
-	p.$(".typed").addEventListener("keydown", ({ key }) => key === "Enter" && p.act("code", "", p.$('[data-action="code"]')));
+	p.$(".typed").addEventListener(
+		"keydown",
+		({ key }) => key === "Enter" && p.act("code", "", p.$('[data-action="code"]')),
+	);
 	root.addEventListener("dragover", (event) => event.preventDefault());
 	root.addEventListener("drop", (event) => {
 		event.preventDefault();

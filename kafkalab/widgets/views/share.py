@@ -12,7 +12,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Ink, fit, standalone
+from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import View
 
@@ -128,17 +128,17 @@ class Share(View):
 
     def svg(self) -> str:
         """The text twin, with the code in large letters."""
-        ink = Ink(y=30)
+        canvas = Canvas(y=30)
         for i, line in enumerate(self.text().splitlines()):
             if line.startswith("code: "):
-                ink.y += 4
+                canvas.y += 4
                 for part in _parts(line[6:], 70):
-                    ink.text(18, ink.y, part, BLUE, more=' font-family="monospace" font-size="17"' + BOLD)
-                    ink.y += 24
+                    canvas.text(18, canvas.y, part, BLUE, more=' font-family="monospace" font-size="17"' + BOLD)
+                    canvas.y += 24
                 continue
-            ink.text(18, ink.y, fit(line, 920), "#202124" if i else DIM)
-            ink.y += 19
-        return standalone(ink, f"{self.payload['title']}: code {self.shared['code']}")
+            canvas.text(18, canvas.y, fit(line, 920), "#202124" if i else DIM)
+            canvas.y += 19
+        return standalone(canvas, f"{self.payload['title']}: code {self.shared['code']}")
 
 
 def _parts(text: str, width: int) -> list[str]:

@@ -1,7 +1,8 @@
-"""The modules and style sheets of the views, put together: what all share, then each view's own files."""
+"""Join the modules and style sheets of the views: what all share, then each view's own files."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -9,17 +10,22 @@ SHARED = {".js": "run.js", ".css": "shared.css"}
 
 
 def code(*names: str) -> str:
-    """An ES module: run.js and then these files, the last of which exports the view. They share one scope."""
+    """Return an ES module: run.js and then these files, the last of which exports the view. They share one scope."""
     return _joined(".js", names)
 
 
 def style(*names: str) -> str:
-    """A style sheet: shared.css and then these files."""
+    """Return a style sheet: shared.css and then these files."""
     return _joined(".css", names)
+
+
+def sent(name: str) -> str:
+    """Return a file as it is sent to the browser: without its indentation."""
+    return re.sub(r"^\t+", "", (FOLDER / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
 def _joined(suffix: str, names: tuple[str, ...]) -> str:
     for name in names:
         if not name.endswith(suffix) or not (FOLDER / name).is_file():
             raise ValueError(f"no file {name!r} of kind {suffix} is in {FOLDER.name}/")
-    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in (SHARED[suffix], *names))
+    return "\n".join(sent(name) for name in (SHARED[suffix], *names))

@@ -2,18 +2,22 @@
 //
 // The arrow that fired is drawn bold, and a table says what every question would get in the present state.
 
-const OPS = { coordinator: "txn", producer: "client", group: "group" }, FLY_MS = 520;
+const OPS = { coordinator: "txn", producer: "client", group: "group" },
+	FLY_MS = 520;
 const NOTHING = { coordinator: "no transactional id yet", producer: "no producer yet", group: "no group yet" };
 const SIGN = { go: "→", same: "=", wait: "…", refuse: "✕" };
 
 // Every change of every subject, in the order of steps; `via` is the state it came from, "" where no arrow led here.
 function placesOf(run, name, arrows) {
-	const found = [], last = {};
+	const found = [],
+		last = {};
 	for (const { step, patch } of run.events) {
 		for (const [op, id, known] of patch) {
 			if (op !== OPS[name] || (op === "client" && !("tid" in known))) continue;
-			const subject = op === "client" ? `${id} ${known.tid}`.trim() : id, node = op === "client" ? id : known.node;
-			const { state, pending = "" } = known, before = last[subject];
+			const subject = op === "client" ? `${id} ${known.tid}`.trim() : id,
+				node = op === "client" ? id : known.node;
+			const { state, pending = "" } = known,
+				before = last[subject];
 			let via = "";
 			if (before && before.node === node) {
 				if (before.state !== state) via = before.state;
@@ -29,8 +33,15 @@ function placesOf(run, name, arrows) {
 function factsOf(run, { known, node }) {
 	const label = run.label(node);
 	if ("generation" in known) {
-		const members = Object.entries(known.members).map(([member, partitions]) => `${member}: ${partitions.join(", ") || "nothing"}`);
-		return [`on ${label}`, `generation ${known.generation}`, ...(known.leader ? [`led by ${known.leader}`] : []), ...(members.length ? members : ["no members"])];
+		const members = Object.entries(known.members).map(
+			([member, partitions]) => `${member}: ${partitions.join(", ") || "nothing"}`,
+		);
+		return [
+			`on ${label}`,
+			`generation ${known.generation}`,
+			...(known.leader ? [`led by ${known.leader}`] : []),
+			...(members.length ? members : ["no members"]),
+		];
 	}
 	const ids = known.producer_id >= 0 ? `producer ${known.producer_id}, epoch ${known.epoch}` : "no producer id";
 	return [known.partitions ? `on ${label}` : `in ${label}`, ids, ...(known.partitions ?? [])];
@@ -41,147 +52,226 @@ const placeOf = ({ places, model }, step) => {
 	return places.findLast((p) => p.step <= step && (!subject || p.subject === subject));
 };
 
-const wordsOf = ([state, ask, , to, answer, because]) => `${to ? `${state} → ${to}` : state}: ${ask}${answer ? ` — ${answer}` : ""}${because ? `. ${because}` : ""}`;
-const rowOf = (stage) => (stage.place ? stage.machine.cells.filter(([state]) => state === stage.place.state) : []);
+const wordsOf = ([state, ask, , to, answer, because]) =>
+	`${to ? `${state} → ${to}` : state}: ${ask}${answer ? ` — ${answer}` : ""}${because ? `. ${because}` : ""}`;
+const rowOf = (view) => (view.place ? view.machine.cells.filter(([state]) => state === view.place.state) : []);
 
 // The arrow between two states: its own, or the one that stands for all that end in a fatal error.
-const arrowOf = (stage, a, b) => stage.chart.querySelector(`#${CSS.escape(stage.id(`e_${a}__${b}`))}`) ?? stage.chart.querySelector(`#${CSS.escape(stage.id(`e_any__${b}`))}`);
-const boxOf = (stage, state) => stage.chart.querySelector(`#${CSS.escape(stage.id(`s_${state}`))}`);
+const arrowOf = (view, a, b) =>
+	view.chart.querySelector(`#${CSS.escape(view.id(`e_${a}__${b}`))}`) ??
+	view.chart.querySelector(`#${CSS.escape(view.id(`e_any__${b}`))}`);
+const boxOf = (view, state) => view.chart.querySelector(`#${CSS.escape(view.id(`s_${state}`))}`);
 
-function load(stage) {
-	const { model, run, chart } = stage, machine = (stage.machine = model.get("machine"));
-	chart.innerHTML = model.get("picture").replaceAll('id="', `id="${stage.id("")}`);
+function load(view) {
+	const { model, run, chart } = view,
+		machine = (view.machine = model.get("machine"));
+	chart.innerHTML = model.get("picture").replaceAll('id="', `id="${view.id("")}`);
 	const picture = chart.querySelector("svg");
 	picture.setAttribute("aria-label", machine.title);
-	picture.style.maxWidth = `${Math.round(picture.viewBox.baseVal.width * (model.get("size") === "projector" ? 1.78 : 1.4))}px`;
-	stage.root.dataset.machine = machine.name;
-	stage.places = placesOf(run, machine.name, new Set(machine.cells.filter(([, , , to]) => to).map(([state, , , to]) => `${state} ${to}`)));
-	const subjects = [...new Set(stage.places.map((p) => p.subject))], chosen = model.get("subject");
-	stage.$("which").innerHTML = [["", "the last to change"], ...subjects.map((s) => [s, s])].map(([value, text]) => `<option value="${esc(value)}"${value === chosen ? " selected" : ""}>${esc(text)}</option>`).join("");
+	const scale = model.get("size") === "projector" ? 1.78 : 1.4;
+	picture.style.maxWidth = `${Math.round(picture.viewBox.baseVal.width * scale)}px`;
+	view.root.dataset.machine = machine.name;
+	view.places = placesOf(
+		run,
+		machine.name,
+		new Set(machine.cells.filter(([, , , to]) => to).map(([state, , , to]) => `${state} ${to}`)),
+	);
+	const subjects = [...new Set(view.places.map((p) => p.subject))],
+		chosen = model.get("subject");
+	view.$("which").innerHTML = [["", "the last to change"], ...subjects.map((s) => [s, s])]
+		.map(([value, text]) => `<option value="${esc(value)}"${value === chosen ? " selected" : ""}>${esc(text)}</option>`)
+		.join("");
 	for (const edge of chart.querySelectorAll(".edge")) {
-		const [a, b] = edge.id.slice(stage.id("e_").length).split("__");
-		const cells = machine.cells.filter(([state, , , to]) => to === b && (state === a || (a === "any" && b === "FATAL_ERROR" && state !== b)));
+		const [a, b] = edge.id.slice(view.id("e_").length).split("__");
+		const cells = machine.cells.filter(
+			([state, , , to]) => to === b && (state === a || (a === "any" && b === "FATAL_ERROR" && state !== b)),
+		);
 		const told = a === "any" ? [`any state → ${b}: an error that nothing cures`] : cells.map(wordsOf);
 		Object.assign(edge, { told: told.join(" · ") });
 		edge.setAttribute("tabindex", "0");
 		edge.setAttribute("role", "img");
 		edge.setAttribute("aria-label", edge.told);
 	}
-	for (const box of chart.querySelectorAll(".state title")) box.textContent = `${box.textContent}: ${machine.states[box.textContent] ?? "each state"}`;
+	for (const box of chart.querySelectorAll(".state title"))
+		box.textContent = `${box.textContent}: ${machine.states[box.textContent] ?? "each state"}`;
 }
 
-function draw(stage) {
-	const { $, run, step, model, chart } = stage, before = stage.place, place = (stage.place = placeOf(stage, step)), cells = rowOf(stage), asked = model.get("question");
+function draw(view) {
+	const { $, run, step, model, chart } = view,
+		before = view.place,
+		place = (view.place = placeOf(view, step)),
+		cells = rowOf(view),
+		asked = model.get("question");
 	$("which").value = model.get("subject");
 	const pending = place?.pending ? ` <i data-pending="${place.pending}">→ ${place.pending}, pending</i>` : "";
-	const via = place?.via ? `<p class="via">came by <b>${place.via} → ${place.state}</b>: ${esc(stage.machine.cells.filter(([a, , , b]) => a === place.via && b === place.state).map(([, ask]) => ask).join(", "))}</p>` : "";
-	sync($("subject"), [["", place ? `<div data-subject="${esc(place.subject)}" data-state="${place.state}"><p class="big">${esc(place.subject)} <b>${place.state}</b>${pending}</p><p>${esc(stage.machine.states[place.state] ?? "")}</p>
-		<p><small class="facts">${esc(factsOf(run, place).join(" · "))}</small></p>${via}</div>` : `<div><p class="big">${esc(model.get("subject") || NOTHING[stage.machine.name])}</p></div>`]]);
-	for (const node of chart.querySelectorAll(".active, .pending, .fired, .asked")) node.classList.remove("active", "pending", "fired", "asked");
+	const via = place?.via
+		? `<p class="via">came by <b>${place.via} → ${place.state}</b>: ${esc(
+				view.machine.cells
+					.filter(([a, , , b]) => a === place.via && b === place.state)
+					.map(([, ask]) => ask)
+					.join(", "),
+			)}</p>`
+		: "";
+	sync($("subject"), [
+		[
+			"",
+			place
+				? `<div data-subject="${esc(place.subject)}" data-state="${place.state}"><p class="big">${esc(place.subject)} ` +
+					`<b>${place.state}</b>${pending}</p><p>${esc(view.machine.states[place.state] ?? "")}</p>
+		<p><small class="facts">${esc(factsOf(run, place).join(" · "))}</small></p>${via}</div>`
+				: `<div><p class="big">${esc(model.get("subject") || NOTHING[view.machine.name])}</p></div>`,
+		],
+	]);
+	for (const node of chart.querySelectorAll(".active, .pending, .fired, .asked"))
+		node.classList.remove("active", "pending", "fired", "asked");
 	if (place) {
-		boxOf(stage, place.state)?.classList.add("active");
-		if (place.pending) for (const node of [boxOf(stage, place.pending), arrowOf(stage, place.state, place.pending)]) node?.classList.add("pending");
-		else if (place.via) arrowOf(stage, place.via, place.state)?.classList.add("fired");
+		boxOf(view, place.state)?.classList.add("active");
+		if (place.pending)
+			for (const node of [boxOf(view, place.pending), arrowOf(view, place.state, place.pending)])
+				node?.classList.add("pending");
+		else if (place.via) arrowOf(view, place.via, place.state)?.classList.add("fired");
 	}
 	const cell = cells.find(([, ask]) => ask === asked);
-	if (cell?.[3]) arrowOf(stage, cell[0], cell[3])?.classList.add("asked");
-	tell(stage, cell ? wordsOf(cell) : "");
-	const rows = cells.map(([, ask, kind, to, answer, because], i) => `<tr class="${kind}" data-choose="${i}" tabindex="0" data-ask="${esc(ask)}"${because ? ` title="${esc(because)}"` : ""}><td>${SIGN[kind]}</td><th scope="row">${esc(ask)}</th><td class="answer">${breakable(answer || "–")}</td><td class="to">${breakable(to || "stays")}</td></tr>`);
+	if (cell?.[3]) arrowOf(view, cell[0], cell[3])?.classList.add("asked");
+	tell(view, cell ? wordsOf(cell) : "");
+	const rows = cells.map(
+		([, ask, kind, to, answer, because], i) =>
+			`<tr class="${kind}" data-choose="${i}" tabindex="0"` +
+			` data-ask="${esc(ask)}"${because ? ` title="${esc(because)}"` : ""}><td>${SIGN[kind]}` +
+			`</td><th scope="row">${esc(ask)}</th><td class="answer">${breakable(answer || "–")}` +
+			`</td><td class="to">${breakable(to || "stays")}</td></tr>`,
+	);
 	$("what-if").hidden = !model.get("what_if");
 	sync($("cells"), model.get("what_if") ? [["", `<table>${rows.join("")}</table>`]] : []);
 	for (const row of $("cells").querySelectorAll("tr")) row.setAttribute("aria-selected", row.dataset.ask === asked);
 	$("heading").textContent = place ? `What if, in ${place.state}` : "";
-	$("note").textContent = place ? stage.machine.note : "";
-	stage.root.querySelector("[data-action=what_if]").setAttribute("aria-pressed", model.get("what_if"));
-	move(stage, before, place);
+	$("note").textContent = place ? view.machine.note : "";
+	view.root.querySelector("[data-action=what_if]").setAttribute("aria-pressed", model.get("what_if"));
+	move(view, before, place);
 }
 
-const tell = (stage, text) => { stage.$("told").textContent = text || "Point at an arrow, or choose a question."; };
+const tell = (view, text) => {
+	view.$("told").textContent = text || "Point at an arrow, or choose a question.";
+};
 
 // The token runs along the arrows that fired since the last drawing; on a pending one it waits half-way.
-function move(stage, before, place) {
-	const { token, chart, drawn, step } = stage, ways = [];
-	cancelAnimationFrame(stage.flying);
+function move(view, before, place) {
+	const { token, chart, drawn, step } = view,
+		ways = [];
+	cancelAnimationFrame(view.flying);
 	token.remove();
 	if (!place) return;
 	if (step > drawn && before) {
-		for (const p of stage.places) {
-			if (p.step > drawn && p.step <= step && p.subject === place.subject && p.via && !p.pending) ways.push([p.via, p.state, 0, 1]);
+		for (const p of view.places) {
+			if (p.step > drawn && p.step <= step && p.subject === place.subject && p.via && !p.pending)
+				ways.push([p.via, p.state, 0, 1]);
 		}
 	}
 	if (place.pending) ways.push([place.state, place.pending, 0, 0.5]);
-	const flights = ways.slice(-3).map(([a, b, from, to]) => [arrowOf(stage, a, b), from, to]).filter(([arrow]) => arrow);
+	const flights = ways
+		.slice(-3)
+		.map(([a, b, from, to]) => [arrowOf(view, a, b), from, to])
+		.filter(([arrow]) => arrow);
 	if (!flights.length) return;
 	const put = ([arrow, from, to], t) => {
-		const path = arrow.querySelector("path"), back = arrow.classList.contains("back"), at = from + (to - from) * t;
+		const path = arrow.querySelector("path"),
+			back = arrow.classList.contains("back"),
+			at = from + (to - from) * t;
 		const { x, y } = path.getPointAtLength(path.getTotalLength() * (back ? 1 - at : at));
 		token.setAttribute("transform", `translate(${x},${y})`);
 	};
 	chart.querySelector("svg > g").append(token);
-	const begun = performance.now(), last = flights.at(-1);
+	const begun = performance.now(),
+		last = flights.at(-1);
 	if (still() || step <= drawn) {
 		if (place.pending) return put(last, 1);
 		return token.remove();
 	}
 	const frame = (now) => {
-		const t = Math.max(0, (now - begun) / FLY_MS), i = Math.floor(t);
+		const t = Math.max(0, (now - begun) / FLY_MS),
+			i = Math.floor(t);
 		if (i >= flights.length) {
 			put(last, 1);
 			if (!place.pending) token.remove();
 			return;
 		}
 		put(flights[i], 1 - (1 - (t - i)) ** 2);
-		stage.flying = requestAnimationFrame(frame);
+		view.flying = requestAnimationFrame(frame);
 	};
 	frame(begun);
 }
 
 const TOOLS = {
 	what_if: ["what if", "Show or hide what every question would get", "w"],
-	up: ["↑", "Question above", "ArrowUp"], down: ["↓", "Question below", "ArrowDown"], subject: ["which", "The next transactional id, producer or group", "s"],
+	up: ["↑", "Question above", "ArrowUp"],
+	down: ["↓", "Question below", "ArrowDown"],
+	subject: ["which", "The next transactional id, producer or group", "s"],
 };
-const LEGEND = `<li>Thick box: the present state. Dotted: decided, and being written; the token waits half-way. Thick arrow: how it came here.</li>
-<li>Point at an arrow, or go to it with Tab: question, answer and error. ↑ and ↓ go through the questions of the present state.</li>
+const LEGEND =
+	`<li>Thick box: the present state. Dotted: decided, and being written;` +
+	` the token waits half-way. Thick arrow: how it came here.</li>
+<li>Point at an arrow, or go to it with Tab: question, answer and` +
+	` error. ↑ and ↓ go through the questions of the present state.</li>
 <li>→ goes to another state, = nothing changes, … is answered later, ✕ is refused.</li>`;
 
-function why(stage, action) {
-	const cells = rowOf(stage), at = cells.findIndex(([, ask]) => ask === stage.model.get("question"));
+function why(view, action) {
+	const cells = rowOf(view),
+		at = cells.findIndex(([, ask]) => ask === view.model.get("question"));
 	if (/up|down/.test(action) && !cells.length) return "Nothing is known yet at this step: go forward.";
 	if (action === "up" && at === 0) return "This is the first question.";
 	if (action === "down" && at === cells.length - 1) return "This is the last question.";
-	return action === "subject" && stage.$("which").options.length < 3 ? "There is no other one in this run." : "";
+	return action === "subject" && view.$("which").options.length < 3 ? "There is no other one in this run." : "";
 }
 
-function act(stage, action) {
-	const { model } = stage, cells = rowOf(stage), at = cells.findIndex(([, ask]) => ask === model.get("question"));
-	if (action === "what_if") return stage.set({ what_if: !model.get("what_if") });
+function act(view, action) {
+	const { model } = view,
+		cells = rowOf(view),
+		at = cells.findIndex(([, ask]) => ask === model.get("question"));
+	if (action === "what_if") return view.set({ what_if: !model.get("what_if") });
 	if (action === "subject") {
-		const values = [...stage.$("which").options].map((o) => o.value);
-		return stage.set({ subject: values[(values.indexOf(model.get("subject")) + 1) % values.length], question: "" });
+		const values = [...view.$("which").options].map((o) => o.value);
+		return view.set({ subject: values[(values.indexOf(model.get("subject")) + 1) % values.length], question: "" });
 	}
 	const next = at < 0 ? (action === "down" ? 0 : cells.length - 1) : at + (action === "down" ? 1 : -1);
-	stage.set({ question: cells[next][1], what_if: true });
-	stage.root.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+	view.set({ question: cells[next][1], what_if: true });
+	view.root.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
 }
 
-function start(stage) {
-	stage.chart = stage.$("states");
-	stage.token = parse(document.createElementNS("http://www.w3.org/2000/svg", "g"), '<g class="token" aria-hidden="true"><circle r="7"/><circle r="3"/></g>');
+function start(view) {
+	view.chart = view.$("states");
+	view.token = parse(
+		document.createElementNS("http://www.w3.org/2000/svg", "g"),
+		'<g class="token" aria-hidden="true"><circle r="7"/><circle r="3"/></g>',
+	);
 	const point = ({ target }) => {
 		const edge = target.closest(".edge");
-		if (edge?.told) tell(stage, edge.told);
+		if (edge?.told) tell(view, edge.told);
 	};
-	for (const name of ["mouseover", "focusin"]) stage.chart.addEventListener(name, point);
-	stage.$("which").addEventListener("change", ({ target }) => stage.set({ subject: target.value, question: "" }));
+	for (const name of ["mouseover", "focusin"]) view.chart.addEventListener(name, point);
+	view.$("which").addEventListener("change", ({ target }) => view.set({ subject: target.value, question: "" }));
 }
 
 export default {
-	render: ({ model, el }) => openStage(model, el, {
-		name: "state-chart", title: ({ model: { get } }) => model.get("machine").title, tools: TOOLS, hidden: ["up", "down", "subject"], legend: LEGEND,
-		head: `<label class="whose">show <select class="which" aria-label="Which one is shown"></select></label>`,
-		body: `<div class="main"><section class="chart"><div class="subject"></div><div class="states"></div><p class="told" role="status" aria-live="polite"></p></section>
-			<section class="what-if"><h3 class="heading"></h3><div class="cells"></div><p><small class="note"></small></p></section></div>`,
-		traits: ["machine", "picture", "subject", "what_if", "question"], open: start, load, draw, act, why,
-		choose: (stage, i) => stage.set({ question: rowOf(stage)[i][1] }), close: (stage) => cancelAnimationFrame(stage.flying),
-	}),
+	render: ({ model, el }) =>
+		openView(model, el, {
+			name: "state-chart",
+			title: () => model.get("machine").title,
+			tools: TOOLS,
+			hidden: ["up", "down", "subject"],
+			legend: LEGEND,
+			head: `<label class="whose">show <select class="which" aria-label="Which one is shown"></select></label>`,
+			body:
+				`<div class="main"><section class="chart"><div class="subject"></div><div class="states">` +
+				`</div><p class="told" role="status" aria-live="polite"></p></section>
+			<section class="what-if"><h3 class="heading"></h3><div class="cells">` +
+				`</div><p><small class="note"></small></p></section></div>`,
+			traits: ["machine", "picture", "subject", "what_if", "question"],
+			open: start,
+			load,
+			draw,
+			act,
+			why,
+			choose: (view, i) => view.set({ question: rowOf(view)[i][1] }),
+			close: (view) => cancelAnimationFrame(view.flying),
+		}),
 };

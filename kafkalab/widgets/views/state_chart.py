@@ -11,8 +11,8 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import near
 from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places, subjects
+from kafkalab.widgets.payload.state_diagrams import committed
 from kafkalab.widgets.payload.state_machines import Machine, machine
-from kafkalab.widgets.views import state_diagrams as charts
 from kafkalab.widgets.views.heading import head_lines
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_state_chart import draw
@@ -26,8 +26,8 @@ class StateChart(View):
     last. `what_if` shows what every question would get in its present state, `question` is the one looked at.
     """
 
-    _esm = code("stage.js", "state_chart.js")
-    _css = style("stage.css", "states.css", "state_chart.css")
+    _esm = code("view.js", "state_chart.js")
+    _css = style("view.css", "states.css", "state_chart.css")
 
     machine = traitlets.Dict().tag(sync=True)
     picture = traitlets.Unicode("").tag(sync=True)
@@ -50,7 +50,7 @@ class StateChart(View):
         journey = Journey.of(run)
         version = version or ("TV2" if journey.payload["profile"].endswith("TV2") else "TV1")
         self._machine: Machine = machine(name, version)
-        super().__init__(journey, size, machine=self._machine.plain(), picture=charts.committed(self._machine))
+        super().__init__(journey, size, machine=self._machine.plain(), picture=committed(self._machine))
         self._choose(subject)
 
     def _places(self) -> list[Place]:

@@ -12,21 +12,21 @@ from kafkalab.widgets.views.palette import (
     AMBER,
     BLUE,
     BOLD,
+    DARK,
     DIM,
     FLAT,
     GREEN,
     GREY,
     HALO,
-    INK,
     MARGIN,
     RED,
     VIOLET,
     WIDTH,
     fit,
 )
-from kafkalab.widgets.views.static_frame import Stage
+from kafkalab.widgets.views.static_frame import StaticFrame
 
-GROUP = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
+CATEGORY_COLOUR = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
 CARD, TALL, HEIGHT = 190.0, 66.0, 330.0
 SIGN = {"up": "●", "paused": "‖ paused", "down": "✕ crashed"}
 SMALL = ' font-size="10.5"'
@@ -35,15 +35,15 @@ Point = tuple[float, float]
 
 def draw(payload: Payload, step: int, places: Sequence[int], flying: list[dict[str, Any]]) -> str:
     """An SVG of the cluster at a step, with these frames in flight."""
-    stage = Stage(payload, step, places, "Cluster")
-    stage.rule()
-    picture = _Map(stage, payload, fold(payload, step))
+    canvas = StaticFrame(payload, step, places, "Cluster")
+    canvas.rule()
+    picture = _Map(canvas, payload, fold(payload, step))
     picture.flights(flying)
     picture.walls()
     picture.cards()
-    stage.y += HEIGHT + 10
+    canvas.y += HEIGHT + 10
     picture.replicas()
-    return stage.svg()
+    return canvas.svg()
 
 
 def places_of(nodes: list[dict[str, str]]) -> dict[str, Point]:
@@ -59,10 +59,10 @@ def places_of(nodes: list[dict[str, str]]) -> dict[str, Point]:
 
 
 class _Map:
-    def __init__(self, stage: Stage, payload: Payload, shown: Shown) -> None:
-        self.stage, self.payload, self.shown = stage, payload, shown
+    def __init__(self, canvas: StaticFrame, payload: Payload, shown: Shown) -> None:
+        self.canvas, self.payload, self.shown = canvas, payload, shown
         wide = WIDTH - 2 * MARGIN
-        self.at = {n: (MARGIN + x * wide, stage.y + y * HEIGHT) for n, (x, y) in places_of(payload["nodes"]).items()}
+        self.at = {n: (MARGIN + x * wide, canvas.y + y * HEIGHT) for n, (x, y) in places_of(payload["nodes"]).items()}
 
     def flights(self, flying: list[dict[str, Any]]) -> None:
         """A line and an envelope for each frame in flight; several of one way share the line."""
@@ -72,7 +72,8 @@ class _Map:
         for (a, b), frames in ways.items():
             if a == b:
                 x, y = self.at[a]
-                self.stage.text(x, y - TALL / 2 - 6, f"↻ {frames[0]['id']}", GROUP[frames[0]["group"]], "middle", HALO)
+                colour = CATEGORY_COLOUR[frames[0]["category"]]
+                self.canvas.text(x, y - TALL / 2 - 6, f"↻ {frames[0]['id']}", colour, "middle", HALO)
                 continue
             self._line(a, b, frames)
 
@@ -80,15 +81,15 @@ class _Map:
         (x1, y1), (x2, y2) = self.at[a], self.at[b]
         way = math.hypot(x2 - x1, y2 - y1)
         dx, dy = -(y2 - y1) / way * 9, (x2 - x1) / way * 9
-        colour = GROUP[frames[0]["group"]]
-        self.stage.path(
+        colour = CATEGORY_COLOUR[frames[0]["category"]]
+        self.canvas.path(
             f"M{x1 + dx:g},{y1 + dy:g}L{x2 + dx:g},{y2 + dy:g}", colour, 1.4, FLAT + ' stroke-dasharray="6 4"'
         )
         x, y = x1 + (x2 - x1) * 0.55 + dx, y1 + (y2 - y1) * 0.55 + dy
-        self.stage.path(f"M{x - 8:g},{y - 6:g}h16v12h-16zl8,6l8,-6", colour, 1.5, ' fill="#ffffff"')
+        self.canvas.path(f"M{x - 8:g},{y - 6:g}h16v12h-16zl8,6l8,-6", colour, 1.5, ' fill="#ffffff"')
         held = ", held" if self.shown.held.get(frames[0]["id"]) else ""
         more = f" +{len(frames) - 1}" if len(frames) > 1 else ""
-        self.stage.text(x, y - 9, f"{frames[0]['id']}{held}{more}", colour, "middle", HALO + ' font-size="11"')
+        self.canvas.text(x, y - 9, f"{frames[0]['id']}{held}{more}", colour, "middle", HALO + ' font-size="11"')
 
     def walls(self) -> None:
         """A wall across the way between each pair that is cut."""
@@ -97,11 +98,11 @@ class _Map:
                 (x1, y1), (x2, y2) = self.at[a], self.at[b]
                 turn = math.degrees(math.atan2(y2 - y1, x2 - x1))
                 x, y = (x1 + x2) / 2, (y1 + y2) / 2
-                self.stage.path(f"M{x1:g},{y1:g}L{x2:g},{y2:g}", RED, 1, FLAT + ' stroke-dasharray="1 5"')
+                self.canvas.path(f"M{x1:g},{y1:g}L{x2:g},{y2:g}", RED, 1, FLAT + ' stroke-dasharray="1 5"')
                 bricks = "M-6,-30h12v60h-12zM-6,-18h12M-6,-6h12M-6,6h12M-6,18h12M0,-30v12M0,-6v12M0,18v12"
                 more = f' fill="#ffffff" transform="translate({x:g},{y:g}) rotate({turn:.1f})"'
-                self.stage.path(bricks, RED, 1.6, more)
-                self.stage.text(x + 12, y - 34, "cut", RED, "middle", HALO + BOLD)
+                self.canvas.path(bricks, RED, 1.6, more)
+                self.canvas.text(x + 12, y - 34, "cut", RED, "middle", HALO + BOLD)
 
     def cards(self) -> None:
         """A box for each node: who it is, how it is, what it does."""
@@ -110,13 +111,13 @@ class _Map:
             life = self.shown.nodes.get(node["id"], "up")
             dashes = {"down": ' stroke-dasharray="2 4"', "paused": ' stroke-dasharray="9 4"'}.get(life, "")
             look = f' fill="#ffffff" rx="{16 if node["kind"] == "client" else 4}" stroke-width="1.6"{dashes}'
-            self.stage.box(x - CARD / 2, y - TALL / 2, CARD, TALL, RED if life == "down" else INK, look)
+            self.canvas.box(x - CARD / 2, y - TALL / 2, CARD, TALL, RED if life == "down" else DARK, look)
             sign = SIGN[life] if life != "up" else ""
-            self.stage.text(
-                x, y - TALL / 2 + 17, f"{node['label']} {sign}".strip(), RED if sign else INK, "middle", BOLD
+            self.canvas.text(
+                x, y - TALL / 2 + 17, f"{node['label']} {sign}".strip(), RED if sign else DARK, "middle", BOLD
             )
             for i, line in enumerate(self._facts(node)[:3]):
-                self.stage.text(x, y - TALL / 2 + 32 + 13 * i, fit(line, CARD - 12, 10.5), DIM, "middle", SMALL)
+                self.canvas.text(x, y - TALL / 2 + 32 + 13 * i, fit(line, CARD - 12, 10.5), DIM, "middle", SMALL)
 
     def _facts(self, node: dict[str, str]) -> list[str]:
         name, shown = node["id"], self.shown
@@ -132,18 +133,18 @@ class _Map:
         """A row for each partition, a column for each broker."""
         brokers = [n for n in self.payload["nodes"] if n["kind"] == "broker"]
         column = (WIDTH - 2 * MARGIN - 250) / len(brokers)
-        self.stage.rule()
+        self.canvas.rule()
         for i, broker in enumerate(brokers):
-            self.stage.text(MARGIN + 250 + column * i, self.stage.y + 14, broker["label"], more=BOLD)
-        self.stage.y += 20
+            self.canvas.text(MARGIN + 250 + column * i, self.canvas.y + 14, broker["label"], more=BOLD)
+        self.canvas.y += 20
         for partition in self.payload["partitions"]:
             home = home_of(self.payload, partition)
             name = f"{partition} ({home})" if home else partition
-            self.stage.text(MARGIN, self.stage.y + 13, fit(name, 244, 11.5), more=' font-size="11.5"')
+            self.canvas.text(MARGIN, self.canvas.y + 13, fit(name, 244, 11.5), more=' font-size="11.5"')
             for i, broker in enumerate(brokers):
                 word = replica_word(self.shown, partition, broker["id"])
                 told = f"{'★ ' if word == 'leader' else ''}{word}, end {end_of(self.shown, partition, broker['id'])}"
-                pen = GREEN if word == "leader" else RED if word == "out of sync" else INK if word == "in sync" else DIM
+                pen = {"leader": GREEN, "out of sync": RED, "in sync": DARK}.get(word, DIM)
                 x = MARGIN + 250 + column * i
-                self.stage.text(x, self.stage.y + 13, told if word != "–" else word, pen, more=' font-size="11.5"')
-            self.stage.y += 17
+                self.canvas.text(x, self.canvas.y + 13, told if word != "–" else word, pen, more=' font-size="11.5"')
+            self.canvas.y += 17

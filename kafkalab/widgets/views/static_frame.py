@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from kafkalab.widgets.payload.text import Payload
 from kafkalab.widgets.views.heading import where
-from kafkalab.widgets.views.palette import BOLD, DIM, MARGIN, RED, RULE, WIDTH, Ink, fit, standalone
+from kafkalab.widgets.views.palette import BOLD, DIM, MARGIN, RED, RULE, WIDTH, Canvas, fit, standalone
 
 
-class Stage(Ink):
-    """Pen and ink below a head that says which run, where, and what happens."""
+class StaticFrame(Canvas):
+    """Pen and canvas below a head that says which run, where, and what happens."""
 
     def __init__(self, payload: Payload, step: int, places: Sequence[int], title: str) -> None:
         super().__init__(y=MARGIN)

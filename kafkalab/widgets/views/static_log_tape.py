@@ -12,19 +12,19 @@ from kafkalab.widgets.views.palette import (
     AMBER,
     BLUE,
     BOLD,
+    DARK,
     DIM,
     FLAT,
     GREEN,
-    INK,
     MARGIN,
     RED,
     VIOLET,
     WIDTH,
-    Ink,
+    Canvas,
     fit,
     width_of,
 )
-from kafkalab.widgets.views.static_frame import Stage
+from kafkalab.widgets.views.static_frame import StaticFrame
 
 CELLS, LABEL, HIGH = 7, 148.0, 46.0
 COLOUR = {"open": AMBER, "committed": GREEN, "aborted": RED, "COMMIT": GREEN, "ABORT": RED}
@@ -34,24 +34,24 @@ READ = {"gets": (BLUE, "gets it"), "skips": (RED, "✕ skips"), "waits": (AMBER,
 
 def draw(payload: Payload, step: int, places: Sequence[int], replicas: bool) -> str:
     """An SVG of the logs at a step, followers too if `replicas`: the newest batches of each."""
-    stage = Stage(payload, step, places, "Logs")
+    canvas = StaticFrame(payload, step, places, "Logs")
     shown = fold(payload, step)
     for partition in payload["partitions"]:
         logs = replicas_at(payload, shown, partition)
-        stage.rule()
-        stage.text(MARGIN, stage.y + 14, partition, more=BOLD)
-        stage.y += 18
+        canvas.rule()
+        canvas.text(MARGIN, canvas.y + 14, partition, more=BOLD)
+        canvas.y += 18
         if logs:
-            _Tape(stage, partition, logs if replicas else logs[:1]).draw()
-        stage.y += 6
-    return stage.svg()
+            _Tape(canvas, partition, logs if replicas else logs[:1]).draw()
+        canvas.y += 6
+    return canvas.svg()
 
 
 class _Tape:
     """The logs of one partition, with a column for each offset at which a batch begins."""
 
-    def __init__(self, ink: Ink, partition: str, logs: list[Replica]) -> None:
-        self.ink, self.partition, self.logs, self.leader = ink, partition, logs, logs[0]
+    def __init__(self, canvas: Canvas, partition: str, logs: list[Replica]) -> None:
+        self.canvas, self.partition, self.logs, self.leader = canvas, partition, logs, logs[0]
         self.cells = [log.cells() for log in logs]
         bases = sorted({int(b["base"]) for cells in self.cells for b, _, _ in cells})
         self.hidden, self.bases = max(0, len(bases) - CELLS), bases[-CELLS:]
@@ -64,16 +64,16 @@ class _Tape:
 
     def draw(self) -> None:
         """Marks, then each log, then the readers."""
-        top = self.ink.y
+        top = self.canvas.y
         bars = self._place()
         for log, cells in zip(self.logs, self.cells, strict=True):
-            self.ink.text(MARGIN, self.ink.y + 20, fit(log.label, LABEL, 12), more=' font-size="12"')
+            self.canvas.text(MARGIN, self.canvas.y + 20, fit(log.label, LABEL, 12), more=' font-size="12"')
             marks = f" · HW {log.high_watermark}" if log is not self.leader else ""
-            self.ink.text(MARGIN, self.ink.y + 35, fit(log.role + marks, LABEL, 11), DIM, more=' font-size="11"')
+            self.canvas.text(MARGIN, self.canvas.y + 35, fit(log.role + marks, LABEL, 11), DIM, more=' font-size="11"')
             for batch, outcome, why in cells:
                 if batch["base"] in self.columns:
                     self._cell(batch, outcome, why)
-            self.ink.y += HIGH + 4
+            self.canvas.y += HIGH + 4
         for level in () if self.partition.startswith("__") else LEVELS:
             self._readings(level)
         for x, names in bars:
@@ -83,7 +83,7 @@ class _Tape:
         """Where each column begins and how wide it is; the marks between them."""
         x, bars, marks = MARGIN + LABEL, [], list(self.marks)
         if self.hidden:
-            self.ink.text(x, self.ink.y + 25, f"{self.hidden} earlier …", DIM, more=' font-size="11"')
+            self.canvas.text(x, self.canvas.y + 25, f"{self.hidden} earlier …", DIM, more=' font-size="11"')
             x += 66
         room = WIDTH - MARGIN - x - 62 * len({m[1] for m in marks})
         wide = [self._width(base) for base in self.bases]
@@ -106,28 +106,29 @@ class _Tape:
     def _bar(self, x: float, names: list[tuple[str, int]], top: float) -> None:
         lso = names[0][0] == "LSO" and len(names) == 1
         dashes = ' stroke-dasharray="4 2"' if lso else ""
-        self.ink.path(f"M{x + 3:g},{top:g}V{self.ink.y - 2:g}", VIOLET if lso else INK, 2.6, FLAT + dashes)
+        self.canvas.path(f"M{x + 3:g},{top:g}V{self.canvas.y - 2:g}", VIOLET if lso else DARK, 2.6, FLAT + dashes)
         for i, (name, offset) in enumerate(names):
-            colour = VIOLET if name == "LSO" else INK
-            self.ink.text(x + 8, top + 14 + 14 * i, f"{name} {offset}", colour, more=BOLD + ' font-size="11"')
+            colour = VIOLET if name == "LSO" else DARK
+            self.canvas.text(x + 8, top + 14 + 14 * i, f"{name} {offset}", colour, more=BOLD + ' font-size="11"')
 
     def _cell(self, batch: dict[str, Any], outcome: str, why: str) -> None:
-        ink, (x, wide) = self.ink, self.columns[batch["base"]]
-        marker, y = batch["kind"] != "data", self.ink.y
+        canvas, (x, wide) = self.canvas, self.columns[batch["base"]]
+        marker, y = batch["kind"] != "data", self.canvas.y
         sign = batch["kind"] if marker else outcome
         colour = DIM if why else COLOUR.get(sign, DIM)
         if marker and not why:
             point = f"H{x + wide - 10:g}L{x + wide:g},{y + HIGH / 2:g}L{x + wide - 10:g},{y + HIGH:g}H{x:g}Z"
-            ink.path(f"M{x:g},{y:g}{point}", colour, 1, f' fill="{colour}"')
+            canvas.path(f"M{x:g},{y:g}{point}", colour, 1, f' fill="{colour}"')
         elif outcome == "aborted":
-            ink.path(torn(x, y, wide), colour, 2, ' fill="#ffffff"')
+            canvas.path(torn(x, y, wide), colour, 2, ' fill="#ffffff"')
         else:
             dashes = ' stroke-dasharray="2 3"' if why else ' stroke-dasharray="6 3"' if outcome == "open" else ""
-            ink.box(x, y, wide, HIGH, colour, f' fill="#ffffff" rx="3" stroke-width="{2 if outcome else 1.3}"{dashes}')
+            more = f' fill="#ffffff" rx="3" stroke-width="{2 if outcome else 1.3}"{dashes}'
+            canvas.box(x, y, wide, HIGH, colour, more)
         for i, line in enumerate(_lines(batch, outcome, why)):
             decided = bool(outcome or why) and i == 0
-            fill = "#ffffff" if marker and not why else colour if decided else INK if i == 1 else DIM
-            ink.text(
+            fill = "#ffffff" if marker and not why else colour if decided else DARK if i == 1 else DIM
+            canvas.text(
                 x + (10 if outcome == "aborted" else 7),
                 y + 14 + 13 * i,
                 fit(line, wide - 12, 11),
@@ -136,19 +137,19 @@ class _Tape:
             )
 
     def _readings(self, level: str) -> None:
-        ink = self.ink
-        ink.text(MARGIN, ink.y + 13, level, DIM, more=' font-size="11"')
+        canvas = self.canvas
+        canvas.text(MARGIN, canvas.y + 13, level, DIM, more=' font-size="11"')
         for batch, outcome, _ in self.cells[0]:
             state = given(self.leader, batch, outcome, level)
             if batch["base"] in self.columns and state in READ:
                 (x, wide), (colour, words) = self.columns[batch["base"]], READ[state]
                 fill = "#e3eefb" if state == "gets" else "#ffffff"
                 dashes = ' stroke-dasharray="2 3"' if state == "waits" else ""
-                ink.box(x, ink.y + 1, wide, 16, colour, f' fill="{fill}"{dashes}')
-                ink.text(x + wide / 2, ink.y + 13, fit(words, wide - 4, 11), colour, "middle", ' font-size="11"')
+                canvas.box(x, canvas.y + 1, wide, 16, colour, f' fill="{fill}"{dashes}')
+                canvas.text(x + wide / 2, canvas.y + 13, fit(words, wide - 4, 11), colour, "middle", ' font-size="11"')
         if not self.bases:
-            ink.text(MARGIN + LABEL + 70, ink.y + 13, reading(self.leader, level), DIM, more=' font-size="11"')
-        ink.y += 20
+            canvas.text(MARGIN + LABEL + 70, canvas.y + 13, reading(self.leader, level), DIM, more=' font-size="11"')
+        canvas.y += 20
 
 
 def torn(x: float, y: float, wide: float) -> str:

@@ -9,16 +9,16 @@ from kafkalab.widgets.payload.text import Payload, Shown, batch_outcome
 from kafkalab.widgets.views.palette import (
     AMBER,
     BOLD,
+    DARK,
     DIM,
     FLAT,
     GREEN,
-    INK,
     MARGIN,
     RED,
     RULE,
     VIOLET,
     WIDTH,
-    Ink,
+    Canvas,
     fit,
     in_two,
     width_of,
@@ -28,8 +28,8 @@ CELLS, LONG_CELLS = 6, 4
 FATE = {"open": AMBER, "committed": GREEN, "aborted": RED, "": RULE, "COMMIT": GREEN, "ABORT": RED}
 
 
-class Tapes(Ink):
-    """Pen and ink for a payload of which `shown` is to be seen."""
+class LogStrips(Canvas):
+    """Pen and canvas for a payload of which `shown` is to be seen."""
 
     def __init__(self, payload: Payload, shown: Shown, y: float) -> None:
         super().__init__(y=y)
@@ -43,10 +43,10 @@ class Tapes(Ink):
             self.text(MARGIN, self.y + 17, partition, more=BOLD + ' font-size="11"')
             where = next((n["label"] for n in self.payload["nodes"] if n["id"] == node), "")
             self.text(MARGIN, self.y + 32, f"on {where}" if where else "no leader", DIM)
-            self._tape(batches, mark, stable)
+            self._strip(batches, mark, stable)
             self.y += 50
 
-    def _tape(self, batches: list[dict[str, Any]], mark: int, stable: int) -> None:
+    def _strip(self, batches: list[dict[str, Any]], mark: int, stable: int) -> None:
         first = max(0, len(batches) - (LONG_CELLS if any(b["decoded"] for b in batches) else CELLS))
         bars = sorted([("LSO", stable), ("HW", mark)], key=lambda bar: bar[1])
         x = MARGIN + 160
@@ -62,7 +62,7 @@ class Tapes(Ink):
 
     def _bar(self, x: float, name: str, offset: int) -> float:
         lso = name == "LSO"
-        colour = VIOLET if lso else INK
+        colour = VIOLET if lso else DARK
         self.path(f"M{x + 2:g},{self.y + 4:g}v42", colour, 2.6, FLAT + (' stroke-dasharray="4 2"' if lso else ""))
         self.text(x + 7, self.y + (42 if lso else 15), f"{name} {offset}", colour, more=BOLD + ' font-size="11"')
         return x + 14 + width_of(f"{name} {offset}", 11.5)
@@ -87,7 +87,7 @@ class Tapes(Ink):
             dashes = ' stroke-dasharray="5 3" stroke-width="1.8"' if outcome == "open" else ' stroke-width="1.4"'
             self.box(x, self.y + 4, wide, 42, colour, f' fill="#ffffff" rx="3"{dashes}')
         for i, line in enumerate(lines):
-            fill = "#ffffff" if marker else colour if outcome and i == 0 else DIM if i and line == who else INK
+            fill = "#ffffff" if marker else colour if outcome and i == 0 else DIM if i and line == who else DARK
             strike = ' text-decoration="line-through"' if outcome == "aborted" and i == 1 else ""
             self.text(x + 6, self.y + 16 + 12.5 * i, fit(line, wide - 10, 11), fill, more=' font-size="11"' + strike)
         return x + wide + (15 if marker else 4)

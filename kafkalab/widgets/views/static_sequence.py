@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalab.widgets.payload import state_diagram as statechart
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
+from kafkalab.widgets.payload.state_diagrams import SVG, transaction_diagram
 from kafkalab.widgets.payload.text import Payload, fold, is_shown, stops
 from kafkalab.widgets.views.palette import (
     AMBER,
     BLUE,
     BOLD,
+    DARK,
     DIM,
     FLAT,
     GREEN,
     GREY,
     HALO,
-    INK,
     MARGIN,
     PALE,
     RED,
@@ -32,11 +32,11 @@ from kafkalab.widgets.views.palette import (
     standalone,
     width_of,
 )
-from kafkalab.widgets.views.static_logs import Tapes
+from kafkalab.widgets.views.static_logs import LogStrips
 
 GUTTER, ROW, ARRIVAL = 62.0, 25.0, 12.0
 ROWS, LONG_MS = 130, 25
-GROUP = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
+CATEGORY_COLOUR = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
 MARK = {"append": GREEN, "state": AMBER, "fault": RED, "crash": RED}
 
 
@@ -58,7 +58,7 @@ class _Row:
     height: float
 
 
-class _Picture(Tapes):
+class _Picture(LogStrips):
     def __init__(self, payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str]) -> None:
         super().__init__(payload, fold(payload, step), MARGIN)
         self.step, self.groups, self.hidden = step, groups, hidden
@@ -106,7 +106,7 @@ class _Picture(Tapes):
         for row in self.rows:
             self._time(row)
         for frame in self.payload["frames"].values():
-            if frame["group"] in self.groups and frame["sent"] <= self.step and self._is_shown(frame["sent"]):
+            if frame["category"] in self.groups and frame["sent"] <= self.step and self._is_shown(frame["sent"]):
                 self._arrow(frame)
         for row in self.rows:
             if row.stop and row.event["kind"] not in FRAMES:
@@ -115,7 +115,7 @@ class _Picture(Tapes):
     def _lane_head(self, node: dict[str, str], lane: float) -> None:
         x, life = self.lanes[node["id"]], self.shown.nodes.get(node["id"], "up")
         label = node["label"] if life == "up" else f"{node['label']} ({life})"
-        self.text(x, self.y + 16, label, INK if life == "up" else RED, "middle", BOLD)
+        self.text(x, self.y + 16, label, DARK if life == "up" else RED, "middle", BOLD)
         client, roles = self.shown.clients.get(node["id"]), self.shown.roles.get(node["id"], [])
         led = ", ".join(r.removeprefix("leader of ") for r in roles if r.startswith("leader of "))
         lines = [", ".join(r for r in roles if not r.startswith("leader of ")), f"leads {led}" if led else ""]
@@ -133,7 +133,7 @@ class _Picture(Tapes):
         found = []
         for event in events:
             frame = frames.get(event["frame"])
-            flies = frame and frame["group"] in self.groups and event["kind"] in FRAMES
+            flies = frame and frame["category"] in self.groups and event["kind"] in FRAMES
             if event["step"] in at_stop or (flies and self._is_shown(event["step"])):
                 found.append(event)
         y = self.y + (18 if len(found) > ROWS else 6)
@@ -184,7 +184,7 @@ class _Picture(Tapes):
         if loop and frame["from"] == list(self.lanes)[-1]:
             loop = -loop
         ex, ey = x1 + (x2 - x1) * part, y1 + (y2 - y1) * part
-        colour = GROUP[frame["group"]]
+        colour = CATEGORY_COLOUR[frame["category"]]
         style = FLAT + (' stroke-dasharray="6 4"' if frame["kind"] == "response" else "")
         way = f"H{x1 + loop:g}V{y2:g}H{x1:g}" if loop else f"L{ex:g},{ey:g}"
         self.path(f"M{x1:g},{y1:g}{way}", colour, 1.6, style + (' opacity="0.5"' if fate == "in flight" else ""))
@@ -220,7 +220,7 @@ class _Picture(Tapes):
         x, y = x1 + (abs(loop) + 8) * (1 if right else -1), y1 + (8 if loop else -4)
         if frame["copy_of"]:
             x, y, right = end[0] + (-12 if right else 12), end[1] - 5, not right
-        colour = RED if bad else GROUP[frame["group"]]
+        colour = RED if bad else CATEGORY_COLOUR[frame["category"]]
         self.text(x, y, words, colour, "start" if right else "end", HALO + (BOLD if bad else ""))
 
     def _chip(self, row: _Row, lane: float) -> None:
@@ -232,7 +232,7 @@ class _Picture(Tapes):
         colour = MARK.get(event["kind"], RULE)
         look = f' fill="#ffffff" rx="{2 if event["kind"] == "append" else 9}"'
         self.box(left, row.y + 4, wide, 19, colour, look)
-        self.text(left + wide / 2, row.y + 17.5, words, RED if colour == RED else INK, "middle", ' font-size="11.5"')
+        self.text(left + wide / 2, row.y + 17.5, words, RED if colour == RED else DARK, "middle", ' font-size="11.5"')
 
     # states and logs
 
@@ -261,12 +261,12 @@ class _Picture(Tapes):
 
 def _chart(profile: str, state: str, pending: str) -> ET.Element:
     """The committed state diagram without ids, `state` drawn bold and `pending` dotted."""
-    ET.register_namespace("", statechart.SVG)
-    root = ET.fromstring(statechart.committed("TV2" if profile.endswith("TV2") else "TV1"))
+    ET.register_namespace("", SVG)
+    root = ET.fromstring(transaction_diagram(profile))
     looks = {f"s_{state}": (GREEN, "3.5", ""), f"s_{pending}": (AMBER, "2.4", "2 4")}
-    for group in root.iter(f"{{{statechart.SVG}}}g"):
+    for group in root.iter(f"{{{SVG}}}g"):
         colour, width, dashes = looks.get(group.attrib.pop("id", ""), ("", "", ""))
-        path, text = group.find(f"{{{statechart.SVG}}}path"), group.find(f"{{{statechart.SVG}}}text")
+        path, text = group.find(f"{{{SVG}}}path"), group.find(f"{{{SVG}}}text")
         if colour and path is not None and text is not None:
             path.attrib.update({"stroke": colour, "stroke-width": width, "stroke-dasharray": dashes or "none"})
             group.set("font-weight", "bold")

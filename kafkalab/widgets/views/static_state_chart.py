@@ -7,12 +7,11 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from kafkalab.widgets.payload.machines import NOTHING, Place
-from kafkalab.widgets.payload.state_diagram import SVG
+from kafkalab.widgets.payload.state_diagrams import SVG, committed
 from kafkalab.widgets.payload.state_machines import Machine
 from kafkalab.widgets.payload.text import Payload
-from kafkalab.widgets.views import state_diagrams as charts
-from kafkalab.widgets.views.palette import AMBER, BOLD, DIM, GREEN, INK, MARGIN, RED, WIDTH, fit
-from kafkalab.widgets.views.static_frame import Stage
+from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, MARGIN, RED, WIDTH, fit
+from kafkalab.widgets.views.static_frame import StaticFrame
 
 SMALL = ' font-size="11.5"'
 
@@ -21,26 +20,26 @@ def draw(
     payload: Payload, step: int, places: Sequence[int], machine: Machine, place: Place | None, what_if: bool
 ) -> str:
     """An SVG of a machine at a step: the state drawn bold, what is pending dotted, the last arrow in green."""
-    stage = Stage(payload, step, places, machine.title)
-    stage.rule()
+    canvas = StaticFrame(payload, step, places, machine.title)
+    canvas.rule()
     if place is None:
-        stage.text(MARGIN, stage.y + 18, NOTHING[machine.name], DIM)
+        canvas.text(MARGIN, canvas.y + 18, NOTHING[machine.name], DIM)
     else:
         label = next((n["label"] for n in payload["nodes"] if n["id"] == place.node), place.node)
         pending = f" → {place.pending}, pending" if place.pending else ""
-        stage.text(MARGIN, stage.y + 18, f"{place.subject}: {place.state}{pending}", more=BOLD + ' font-size="15"')
+        canvas.text(MARGIN, canvas.y + 18, f"{place.subject}: {place.state}{pending}", more=BOLD + ' font-size="15"')
         facts = " · ".join([machine.states.get(place.state, ""), *place.facts(label)])
-        stage.text(MARGIN, stage.y + 36, fit(facts, WIDTH - 2 * MARGIN), DIM)
-    stage.y += 46
-    _chart(stage, machine, place)
+        canvas.text(MARGIN, canvas.y + 36, fit(facts, WIDTH - 2 * MARGIN), DIM)
+    canvas.y += 46
+    _chart(canvas, machine, place)
     if place is not None and what_if:
-        _cells(stage, machine, place)
-    return stage.svg()
+        _cells(canvas, machine, place)
+    return canvas.svg()
 
 
-def _chart(stage: Stage, machine: Machine, place: Place | None) -> None:
+def _chart(canvas: StaticFrame, machine: Machine, place: Place | None) -> None:
     ET.register_namespace("", SVG)
-    root = ET.fromstring(charts.committed(machine))
+    root = ET.fromstring(committed(machine))
     looks = {}
     if place is not None:
         looks = {f"s_{place.pending}": (AMBER, "2.4", "2 4"), f"s_{place.state}": (GREEN, "3.6", "none")}
@@ -60,10 +59,10 @@ def _chart(stage: Stage, machine: Machine, place: Place | None) -> None:
     x = (WIDTH - room) / 2
     inner = "".join(ET.tostring(child, encoding="unicode") for child in root)
     size = (
-        f'x="{x:g}" y="{stage.y:g}" width="{room:g}" height="{height:g}" viewBox="{left:g} {top:g} {wide:g} {high:g}"'
+        f'x="{x:g}" y="{canvas.y:g}" width="{room:g}" height="{height:g}" viewBox="{left:g} {top:g} {wide:g} {high:g}"'
     )
-    stage.parts.append(f"<svg {size}>{inner}</svg>")
-    stage.y += height + 12
+    canvas.parts.append(f"<svg {size}>{inner}</svg>")
+    canvas.y += height + 12
 
 
 def _arrow(machine: Machine, a: str, b: str) -> str:
@@ -71,17 +70,17 @@ def _arrow(machine: Machine, a: str, b: str) -> str:
     return f"e_{a}__{b}" if (a, b) in drawn else f"e_any__{b}"
 
 
-def _cells(stage: Stage, machine: Machine, place: Place) -> None:
-    stage.rule()
+def _cells(canvas: StaticFrame, machine: Machine, place: Place) -> None:
+    canvas.rule()
     columns = (MARGIN, MARGIN + 330, MARGIN + 650)
     head = (f"What if, in {place.state}:", "answer", "next state")
     for x, text in zip(columns, head, strict=True):
-        stage.text(x, stage.y + 14, text, INK if x == MARGIN else DIM, more=BOLD + SMALL)
-    stage.y += 18
+        canvas.text(x, canvas.y + 14, text, DARK if x == MARGIN else DIM, more=BOLD + SMALL)
+    canvas.y += 18
     for cell in machine.row(place.state):
         room = (310, 310, 260)
         texts = (cell.ask, cell.answer or "–", f"→ {cell.to}" if cell.to else "stays")
-        pens = (INK, RED if cell.kind == "refuse" else INK, GREEN if cell.to else DIM)
+        pens = (DARK, RED if cell.kind == "refuse" else DARK, GREEN if cell.to else DIM)
         for x, text, pen, wide in zip(columns, texts, pens, room, strict=True):
-            stage.text(x, stage.y + 13, fit(text, wide, 11.5), pen, more=SMALL)
-        stage.y += 16
+            canvas.text(x, canvas.y + 13, fit(text, wide, 11.5), pen, more=SMALL)
+        canvas.y += 16

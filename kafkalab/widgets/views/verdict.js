@@ -4,7 +4,8 @@ const SIGN = { ok: "✓", violated: "✕", unknown: "?" };
 const whereFound = (f) => `step ${f.step}${f.afterwards ? " and a reading after the end" : ""}`;
 
 function drawVerdict(p) {
-	const told = p.model.get("told") ?? {}, place = p.journey.get("place");
+	const told = p.model.get("told") ?? {},
+		place = p.journey.get("place");
 	p.$(".where").textContent = `run ${place} · step ${p.step}`;
 	if (told.place !== place) {
 		if (p.asked !== place) p.model.send({ kind: "check" });
@@ -16,19 +17,49 @@ function drawVerdict(p) {
 	p.$(".verdicts").dataset.verdict = told.verdict;
 	p.say(told.sentence, told.verdict === "violated" ? "crash" : "");
 	let number = 0;
-	const found = told.results.filter((r) => r.findings.length), rest = told.results.filter((r) => !r.findings.length);
+	const found = told.results.filter((r) => r.findings.length),
+		rest = told.results.filter((r) => !r.findings.length);
 	p.findings = found.flatMap((r) => r.findings);
-	const items = [["head", `<p class="head ${told.verdict}"><b>${SIGN[told.verdict]} ${told.verdict}</b><span>exactly-once: ${told.once}</span></p>`]];
+	const items = [
+		[
+			"head",
+			`<p class="head ${told.verdict}"><b>${SIGN[told.verdict]} ${told.verdict}` +
+				`</b><span>exactly-once: ${told.once}</span></p>`,
+		],
+	];
 	for (const r of found) {
 		const list = r.findings.map((f) => {
 			const here = f.step === p.step;
-			return `<li>${tool("finding", `<span class="step">${whereFound(f)}</span> <em class="${f.policy}">${f.policy}</em> ${esc(f.text)}`, number++, ` aria-current="${here}" data-title="Go to step ${f.step}"`)}</li>`;
+			return (
+				`<li>` +
+				tool(
+					"finding",
+					`<span class="step">` +
+						`${whereFound(f)}</span> ` +
+						`<em class="${f.policy}">${f.policy}` +
+						`</em> ${esc(f.text)}`,
+					number++,
+					` aria-current="${here}"` + ` data-title="Go to step ${f.step}"`,
+				) +
+				`</li>`
+			);
 		});
-		items.push([r.name, `<section class="anomaly ${r.verdict}"><h4><b>${SIGN[r.verdict]} ${esc(r.name)}</b> <span>${r.verdict}</span> ${esc(r.meaning)}</h4><ul>${list.join("")}</ul></section>`]);
+		items.push([
+			r.name,
+			`<section class="anomaly ${r.verdict}"><h4><b>${SIGN[r.verdict]} ${esc(r.name)}</b> ` +
+				`<span>${r.verdict}</span> ${esc(r.meaning)}</h4><ul>${list.join("")}</ul></section>`,
+		]);
 	}
 	for (const verdict of ["ok", "unknown"]) {
 		const names = rest.filter((r) => r.verdict === verdict);
-		if (names.length) items.push([verdict, `<div class="quiet ${verdict}"><b>${SIGN[verdict]} ${verdict}</b> ${names.map((r) => `<span title="${esc(r.meaning)} Examined: ${r.examined}.">${esc(r.name)}</span>`).join("")}</div>`]);
+		if (names.length)
+			items.push([
+				verdict,
+				`<div class="quiet ${verdict}"><b>${SIGN[verdict]} ${verdict}` +
+					`</b> ` +
+					names.map((r) => `<span title="${esc(r.meaning)} Examined: ${r.examined}.">${esc(r.name)}</span>`).join("") +
+					`</div>`,
+			]);
 	}
 	sync(p.$(".verdicts"), items);
 }
@@ -45,7 +76,21 @@ function actVerdict(p, action, target) {
 	return true;
 }
 
-export default { render: ({ model, el }) => openPanel(model, el, {
-	name: "verdict", title: "Verdict", body: '<div class="verdicts"></div>', traits: ["told"], keys: { n: "next", p: "previous" }, draw: drawVerdict, act: actVerdict,
-	help: "<p><small>n p</small>Next, previous finding</p><p>Click a finding: all pictures of this journey go to the step that proves it.</p><p>ok: examined, and nothing found. unknown: there was nothing to examine. An allowed anomaly is one that Kafka does not promise to prevent.</p>",
-}) };
+export default {
+	render: ({ model, el }) =>
+		openPanel(model, el, {
+			name: "verdict",
+			title: "Verdict",
+			body: '<div class="verdicts"></div>',
+			traits: ["told"],
+			keys: { n: "next", p: "previous" },
+			draw: drawVerdict,
+			act: actVerdict,
+			help:
+				"<p><small>n p</small>Next, previous finding</p>" +
+				"<p>Click a finding: all pictures of this journey go to the step that proves it.</p>" +
+				"<p>ok: examined, and nothing found. " +
+				"unknown: there was nothing to examine. " +
+				"An allowed anomaly is one that Kafka does not promise to prevent.</p>",
+		}),
+};

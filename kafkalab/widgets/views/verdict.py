@@ -10,7 +10,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.views.palette import BOLD, DIM, GREEN, GREY, INK, RED, Ink, fit, standalone
+from kafkalab.widgets.views.palette import BOLD, DARK, DIM, GREEN, GREY, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import View
 
@@ -81,17 +81,17 @@ class Verdict(View):
 
     def svg(self) -> str:
         """The text twin, with a sign and a colour for each verdict."""
-        report, ink = self.report, Ink(y=32)
+        report, canvas = self.report, Canvas(y=32)
         colour = COLOURS[report["verdict"]]
         head = f"{SIGNS[report['verdict']]} {report['verdict']}"
-        ink.text(18, ink.y, head, colour, more=BOLD + ' font-size="17"')
-        ink.text(140, ink.y, fit(report["sentence"], 800))
+        canvas.text(18, canvas.y, head, colour, more=BOLD + ' font-size="17"')
+        canvas.text(140, canvas.y, fit(report["sentence"], 800))
         for line in self.text().splitlines()[2:]:
-            ink.y += 22
+            canvas.y += 22
             sign = next((v for v, s in SIGNS.items() if line.startswith(s)), "")
-            colour = COLOURS.get(sign, INK if "forbidden" in line else DIM)
-            ink.text(18 if sign else 36, ink.y, fit(line.strip(), 900), colour)
-        return standalone(ink, f"Verdict: {report['verdict']}")
+            colour = COLOURS.get(sign, DARK if "forbidden" in line else DIM)
+            canvas.text(18 if sign else 36, canvas.y, fit(line.strip(), 900), colour)
+        return standalone(canvas, f"Verdict: {report['verdict']}")
 
 
 def finding_text(finding: dict[str, Any]) -> str:

@@ -45,7 +45,7 @@ class View(anywidget.AnyWidget):
 
     @property
     def payload(self) -> dict[str, Any]:
-        """The story of the run that is shown."""
+        """The payload of the run that is shown."""
         return dict(self.journey.payload)
 
     @property
