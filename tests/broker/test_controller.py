@@ -149,6 +149,13 @@ def test_a_clean_election_comes_before_an_unclean_one() -> None:
     assert c.metadata.partitions["t-0"] == info("b3", 1, ("b3",))
 
 
+def test_with_no_live_replica_nobody_leads_whatever_the_setting() -> None:
+    _, c = cluster((CLEAN_ELECTION.name,), t_0=info("b1", 0, ("b1",), ("b1", "b2")))
+    c.metadata = c.metadata.with_partitions({}, ("b1", "b3"))
+    c.lost("b1", 8)
+    assert c.metadata.partitions["t-0"] == info("", 1, ("b1",), ("b1", "b2"))
+
+
 # elections by hand
 
 

@@ -7,6 +7,7 @@ import pytest
 from kafkalab.broker.broker import Context
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets, OffsetCommit
 from kafkalab.broker.state import FetchSession, TxnPartition
+from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition
@@ -46,6 +47,7 @@ def test_a_new_leader_says_so_and_forgets_what_followers_said_before() -> None:
     session = w.session("b1", "b3")
     session.positions["t-0"] = 1
     session.behind.clear()
+    w.brokers["b1"].state.sessions["b2"] = FetchSession()
     w.tell(t_0=info("b1", 1))
     assert session.positions == {"u-0": 0}
     assert session.behind == {"t-0": None}
@@ -71,6 +73,7 @@ def test_a_former_leader_fails_what_waits_and_wakes_what_is_parked() -> None:
     woken: list[int] = []
     w.brokers["b1"].state.parked_fetches["t-0"] = [woken.append]
     w.brokers["b1"].state.sessions["b2"] = session = FetchSession(positions={"t-0": 1, "u-0": 0})
+    w.brokers["b1"].state.sessions["b3"] = FetchSession()
     w.tell(t_0=info("b2", 1))
     assert (ends, other, woken) == ([Error.NOT_LEADER_OR_FOLLOWER], [], [-1])
     assert session.positions == {"u-0": 0}
@@ -238,6 +241,39 @@ def test_the_lag_check_repeats() -> None:
     w.answer(w.take(AlterPartition), None)
     w.run_for(500)
     assert len(w.waiting(AlterPartition)) == 1
+
+
+def test_what_a_scan_does_comes_from_the_start_of_the_broker() -> None:
+    w = ReplicaWorld(
+        real=("b1",),
+        log_retention_ms=100,
+        log_retention_check_interval_ms=600,
+        transactional_id_expiration_ms=100,
+        transaction_remove_expired_cleanup_interval_ms=600,
+        offsets_retention_minutes=0,
+        offsets_retention_check_interval_ms=600,
+        transaction_state_log_min_isr=1,
+    )
+    offsets = offsets_partition("g")
+    entry = OffsetCommit(group="g", partition="in-0", offset=1)
+    w.log("b1", offsets).append(Batch(records=(Record(None, entry),)), 0)
+    w.log("b1", offsets).advance(1)
+    w.log("b1").append(batch("x"), 0)
+    w.log("b1").advance(1)
+    w.log("b1", "__transaction_state-0")
+    changed = {p: info("b1", 1, ("b1",)) for p in ("t-0", offsets, "__transaction_state-0")}
+    w.image = w.image.with_partitions(changed, BROKERS)
+    w.brokers["b1"].start(4)
+    w.give_image()
+    w.run_for(6)
+    state = w.brokers["b1"].state
+    old = Txn(transactional_id="a", producer_id=1, state=TxnState.COMPLETE_COMMIT)
+    state.transactions["__transaction_state-0"].txns["a"] = old
+    w.notes.clear()
+    w.run_for(595)
+    appended = [(n.name, n.cause) for n in w.notes if n.kind == "append"]
+    assert sorted(appended) == sorted([("__transaction_state-0", 4), (offsets, 4)])
+    assert [(n.data["partition"], n.cause) for n in w.noted("log start")] == [("t-0", 4)]
 
 
 def test_the_producers_that_wrote_nothing_for_long_are_forgotten() -> None:

@@ -156,17 +156,20 @@ def test_an_answer_from_before_a_crash_is_not_accepted() -> None:
 
 def test_a_generation_is_never_used_twice_also_after_a_crash() -> None:
     """Two lives send the same number of requests; the first life's answer is not taken for the second's."""
-    w = following()
-    old = ask(w)
-    w.sent = []
-    b2 = w.brokers["b2"]
-    b2.crash()
-    assert b2.replication.fetching == {}
-    b2.leadership.forget_metadata()
-    w.give_image()
-    assert len(w.waiting(ReplicaFetch)) == 1
-    w.answer(old, ReplicaFetchResponse(partitions={"t-0": data(0, 1, (batch("x", base=0),))}))
-    assert w.values("b2") == []
+    for requests in (0, 1, 2):
+        w = following()
+        for _ in range(requests):
+            answer(w, data(0, 0))
+        old = ask(w)
+        w.sent = []
+        b2 = w.brokers["b2"]
+        b2.crash()
+        assert b2.replication.fetching == {}
+        b2.leadership.forget_metadata()
+        w.give_image()
+        assert len(w.waiting(ReplicaFetch)) == 1
+        w.answer(old, ReplicaFetchResponse(partitions={"t-0": data(0, 1, (batch("x", base=0),))}))
+        assert w.values("b2") == []
 
 
 # truncation

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalab.broker.broker import Context
+from kafkalab.broker.effects import Append, Appended, Effect, Then
+from kafkalab.broker.group_coordinator.offsets import OffsetCommit
+from kafkalab.broker.state import BrokerState
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition, AlterPartitionResponse
-from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetchResponse
+from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
+from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import LEADER_EPOCH
-from tests.broker.replica_world import BROKERS, NOTHING, ReplicaWorld, batch, data, info
+from tests.broker.replica_world import BROKERS, NOTHING, ReplicaWorld, Sent, batch, data, info, note_end
 
 
 def led(*values: str, isr: tuple[str, ...] = BROKERS, epoch: int = 0, off: tuple[str, ...] = ()) -> ReplicaWorld:
@@ -112,8 +118,8 @@ def test_an_image_that_brings_no_election_does_not_stop_followers() -> None:
 def test_a_partition_that_the_broker_does_not_lead_is_passed_over_and_the_next_is_served() -> None:
     w = ReplicaWorld(real=("b1",))
     w.tell(t_0=info("b2"), u_0=info("b1"))
+    w.log("b1").append(batch("y"), 0)
     w.write("b1", "x", partition="u-0")
-    w.log("b1").append(w.log("b1", "u-0").batches[0], 0)
     assert list(w.fetch("b3", 0, -1, session=0).response.partitions) == ["u-0"]
     both = w.fetch("b2", 0, -1, session=0, partition="t-0")
     assert list(both.response.partitions) == ["u-0"]
@@ -126,6 +132,50 @@ def test_a_broker_that_is_no_replica_gets_nothing() -> None:
     w.write("b1", "x")
     w.write("b1", "y", partition="u-0")
     assert list(w.fetch("b3", 0, -1, session=0).response.partitions) == ["u-0"]
+
+
+def both(w: ReplicaWorld, first: tuple[int, int], second: tuple[int, int]) -> Sent:
+    """b2 says in one request how far it is in t-0 and in u-0."""
+    positions = {"t-0": first, "u-0": second}
+    body = ReplicaFetch(replica="b2", session_epoch=0, metadata_version=w.image.version, positions=positions)
+    sent = Sent("b2", "b1", body, lambda response, cause: None, True, 0)
+    w.deliver(sent)
+    return sent
+
+
+@pytest.mark.parametrize(("leader", "offset"), [("b3", 0), ("b1", 9)])
+def test_each_position_of_a_request_counts_whatever_the_one_before_it_was(leader: str, offset: int) -> None:
+    w = ReplicaWorld(real=("b1",))
+    w.tell(t_0=info(leader), u_0=info("b1"))
+    both(w, (offset, 0), (0, -1))
+    assert w.session("b1", "b2").positions == {"u-0": 0}
+
+
+def test_a_partition_of_which_the_follower_has_all_does_not_hide_the_next() -> None:
+    w = led("x")
+    w.write("b1", "y", partition="u-0")
+    assert list(both(w, (1, 0), (0, -1)).response.partitions) == ["u-0"]
+
+
+def test_a_broker_may_begin_with_an_image_that_elected_it() -> None:
+    w = ReplicaWorld(real=("b1",))
+    w.image = w.brokers["b1"].state.metadata = ClusterMetadata(0, BROKERS, {"t-0": info("b1")})
+    w.write("b1", "x")
+    assert partition_of(w.fetch("b2", 0, -1, session=0).response).batches
+    w.fetch("b2", 1, 0, session=1)
+    assert w.session("b1", "b2").positions == {"t-0": 1}
+
+
+def test_an_append_that_another_one_lets_go_on_answers_the_follower_once() -> None:
+    w = led("x", isr=("b1", "b2"))
+    append = Append("t-0", batch("z"), 30_000, Then(note_end, ([],)))
+    w.brokers["b1"].perform([Append("t-0", batch("y"), 30_000, Then(append_next, (append,)))], Context(None, 3))
+    sent = w.fetch("b2", 2, 0, session=0)
+    assert [b.base_offset for b in partition_of(sent.response).batches] == [2]
+
+
+def append_next(state: BrokerState, result: Appended, now: int, effect: Effect) -> list[Effect]:
+    return [effect]
 
 
 def test_only_followers_that_wait_are_fed_and_each_once() -> None:
@@ -256,6 +306,34 @@ def test_the_high_watermark_is_what_every_in_sync_replica_has() -> None:
     assert {(n.node, n.cause) for n in notes} == {("b1", 5)}
 
 
+def test_what_is_parked_looks_again_because_of_the_new_high_watermark() -> None:
+    w = led("x", isr=("b1", "b2"))
+    woken: list[int] = []
+    w.brokers["b1"].state.parked_fetches["t-0"] = [woken.append]
+    w.fetch("b2", 1, 0, session=0)
+    assert woken == [w.notes.index(w.noted("watermark")[0])]
+
+
+def test_offsets_count_from_the_high_watermark_on_and_each_once() -> None:
+    w = ReplicaWorld(real=("b1",))
+    partition = "__consumer_offsets-0"
+    w.log("b1", partition)
+    w.image = w.image.with_partitions({partition: info("b1", 0, ("b1", "b2"))}, BROKERS)
+    w.give_image()
+    w.run_for(5)
+    for number in range(2):
+        entry = OffsetCommit(group="g", partition="in-0", offset=number)
+        commit = Batch(records=(Record(None, entry),))
+        w.brokers["b1"].perform([Append(partition, commit, 30_000, Then(note_end, ([],)))], Context(None, 3))
+    offsets = w.brokers["b1"].state.offsets[partition]
+    applied: list[int] = []
+    offsets.apply = lambda found: applied.append(found.base_offset)  # type: ignore[method-assign, assignment]
+    w.fetch("b2", 1, 0, session=0, partition=partition)
+    assert applied == [0]
+    w.fetch("b2", 2, 0, session=1, partition=partition)
+    assert applied == [0, 1]
+
+
 def test_a_replica_out_of_sync_does_not_hold_the_high_watermark() -> None:
     w = led("x", isr=("b1", "b2"))
     w.fetch("b2", 1, 0, session=0)
@@ -332,6 +410,22 @@ def test_a_replica_that_never_fetched_is_dropped() -> None:
     assert w.altered() == ("b1",)
 
 
+def test_a_replica_that_began_to_fetch_but_never_had_all_is_dropped() -> None:
+    w = led("x")
+    w.fetch("b2", 0, -1, session=0)
+    w.run_for(1_001)
+    w.brokers["b1"].replication.shrink()
+    assert w.altered() == ("b1",)
+
+
+def test_a_replica_that_diverges_lags() -> None:
+    w = led("x")
+    w.fetch("b2", 5, 0, session=0)
+    w.run_for(1_001)
+    w.brokers["b1"].replication.shrink()
+    assert w.altered() == ("b1",)
+
+
 def test_an_idle_replica_that_has_all_stays_while_another_goes() -> None:
     w = lagging(20_000)
     w.brokers["b1"].replication.shrink()
@@ -388,6 +482,13 @@ def test_a_replica_with_the_high_watermark_is_taken_back_though_the_log_goes_on(
     w.write("b1", "y")
     w.fetch("b3", 1, 2, session=0)
     assert w.take(AlterPartition).body == AlterPartition(partition="t-0", leader_epoch=2, isr=BROKERS)
+
+
+def test_a_replica_that_diverges_is_not_taken_back() -> None:
+    w = led("x", isr=("b1", "b2"))
+    w.fetch("b2", 1, 0, session=0)
+    w.fetch("b3", 5, 0, session=0)
+    assert w.waiting(AlterPartition) == []
 
 
 def test_the_in_sync_set_keeps_the_order_of_the_replicas() -> None:
