@@ -143,12 +143,12 @@ def verdicts(folder: Path, files: Iterable[str]) -> Verdicts:
 
 
 def _mutant(name: str, diff: str) -> Mutant:
-    function = name.removeprefix("kafkalab.").rpartition("__mutmut_")[0].replace("xǁ", "").replace("ǁ", ".")
-    module, _, rest = function.rpartition(".x_")
+    function = name.removeprefix("kafkalab.").rpartition("__mutmut_")[0]
+    function = function.replace(".xǁ", ".").replace("ǁ", ".").replace(".x_", ".")
     changes = [line for line in diff.splitlines()[2:] if line[:1] in "+-"]
     was = " ".join(line[1:].strip() for line in changes if line[0] == "-")
     now = " ".join(line[1:].strip() for line in changes if line[0] == "+")
-    return Mutant(f"{module}.{rest}" if module else function, was, now)
+    return Mutant(function, was, now)
 
 
 def sample(folder: Path, files: Iterable[str], count: int) -> list[str]:
