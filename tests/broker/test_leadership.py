@@ -1,4 +1,4 @@
-"""What a new image changes for a broker: what it leads, follows, loads and leaves; scans that repeat (facts 6.1, 6.2)."""
+"""What a new image changes for a broker: what it leads, follows, loads, leaves; scans that repeat (facts 6.1, 6.2)."""
 
 from __future__ import annotations
 

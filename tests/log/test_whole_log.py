@@ -178,7 +178,8 @@ def test_a_segment_says_its_offsets_size_and_times() -> None:
 
 
 @pytest.mark.parametrize(
-    ("newest", "modified", "now", "gone"), [(0, 5_000, 1_001, True), (0, 5_000, 1_000, False), (1_000, 9_000, 2_001, True)]
+    ("newest", "modified", "now", "gone"),
+    [(0, 5_000, 1_001, True), (0, 5_000, 1_000, False), (1_000, 9_000, 2_001, True)],
 )
 def test_the_newest_record_says_how_old_a_segment_is_and_not_its_file(
     newest: int, modified: int, now: int, gone: bool

@@ -24,7 +24,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = Path(__file__).with_name("parts.toml")
 SURVIVORS = Path(__file__).with_name("survivors.toml")
 BUILD = ROOT / "build" / "mutants"
-PYTEST = {"pythonpath": ["."], "addopts": ["--import-mode=importlib", "-p", "no:cacheprovider"], "markers": ["campaign"]}
+PYTEST = {
+    "pythonpath": ["."],
+    "addopts": ["--import-mode=importlib", "-p", "no:cacheprovider"],
+    "markers": ["campaign"],
+}
 
 
 @dataclass(frozen=True, order=True)
@@ -84,8 +88,8 @@ def prepare(name: str, part: dict[str, Any]) -> Path:
         "only_mutate": mutated_files(part),
         "pytest_add_cli_args_test_selection": part["tests"],
         "use_git_change_detection": False,
-        "timeout_constant": 1.0,
-        "timeout_multiplier": 5.0,
+        "timeout_constant": 3.0,
+        "timeout_multiplier": 10.0,
     }
     tables = {"tool.mutmut": settings, "tool.pytest.ini_options": PYTEST}
     lines = [line for name, table in tables.items() for line in (f"[{name}]", *_toml(table))]
@@ -115,16 +119,17 @@ class Verdicts:
 
     run: int
     total: int
+    timeouts: int
     survivors: tuple[Mutant, ...]
 
 
 def verdicts(folder: Path, files: Iterable[str]) -> Verdicts:
-    """Read what mutmut found. A timeout is a kill: the mutant never ends, the program does."""
+    """Read what mutmut found. A timeout counts as a kill: on an idle machine only an endless loop takes 30 s."""
     from mutmut.mutation.data import SourceFileMutationData
     from mutmut.mutation.diff_apply import get_diff_for_mutant
     from mutmut.stats import status_by_exit_code
 
-    run, total, survivors = 0, 0, []
+    run, total, timeouts, survivors = 0, 0, 0, []
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -135,11 +140,12 @@ def verdicts(folder: Path, files: Iterable[str]) -> Verdicts:
                 status = status_by_exit_code[code]
                 total += 1
                 run += status != "not checked"
+                timeouts += status == "timeout"
                 if status not in ("killed", "timeout", "not checked"):
                     survivors.append(_mutant(name, get_diff_for_mutant(name, path=file)))
     finally:
         os.chdir(before)
-    return Verdicts(run, total, tuple(survivors))
+    return Verdicts(run, total, timeouts, tuple(survivors))
 
 
 def _mutant(name: str, diff: str) -> Mutant:
@@ -171,7 +177,8 @@ def check(name: str, part: dict[str, Any], jobs: int, count: int) -> bool:
     known = listed(name)
     unlisted = sorted(m for m in found.survivors if m not in known)
     stale = sorted(m for m in known if m not in found.survivors) if found.run == found.total else []
-    print(f"{name}: {found.run} of {found.total} mutants run, {len(found.survivors)} survived, {len(unlisted)} unlisted")
+    counts = f"{len(found.survivors)} survived, {len(unlisted)} unlisted, {found.timeouts} timed out"
+    print(f"{name}: {found.run} of {found.total} mutants run, {counts}")
     for mutant in unlisted:
         print(f"\n  survived: {mutant.function}\n    - {mutant.line}\n    + {mutant.changed}")
     for mutant in stale:
@@ -193,7 +200,8 @@ def main() -> int:
     if not names:
         print("Parts (make mutants PART=name, or PART=all):", *known, sep="\n  ")
         return 0
-    return 0 if all([check(n, known[n], chosen.jobs, chosen.sample) for n in names]) else 1
+    results = [check(n, known[n], chosen.jobs, chosen.sample) for n in names]
+    return 0 if all(results) else 1
 
 
 if __name__ == "__main__":
