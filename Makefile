@@ -2,6 +2,7 @@
 # make test  checks everything                   (make test ARGS="-k layers" only a part)
 # make fast  checks what takes seconds: no browser, Spark, notebooks, campaigns
 # make bench measures                            make clean  removes what these made
+# make mutants PART=replication   breaks the code, one expression at a time, and asks the tests (without PART: the parts)
 
 PYTHONS := python3 python3.13 python3.12 python3.11
 # Looked for once, and only where it is needed.
@@ -10,7 +11,7 @@ BIN := .venv/bin
 # What is compiled once serves all the processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: lab test fast bench clean
+.PHONY: lab test fast bench mutants clean
 
 lab: .venv/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
@@ -24,6 +25,9 @@ fast: .venv/test.stamp
 
 bench: .venv/bench.stamp
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
+
+mutants: .venv/mutants.stamp
+	@$(BIN)/python -m tests.mutation $(PART) $(ARGS)
 
 clean:
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -48,4 +52,9 @@ clean:
 .venv/bench.stamp: .venv/test.stamp
 	@echo "Installing what histories are compared with: Polars and DuckDB, and only this once"
 	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
+.venv/mutants.stamp: .venv/test.stamp
+	@echo "Installing the mutation tool, and only this once"
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[mutation]'
 	@touch $@

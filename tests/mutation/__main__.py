@@ -1,0 +1,208 @@
+"""Run mutation tests: break one expression at a time and require that a test fails.
+
+`python -m tests.mutation` lists the parts of parts.toml; `python -m tests.mutation replication` runs one part with
+mutmut. The run fails if a mutant survives that survivors.toml does not name, or if an entry there is out of date.
+Each part runs in its own folder below build/mutants, so that the working copy is never changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = Path(__file__).with_name("parts.toml")
+SURVIVORS = Path(__file__).with_name("survivors.toml")
+BUILD = ROOT / "build" / "mutants"
+PYTEST = {
+    "pythonpath": ["."],
+    "addopts": ["--import-mode=importlib", "-p", "no:cacheprovider"],
+    "markers": ["campaign"],
+}
+
+
+@dataclass(frozen=True, order=True)
+class Mutant:
+    """One changed line: the function, the line as it is, and the line as the mutant has it."""
+
+    function: str
+    line: str
+    changed: str
+
+
+def parts() -> dict[str, Any]:
+    """Every part by name: `mutate`, the files to break, and `tests`, the tests that must notice."""
+    return tomllib.loads(PARTS.read_text("utf-8"))
+
+
+def listed(part: str) -> dict[Mutant, str]:
+    """The survivors that survivors.toml names for the part, each with its reason."""
+    entries = tomllib.loads(SURVIVORS.read_text("utf-8")).get(part, [])
+    return {Mutant(e["function"], e["line"], e["changed"]): e["why"] for e in entries}
+
+
+def with_plain_properties(source: str) -> str:
+    """Write `@property def x` as `def x` and `x = property(x)`: mutmut passes over decorated functions."""
+    lines = source.splitlines()
+    for node in sorted((n for n in ast.walk(ast.parse(source)) if _is_property(n)), key=lambda n: -n.lineno):
+        assert isinstance(node, ast.FunctionDef)
+        indent = " " * node.col_offset
+        lines.insert(node.end_lineno or node.lineno, f"{indent}{node.name} = property({node.name})")
+        del lines[node.decorator_list[0].lineno - 1]
+    return "\n".join(lines) + "\n"
+
+
+def _is_property(node: ast.AST) -> bool:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return len(decorators) == 1 and isinstance(decorators[0], ast.Name) and decorators[0].id == "property"
+
+
+def mutated_files(part: dict[str, Any]) -> list[str]:
+    """The part's files; its patterns are relative to the root of the project."""
+    return sorted(str(f.relative_to(ROOT)) for pattern in part["mutate"] for f in ROOT.glob(pattern))
+
+
+def prepare(name: str, part: dict[str, Any]) -> Path:
+    """Copy the package, the tests and a configuration of mutmut into the part's folder, and return the folder."""
+    folder = BUILD / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    ignored = shutil.ignore_patterns("__pycache__", "*.js", "*.css", "mutation", "browser", "spark")
+    for tree in ("kafkalab", "tests"):
+        shutil.copytree(ROOT / tree, folder / tree, ignore=ignored)
+    for file in mutated_files(part):
+        path = folder / file
+        path.write_text(with_plain_properties(path.read_text("utf-8")), "utf-8")
+    settings = {
+        "source_paths": ["kafkalab"],
+        "only_mutate": mutated_files(part),
+        "pytest_add_cli_args_test_selection": part["tests"],
+        "use_git_change_detection": False,
+        "timeout_constant": 3.0,
+        "timeout_multiplier": 10.0,
+    }
+    tables = {"tool.mutmut": settings, "tool.pytest.ini_options": PYTEST}
+    lines = [line for name, table in tables.items() for line in (f"[{name}]", *_toml(table))]
+    (folder / "pyproject.toml").write_text("\n".join(lines) + "\n", "utf-8")
+    return folder
+
+
+def _toml(table: dict[str, Any]) -> Iterable[str]:
+    return (f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}" for key, value in table.items())
+
+
+def mutmut(folder: Path, jobs: int, *names: str) -> None:
+    """Run mutmut in the folder; its output goes to mutmut.log there."""
+    # PYTHONPATH must not lead to the unbroken package, and no plugin may import it before the mutants are in place.
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": ""}
+    with (folder / "mutmut.log").open("w") as log:
+        command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(jobs), *names]
+        run = subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=log)
+    if run.returncode:
+        print((folder / "mutmut.log").read_text("utf-8")[-4000:])
+        raise SystemExit(f"mutmut failed: see {folder / 'mutmut.log'}")
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """How a run ended: the mutants that were run, of how many there are, and those that no test killed."""
+
+    run: int
+    total: int
+    timeouts: int
+    survivors: tuple[Mutant, ...]
+
+
+def verdicts(folder: Path, files: Iterable[str]) -> Verdicts:
+    """Read what mutmut found. A timeout counts as a kill: on an idle machine only an endless loop takes 30 s."""
+    from mutmut.mutation.data import SourceFileMutationData
+    from mutmut.mutation.diff_apply import get_diff_for_mutant
+    from mutmut.stats import status_by_exit_code
+
+    run, total, timeouts, survivors = 0, 0, 0, []
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        for file in files:
+            data = SourceFileMutationData(path=file)
+            data.load()
+            for name, code in data.exit_code_by_key.items():
+                status = status_by_exit_code[code]
+                total += 1
+                run += status != "not checked"
+                timeouts += status == "timeout"
+                if status not in ("killed", "timeout", "not checked"):
+                    survivors.append(_mutant(name, get_diff_for_mutant(name, path=file)))
+    finally:
+        os.chdir(before)
+    return Verdicts(run, total, timeouts, tuple(survivors))
+
+
+def _mutant(name: str, diff: str) -> Mutant:
+    function = name.removeprefix("kafkalab.").rpartition("__mutmut_")[0]
+    function = function.replace(".xǁ", ".").replace("ǁ", ".").replace(".x_", ".")
+    changes = [line for line in diff.splitlines()[2:] if line[:1] in "+-"]
+    was = " ".join(line[1:].strip() for line in changes if line[0] == "-")
+    now = " ".join(line[1:].strip() for line in changes if line[0] == "+")
+    return Mutant(function, was, now)
+
+
+def sample(folder: Path, files: Iterable[str], count: int) -> list[str]:
+    """Names of `count` mutants, chosen by a hash of the name: the same ones in every run."""
+    from mutmut.mutation.file_mutation import mutate_file_contents
+    from mutmut.utils.format_utils import get_mutant_name
+
+    names: list[str] = []
+    for file in files:
+        made = mutate_file_contents(file, (folder / file).read_text("utf-8"))
+        names += [get_mutant_name(Path(file), name) for name in made.mutant_names]
+    return sorted(names, key=lambda name: sha256(name.encode()).digest())[:count]
+
+
+def check(name: str, part: dict[str, Any], jobs: int, count: int) -> bool:
+    """Run one part and print its verdict; True if every survivor is named and every name is a survivor."""
+    folder, files = prepare(name, part), mutated_files(part)
+    mutmut(folder, jobs, *(sample(folder, files, count) if count else []))
+    found = verdicts(folder, files)
+    known = listed(name)
+    unlisted = sorted(m for m in found.survivors if m not in known)
+    stale = sorted(m for m in known if m not in found.survivors) if found.run == found.total else []
+    counts = f"{len(found.survivors)} survived, {len(unlisted)} unlisted, {found.timeouts} timed out"
+    print(f"{name}: {found.run} of {found.total} mutants run, {counts}")
+    for mutant in unlisted:
+        print(f"\n  survived: {mutant.function}\n    - {mutant.line}\n    + {mutant.changed}")
+    for mutant in stale:
+        print(f"\n  no longer a survivor, drop it: {mutant.function}\n    - {mutant.line}\n    + {mutant.changed}")
+    return not unlisted and not stale
+
+
+def main() -> int:
+    """Run the parts named on the command line; without one, list them."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("parts", nargs="*", help="a part of parts.toml, or `all`")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants that run at a time")
+    parser.add_argument("--sample", type=int, default=0, help="run only this many mutants of each part")
+    chosen = parser.parse_args()
+    known = parts()
+    names = list(known) if chosen.parts == ["all"] else chosen.parts
+    if unknown := [n for n in names if n not in known]:
+        parser.error(f"no part is called {', '.join(unknown)}; the parts are {', '.join(known)}")
+    if not names:
+        print("Parts (make mutants PART=name, or PART=all):", *known, sep="\n  ")
+        return 0
+    results = [check(n, known[n], chosen.jobs, chosen.sample) for n in names]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""The mutation command itself: its parts name files and tests that exist, and its list of survivors holds reasons."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+
+from tests.mutation.__main__ import SURVIVORS, listed, mutated_files, parts, with_plain_properties
+
+PROPERTY = '''class Log:
+    @property
+    def end(self) -> int:
+        """The end."""
+        return 1
+
+    def start(self) -> int:
+        return self.end
+'''
+
+
+def test_every_part_names_files_and_tests_that_exist(root: Path) -> None:
+    for name, part in parts().items():
+        assert mutated_files(part), name
+        assert [t for t in part["tests"] if not (root / t).exists()] == [], name
+
+
+def test_every_survivor_belongs_to_a_part_and_stands_in_its_files_with_a_reason(root: Path) -> None:
+    assert set(tomllib.loads(SURVIVORS.read_text("utf-8"))) <= set(parts())
+    for name, part in parts().items():
+        text = " ".join(" ".join((root / f).read_text("utf-8").split()) for f in mutated_files(part))
+        for mutant, why in listed(name).items():
+            assert " ".join(mutant.line.split()) in text, mutant
+            assert why.endswith("."), mutant
+
+
+def test_a_property_becomes_a_plain_method_that_mutmut_breaks() -> None:
+    plain = with_plain_properties(PROPERTY)
+    assert "@property" not in plain
+    found: dict[str, type] = {}
+    exec(compile(ast.parse(plain), "log", "exec"), found)
+    assert found["Log"]().start() == 1
