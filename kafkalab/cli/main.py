@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kafkalab.cli.pages import atlas, bugs, profiles, rules
+from kafkalab.cli.pages import atlas, bugs, profiles, protocol, rules
 
 START = "labs/00_start.ipynb"
 PLACES = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "IPYTHONDIR": "ipython"}
@@ -82,6 +82,7 @@ COMMANDS = {
     "bugs": bugs,
     "atlas": atlas,
     "profiles": profiles,
+    "protocol": protocol,
 }
 USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
        kafkalab run FILE.klab [--json]         run a saved scenario, say what became of it
@@ -94,7 +95,8 @@ USAGE = """usage: kafkalab lab [options of jupyter lab]   open the labs
        kafkalab rules                          make docs/rules.md from the scenarios in data/rules/
        kafkalab atlas                          make docs/errors.md from the scenarios in data/errors/
        kafkalab bugs                           make docs/bugs.md from the scenarios in data/bugs/
-       kafkalab profiles                       make docs/profiles.md: the same questions put to every profile"""
+       kafkalab profiles                       make docs/profiles.md: the same questions put to every profile
+       kafkalab protocol                       make docs/protocol.md from the tables and registries of the code"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The commands that make a page of docs/ from stored scenarios: `rules`, `bugs`, `atlas` and `profiles`."""
+"""The commands that write the pages of docs/: from stored scenarios `rules`, `bugs`, `atlas`; from tables `protocol`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ def profiles(extra: Sequence[str], root: Path) -> int:
     from kafkalab.reference.profile_table import PAGE, as_markdown, profile_table
 
     return _make("profiles", extra, root, PAGE, lambda: as_markdown(profile_table()))
+
+
+def protocol(extra: Sequence[str], root: Path) -> int:
+    """docs/protocol.md under `root` says what this Kafka does and why, with the tables that the code uses."""
+    from kafkalab.reference.protocol_page import PAGE, page
+
+    return _make("protocol", extra, root, PAGE, page)
 
 
 def _make(command: str, extra: Sequence[str], root: Path, place: Path, text: Callable[[], str]) -> int:
