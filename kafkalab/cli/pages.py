@@ -1,4 +1,4 @@
-"""The commands that write the pages of docs/: from stored scenarios `rules`, `bugs`, `atlas`; from tables `protocol`."""
+"""The commands that write the pages of docs/: from stored scenarios `rules`, `bugs`, `atlas`; from code `protocol`."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "coordinator_v2": lambda: _transposed(coordinator.TV2, "request", _outcome),
     "group_table": lambda: _transposed(group.GROUP_TABLE, "request", _outcome),
     "producer_sources": lambda: table(
-        ("state", "reached from"), [(s.value, ", ".join(f.value for f in known)) for s, known in producer.SOURCES.items()]
+        ("state", "reached from"), [(s.value, ", ".join(f.value for f in old)) for s, old in producer.SOURCES.items()]
     ),
     "producer_calls": _producer_calls,
     "reactions": _reactions,
