@@ -37,9 +37,9 @@ def profiles(extra: Sequence[str], root: Path) -> int:
 
 def protocol(extra: Sequence[str], root: Path) -> int:
     """docs/protocol.md under `root` says what this Kafka does and why, with the tables that the code uses."""
-    from kafkalab.reference.protocol_page import PAGE, page
+    from kafkalab.reference.protocol_page import PAGE, text_of
 
-    return _make("protocol", extra, root, PAGE, page)
+    return _make("protocol", extra, root, PAGE, text_of)
 
 
 def _make(command: str, extra: Sequence[str], root: Path, place: Path, text: Callable[[], str]) -> int:

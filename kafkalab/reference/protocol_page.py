@@ -1,7 +1,7 @@
 """Write docs/protocol.md: prose from kafkalab/reference/protocol/*.md, tables from the code they describe.
 
 To add a table: write a function that returns lines of Markdown, name it in TABLES, and put `<<its name>>` on a line of
-its own in the prose. A section has an anchor `<a id="..."></a>` below its heading; code cites docs/protocol.md#anchor.
+its own in the prose. A section has an anchor `<a id="..."></a>` below its heading; code cites the page with that anchor.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     return [f"| {' | '.join(map(str, line))} |" for line in lines]
 
 
-def page() -> str:
-    """Return the page: the prose in the order of its files, with every `<<name>>` replaced by that table."""
+def text_of(root: Path | None = None) -> str:
+    """Return the page, whatever `root` is: the prose in the order of its files, with every `<<name>>` replaced by that table."""
     prose = "\n".join(path.read_text(encoding="utf-8") for path in sorted(PROSE.glob("*.md")))
     chapters = [f"{'  ' * (len(marks) - 2)}* [{title}](#{anchor})" for marks, title, anchor in _HEADING.findall(prose)]
     return _SLOT.sub(lambda slot: "\n".join({"contents": lambda: chapters, **TABLES}[slot[1]]()), prose)

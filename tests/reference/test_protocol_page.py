@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.cli import main as cli
+from kafkalab.cli.main import main
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.registry import ALL
 from kafkalab.protocol.rules import REGISTRY
-from kafkalab.reference.protocol_page import PAGE, TABLES, page, table
+from kafkalab.reference.protocol_page import PAGE, TABLES, table, text_of
 
-TEXT = page()
+TEXT = text_of()
 
 
 def test_the_page_is_what_the_code_says_today(root: Path) -> None:
@@ -69,8 +69,9 @@ def test_a_table_has_a_line_for_each_row() -> None:
     assert table(("a", "b"), [(1, None)]) == ["| a | b |", "| --- | --- |", "| 1 | None |"]
 
 
-def test_the_command_writes_the_page(tmp_path: Path) -> None:
+def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "docs").mkdir()
-    assert cli.COMMANDS["protocol"]([], tmp_path) == 0
+    monkeypatch.chdir(tmp_path)
+    assert main(["protocol"]) == 0
     assert (tmp_path / PAGE).read_text(encoding="utf-8") == TEXT
-    assert cli.COMMANDS["protocol"](["now"], tmp_path) == 2
+    assert main(["protocol", "now"]) == 2
