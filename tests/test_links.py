@@ -19,6 +19,7 @@ import importlib
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -82,13 +83,19 @@ def missing_name(dotted: str) -> str:
     return f"{dotted}: no such module"
 
 
+@cache
+def ours_in(root: Path) -> tuple[set[str], set[str], set[str]]:
+    """Return the names in the project's folder, the parts of kafkalab, and the names of all sources."""
+    above = {p.name for p in root.iterdir()}
+    parts = {p.stem for p in (root / "kafkalab").iterdir() if not p.name.startswith(("_", "."))}
+    below = {p.name for folder in ("kafkalab", "tests", "labs", "docs", "data") for p in (root / folder).rglob("*.*")}
+    return above, parts, above | below
+
+
 def wrong(text: str, place: Path, root: Path) -> list[str]:
     """Return what the text, which is in the file `place` of the project `root`, mentions and does not exist."""
     package = root / "kafkalab"
-    parts = {p.stem for p in package.iterdir() if not p.name.startswith(("_", "."))}
-    above = {p.name for p in root.iterdir()}
-    names = {p.name for folder in ("kafkalab", "tests", "labs", "docs", "data") for p in (root / folder).rglob("*.*")}
-    names |= above
+    above, parts, names = ours_in(root)
     found = []
     for target in LINK.findall(text) if place.suffix == ".md" else ():
         if not re.match(r"\w+:", target):
