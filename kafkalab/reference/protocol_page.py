@@ -1,7 +1,7 @@
 """Write docs/protocol.md: prose from kafkalab/reference/protocol/*.md, tables from the code they describe.
 
 To add a table: write a function that returns lines of Markdown, name it in TABLES, and put `<<its name>>` on a line of
-its own in the prose. A section has an anchor `<a id="..."></a>` below its heading; code cites the page with that anchor.
+its own in the prose. A section has an anchor `<a id="..."></a>` below its heading, which code cites.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 
 
 def text_of(root: Path | None = None) -> str:
-    """Return the page, whatever `root` is: the prose in the order of its files, with every `<<name>>` replaced by that table."""
+    """Return the page, whatever `root` is: the prose in the order of its files, with a table for every `<<name>>`."""
     prose = "\n".join(path.read_text(encoding="utf-8") for path in sorted(PROSE.glob("*.md")))
     chapters = [f"{'  ' * (len(marks) - 2)}* [{title}](#{anchor})" for marks, title, anchor in _HEADING.findall(prose)]
     return _SLOT.sub(lambda slot: "\n".join({"contents": lambda: chapters, **TABLES}[slot[1]]()), prose)
