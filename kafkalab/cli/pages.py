@@ -1,4 +1,4 @@
-"""`kafkalab rules`, `bugs`, `atlas` and `profiles`: each makes a page of docs/ from runs of stored scenarios."""
+"""`kafkalab rules`, `bugs`, `atlas`, `profiles` and `protocol`: each writes a page of docs/ from runs and tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from pathlib import Path
 
 from kafkalab.cli.command_line import CommandLineError
 
-MODULES = {"rules": "rule_matrix", "bugs": "bug_page", "atlas": "error_atlas", "profiles": "profile_table"}
+MODULES = {
+    "rules": "rule_matrix",
+    "bugs": "bug_page",
+    "atlas": "error_atlas",
+    "profiles": "profile_table",
+    "protocol": "protocol_page",
+}
 """By its command, the module of kafkalab.reference with the page's `PAGE` and `text_of(root)`."""
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from kafkalab.sim.schedule import Schedule
+
 from kafkalab.broker.broker import Broker, Context
 from kafkalab.broker.controller import Controller
 from kafkalab.broker.effects import Append, Appended, Effect, Then
@@ -22,7 +24,6 @@ from kafkalab.protocol.messages.registry import BY_REQUEST
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, Record
-from kafkalab.sim.schedule import Schedule
 from kafkalab.trace import KINDS, Frame
 
 BROKERS = ("b1", "b2", "b3")

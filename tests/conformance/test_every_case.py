@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.conformance.cases import AREAS, FOLDERS, NAMED, PAGE, page
 
 # fmt: off
 CASES = {
@@ -29,13 +30,12 @@ CASES = {
     "LEG": "01 02 04 06",
 }
 # fmt: on
-NAMED = re.compile(rf"(?<![A-Z])({'|'.join(CASES)})[-_](\d\d)(?!\d)")
 
 
 @pytest.mark.campaign
 def test_every_case_has_a_test_with_its_id(root: Path) -> None:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:nbval", "-o", "addopts="]
-    folders = [str(root / "tests" / name) for name in ("conformance", "broker")]
+    folders = [str(root / "tests" / name) for name in FOLDERS]
     done = subprocess.run(
         [*command, "--import-mode=importlib", *folders], cwd=root, capture_output=True, text=True, check=True
     )
@@ -43,3 +43,11 @@ def test_every_case_has_a_test_with_its_id(root: Path) -> None:
     wanted = [f"{area}-{number}" for area, numbers in CASES.items() for number in numbers.split()]
     assert len(wanted) == len(set(wanted)) == 201
     assert [case for case in wanted if case not in found] == []
+
+
+def test_the_page_says_what_the_tests_hold_today_of_every_case(root: Path) -> None:
+    text = (root / PAGE).read_text(encoding="utf-8")
+    assert text == page(root), "run `python -m tests.conformance.cases`"
+    assert list(AREAS) == list(CASES)
+    wanted = [f"{area}-{number}" for area, numbers in CASES.items() for number in numbers.split()]
+    assert [case for case in wanted if case not in text] == []

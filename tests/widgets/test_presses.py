@@ -11,6 +11,7 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.programs.groups import two_members
+from kafkalab.programs.raw_requests import raw_requests
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.rules import CLEAN_ELECTION, DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
 from kafkalab.sim.cluster import Cluster
