@@ -162,3 +162,10 @@ def test_each_kind_of_mention_is_followed(text: str, why: str, root: Path) -> No
     found = wrong(text, root / "docs" / "rules.md", root)
     assert len(found) == bool(why), found
     assert why in "".join(found)
+
+
+def test_nothing_points_to_documents_outside_the_repository(root: Path) -> None:
+    words = (r"\b[Ff]acts \d", r"\(fac" "ts: `", r"conformance-cases" r"\.md", r"kafka-facts" r"\.md")
+    outside = re.compile("|".join(words))
+    sources = [path for folder in ("kafkalab", "tests") for path in (root / folder).rglob("*.py")]
+    assert [str(path) for path in sources if outside.search(path.read_text(encoding="utf-8"))] == []

@@ -92,7 +92,8 @@ class Controller:
         return self._led_by(leader, info, isr)
 
     def _may_be_unclean(self, partition: str) -> bool:
-        """unclean.leader.election.enable; for the transaction log it is always off (facts 5.3)."""
+        """unclean.leader.election.enable; for the transaction log it is always off
+        (docs/protocol.md#transaction-state-records)."""
         return not self.rules.on(CLEAN_ELECTION) and topic_of(partition) != TRANSACTION_TOPIC
 
     @staticmethod

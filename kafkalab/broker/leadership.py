@@ -1,4 +1,5 @@
-"""What a new metadata image changes for a broker: partitions to lead, to follow, to load, to leave (facts 6.1, 6.2)."""
+"""What a new metadata image changes for a broker: partitions to lead, to follow, to load, to leave
+(docs/protocol.md#loading)."""
 
 from __future__ import annotations
 
@@ -160,7 +161,8 @@ def load_offsets(broker: BrokerState, partition: str, epoch: int) -> Effects[Non
 
 
 def expire_producer_ids(broker: BrokerState) -> Effects[None]:
-    """Forget producer ids that have written nothing for producer.id.expiration.ms (facts 3.7)."""
+    """Forget producer ids that have written nothing for producer.id.expiration.ms
+    (docs/protocol.md#producer-state-files)."""
     for partition, log in list(broker.logs.items()):
         gone = log.producers.remove_expired(broker.now)
         if gone:

@@ -19,7 +19,7 @@ from kafkalab.protocol.profiles import Rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerConfig:
-    """Broker settings, with Kafka 4.4's defaults (facts 8)."""
+    """Broker settings, with Kafka 4.4's defaults (docs/protocol.md#defaults)."""
 
     transaction_max_timeout_ms: int = 900_000
     transaction_abort_cleanup_interval_ms: int = 10_000
@@ -207,7 +207,8 @@ class BrokerState:
         return info is not None and len(info.isr) < self.min_isr(partition)
 
     def coordinates(self, transactional_id: str) -> TxnPartition | Error:
-        """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS (facts 1.4)."""
+        """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS
+        (docs/protocol.md#coordinator-checks)."""
         partition = transaction_partition(transactional_id)
         owned = self.transactions.get(partition)
         if owned is None:

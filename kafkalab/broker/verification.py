@@ -1,4 +1,4 @@
-"""A leader asks the coordinator before the first transactional append (KIP-890, facts 3.6)."""
+"""A leader asks the coordinator before the first transactional append (KIP-890, docs/protocol.md#verification)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A leader's questions to coordinators, one at a time per coordinator (`AddPartitionsToTxnManager`, facts 3.6).
+"""A leader's questions to coordinators, one at a time per coordinator (`AddPartitionsToTxnManager`,
+docs/protocol.md#verification).
 
 While one is under way, others are queued, one per transactional id. When the answer is here, all that is queued goes
 out together (Kafka: in one request; here one frame for each transactional id).

@@ -1,4 +1,5 @@
-"""The exceptions of client methods; names and families are those of Java's (facts 7.5, KIP-1050).
+"""The exceptions of client methods; names and families are those of Java's (docs/protocol.md#exception-categories,
+KIP-1050).
 
 The family says what a class means in general; what a producer does about an error depends on the call
 (`kafkalab.client.transaction_manager.error_reactions`). Kafka's `TimeoutException` is `KafkaTimeoutError`, and so on.

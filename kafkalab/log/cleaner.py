@@ -1,4 +1,5 @@
-"""Compaction that knows transactions: of each key the newest committed value stays (facts 4.6; `Cleaner`).
+"""Compaction that knows transactions: of each key the newest committed value stays (docs/protocol.md#compaction;
+`Cleaner`).
 
 A cleaning goes through the log twice: once to learn each key's newest offset, once to write the segments anew.
 """

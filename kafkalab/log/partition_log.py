@@ -1,4 +1,5 @@
-"""A replica's log of one partition: batches, high watermark, last stable offset, aborted transactions (facts 4)."""
+"""A replica's log of one partition: batches, high watermark, last stable offset, aborted transactions
+(docs/protocol.md#reading)."""
 
 from __future__ import annotations
 

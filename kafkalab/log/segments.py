@@ -1,4 +1,5 @@
-"""Segments of a log: their sizes and file times, and their deletion by age, size and log start (facts 4.7)."""
+"""Segments of a log: their sizes and file times, and their deletion by age, size and log start
+(docs/protocol.md#retention)."""
 
 from __future__ import annotations
 

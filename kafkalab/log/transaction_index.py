@@ -1,4 +1,5 @@
-"""The index of aborted transactions: what Fetch tells a read_committed consumer to leave out (facts 4.5).
+"""The index of aborted transactions: what Fetch tells a read_committed consumer to leave out
+(docs/protocol.md#transaction-index).
 
 Kafka keeps one file per segment; here one index covers the log, and `between` gives a segment's part.
 """

@@ -1,4 +1,5 @@
-"""A batch as Kafka's logs and requests hold it: record batch v2, uncompressed (facts 5.1, 5.2; `DefaultRecordBatch`).
+"""A batch as Kafka's logs and requests hold it: record batch v2, uncompressed (docs/protocol.md#record-batch;
+`DefaultRecordBatch`).
 
 Keys and values are text in UTF-8. All records of a batch have the batch's timestamp, and no headers.
 """

@@ -1,4 +1,5 @@
-"""Names of partitions, and which partition of an internal topic owns an id (facts: `Utils.abs`, never a mask)."""
+"""Names of partitions, and which partition of an internal topic owns an id (docs/protocol.md#partition-of-an-id:
+`Utils.abs`, never a mask)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records and record batches, the unit that a leader checks, appends and replicates (facts 5.1, 5.2)."""
+"""Records and record batches, the unit that a leader checks, appends and replicates (docs/protocol.md#record-batch)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a new image changes for a broker: what it leads, follows, loads, leaves; scans that repeat (facts 6.1, 6.2)."""
+"""What a new image changes for a broker: what it leads, follows, loads, leaves; scans that repeat
+(docs/protocol.md#loading)."""
 
 from __future__ import annotations
 

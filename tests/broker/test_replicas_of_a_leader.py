@@ -1,4 +1,5 @@
-"""How a leader serves followers: fetch sessions, divergence, high watermark, the in-sync set (facts 4, 6.1)."""
+"""How a leader serves followers: fetch sessions, divergence, high watermark, the in-sync set
+(docs/protocol.md#reading, docs/protocol.md#loading)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Settings: the defaults of three versions, wrong names, types and values, and every combination (facts 7.6 and 8)."""
+"""Settings: the defaults of three versions, wrong names, types and values, and every combination
+(docs/protocol.md#config-checks)."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.exceptions import ConfigError, KafkaError
 
 MAX = 2147483647
-# facts 8, typed by hand: setting, 0.11, 0.11 if idempotent, 1.0, 1.0 if idempotent, 4.4
+# docs/protocol.md#defaults, typed by hand: setting, 0.11, 0.11 if idempotent, 1.0, 1.0 if idempotent, 4.4
 FACTS = [
     ("enable_idempotence", False, True, False, True, True),
     ("acks", 1, -1, 1, -1, -1),
@@ -59,7 +60,7 @@ TRANSACTIONAL = "Cannot set a transactional.id without also enabling idempotence
 
 
 def expected(idempotence: bool | None, transactional: bool, retries: Any, acks: Any, in_flight: int) -> Any:
-    """What facts 7.6 say of one combination: the message, or whether idempotence is on."""
+    """What docs/protocol.md#config-checks say of one combination: the message, or whether idempotence is on."""
     on = idempotence is not False
     if idempotence and retries == 0:
         return RETRIES

@@ -4,7 +4,7 @@ A cell says: the answer, `>` the record that is appended first and its epoch, `=
 in the metadata; "-" for an answer means that nobody asked. `who` is the epoch in the request, or: nobody (no
 expectation), last (E-1, which is the last epoch in memory), there (E, for a partition that is in the transaction),
 other (another producer id), rotated (the producer id before, at its last epoch). MARKED's `versions` are the client's
-transaction versions. Sources: facts 1.5 to 1.9, 2.2, 2.3.
+transaction versions. Sources: docs/protocol.md#transaction-coordinator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""AP: a leader verifies partitions at the coordinator, or adds them, before it appends (conformance-cases.md)."""
+"""AP: a leader verifies partitions at the coordinator, or adds them, before it appends (docs/cases.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""CFG: which settings a producer takes, and what Kafka says to the others (conformance-cases.md; facts 7.6)."""
+"""CFG: which settings a producer takes, and what Kafka says to the others (docs/cases.md;
+docs/protocol.md#config-checks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CL: the producer's transaction manager, against brokers that answer as the case says (conformance-cases.md)."""
+"""CL: the producer's transaction manager, against brokers that answer as the case says (docs/cases.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CLN: compaction with transactions, through `clean` and `PartitionLog` (conformance-cases.md)."""
+"""CLN: compaction with transactions, through `clean` and `PartitionLog` (docs/cases.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CON: what a consumer delivers of the batches that a broker sends (conformance-cases.md; facts 4.3)."""
+"""CON: what a consumer delivers of the batches that a broker sends (docs/cases.md; docs/protocol.md#aborted-filter)."""
 
 from __future__ import annotations
 

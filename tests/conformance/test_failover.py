@@ -1,4 +1,5 @@
-"""What a coordinator's crash leaves behind, and what its successor answers (facts 6.4, row by row)."""
+"""What a coordinator's crash leaves behind, and what its successor answers (docs/protocol.md#after-a-crash, row by
+row)."""
 
 from __future__ import annotations
 

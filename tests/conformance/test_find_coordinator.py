@@ -1,4 +1,4 @@
-"""FindCoordinator: who is told, and when nobody can be (facts 5.5, 6.1)."""
+"""FindCoordinator: who is told, and when nobody can be (docs/protocol.md#partition-of-an-id)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IDX: the index of aborted transactions, through `TransactionIndex` (conformance-cases.md)."""
+"""IDX: the index of aborted transactions, through `TransactionIndex` (docs/cases.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LEG: what brokers of 0.11 and 1.0 did, and where ids are at home (conformance-cases.md; facts 2.4, 3, 5.5)."""
+"""LEG: what brokers of 0.11 and 1.0 did, and where ids are at home (docs/cases.md; docs/protocol.md#produce)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LOG: appends, last stable offset, verification, restarts, through `PartitionLog` (facts 3 and 4)."""
+"""LOG: appends, last stable offset, verification, restarts, through `PartitionLog` (docs/protocol.md#produce)."""
 
 from __future__ import annotations
 

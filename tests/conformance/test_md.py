@@ -1,4 +1,4 @@
-"""MD: the metadata of a transactional id: which record may follow which, and what epochs do (conformance-cases.md)."""
+"""MD: the metadata of a transactional id: which record may follow which, and what epochs do (docs/cases.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FROM = {
     "CompleteAbort": "PrepareAbort",
     "Dead": "Empty CompleteAbort CompleteCommit",
     "PrepareEpochFence": "Ongoing",
-}  # facts 1.1
+}  # docs/protocol.md#transaction-states
 
 
 def completed(current: Txn, new: Txn) -> Txn:

@@ -1,4 +1,5 @@
-"""OFF: who may commit offsets, in a transaction and outside, and when they count (conformance-cases.md; facts 6.5)."""
+"""OFF: who may commit offsets, in a transaction and outside, and when they count (docs/cases.md;
+docs/protocol.md#transactional-offsets)."""
 
 from __future__ import annotations
 

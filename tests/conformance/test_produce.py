@@ -1,4 +1,5 @@
-"""A client's Produce at one leader: every check, in Kafka's order, and the answers (facts 3.1)."""
+"""A client's Produce at one leader: every check, in Kafka's order, and the answers
+(docs/protocol.md#produce-checks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""PSM: what a partition leader remembers of producers, through `ProducerStates` (conformance-cases.md; facts 3)."""
+"""PSM: what a partition leader remembers of producers, through `ProducerStates` (docs/cases.md;
+docs/protocol.md#produce)."""
 
 from __future__ import annotations
 

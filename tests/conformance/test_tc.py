@@ -1,4 +1,5 @@
-"""TC: what the transaction coordinator answers, request by request (conformance-cases.md; facts 1.4 to 1.9, 2)."""
+"""TC: what the transaction coordinator answers, request by request (docs/cases.md;
+docs/protocol.md#transaction-coordinator)."""
 
 from __future__ import annotations
 

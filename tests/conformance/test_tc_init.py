@@ -1,4 +1,4 @@
-"""TC: InitProducerId's arithmetic of epochs, fences, time-outs (conformance-cases.md; facts 1.9, 2)."""
+"""TC: InitProducerId's arithmetic of epochs, fences, time-outs (docs/cases.md; docs/protocol.md#init-producer-id)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def identity(world: CoordinatorWorld) -> tuple[int, int, int]:
     return txn.producer_id, txn.producer_epoch, txn.last_producer_epoch
 
 
-# the arithmetic (facts 2.3)
+# the arithmetic (docs/protocol.md#epoch-arithmetic)
 
 NOBODY: dict[str, int] = {}
 
@@ -359,7 +359,7 @@ def test_an_id_that_is_on_its_way_is_waited_for(pending: str) -> None:
     assert told(holding("Empty", pending).init()) == WAIT
 
 
-# time is up (facts 1.9)
+# time is up (docs/protocol.md#timeout)
 
 
 @pytest.mark.parametrize(

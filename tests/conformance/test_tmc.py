@@ -1,4 +1,4 @@
-"""TMC: the markers of decided transactions, on their way to the leaders and answered (conformance-cases.md)."""
+"""TMC: the markers of decided transactions, on their way to the leaders and answered (docs/cases.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TSM: the coordinator's log and its cache, appends that fail, loading, time-outs, expiry (conformance-cases.md)."""
+"""TSM: the coordinator's log and its cache, appends that fail, loading, time-outs, expiry (docs/cases.md)."""
 
 from __future__ import annotations
 

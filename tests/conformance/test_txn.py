@@ -1,4 +1,4 @@
-"""TXN: transactions end to end, through clients in a simulated cluster (conformance-cases.md)."""
+"""TXN: transactions end to end, through clients in a simulated cluster (docs/cases.md)."""
 
 from __future__ import annotations
 

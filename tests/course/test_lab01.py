@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("no_hints_given")
 SEEDS = ("1", "2026", "77")
 GAP, OLD = Error.OUT_OF_ORDER_SEQUENCE_NUMBER.name, Error.INVALID_PRODUCER_EPOCH.name
 E1 = {1: "appended", 2: "known", 3: GAP, 4: GAP, 5: "appended", 6: "appended", 7: "appended", 8: OLD, 9: GAP}
-"""From facts 3.1 to 3.3, by hand."""
+"""From docs/protocol.md#produce-checks, by hand."""
 
 
 def accept(state: dict[str, Any], batch: dict[str, int]) -> tuple[int, str]:

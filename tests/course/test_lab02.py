@@ -29,7 +29,7 @@ E3 = {
     1: "NONE", 2: "no answer", 3: OTHER, 4: "COORDINATOR_LOAD_IN_PROGRESS", 5: "NONE",
     6: OTHER, 7: OTHER, 8: "NONE", 9: AWAY, 10: AWAY,
 }  # fmt: skip
-"""From facts 6.1, by hand; row 9 because min.isr is 2."""
+"""From docs/protocol.md#loading, by hand; row 9 because min.isr is 2."""
 
 
 def partition_of(transactional_id: str, partitions: int) -> int:

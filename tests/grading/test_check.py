@@ -33,7 +33,8 @@ E2 = {
     "CompleteCommit": "NONE",
     "CompleteAbort": "INVALID_TXN_STATE",
 }
-"""Written down here by hand, from what Kafka's coordinator does (facts 1.7), and nowhere in the package."""
+"""Written down here by hand, from what Kafka's coordinator does (docs/protocol.md#end-txn-v1), and nowhere in the
+package."""
 
 RIGHT: dict[str, dict[Any, str]] = {"L3.E1": E1, "L3.E2": E2}
 LINES = {"L3.E1": "L3.E1 ✓ 10 of 10 rows", "L3.E2": "L3.E2 ✓ 6 of 6 cells"}

@@ -1,4 +1,5 @@
-"""High watermark, last stable offset, aborted transactions, truncation (facts 4; LOG-10, LOG-11, LOG-13)."""
+"""High watermark, last stable offset, aborted transactions, truncation (docs/protocol.md#reading; LOG-10, LOG-11,
+LOG-13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A leader's memory of producers: sequences, epochs, the five-batch window, guards, markers (facts 3)."""
+"""A leader's memory of producers: sequences, epochs, the five-batch window, guards, markers
+(docs/protocol.md#produce)."""
 
 from __future__ import annotations
 

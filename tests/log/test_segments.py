@@ -1,4 +1,4 @@
-"""Deletion of segments by age, by size, and by the log's start (facts 4.7)."""
+"""Deletion of segments by age, by size, and by the log's start (docs/protocol.md#retention)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches as bytes, against vectors that an independent reader has checked (facts 5.1, 5.2)."""
+"""Batches as bytes, against vectors that an independent reader has checked (docs/protocol.md#record-batch)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which internal partition owns an id: Java's hash, and abs, not a mask (facts 5.5; LEG-06)."""
+"""Which internal partition owns an id: Java's hash, and abs, not a mask (docs/protocol.md#partition-of-an-id;
+LEG-06)."""
 
 from __future__ import annotations
 

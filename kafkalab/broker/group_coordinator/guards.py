@@ -171,7 +171,8 @@ def check_leave(group: ClassicGroup, leaving: LeavingMember) -> Error:
 def commit_error(
     group: ClassicGroup | None, member_id: str, instance_id: str | None, generation: int, transactional: bool, old: bool
 ) -> Error:
-    """NONE if this member of this generation may commit offsets (KIP-447, facts 6.5; `validateOffsetCommit`).
+    """NONE if this member of this generation may commit offsets (KIP-447, docs/protocol.md#transactional-offsets;
+    `validateOffsetCommit`).
 
     `old` is an API version in which an unknown group is called ILLEGAL_GENERATION.
     """

@@ -46,7 +46,8 @@ def offsets_batch(
     epoch: int = -1,
     expires_ms: int = -1,
 ) -> Batch:
-    """The records of what is not refused; a transactional batch has sequence 0, and no check looks at it (facts 5.4).
+    """The records of what is not refused; a transactional batch has sequence 0, and no check looks at it
+    (docs/protocol.md#offset-records).
 
     The epoch of the leader that the record was read from goes along (KIP-320).
     """

@@ -1,4 +1,4 @@
-"""Fetch by a consumer: what is below the high watermark, or below the last stable offset (facts 4.2)."""
+"""Fetch by a consumer: what is below the high watermark, or below the last stable offset (docs/protocol.md#fetch)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _enough(fetched: dict[str, PartitionFetched], request: Fetch) -> bool:
 
 
 def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) -> int:
-    """Where a consumer's reading ends: the high watermark, or the last stable offset (facts 4.2)."""
+    """Where a consumer's reading ends: the high watermark, or the last stable offset (docs/protocol.md#fetch)."""
     if isolation_level == READ_COMMITTED and broker.rules.on(LSO_BOUND):
         return log.last_stable_offset
     return log.high_watermark if broker.rules.on(HIGH_WATERMARK) else log.log_end_offset

@@ -20,7 +20,8 @@ from kafkalab.protocol.partitions import (
 
 
 def handle(broker: BrokerState, request: FindCoordinator, header: Header) -> Effects[FindCoordinatorResponse]:
-    """The leader; COORDINATOR_NOT_AVAILABLE while there is none, or while the topic is being created (facts 6.1)."""
+    """The leader; COORDINATOR_NOT_AVAILABLE while there is none, or while the topic is being created
+    (docs/protocol.md#loading)."""
     if (refused := _refused(broker, request, header)) is not Error.NONE:
         return FindCoordinatorResponse(error=refused)
     if request.key_type not in (GROUP, TRANSACTION):

@@ -1,4 +1,5 @@
-"""InitProducerId: a producer id and an epoch for a transactional id; whoever held the id before is fenced (facts 2)."""
+"""InitProducerId: a producer id and an epoch for a transactional id; whoever held the id before is fenced
+(docs/protocol.md#init-producer-id)."""
 
 from __future__ import annotations
 
@@ -95,7 +96,8 @@ def _hand_out(
 
 
 def _next_identity(broker: BrokerState, txn: Txn, request: InitProducerId) -> Effects[Txn | Error]:
-    """The arithmetic of facts 2.3; without ABORT_ON_INIT an open transaction goes on under the next epoch."""
+    """The arithmetic of docs/protocol.md#epoch-arithmetic; without ABORT_ON_INIT an open transaction goes on under
+    the next epoch."""
     step, timeout_ms = int(broker.rules.on(BUMP_ON_INIT)), request.transaction_timeout_ms
     if txn.state is TxnState.ONGOING:
         return replace(txn, producer_epoch=txn.producer_epoch + step, last_producer_epoch=-1, update_ms=broker.now)

@@ -1,4 +1,5 @@
-"""Produce: the leader verifies, checks, appends, and answers once all in-sync replicas have the batch (facts 3)."""
+"""Produce: the leader verifies, checks, appends, and answers once all in-sync replicas have the batch
+(docs/protocol.md#produce)."""
 
 from __future__ import annotations
 
@@ -112,7 +113,8 @@ def _records_error(broker: BrokerState, partition: str, batch: Batch, header: He
 
 
 def _verify(broker: BrokerState, work: _Work, partitions: tuple[str, ...]) -> Effects[None]:
-    """Append what is in the transaction; translate the rest (facts 3.6); wait a little for a completing transaction."""
+    """Append what is in the transaction; translate the rest (docs/protocol.md#verification); wait a little for a
+    completing transaction."""
     assert work.request.transactional_id is not None
     batch = work.request.batches[partitions[0]]
     errors = yield from ask_coordinator(broker, work.request.transactional_id, batch, partitions, work.mode)
@@ -155,7 +157,8 @@ def _append(broker: BrokerState, work: _Work, partitions: list[str]) -> Effects[
 
 
 def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> Error | CachedBatch:
-    """NONE, the batch that this one repeats, or why it is refused, in Kafka's order (facts 3.1)."""
+    """NONE, the batch that this one repeats, or why it is refused, in Kafka's order
+    (docs/protocol.md#produce-checks)."""
     if work.request.acks not in ACKS:
         return Error.INVALID_REQUIRED_ACKS
     if topic_of(partition) in INTERNAL_TOPICS:

@@ -1,4 +1,5 @@
-"""The decision: append PrepareCommit or PrepareAbort; once it is durable, respond, then `complete` (facts 1.7 to 1.9).
+"""The decision: append PrepareCommit or PrepareAbort; once it is durable, respond, then `complete`
+(docs/protocol.md#end-txn).
 
 A coordinator that ends a transaction itself, because a new instance comes or time is up, fences first: `fence`, then
 `abort_fenced` (Kafka: `prepareFenceProducerEpoch`, then `endTransaction` with `isFromClient = false`).

@@ -1,4 +1,5 @@
-"""What a coordinator does by the clock: abort what is open too long, forget ids at rest too long (facts 1.9, 1.10)."""
+"""What a coordinator does by the clock: abort what is open too long, forget ids at rest too long
+(docs/protocol.md#timeout)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ TOMBSTONE_OVERHEAD_BYTES = 16
 
 
 def abort_timed_out(broker: BrokerState) -> Effects[None]:
-    """Abort what has been open longer than its timeout, under a raised epoch (facts 1.9)."""
+    """Abort what has been open longer than its timeout, under a raised epoch (docs/protocol.md#timeout)."""
     if not broker.rules.on(TIMEOUT_ABORT):
         return
     for owned in list(broker.transactions.values()):

@@ -98,7 +98,7 @@ def find_txn(broker: BrokerState, transactional_id: str) -> tuple[TxnPartition, 
 
 
 def check_init_request(broker: BrokerState, request: InitProducerId, header: Header) -> Error:
-    """NONE, or what is wrong with the request alone (facts 2.1, steps 1 to 7)."""
+    """NONE, or what is wrong with the request alone (docs/protocol.md#init-checks)."""
     tid, config = request.transactional_id, broker.config
     if tid is None and may_not_be_idempotent(broker, header):
         return Error.CLUSTER_AUTHORIZATION_FAILED
@@ -168,7 +168,8 @@ def check_add_offsets(broker: BrokerState, request: AddOffsetsToTxn, header: Hea
 
 
 def check_add(broker: BrokerState, request: AddPartitionsToTxn) -> tuple[TxnPartition, Txn] | Error:
-    """The transaction to which partitions may be added, in today's order: pending, producer id, epoch (facts 1.6)."""
+    """The transaction to which partitions may be added, in today's order: pending, producer id, epoch
+    (docs/protocol.md#add-partitions)."""
     found = find_txn(broker, request.transactional_id)
     if isinstance(found, Error):
         return found
@@ -230,7 +231,7 @@ def check_end(broker: BrokerState, request: EndTxn, header: Header) -> tuple[Txn
 
 
 def _end_v1(broker: BrokerState, txn: Txn, request: EndTxn, pending: bool) -> Ask | Error:
-    """TV0 and TV1 (facts 1.7): producer id, epoch, pending."""
+    """TV0 and TV1 (docs/protocol.md#end-txn-v1): producer id, epoch, pending."""
     if txn.producer_id != request.producer_id:
         return Error.INVALID_PRODUCER_ID_MAPPING
     larger_is_good = not broker.rules.on(EXACT_END_EPOCH) and request.producer_epoch > txn.producer_epoch
@@ -242,7 +243,8 @@ def _end_v1(broker: BrokerState, txn: Txn, request: EndTxn, pending: bool) -> As
 
 
 def _end_v2(broker: BrokerState, txn: Txn, request: EndTxn, pending: bool) -> Ask | Error:
-    """TV2 (facts 1.8): pending first; a retry has an epoch one lower, or the previous producer id at its last epoch."""
+    """TV2 (docs/protocol.md#end-txn-v2): pending first; a retry has an epoch one lower, or the previous producer id
+    at its last epoch."""
     if pending and broker.rules.on(PENDING_FIRST):
         return Error.CONCURRENT_TRANSACTIONS
     rotated = (
@@ -285,7 +287,8 @@ def check_fence(broker: BrokerState, fenced: Txn) -> tuple[TxnPartition, Txn] | 
 
 
 def translate_error(broker: BrokerState, error: Error, version: int, since: int = 2) -> Error:
-    """PRODUCER_FENCED is INVALID_PRODUCER_EPOCH for a client whose API version is below `since` (facts 1.5)."""
+    """PRODUCER_FENCED is INVALID_PRODUCER_EPOCH for a client whose API version is below `since`
+    (docs/protocol.md#producer-fenced)."""
     if error is Error.PRODUCER_FENCED and (version < since or not broker.rules.on(FENCED_CODE)):
         return Error.INVALID_PRODUCER_EPOCH
     return error

@@ -1,4 +1,5 @@
-"""A new coordinator reads its `__transaction_state` partition and finishes what was decided (facts 6.1)."""
+"""A new coordinator reads its `__transaction_state` partition and finishes what was decided
+(docs/protocol.md#loading)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After the decision: markers to every partition, one request per broker, then CompleteX (facts 6.3).
+"""After the decision: markers to every partition, one request per broker, then CompleteX (docs/protocol.md#markers).
 
 Source: `TransactionMarkerChannelManager`. Its sender thread is a timer here; between two attempts lie 50 ms, Kafka's
 reconnect backoff (simplified: Kafka waits only after a disconnect).

@@ -74,7 +74,7 @@ class Txn:
     Each method gives the next record and leaves this one as it is. IllegalStateError: that state cannot follow this
     one; IllegalArgumentError: the producer id or the epoch is negative (`TransactionMetadata.prepareTransitionTo`).
     `prev_producer_id` is the producer id before the last transition. `last_producer_epoch` lives in memory only:
-    after a failover it is -1 (facts 2.3).
+    after a failover it is -1 (docs/protocol.md#epoch-arithmetic).
     """
 
     transactional_id: str
@@ -97,7 +97,8 @@ class Txn:
 
     @property
     def logged_partitions(self) -> tuple[str, ...] | None:
-        """What the log value holds: null for Empty, an empty array for Complete* (facts 5.3)."""
+        """What the log value holds: null for Empty, an empty array for Complete*
+        (docs/protocol.md#transaction-state-records)."""
         return None if self.state is TxnState.EMPTY else self.partitions
 
     def loaded(self) -> Txn:
@@ -129,7 +130,8 @@ class Txn:
         )
 
     def incremented(self, timeout_ms: int, expected: int | None, now: int, step: int = 1) -> Txn | Error:
-        """Empty, with the epoch that InitProducerId hands out; PRODUCER_FENCED if another one is expected (facts 2.3).
+        """Empty, with the epoch that InitProducerId hands out; PRODUCER_FENCED if another one is expected
+        (docs/protocol.md#epoch-arithmetic).
 
         If the last epoch is expected this is a retry: the same epoch once more. IllegalStateError: none is left.
         """
@@ -193,7 +195,8 @@ _fields = attrgetter(*FIELDS)
 
 
 def check_transition(current: Txn, pending: TxnState | None, new: Txn) -> None:
-    """Raise IllegalStateError unless `new` was pending and can follow `current` (`completeTransitionTo`, facts 1.3)."""
+    """Raise IllegalStateError unless `new` was pending and can follow `current` (`completeTransitionTo`,
+    docs/protocol.md#pending-states)."""
     if pending is not new.state:
         raise IllegalStateError(f"{current.transactional_id}: {new.state.label} is not what was pending: {pending}")
     if not _follows(current, new):

@@ -1,4 +1,4 @@
-"""Producer ids come in blocks of 1000 from the controller (facts 2.5; `RPCProducerIdManager`)."""
+"""Producer ids come in blocks of 1000 from the controller (docs/protocol.md#producer-ids; `RPCProducerIdManager`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every move of a transaction at its coordinator: two total tables, one per protocol (facts 1.6 to 1.9, 2.2).
+"""Every move of a transaction at its coordinator: two total tables, one per protocol
+(docs/protocol.md#coordinator-tables).
 
 The guards in `guards.py` run before the table. The epoch guard of TV2 tells a retry (an epoch one below the current)
 from a new question, so TV2 has columns of its own for retries.

@@ -234,7 +234,8 @@ def hanging_among(
     transactional_ids: dict[int, str],
     descriptions: dict[str, TransactionDescription | None],
 ) -> list[HangingTransaction]:
-    """Return the candidates, open longer than any timeout, for which no coordinator will write a marker (facts 1.13).
+    """Return the candidates, open longer than any timeout, for which no coordinator will write a marker
+    (docs/protocol.md#tools).
 
     The producer id has no transactional id, its coordinator does not know that id, or its description does not name
     the partition.

@@ -1,4 +1,4 @@
-"""Settings of the clients, with Kafka 4.4's defaults, names, checks and messages (facts 7.6 and 8)."""
+"""Settings of the clients, with Kafka 4.4's defaults, names, checks and messages (docs/protocol.md#config-checks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clients' defaults of Kafka 0.11, 1.0 and 4.4, side by side (facts 8)."""
+"""The clients' defaults of Kafka 0.11, 1.0 and 4.4, side by side (docs/protocol.md#defaults)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The filter of fetched batches: no markers are delivered, to read_committed no aborted records (facts 4.3)."""
+"""The filter of fetched batches: no markers are delivered, to read_committed no aborted records
+(docs/protocol.md#aborted-filter)."""
 
 from __future__ import annotations
 

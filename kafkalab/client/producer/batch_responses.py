@@ -1,4 +1,5 @@
-"""What becomes of a batch that a leader answered, or that has expired (facts 7.4; `Sender.completeBatch`)."""
+"""What becomes of a batch that a leader answered, or that has expired (docs/protocol.md#batch-retries;
+`Sender.completeBatch`)."""
 
 from __future__ import annotations
 

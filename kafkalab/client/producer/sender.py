@@ -1,4 +1,5 @@
-"""The sender: batches to leaders, at most five requests in flight, retried in order (facts 7.4; `Sender`)."""
+"""The sender: batches to leaders, at most five requests in flight, retried in order (docs/protocol.md#batch-retries;
+`Sender`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The exceptions that a coordinator's errors become (`TransactionManager`'s handlers; facts 7.2 and 7.3)."""
+"""The exceptions that a coordinator's errors become (`TransactionManager`'s handlers;
+docs/protocol.md#producer-reactions)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The requests of a transaction manager: one at a time, retried as the table of reactions says (facts 7.3)."""
+"""The requests of a transaction manager: one at a time, retried as the table of reactions says
+(docs/protocol.md#producer-reactions)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a producer does with each error on each API: one total table (facts 7.3; `TransactionManager`'s handlers)."""
+"""What a producer does with each error on each API: one total table (docs/protocol.md#producer-reactions;
+`TransactionManager`'s handlers)."""
 
 from __future__ import annotations
 

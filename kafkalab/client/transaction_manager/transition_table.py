@@ -1,4 +1,5 @@
-"""The answer of a producer's transaction manager to each call and event in each state: total tables (facts 7.1, 7.2).
+"""The answer of a producer's transaction manager to each call and event in each state: total tables
+(docs/protocol.md#producer-calls).
 
 Theory of operation. The state says what the application may call next; the coordinator keeps a state of its own, and
 the two meet only in requests. A *call* comes from the application: `TABLE` says whether it moves the state, waits, or
@@ -103,7 +104,7 @@ SOURCES: dict[ProducerState, tuple[ProducerState, ...]] = {
     S.ABORTABLE_ERROR: (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION, S.ABORTABLE_ERROR, S.INITIALIZING),
     S.FATAL_ERROR: tuple(S),
 }
-"""Each state, with the states from which it may be reached (facts 7.1; `isTransitionValid`)."""
+"""Each state, with the states from which it may be reached (docs/protocol.md#producer-states; `isTransitionValid`)."""
 
 _TARGETS: dict[Call, ProducerState] = {
     Call.INIT: S.INITIALIZING,

@@ -64,7 +64,7 @@ def batch_of(row: Row) -> Batch:
 
 
 def stable_offset(log: list[Row], high_watermark: int) -> int:
-    """The last stable offset, as the brokers of this package keep it (facts 4.1)."""
+    """The last stable offset, as the brokers of this package keep it (docs/protocol.md#last-stable-offset)."""
     states = ProducerStates()
     for row in log:
         states.applied(batch_of(row))
@@ -84,7 +84,8 @@ def aborted_of(log: list[Row], start: int, upper: int) -> list[Aborted]:
 
 
 def delivered(fetched: list[Row], aborted: list[Aborted]) -> list[str]:
-    """The values that a read_committed consumer of this package hands on of what it fetched (facts 4.3)."""
+    """The values that a read_committed consumer of this package hands on of what it fetched
+    (docs/protocol.md#aborted-filter)."""
     known = [AbortedTxn(producer, first, first, first) for producer, first in aborted]
     records, _ = deliver(PARTITION, 0, [batch_of(row) for row in fetched], known)
     return [record.value for record in records]

@@ -1,4 +1,5 @@
-"""May this batch be appended? A producer's epoch, sequence and transaction (facts 3.1 to 3.5; `ProducerAppendInfo`).
+"""May this batch be appended? A producer's epoch, sequence and transaction (docs/protocol.md#produce;
+`ProducerAppendInfo`).
 
 Pure questions about what is remembered of one producer; nothing here changes anything.
 """
@@ -64,7 +65,7 @@ def data_error(
 
 
 def sequence_error(current: ProducerEntry, verification: Verification | None, batch: Batch, rules: Rules) -> Error:
-    """NONE if the batch begins with the sequence that is due (facts 3.3, in its order)."""
+    """NONE if the batch begins with the sequence that is due (docs/protocol.md#sequences, in its order)."""
     first = batch.base_sequence
     if verification is not None:
         unknown = verification.supports_epoch_bump and not current.batches

@@ -1,4 +1,5 @@
-"""What a replica remembers of one producer id, and of a verification under way (`ProducerStateEntry`, facts 3.4)."""
+"""What a replica remembers of one producer id, and of a verification under way (`ProducerStateEntry`,
+docs/protocol.md#transaction-on-append)."""
 
 from __future__ import annotations
 

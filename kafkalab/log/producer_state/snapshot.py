@@ -1,4 +1,5 @@
-"""Producer state as bytes: the contents of a `.snapshot` file (facts 3.7; `ProducerStateManager`).
+"""Producer state as bytes: the contents of a `.snapshot` file (docs/protocol.md#producer-state-files;
+`ProducerStateManager`).
 
 Version, CRC-32C of all that follows, number of entries, entries. Of each producer only the last batch is stored.
 """

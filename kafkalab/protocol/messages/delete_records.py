@@ -1,4 +1,5 @@
-"""DeleteRecords: a partition begins later from now on; what lies below is gone for readers (KIP-107, facts 4.7).
+"""DeleteRecords: a partition begins later from now on; what lies below is gone for readers (KIP-107,
+docs/protocol.md#retention).
 
 The answer waits until every live replica begins there too.
 """

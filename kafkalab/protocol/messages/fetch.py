@@ -1,4 +1,4 @@
-"""Fetch by a consumer: what is below the high watermark, or below the last stable offset (facts 4.2)."""
+"""Fetch by a consumer: what is below the high watermark, or below the last stable offset (docs/protocol.md#fetch)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""InitProducerId: a producer id and an epoch for a transactional id; whoever held the id before is fenced (facts 2)."""
+"""InitProducerId: a producer id and an epoch for a transactional id; whoever held the id before is fenced
+(docs/protocol.md#init-producer-id)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""ListOffsets: first or last offset of a partition, or that of a time, as an isolation level sees it (facts 4.4)."""
+"""ListOffsets: first or last offset of a partition, or that of a time, as an isolation level sees it
+(docs/protocol.md#list-offsets)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""OffsetCommit and OffsetFetch: a group's committed offsets outside a transaction (facts 6.5)."""
+"""OffsetCommit and OffsetFetch: a group's committed offsets outside a transaction
+(docs/protocol.md#transactional-offsets)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Produce: the leader verifies, checks, appends, and answers once all in-sync replicas have the batch (facts 3)."""
+"""Produce: the leader verifies, checks, appends, and answers once all in-sync replicas have the batch
+(docs/protocol.md#produce)."""
 
 from __future__ import annotations
 

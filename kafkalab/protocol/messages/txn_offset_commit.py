@@ -1,4 +1,5 @@
-"""TxnOffsetCommit: consumed offsets as records of the transaction, pending until its marker (facts 6.5)."""
+"""TxnOffsetCommit: consumed offsets as records of the transaction, pending until its marker
+(docs/protocol.md#transactional-offsets)."""
 
 from __future__ import annotations
 

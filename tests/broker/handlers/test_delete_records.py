@@ -1,4 +1,5 @@
-"""DeleteRecords at one leader: the log start moves, and the answer waits for the followers (facts 4.7)."""
+"""DeleteRecords at one leader: the log start moves, and the answer waits for the followers
+(docs/protocol.md#retention)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a client may not do, API by API, in Kafka's order; and that nothing is forbidden by default (facts 2.1, 3.1)."""
+"""What a client may not do, API by API, in Kafka's order; and that nothing is forbidden by default
+(docs/protocol.md#coordinator-checks)."""
 
 from __future__ import annotations
 

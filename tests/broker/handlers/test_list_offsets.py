@@ -1,4 +1,4 @@
-"""ListOffsets: by isolation level, by time, and of a leader that was just elected (facts 4.4)."""
+"""ListOffsets: by isolation level, by time, and of a leader that was just elected (docs/protocol.md#list-offsets)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeTransactions, ListTransactions and DescribeProducers: every answer (KIP-664, facts 1.13)."""
+"""DescribeTransactions, ListTransactions and DescribeProducers: every answer (KIP-664, docs/protocol.md#tools)."""
 
 from __future__ import annotations
 

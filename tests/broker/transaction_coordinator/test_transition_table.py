@@ -1,4 +1,4 @@
-"""The coordinator's tables, against a copy typed from the facts (1.6 to 1.9, 2.2), cell by cell."""
+"""The coordinator's tables, against a copy typed from docs/protocol.md#coordinator-tables, cell by cell."""
 
 from __future__ import annotations
 

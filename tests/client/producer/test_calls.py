@@ -1,4 +1,5 @@
-"""The producer's calls: what each asks of its arguments and of the producer, and what it says (facts 7.2)."""
+"""The producer's calls: what each asks of its arguments and of the producer, and what it says
+(docs/protocol.md#producer-calls)."""
 
 from __future__ import annotations
 

@@ -85,7 +85,8 @@ def test_a_delayed_batch_does_not_let_the_next_one_pass() -> None:
 
 
 def test_a_leader_without_state_takes_a_later_batch_and_the_earlier_one_expires() -> None:
-    """The first batch is overtaken: without state any sequence is accepted (facts 3.3), and 0 never follows 8."""
+    """The first batch is overtaken: without state any sequence is accepted (docs/protocol.md#sequences), and 0 never
+    follows 8."""
     cluster = run(plain, "4.x/TV2", Delay("Produce#1", 500), count=9)
     assert seen(cluster) == ["v8"]
     assert isinstance(cluster.results["app"], KafkaTimeoutError)

@@ -1,4 +1,5 @@
-"""The producer's table of reactions against a copy of facts 7.3 that was typed by hand, cell by cell."""
+"""The producer's table of reactions against a copy of docs/protocol.md#producer-reactions that was typed by hand,
+cell by cell."""
 
 from __future__ import annotations
 

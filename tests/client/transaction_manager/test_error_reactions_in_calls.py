@@ -1,4 +1,5 @@
-"""Facts 7.3 once more, not as a table but through calls: what a producer does, asks and raises for every error."""
+"""docs/protocol.md#producer-reactions once more, not as a table but through calls: what a producer does, asks and
+raises for every error."""
 
 from __future__ import annotations
 
@@ -136,7 +137,8 @@ def test_every_cell_through_the_calls(error: str, api: str, letter: str) -> None
         return
     letter = {"*": "a", "s": "a", "q": "a"}.get(letter, letter)
     if error == "UNKNOWN_PRODUCER_ID" and api == "Produce":
-        assert (failed, asked(port)["Produce"]) == (None, 2)  # the log's start is unknown: again (facts 7.4)
+        # the log's start is unknown: again (docs/protocol.md#batch-retries)
+        assert (failed, asked(port)["Produce"]) == (None, 2)
         return
     assert java_name(failed) == raised(api, error, letter)
     before = api in ("FindCoordinator", "InitProducerId")
@@ -184,7 +186,7 @@ def test_a_retriable_error_that_does_not_go_away_becomes_abortable_at_the_delive
     assert java_name(stored) in ("TransactionAbortableException", "KafkaException")  # the latter where a gap is left
 
 
-# facts 7.5 (KIP-1050), typed by hand: the family of each class
+# docs/protocol.md#exception-categories (KIP-1050), typed by hand: the family of each class
 FAMILIES = {
     "RetriableError": "CONCURRENT_TRANSACTIONS COORDINATOR_LOAD_IN_PROGRESS UNSTABLE_OFFSET_COMMIT NOT_ENOUGH_REPLICAS "
     "REQUEST_TIMED_OUT NOT_ENOUGH_REPLICAS_AFTER_APPEND CORRUPT_MESSAGE THROTTLING_QUOTA_EXCEEDED",

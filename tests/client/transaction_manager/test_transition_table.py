@@ -1,4 +1,5 @@
-"""The producer's table against a copy that was typed by hand from facts 7.1 and 7.2, through the public calls."""
+"""The producer's table against a copy that was typed by hand from docs/protocol.md#producer-calls, through the
+public calls."""
 
 from __future__ import annotations
 
