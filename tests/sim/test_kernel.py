@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.programs.transfers import lab03
+from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Pause, Restart, Resume
 from kafkalab.sim.kernel.kernel import OBJECTS, Kernel

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.programs.groups import two_members
-from kafkalab.programs.transfers import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import (
     Compact,
