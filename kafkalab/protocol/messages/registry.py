@@ -2,75 +2,20 @@
 
 from __future__ import annotations
 
-from kafkalab.protocol.api import Api
-from kafkalab.protocol.messages import (
-    add_offsets_to_txn,
-    add_partitions_to_txn,
-    allocate_producer_ids,
-    alter_partition,
-    api_versions,
-    broker_registration,
-    create_topics,
-    delete_groups,
-    delete_records,
-    describe_cluster,
-    describe_groups,
-    describe_producers,
-    describe_transactions,
-    end_txn,
-    fetch,
-    find_coordinator,
-    heartbeat,
-    init_producer_id,
-    join_group,
-    leave_group,
-    list_offsets,
-    list_transactions,
-    metadata,
-    offset_commit,
-    offset_delete,
-    offset_fetch,
-    produce,
-    replica_fetch,
-    sync_group,
-    txn_offset_commit,
-    update_metadata,
-    write_txn_markers,
-)
+from importlib import import_module
 
-ALL: tuple[Api, ...] = (
-    find_coordinator.API,
-    init_producer_id.API,
-    add_partitions_to_txn.API,
-    produce.API,
-    add_offsets_to_txn.API,
-    txn_offset_commit.API,
-    end_txn.API,
-    write_txn_markers.API,
-    fetch.API,
-    list_offsets.API,
-    delete_records.API,
-    offset_commit.API,
-    offset_fetch.API,
-    join_group.API,
-    sync_group.API,
-    heartbeat.API,
-    leave_group.API,
-    describe_groups.API,
-    delete_groups.API,
-    offset_delete.API,
-    replica_fetch.API,
-    api_versions.API,
-    metadata.API,
-    describe_cluster.API,
-    create_topics.API,
-    describe_transactions.API,
-    list_transactions.API,
-    describe_producers.API,
-    update_metadata.API,
-    alter_partition.API,
-    allocate_producer_ids.API,
-    broker_registration.API,
-)
+from kafkalab.protocol.api import Api
+
+MODULES = (
+    "find_coordinator", "init_producer_id", "add_partitions_to_txn", "produce", "add_offsets_to_txn",
+    "txn_offset_commit", "end_txn", "write_txn_markers", "fetch", "list_offsets", "delete_records", "offset_commit",
+    "offset_fetch", "join_group", "sync_group", "heartbeat", "leave_group", "describe_groups", "delete_groups",
+    "offset_delete", "replica_fetch", "api_versions", "metadata", "describe_cluster", "create_topics",
+    "describe_transactions", "list_transactions", "describe_producers", "update_metadata", "alter_partition",
+    "allocate_producer_ids", "broker_registration"
+)  # fmt: skip
+"""The modules of this folder, in the order in which the APIs are shown. `broker/handlers` has the same names."""
+
+ALL: tuple[Api, ...] = tuple(import_module(f"kafkalab.protocol.messages.{name}").API for name in MODULES)
 BY_REQUEST: dict[type, Api] = {api.request: api for api in ALL}
 BY_NAME: dict[str, Api] = {api.name: api for api in ALL}
