@@ -43,7 +43,8 @@ def shape_error(topic: NewTopic, known: list[str], registered: int) -> Error:
     """Return why a topic cannot be created, in the order of `ReplicationControlManager.createTopic`; NONE if it can.
 
     `registered` is the number of brokers, 0 if all of them are fenced: then no factor is valid, the default neither
-    (`StripedReplicaPlacer.place`). Names that differ in "." and "_" only would have the same metrics, so the second one is refused.
+    (`StripedReplicaPlacer.place`). Names that differ in "." and "_" only would have the same metrics, so the second
+    one is refused.
     """
     name = topic.name
     if name in ("", ".", "..") or len(name) > NAME_MAX or LEGAL_NAME.fullmatch(name) is None:
