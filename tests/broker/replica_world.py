@@ -10,11 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalab.sim.schedule import Schedule
-
-from kafkalab.broker.broker import Broker, Context
+from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
-from kafkalab.broker.effects import Append, Appended, Effect, Then
+from kafkalab.broker.effects import Append, Effects
+from kafkalab.broker.services import Context
 from kafkalab.broker.state import BrokerConfig, BrokerState, FetchSession
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
@@ -24,6 +23,7 @@ from kafkalab.protocol.messages.registry import BY_REQUEST
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.sim.kernel.schedule import Schedule
 from kafkalab.trace import KINDS, Frame
 
 BROKERS = ("b1", "b2", "b3")
@@ -56,10 +56,9 @@ class Noted:
     data: Any
 
 
-def note_end(state: BrokerState, result: Appended, now: int, ends: list[Error]) -> list[Effect]:
-    """How an append of a test ended."""
-    ends.append(result.error)
-    return []
+def appended(append: Append, ends: list[Error]) -> Effects[None]:
+    """Append, and add the error with which that ends to `ends`."""
+    ends.append((yield append).error)
 
 
 def batch(*values: str, epoch: int = 0, base: int = -1) -> Batch:
@@ -219,8 +218,8 @@ class ReplicaWorld:
     def write(self, leader: str, *values: str, acks: int = -1, partition: str = "t-0") -> list[Error]:
         """Append one batch at a leader; the list gets the error with which the append ends."""
         ends: list[Error] = []
-        append = Append(partition, batch(*values), 30_000, Then(note_end, (ends,)), acks)
-        self.brokers[leader].perform([append], Context(None, 3))
+        append = Append(partition, batch(*values), 30_000, acks)
+        self.brokers[leader].run(appended(append, ends), Context(None, 3))
         return ends
 
     def altered(self, sender: str = "b1") -> tuple[str, ...]:

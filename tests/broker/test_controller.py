@@ -311,12 +311,14 @@ def test_a_topic_that_is_only_validated_is_not_made() -> None:
     assert c.metadata.partitions == {}
 
 
-def test_without_a_live_broker_no_topic_is_made() -> None:
+@pytest.mark.parametrize("factor", [-1, 1, 3])
+def test_without_a_live_broker_no_topic_is_made(factor: int) -> None:
     w, c = cluster()
     for name in BROKERS:
         c.lost(name, 1)
-    response = ask(w, "b1", CreateTopics(topics=(NewTopic(name="a", replication_factor=1),)))
+    response = ask(w, "b1", CreateTopics(topics=(NewTopic(name="a", replication_factor=factor),)))
     assert response.errors["a"] is Error.INVALID_REPLICATION_FACTOR  # type: ignore[attr-defined]
+    assert c.metadata.partitions == {}
 
 
 def test_what_is_not_for_the_controller_is_refused() -> None:

@@ -293,7 +293,7 @@ def test_the_producers_that_wrote_nothing_for_long_are_forgotten() -> None:
     assert (list(note.data["producer_ids"]), note.node, note.cause) == ([9], "b1", 4)
 
 
-def test_scans_of_an_earlier_life_end_with_it() -> None:
+def test_scans_of_an_earlier_incarnation_end_with_it() -> None:
     w = ReplicaWorld(real=("b1",), replica_lag_time_max_ms=100, transaction_abort_cleanup_interval_ms=50)
     w.brokers["b1"].start()
     w.brokers["b1"].crash()

@@ -155,7 +155,7 @@ def test_an_answer_from_before_a_crash_is_not_accepted() -> None:
 
 
 def test_a_generation_is_never_used_twice_also_after_a_crash() -> None:
-    """Two lives send the same number of requests; the first life's answer is not taken for the second's."""
+    """Two incarnations send as many requests; the first one's answer is not treated as the second's."""
     for requests in (0, 1, 2):
         w = following()
         for _ in range(requests):

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.broker.broker import Context
-from kafkalab.broker.effects import Append, Appended, Effect, Then
+from kafkalab.broker.effects import Append, Effects
 from kafkalab.broker.group_coordinator.offsets import OffsetCommit
-from kafkalab.broker.state import BrokerState
+from kafkalab.broker.services import Context
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition, AlterPartitionResponse
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import LEADER_EPOCH
-from tests.broker.replica_world import BROKERS, NOTHING, ReplicaWorld, Sent, batch, data, info, note_end
+from tests.broker.replica_world import BROKERS, NOTHING, ReplicaWorld, Sent, appended, batch, data, info
 
 
 def led(*values: str, isr: tuple[str, ...] = BROKERS, epoch: int = 0, off: tuple[str, ...] = ()) -> ReplicaWorld:
@@ -169,14 +168,14 @@ def test_a_broker_may_begin_with_an_image_that_elected_it() -> None:
 
 def test_an_append_that_another_one_lets_go_on_answers_the_follower_once() -> None:
     w = led("x", isr=("b1", "b2"))
-    append = Append("t-0", batch("z"), 30_000, Then(note_end, ([],)))
-    w.brokers["b1"].perform([Append("t-0", batch("y"), 30_000, Then(append_next, (append,)))], Context(None, 3))
+    w.brokers["b1"].run(append_both("y", "z"), Context(None, 3))
     sent = w.fetch("b2", 2, 0, session=0)
     assert [b.base_offset for b in partition_of(sent.response).batches] == [2]
 
 
-def append_next(state: BrokerState, result: Appended, now: int, effect: Effect) -> list[Effect]:
-    return [effect]
+def append_both(first: str, second: str) -> Effects[None]:
+    yield Append("t-0", batch(first), 30_000)
+    yield Append("t-0", batch(second), 30_000)
 
 
 def test_only_followers_that_wait_are_fed_and_each_once() -> None:
@@ -325,7 +324,7 @@ def test_offsets_count_from_the_high_watermark_on_and_each_once() -> None:
     for number in range(2):
         entry = OffsetCommit(group="g", partition="in-0", offset=number)
         commit = Batch(records=(Record(None, entry),))
-        w.brokers["b1"].perform([Append(partition, commit, 30_000, Then(note_end, ([],)))], Context(None, 3))
+        w.brokers["b1"].run(appended(Append(partition, commit, 30_000), []), Context(None, 3))
     offsets = w.brokers["b1"].state.offsets[partition]
     applied: list[int] = []
     offsets.apply = lambda found: applied.append(found.base_offset)  # type: ignore[method-assign, assignment]

@@ -7,10 +7,12 @@ import pytest
 
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.log.producer_state.append import Origin
-from kafkalab.protocol.errors import Error
+from kafkalab.log.producer_state.entry import CachedBatch, CompletedTxn, ProducerEntry
+from kafkalab.log.producer_state.state import EXPIRATION_MS, ProducerStates
+from kafkalab.protocol.errors import Error, IllegalArgumentError
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, ControlType, Record, marker, sequence_after
-from kafkalab.protocol.rules import VERIFICATION
+from kafkalab.protocol.rules import OLD_BATCHES, STATE_OUTLIVES_DATA, VERIFICATION
 
 RULES = Rules(off=(VERIFICATION.name,))
 VERIFYING = Rules()
@@ -149,3 +151,91 @@ def test_a_marker_with_a_newer_epoch_fences_and_restarts_sequences() -> None:
 def test_after_a_marker_of_the_same_epoch_sequences_go_on() -> None:
     log = log_with(data(0, 0, transactional=True), marker(1, 0, ControlType.COMMIT, 0, 0))
     assert answer(log, data(0, 1, transactional=True)) is Error.NONE
+
+
+@pytest.mark.parametrize(
+    ("sequence", "count", "expected"),
+    [
+        (10, 2, Error.DUPLICATE_SEQUENCE_NUMBER),  # remembered
+        (8, 2, Error.DUPLICATE_SEQUENCE_NUMBER),  # ends before all that is remembered
+        (9, 2, Error.OUT_OF_ORDER_SEQUENCE_NUMBER),  # ends with the first remembered sequence
+        (11, 2, Error.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (15, 1, Error.OUT_OF_ORDER_SEQUENCE_NUMBER),
+    ],
+)
+def test_before_kafka_6683_an_old_batch_was_treated_as_a_duplicate(sequence: int, count: int, expected: Error) -> None:
+    log = log_with(data(0, 10, 2), data(0, 12), rules=Rules(off=(VERIFICATION.name, OLD_BATCHES.name)))
+    assert answer(log, data(0, sequence, count)) is expected
+
+
+def test_before_kafka_6683_a_batch_without_a_predecessor_was_no_duplicate() -> None:
+    log = log_with(marker(1, 0, ControlType.COMMIT, 0, 0), rules=Rules(off=(VERIFICATION.name, OLD_BATCHES.name)))
+    assert answer(log, data(0, 3)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+@pytest.mark.parametrize("version", [-1, 3])
+def test_a_marker_without_a_known_transaction_version_names_the_version(version: int) -> None:
+    with pytest.raises(IllegalArgumentError, match=f"^a marker of an unknown transaction version: {version}$"):
+        marker_answer(log_with(), marker(1, 0, ControlType.COMMIT, 0, 0), version)
+
+
+def test_producer_id_zero_is_a_producer() -> None:
+    log = log_with(data(0, 0, producer_id=0))
+    assert log.producers.analyze(data(0, 2, producer_id=0), Origin.CLIENT) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.producers.analyze(data(0, 0, producer_id=0), Origin.CLIENT) == CachedBatch(0, 0, 0, 0)
+    assert log.producers.entries[0].last_sequence == 0
+
+
+def test_of_an_unknown_producer_nothing_is_a_duplicate() -> None:
+    assert log_with().producers.duplicate_of(data(0, 0)) is None
+
+
+def test_guards_are_numbered_from_one_on() -> None:
+    states = ProducerStates()
+    assert [states.start_verification(pid, 0, 0, 2) for pid in (1, 2, 1, 3)] == [1, 2, 1, 3]
+
+
+def test_a_verification_expires_as_long_after_it_began_as_a_producer_id() -> None:
+    states = ProducerStates()
+    states.start_verification(1, 0, 0, 2)
+    states.start_verification(2, 0, 0, 2, now_ms=1)
+    states.remove_expired(EXPIRATION_MS - 1)
+    assert list(states.verifications) == [1, 2]
+    states.remove_expired(EXPIRATION_MS)
+    assert list(states.verifications) == [2]
+
+
+def states_before_kafka_7190() -> ProducerStates:
+    """Producer 1 has records 0, 1 to 2 and 3; producer 2 has record 4, in an open transaction."""
+    log = log_with(data(0, 0), data(0, 1, 2), data(0, 3), data(0, 0, transactional=True, producer_id=2))
+    log.producers.rules = Rules(off=(VERIFICATION.name, STATE_OUTLIVES_DATA.name))
+    return log.producers
+
+
+@pytest.mark.parametrize(
+    ("log_start_offset", "first_offsets"), [(0, [0, 1, 3]), (1, [1, 3]), (2, [1, 3]), (3, [3])]
+)
+def test_before_kafka_7190_a_producer_keeps_the_batches_that_are_left(
+    log_start_offset: int, first_offsets: list[int]
+) -> None:
+    states = states_before_kafka_7190()
+    states.log_start_moved(log_start_offset)
+    assert [b.first_offset for b in states.entries[1].batches] == first_offsets
+    assert states.first_undecided_offset == 4
+
+
+def test_before_kafka_7190_a_producer_without_data_was_forgotten_with_its_transaction() -> None:
+    states = states_before_kafka_7190()
+    states.log_start_moved(4)
+    assert (list(states.entries), states.ongoing) == ([2], {2: 4})
+    states.log_start_moved(5)
+    assert (states.entries, states.ongoing) == ({}, {})
+
+
+def test_the_first_unstable_offset_is_the_lowest_of_all_open_or_unreplicated_transactions() -> None:
+    states = ProducerStates()
+    assert states.first_unstable_offset is None
+    states.unreplicated = [CompletedTxn(1, 5, 9, False), CompletedTxn(2, 3, 10, True), CompletedTxn(3, 4, 11, True)]
+    assert states.first_unstable_offset == 3
+    states.entries[4], states.ongoing[4] = ProducerEntry(), 2
+    assert states.first_unstable_offset == 2

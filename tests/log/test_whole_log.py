@@ -218,3 +218,12 @@ def test_all_segments_below_the_log_start_go_at_once_but_the_active_one() -> Non
     log = three_segments().log
     log.raise_log_start(6)
     assert delete_old_segments(log, 0) == (0, 2)
+
+
+def test_a_follower_notes_an_epoch_also_if_its_number_is_the_offset_where_the_last_one_began() -> None:
+    log = PartitionLog("p-0")
+    for epoch, base, values in ((1, 0, "abc"), (2, 3, "d"), (3, 4, "e")):
+        records = tuple(Record(None, v) for v in values)
+        log.replicate(Batch(records=records, leader_epoch=epoch, base_offset=base))
+    assert log.epoch_and_end(2) == (2, 4)
+    assert log.last_epoch == 3

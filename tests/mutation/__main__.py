@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
+from contextlib import chdir
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -130,9 +131,7 @@ def verdicts(folder: Path, files: Iterable[str]) -> Verdicts:
     from mutmut.stats import status_by_exit_code
 
     run, total, timeouts, survivors = 0, 0, 0, []
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
+    with chdir(folder):
         for file in files:
             data = SourceFileMutationData(path=file)
             data.load()
@@ -143,8 +142,6 @@ def verdicts(folder: Path, files: Iterable[str]) -> Verdicts:
                 timeouts += status == "timeout"
                 if status not in ("killed", "timeout", "not checked"):
                     survivors.append(_mutant(name, get_diff_for_mutant(name, path=file)))
-    finally:
-        os.chdir(before)
     return Verdicts(run, total, timeouts, tuple(survivors))
 
 
@@ -163,9 +160,10 @@ def sample(folder: Path, files: Iterable[str], count: int) -> list[str]:
     from mutmut.utils.format_utils import get_mutant_name
 
     names: list[str] = []
-    for file in files:
-        made = mutate_file_contents(file, (folder / file).read_text("utf-8"))
-        names += [get_mutant_name(Path(file), name) for name in made.mutant_names]
+    with chdir(folder):  # mutmut reads its configuration there
+        for file in files:
+            made = mutate_file_contents(file, Path(file).read_text("utf-8"))
+            names += [get_mutant_name(Path(file), name) for name in made.mutant_names]
     return sorted(names, key=lambda name: sha256(name.encode()).digest())[:count]
 
 

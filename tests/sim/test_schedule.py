@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.sim.schedule import Schedule
+from kafkalab.sim.kernel.schedule import Schedule
 
 
 def planned(*entries: tuple[int, str] | tuple[int, str, bool]) -> tuple[Schedule, list[str]]:
@@ -31,8 +31,8 @@ def test_entries_come_by_time_and_those_of_one_time_as_they_were_planned() -> No
 
 def test_an_entry_says_what_it_is() -> None:
     schedule, _ = planned((5, "node", True))
-    background, node, life, _ = schedule.pop()
-    assert (background, node, life) == (True, "node", 3)
+    background, node, incarnation, _ = schedule.pop()
+    assert (background, node, incarnation) == (True, "node", 3)
 
 
 def test_only_the_foreground_counts_as_work() -> None:

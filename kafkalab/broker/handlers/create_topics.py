@@ -40,9 +40,11 @@ def handle(broker: BrokerState, request: CreateTopics, header: Header) -> Effect
 
 
 def shape_error(topic: NewTopic, known: list[str], registered: int) -> Error:
-    """Why a topic cannot be, in the controller's order (`ReplicationControlManager.createTopic`); NONE if it can.
+    """Return why a topic cannot be created, in the order of `ReplicationControlManager.createTopic`; NONE if it can.
 
-    Names that differ in "." and "_" only would have the same metrics, so the second one is refused.
+    `registered` is the number of brokers, 0 if all of them are fenced: then no factor is valid, the default neither
+    (`StripedReplicaPlacer.place`). Names that differ in "." and "_" only would have the same metrics, so the second
+    one is refused.
     """
     name = topic.name
     if name in ("", ".", "..") or len(name) > NAME_MAX or LEGAL_NAME.fullmatch(name) is None:
@@ -55,4 +57,6 @@ def shape_error(topic: NewTopic, known: list[str], registered: int) -> Error:
         return Error.INVALID_REPLICATION_FACTOR
     if topic.num_partitions < -1 or topic.num_partitions == 0:
         return Error.INVALID_PARTITIONS
-    return Error.INVALID_REPLICATION_FACTOR if topic.replication_factor > registered else Error.NONE
+    if registered == 0 or topic.replication_factor > registered:
+        return Error.INVALID_REPLICATION_FACTOR
+    return Error.NONE
