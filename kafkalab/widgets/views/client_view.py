@@ -7,14 +7,12 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import MOVES, near
+from kafkalab.widgets.model.presses import MOVES
 from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_client_view import draw
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View, checked
 
 KNOWN = ("invoke", "complete")
 AT_ONCE = ("begin_transaction",)
@@ -64,17 +62,14 @@ class ClientView(View):
     node = traitlets.Unicode().tag(sync=True)
     revealed = traitlets.Bool(False).tag(sync=True)
 
-    def __init__(
-        self, run: Scenario | Cluster | Journey | View, node: str = "", size: str = "laptop", revealed: bool = False
-    ) -> None:
+    def __init__(self, run: Source, node: str = "", size: str = "laptop", revealed: bool = False) -> None:
         """The view of the client `node`; without one, of the first client. ValueError if no client has this name."""
         journey = Journey.of(run)
         clients = [n["id"] for n in journey.payload["nodes"] if n["kind"] == "client"]
         if not clients:
             raise ValueError("no client takes part in this run; give the scenario a Program")
-        if node and node not in clients:
-            raise ValueError(f"no client is called {node!r}; there are {', '.join(clients)}{near(node, clients)}")
-        super().__init__(journey, size, node=node or clients[0], revealed=revealed)
+        node = checked(node or clients[0], clients, f"no client is called {node!r}")
+        super().__init__(journey, size, node=node, revealed=revealed)
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
         """As `Journey.press`; "reveal" shows what the client cannot know, or hides it again; moves go by moments."""

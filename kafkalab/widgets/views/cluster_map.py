@@ -6,15 +6,10 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import near
 from kafkalab.widgets.payload.cluster import cluster_text, in_flight
-from kafkalab.widgets.views.heading import head_lines
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_cluster_map import draw
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View, beside, checked
 
 
 class ClusterMap(View):
@@ -28,7 +23,7 @@ class ClusterMap(View):
 
     node = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop", node: str = "") -> None:
+    def __init__(self, run: Source, size: str = "laptop", node: str = "") -> None:
         """As every view; ValueError for a node that the run does not have."""
         super().__init__(run, size)
         self._choose(node)
@@ -37,11 +32,7 @@ class ClusterMap(View):
         return [n["id"] for n in self.payload["nodes"]]
 
     def _choose(self, node: str) -> None:
-        if node and node not in self._ids():
-            raise ValueError(
-                f"no node {node!r} in this run; there are {', '.join(self._ids())}{near(node, self._ids())}"
-            )
-        self.node = node
+        self.node = node and checked(node, self._ids(), f"no node {node!r} in this run")
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
         """What the button of this name does: up, down (node before, after), node (one by its id); else `View.press`.
@@ -51,18 +42,14 @@ class ClusterMap(View):
         if action == "node":
             self._choose(target)
         elif action in ("up", "down"):
-            ids, by = self._ids(), -1 if action == "up" else 1
-            place = ids.index(self.node) + by if self.node in ids else (0 if by > 0 else len(ids) - 1)
-            if not 0 <= place < len(ids):
-                raise ValueError(f"this is the {'first' if by < 0 else 'last'} node")
-            self.node = ids[place]
+            self.node = beside(self._ids(), self.node, -1 if action == "up" else 1, "node")
         else:
             super().press(action, target, **details)
 
     def text(self) -> str:
         """The text twin: nodes, partitions, walls and frames in flight at the cursor."""
         lines = cluster_text(self.payload, self.step, self._flying(), self.node)
-        return "\n".join([*head_lines(self.payload, self.step, self.journey.stops()), *lines])
+        return "\n".join([*self._head(), *lines])
 
     def _flying(self) -> list[dict[str, Any]]:
         return in_flight(self.payload, self.step, self.groups, self.hidden)

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, ClassVar
 
-import anywidget
 import traitlets
 
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import stops
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import SIZES, View
+from kafkalab.widgets.views.view import Picture, View
 
 SEAL = "sealed-1:"
 Answer = str | int | float | list[str]
@@ -35,7 +34,7 @@ class Score:
         return f"{self.right} of {asked} right" + (f", {self.open} still open" if self.open else "")
 
 
-class Predict(anywidget.AnyWidget):
+class Predict(Picture):
     """A question to answer before the step is shown: `Predict("Who?", choices={"a": "b1", "b": "b3"}, answer="b")`.
 
     Without `choices` a number or a text is asked for; of a text any of several may be right, and capitals do not
@@ -55,7 +54,6 @@ class Predict(anywidget.AnyWidget):
     truth = traitlets.Unicode("").tag(sync=True)
     because = traitlets.Unicode("").tag(sync=True)
     score_text = traitlets.Unicode("").tag(sync=True)
-    size = traitlets.Unicode("laptop").tag(sync=True)
 
     def __init__(
         self, question: str, choices: dict[str, str] | None = None, answer: Answer | None = None, because: str = "",
@@ -82,12 +80,6 @@ class Predict(anywidget.AnyWidget):
             before = [s for s in stops(self._journey.payload, tuple(self._journey.groups)) if s < step]
             self._journey.step = before[-1] if before else 0
         self.on_msg(self._on_message)
-
-    @traitlets.validate("size")
-    def _known_size(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in SIZES:
-            raise ValueError(f"size is {' or '.join(map(repr, SIZES))}, not {proposal['value']!r}")
-        return str(proposal["value"])
 
     @staticmethod
     def seal(answer: Answer, because: str = "") -> str:
@@ -188,17 +180,8 @@ class Predict(anywidget.AnyWidget):
             canvas.text(18, canvas.y, f"A {'number' if self.kind == 'number' else 'word'} is asked for.", DIM)
         return standalone(canvas, f"Predict: {self.question}")
 
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         return f"<Predict {self.question!r}, {self.verdict or 'open'}>"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The live card, and for places without a kernel the question as SVG and text."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        return {**data, "image/svg+xml": self.svg(), "text/plain": self.text()}, metadata
 
 
 def _number(text: str) -> float | None:

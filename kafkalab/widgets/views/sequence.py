@@ -9,11 +9,10 @@ import traitlets
 
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import text_at
 from kafkalab.widgets.views import static_sequence as static_svg
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View
 
 TIMES = ("down", "across")
 
@@ -34,7 +33,7 @@ class Sequence(View):
 
     def __init__(
         self,
-        run: Scenario | Cluster | Journey | View,
+        run: Source,
         size: str = "laptop",
         groups: Iterable[str] | None = None,
         step: int | None = None,

@@ -8,13 +8,11 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View
 
 LARGEST = 2_000_000
 
@@ -30,7 +28,7 @@ class Share(View):
 
     shared = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop") -> None:
+    def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`."""
         super().__init__(run, size, shared={})
         self._refresh()

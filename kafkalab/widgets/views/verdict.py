@@ -6,13 +6,10 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import report_of
-from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.palette import BOLD, DARK, DIM, GREEN, GREY, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View
 
 SIGNS = {"ok": "✓", "violated": "✕", "unknown": "?"}
 COLOURS = {"ok": GREEN, "violated": RED, "unknown": GREY}
@@ -29,7 +26,7 @@ class Verdict(View):
 
     told = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop") -> None:
+    def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`. The run is checked when somebody looks."""
         super().__init__(run, size, told={})
         self.on_msg(self._on_question)
