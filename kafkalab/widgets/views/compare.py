@@ -13,7 +13,7 @@ from kafkalab.widgets.model.fork_tree import label_of
 from kafkalab.widgets.model.futures import payload_with_actions, rule_named, run_of, with_rule
 from kafkalab.widgets.model.journey import Journey, finished
 from kafkalab.widgets.payload.packing import packed
-from kafkalab.widgets.payload.side_by_side import Row, parting, rows_of, state_steps
+from kafkalab.widgets.payload.side_by_side import StepPair, parting, rows_of, state_steps
 from kafkalab.widgets.payload.text import fold, strip_line, transaction_line
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
@@ -36,7 +36,7 @@ class Compare(Picture):
     left = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     right = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     names = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    rows: traitlets.List[Row] = traitlets.List().tag(sync=True)
+    rows: traitlets.List[StepPair] = traitlets.List().tag(sync=True)
     apart = traitlets.Int(-1).tag(sync=True)
     row = traitlets.Int(0).tag(sync=True)
 
@@ -206,6 +206,3 @@ def _state(payload: dict[str, Any], step: int) -> dict[str, str]:
     shown = fold(payload, step)
     lines = {tid: transaction_line(tid, known) for tid, known in shown.transactions.items()}
     return {**lines, **{p: strip_line(p, shown, BATCHES) for p in payload["partitions"]}}
-
-
-__all__ = ["Compare", "Row"]
