@@ -13,9 +13,9 @@ from kafkalab.widgets.views.view import Source, View, beside, checked
 
 
 class ClusterMap(View):
-    """The nodes of a run and what flies between them: `ClusterMap(lab03())`, or of a journey.
+    """The nodes of a run and the frames between them: `ClusterMap(lab03())`, or of a journey.
 
-    `node` is the one looked at ("" for none): what it is and does is read aloud, and its frames are drawn bold.
+    `node` is the selected one ("" for none): a screen reader reads its state, and its frames are drawn bold.
     """
 
     _esm = code("view.js", "cluster_map.js")
@@ -24,7 +24,7 @@ class ClusterMap(View):
     node = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, run: Source, size: str = "laptop", node: str = "") -> None:
-        """As every view; ValueError for a node that the run does not have."""
+        """See `View`. ValueError for a node that the run does not have."""
         super().__init__(run, size)
         self._choose(node)
 
@@ -35,7 +35,7 @@ class ClusterMap(View):
         self.node = node and checked(node, self._ids(), f"no node {node!r} in this run")
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does: up, down (node before, after), node (one by its id); else `View.press`.
+        """Do what the button `action` does: up, down (node before, after), node (one by its id); else `View.press`.
 
         ValueError, and nothing changes, for a node that is not there.
         """
@@ -47,7 +47,7 @@ class ClusterMap(View):
             super().press(action, target, **details)
 
     def text(self) -> str:
-        """The text twin: nodes, partitions, walls and frames in flight at the cursor."""
+        """Return the text twin: nodes, partitions, walls and frames in flight at the cursor."""
         lines = cluster_text(self.payload, self.step, self._flying(), self.node)
         return "\n".join([*self._head(), *lines])
 
@@ -55,5 +55,5 @@ class ClusterMap(View):
         return in_flight(self.payload, self.step, self.groups, self.hidden)
 
     def svg(self) -> str:
-        """The map at the cursor as a standalone SVG."""
+        """Return the map at the cursor as a standalone SVG."""
         return draw(self.payload, self.step, self.journey.stops(), self._flying())

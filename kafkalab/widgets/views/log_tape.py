@@ -30,7 +30,7 @@ class LogTape(View):
     words = traitlets.Dict().tag(sync=True)
 
     def __init__(self, run: Source, size: str = "laptop", partition: str = "", replicas: bool = False) -> None:
-        """As every view; ValueError for a partition that the picture does not have."""
+        """See `View`. ValueError for a partition that the picture does not have."""
         super().__init__(run, size, words={"meaning": MEANING, "states": STATES})
         self.partition = self._known(partition or self.payload["partitions"][0])
         self.replicas = replicas
@@ -39,7 +39,7 @@ class LogTape(View):
         return checked(partition, self.payload["partitions"], f"no log of {partition!r} in this run")
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does: up, down, before, after, replicas, inspect, choose; else `View.press`.
+        """Do what the button `action` does: up, down, before, after, replicas, inspect, choose; else `View.press`.
 
         choose takes "accounts-0" or, for a batch, "accounts-0@3". ValueError, and nothing changes, for a press that
         would change nothing, and for a target that is not there.
@@ -56,7 +56,7 @@ class LogTape(View):
             super().press(action, target, **details)
 
     def _here(self) -> str:
-        """The chosen partition; the first one if a fork's run does not have it."""
+        """Return the chosen partition; the first one if a fork's run does not have it."""
         known = self.payload["partitions"]
         return self.partition if self.partition in known else str(known[0])
 
@@ -92,11 +92,11 @@ class LogTape(View):
         self.partition, self.offset, self.inspect = partition, int(found["base"]), True
 
     def text(self) -> str:
-        """The text twin: the logs at the cursor, and the fields of the batch that is looked into."""
+        """Return the text twin: the logs at the cursor, and the fields of the batch that is inspected."""
         offset = self.offset if self.inspect else -1
         lines = log_text(self.payload, self.step, self._here(), offset, self.replicas)
         return "\n".join([*self._head(), *lines])
 
     def svg(self) -> str:
-        """The logs at the cursor as a standalone SVG."""
+        """Return the logs at the cursor as a standalone SVG."""
         return draw(self.payload, self.step, self.journey.stops(), self.replicas)

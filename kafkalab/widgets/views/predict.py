@@ -59,7 +59,7 @@ class Predict(Picture):
         self, question: str, choices: dict[str, str] | None = None, answer: Answer | None = None, because: str = "",
         sealed: str = "", journey: Journey | View | None = None, step: int | None = None, size: str = "laptop",
     ) -> None:  # fmt: skip
-        """The card is open, and counts; one with the same question takes the place of the one before.
+        """Open the card and count it; it replaces a previous card with the same question.
 
         ValueError for an answer that is no choice, for none at all, and for a seal that was cut or changed.
         """
@@ -83,14 +83,14 @@ class Predict(Picture):
 
     @staticmethod
     def seal(answer: Answer, because: str = "") -> str:
-        """Answer and reason as a token for `sealed`, which nobody reads by accident."""
+        """Return answer and reason as a token for `sealed`, which cannot be read by accident."""
         packed = zlib.compress(json.dumps([answer, because], ensure_ascii=False).encode(), 9)
         check = sha256(packed).digest()[:4]
         return SEAL + base64.urlsafe_b64encode(check + _mixed(packed, check)).decode()
 
     @classmethod
     def score(cls) -> Score:
-        """Of all cards of this notebook; the first answer counts."""
+        """Return the score of all cards of this notebook; the first answer counts."""
         right = sum(card._right for card in cls.cards.values())
         done = sum(bool(card.verdict) for card in cls.cards.values())
         return Score(right, done - right, len(cls.cards) - done)
@@ -153,7 +153,7 @@ class Predict(Picture):
             self.send({"kind": "error", "text": text[:1].upper() + text[1:] + "."})
 
     def text(self) -> str:
-        """The question, the choices, and once answered what was given, what is true, and why."""
+        """Return the question, the choices, and once answered what was given, what is true, and why."""
         lines = [f"Predict: {self.question}"]
         for key, choice in self.choices.items():
             sign = ("✓" if key == self.truth else "✕" if key == self.given else " ") if self.verdict else " "
@@ -166,7 +166,7 @@ class Predict(Picture):
         return "\n".join([*lines, answered, *([self.because] if self.because else []), self.score_text])
 
     def svg(self) -> str:
-        """The question and the choices only, whatever was answered."""
+        """Return the question and the choices only, whatever was answered."""
         canvas = Canvas(y=30)
         canvas.text(18, canvas.y, "Predict", AMBER, more=BOLD)
         canvas.text(80, canvas.y, fit(self.question, 840, 14), DARK, more=BOLD + ' font-size="14"')

@@ -40,7 +40,7 @@ class StateChart(View):
         subject: str = "",
         version: str = "",
     ) -> None:
-        """As every view; ValueError for an unknown machine, subject or transaction version ("TV1", "TV2").
+        """See `View`. ValueError for an unknown machine, subject or transaction version ("TV1", "TV2").
 
         Without `version` the coordinator's machine is that of the run's profile.
         """
@@ -61,7 +61,7 @@ class StateChart(View):
         self.subject, self.question = subject, ""
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does: up, down, what_if, subject, ask; else `View.press`.
+        """Do what the button `action` does: up, down, what_if, subject, ask; else `View.press`.
 
         up and down go through the questions of the present state, ask takes one of them, subject a transactional id,
         producer or group. ValueError, and nothing changes, for one that is not there.
@@ -90,12 +90,12 @@ class StateChart(View):
         self.question, self.what_if = beside(self._asks(), self.question, by, "question"), True
 
     def text(self) -> str:
-        """The text twin: where the subject stands, how it came there, and what every question would get."""
+        """Return the text twin: the subject's state, the arrow that led there, and the answer to every question."""
         found = self._places()
         lines = chart_text(self.payload, self._machine, found, self.step, self.subject, self.what_if, self.question)
         return "\n".join([*self._head(), *lines])
 
     def svg(self) -> str:
-        """The chart at the cursor as a standalone SVG."""
+        """Return the chart at the cursor as a standalone SVG."""
         place = place_at(self._places(), self.step, self.subject)
         return draw(self.payload, self.step, self.journey.stops(), self._machine, place, self.what_if)

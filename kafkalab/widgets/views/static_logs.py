@@ -30,14 +30,14 @@ FATE = {"open": AMBER, "committed": GREEN, "aborted": RED, "": RULE, "COMMIT": G
 
 
 class LogStrips(Canvas):
-    """Pen and canvas for a payload of which `shown` is to be seen."""
+    """A canvas for the state `shown` of a payload."""
 
     def __init__(self, payload: Payload, shown: Shown, y: float) -> None:
         super().__init__(y=y)
         self.payload, self.shown = payload, shown
 
     def logs(self) -> None:
-        """One strip per partition: the newest batches of the leader's log, high watermark and last stable offset."""
+        """Draw one strip per partition: the leader's newest batches, high watermark and last stable offset."""
         for partition in self.payload["partitions"]:
             node, batches, mark, stable = self.shown.strip(partition)
             self.path(f"M{MARGIN:g},{self.y:g}H{WIDTH - MARGIN:g}", RULE, 1)

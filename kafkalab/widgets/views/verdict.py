@@ -27,7 +27,7 @@ class Verdict(View):
     told = traitlets.Dict().tag(sync=True)
 
     def __init__(self, run: Source, size: str = "laptop") -> None:
-        """See `View`. The run is checked when somebody looks."""
+        """See `View`. The run is checked when the report is first read."""
         super().__init__(run, size, told={})
         self.on_msg(self._on_question)
 
@@ -39,7 +39,7 @@ class Verdict(View):
         return dict(self.told)
 
     def findings(self) -> list[dict[str, Any]]:
-        """All findings in the order of the list, with the name of their anomaly."""
+        """Return all findings in the order of the list, with the name of their anomaly."""
         return [{"name": r["name"], **f} for r in self.report["results"] for f in r["findings"]]
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
@@ -60,7 +60,7 @@ class Verdict(View):
             assert self.report
 
     def text(self) -> str:
-        """The verdict, then each anomaly that was found with its findings, then the names of the others."""
+        """Return the verdict, then each anomaly that was found with its findings, then the names of the others."""
         report, number = self.report, 0
         head = f"Verdict on run {self.journey.place}: {report['verdict']}; exactly-once: {report['once']}"
         lines = [head, report["sentence"]]
@@ -77,7 +77,7 @@ class Verdict(View):
         return "\n".join(lines)
 
     def svg(self) -> str:
-        """The text twin, with a sign and a colour for each verdict."""
+        """Return the text twin as an SVG, with a sign and a colour for each verdict."""
         report, canvas = self.report, Canvas(y=32)
         colour = COLOURS[report["verdict"]]
         head = f"{SIGNS[report['verdict']]} {report['verdict']}"
