@@ -7,6 +7,7 @@ A cleaning goes through the log twice: once to learn each key's newest offset, o
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -71,13 +72,13 @@ def would_clean(log: PartitionLog, now: int, delete_retention_ms: int = DELETE_R
     """Whether a cleaning right after a new segment has begun would change the log, which stays as it is."""
     if not log.batches:
         return False
-    tried = copy(log)
-    tried.batches, tried._bases = list(log.batches), list(log._bases)
-    tried.segments = list(dict.fromkeys((*log.segments, log.log_end_offset)))
-    tried.transaction_index = copy(log.transaction_index)
-    tried.producers = copy(log.producers)
-    tried.producers.snapshots = {}
-    return clean(tried, now, delete_retention_ms).changed
+    rolled = copy(log)
+    rolled.segments = list(dict.fromkeys((*log.segments, log.log_end_offset)))
+    end = cleanable_end(rolled, now)
+    if end <= log.log_start_offset:
+        return False
+    dirty = min(max(log.checkpoint.first_dirty_offset, log.log_start_offset), end)
+    return _Cleaner(rolled, now, delete_retention_ms, end, dirty).would_change()
 
 
 class _Cleaner:
@@ -101,16 +102,8 @@ class _Cleaner:
     def run(self, segment_bytes: int) -> Cleaning:
         log = self.log
         transactions = self._transactions(self.start)
-        segments = [s for s in segments_of(log)[:-1] if s.base_offset < self.end]
-        old_times = {s.base_offset: s.modified_ms for s in segments}
-        legacy_horizon = self._legacy_horizon(old_times)
-        cleaned: list[Batch] = []
-        for batch in self.source:
-            base = log.segments[bisect_right(log.segments, batch.base_offset) - 1]
-            old_enough = old_times.get(base, self.now) <= legacy_horizon
-            kept = self._cleaned(batch, transactions, old_enough)
-            if kept is not None:
-                cleaned.append(kept)
+        segments = self._segments()
+        cleaned = [kept for _, kept in self._pairs(transactions) if kept is not None]
         before = sum(len(b.records) for b in self.source)
         log.replace_batches(self.start, self.upper, cleaned)
         log.transaction_index.replace(self.start, self.upper, transactions.kept)
@@ -122,6 +115,25 @@ class _Cleaner:
             records_removed=before - sum(len(b.records) for b in cleaned),
             horizons_set=self.horizons_set,
         )
+
+    def would_change(self) -> bool:
+        """Return whether a run would change the log; stop at the first batch that it would change."""
+        return any(
+            kept is None or self.horizons_set or len(kept.records) != len(batch.records)
+            for batch, kept in self._pairs(self._transactions(self.start))
+        )
+
+    def _segments(self) -> list[Segment]:
+        return [s for s in segments_of(self.log)[:-1] if s.base_offset < self.end]
+
+    def _pairs(self, transactions: CleanedTransactions) -> Iterator[tuple[Batch, Batch | None]]:
+        """Yield each batch with what is left of it."""
+        bases = self.log.segments
+        old_times = {} if self.horizons else {s.base_offset: s.modified_ms for s in self._segments()}
+        legacy_horizon = self._legacy_horizon(old_times)
+        for batch in self.source:
+            base = bases[bisect_right(bases, batch.base_offset) - 1]
+            yield batch, self._cleaned(batch, transactions, old_times.get(base, self.now) <= legacy_horizon)
 
     def _transactions(self, base_offset: int) -> CleanedTransactions:
         """Those aborted ones that reach into [base_offset, end); an entry's marker may lie beyond the end."""

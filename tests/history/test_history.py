@@ -13,7 +13,7 @@ from kafkalab.history.history import History, load_history
 from kafkalab.history.schema import ROWS, TYPES, columns_of
 from kafkalab.programs.steps import abort, add, commit, init, produce
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Drop
+from kafkalab.sim.faults import Compact, Crash, Drop, ElectLeader, Restart
 from kafkalab.sim.scenario import Program, Scenario
 
 SAVED_BEFORE = Path(__file__).parents[1] / "saved_before"
@@ -171,3 +171,18 @@ def test_a_file_of_version_1_is_read_with_todays_names_of_frames(tmp_path: Path)
     assert load_history(path) == history(lab03())
     load_history(path).save(tmp_path / "again.jsonl")
     assert '"version":2' in (tmp_path / "again.jsonl").read_text()
+
+
+def test_records_that_were_cleaned_before_the_last_leader_read_the_log_are_compacted_not_truncated() -> None:
+    key = "__transaction_state-22"
+    lagging = lab03().with_faults(Crash("b1", at_step=60), Compact(key, at_step=302), Restart("b1", at_step=305))
+    caught_up = Cluster(lagging)
+    caught_up.run()
+    caught_up.run_for(5_000)
+    cluster = Cluster(lagging.with_faults(ElectLeader(key, "b1", at_step=caught_up.trace.steps - 1)))
+    cluster.run()
+    cluster.run_for(20_000)
+    assert cluster.controller.metadata.leader(key) == "b1"
+    assert [o for batch in cluster.brokers["b1"].state.logs[key].batches for o in batch.offsets] == [0, 5]
+    removed = [(r.offset, r.removed) for r in history_of(cluster).transactions]
+    assert removed == [(0, ""), *((offset, "compacted") for offset in (1, 2, 3, 4)), (5, "")]

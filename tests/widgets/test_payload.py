@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from hashlib import sha256
 
 import pytest
 
 from kafkalab import lab03
+from kafkalab.programs.groups import two_members
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
+from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.payload import CATEGORIES, payload_of
 from kafkalab.widgets.payload.text import Shown, batch_outcome, fold, stops, text_at
 
@@ -115,3 +121,16 @@ def test_a_batch_is_open_until_the_next_marker_of_its_producer() -> None:
 def test_a_change_that_no_picture_knows_is_an_error() -> None:
     with pytest.raises(AssertionError, match="no picture knows"):
         Shown().apply(["colour", "red"])
+
+
+def test_the_payload_is_the_same_whatever_the_hash_seed() -> None:
+    def digest(hash_seed: int) -> str:
+        environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
+        command = [sys.executable, "-c", "from tests.widgets.test_payload import print_digest; print_digest()"]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+    assert digest(1) == digest(2) != ""
+
+
+def print_digest() -> None:
+    print(sha256(json.dumps(Journey(two_members()).payload).encode()).hexdigest())

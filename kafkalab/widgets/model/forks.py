@@ -39,19 +39,19 @@ class Forks:
         self.here = self.runs[0]
 
     def grow(self, run: Run, label: str, at: int, landed: int) -> None:
-        """The run is a new child of the one shown, and is shown now. What had been undone stays beside it."""
+        """Add `run` as a child of the run shown, and show it. Runs that were undone stay in the tree."""
         child = Fork(id=len(self.runs), parent=self.here.id, run=run, label=label)
         child.at, child.landed = at, landed
         self.runs.append(child)
         self._enter(child)
 
     def plant(self, run: Run, label: str) -> None:
-        """The run is the root of another tree, and is shown now."""
+        """Add `run` as the root of another tree, and show it."""
         self.runs.append(Fork(id=len(self.runs), parent=-1, run=run, label=label))
         self.here = self.runs[-1]
 
     def why(self, action: str, target: str) -> str:
-        """Why undo, redo, goto a run, or this name for the run shown would change nothing; "" if it would."""
+        """Return why undo, redo, goto a run, or this name for the run shown would change nothing; "" if it would."""
         if action == "undo":
             return "" if self.here.parent >= 0 else "there is no fault to undo"
         if action == "redo":
@@ -64,19 +64,19 @@ class Forks:
         return "" if int(target) != self.here.id else "this run is shown already"
 
     def rename(self, name: str) -> None:
-        """The run shown has this name. ValueError if it has it already."""
+        """Name the run shown. ValueError if it has this name already."""
         if reason := self.why("name", name):
             raise ValueError(reason)
         self.here.name = name.strip()
 
     def travel(self, action: str, target: str, step: int) -> int:
-        """The run that undo, redo or goto leads to is shown; the step to stand at."""
+        """Show the run that undo, redo or goto leads to; return the step for the cursor."""
         if action == "undo":
             return self.goto(self.here.parent, step)
         return self.goto(self.here.visited if action == "redo" else int(target), step)
 
     def goto(self, place: int, step: int) -> int:
-        """That run is shown. The step to stand at: from a later run of the same branch where that one left, at most."""
+        """Show the run `place`; return the step for the cursor, at most where a later run of its branch left it."""
         child = self.runs[place]
         way = self._way(self.here)
         if child in way:
@@ -92,7 +92,7 @@ class Forks:
         self.here = child
 
     def _way(self, fork: Fork) -> list[Fork]:
-        """From the first run down to this one."""
+        """Return the runs from the root down to `fork`."""
         way = [fork]
         while way[0].parent >= 0:
             way.insert(0, self.runs[way[0].parent])

@@ -120,7 +120,7 @@ class Journey(anywidget.AnyWidget):
     # presses
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does; `ACTIONS` in presses.py names them all.
+        """Do what the button `action` does; `ACTIONS` in presses.py names them all.
 
         `target` is a frame such as "EndTxn#1" for faults on frames (without one: the frame sent at the cursor), a
         node such as "b1" for crash, a partition for elect, a rule's name for rule_off, a run's id for goto, the
@@ -147,7 +147,7 @@ class Journey(anywidget.AnyWidget):
                 self._strike(*fault_of(self.payload, self.step, action, target, **details))
 
     def possible(self, action: str, target: str = "", **details: Any) -> str:
-        """Why this press would change nothing: what its ValueError says. "" if it would change something."""
+        """Return why this press would change nothing: what its ValueError says. "" if it would change something."""
         if action in ("hide", "show"):
             return ""
         if action in MOVES:
@@ -168,7 +168,7 @@ class Journey(anywidget.AnyWidget):
         return why(self.payload, self.step, action, target, **details)
 
     def visit(self, scenario: Scenario, label: str = "opened") -> None:
-        """Another scenario is shown, as a tree of its own beside the runs that there are."""
+        """Run and show another scenario, as a tree of its own beside the present runs."""
         with self._lock:
             opened = run_of(scenario)
             payload = payload_with_actions(opened)
@@ -186,7 +186,7 @@ class Journey(anywidget.AnyWidget):
         self.step = (candidates[action] or [self.step])[0]
 
     def _strike(self, at: int, fault: Any) -> None:
-        """A new run with one more fault, beside those that were made of this one before."""
+        """Make a run with one more fault, beside the present children of this one."""
         forked = run_of(with_fault(self.scenario, fault, self.payload["actions"]["start"]))
         landed = struck_at(forked.cluster.trace, fault, at)
         if landed < 0:
@@ -195,7 +195,7 @@ class Journey(anywidget.AnyWidget):
         self._show(landed)
 
     def _switch(self, name: str, on: bool) -> None:
-        """A new run from the start with the rule on or off, with the cursor as far as both runs agree."""
+        """Make a run from the start with the rule on or off, with the cursor as far as both runs agree."""
         rule = rule_named(name)
         if reason := idle_rule(self.cluster, rule, on):
             raise ValueError(reason)
@@ -211,7 +211,7 @@ class Journey(anywidget.AnyWidget):
         self._show(self._forks.travel(action, target, self.step))
 
     def _show(self, step: int) -> None:
-        """The run at which the tree stands is shown, with the cursor at `step`."""
+        """Show the present run of the tree, with the cursor at `step`."""
         here = self._forks.here
         payload = payload_with_actions(here.run)
         with self.hold_sync():
@@ -224,7 +224,7 @@ class Journey(anywidget.AnyWidget):
             self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
 
     def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
-        """A step or a press in the browser. JupyterLab may call this on a second thread while a cell runs."""
+        """Handle a step or a press in the browser. JupyterLab may call this on a second thread while a cell runs."""
         if not isinstance(content, dict) or content.get("kind") not in ("step", "press"):
             return
         with self._lock:

@@ -105,17 +105,11 @@ def detail_of(action: str, details: dict[str, Any]) -> str:
 
 
 def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) -> Any:
-    if action in NODE_FAULTS:
-        return NODE_FAULTS[action](target)
-    if action in STORAGE_FAULTS:
-        return STORAGE_FAULTS[action](target)
     match action:
         case "delay":
             return Delay(target, details.get("delay_ms", DELAY_MS))
         case "reorder":
             return Reorder(target, details.get("after", ""))
-        case "release":
-            return Release(target)
         case "cut" | "heal":
             a, b = sides(payload, target)
             return (Cut if action == "cut" else Heal)(_side(a), _side(b))
@@ -123,7 +117,7 @@ def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) 
             return AdvanceClock(details.get("ms", ADVANCE_MS))
         case "elect":
             return ElectLeader(target, str(details.get("broker", "")), unclean=bool(details.get("unclean", False)))
-    return FRAME_FAULTS[action](target)
+    return {**FRAME_FAULTS, "release": Release, **NODE_FAULTS, **STORAGE_FAULTS}[action](target)
 
 
 # what does not exist

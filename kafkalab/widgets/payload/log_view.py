@@ -108,9 +108,14 @@ def reading(replica: Replica, level: str) -> str:
 def cell_words(batch: Batch, outcome: str, why: str) -> str:
     """A batch in a line: "0–1 -10, -25 · pid 2000 e0 seq 0 · open"."""
     what = batch["kind"] + " marker" if batch["kind"] != "data" else batch["decoded"] or values_of(batch)
-    who = f"pid {batch['pid']} e{batch['epoch']}" + (f" seq {batch['seq']}" if batch["seq"] >= 0 else "")
-    parts = [f"{span(batch['base'], batch['last'])} {what}".strip(), who if batch["pid"] >= 0 else "", why or outcome]
+    parts = [f"{span(batch['base'], batch['last'])} {what}".strip(), producer_of(batch), why or outcome]
     return " · ".join(p for p in parts if p)
+
+
+def producer_of(batch: Batch) -> str:
+    """Return "pid 2000 e0 seq 0", a marker's without its sequence; "" of a batch without a producer id."""
+    sequence = f" seq {batch['seq']}" if batch["seq"] >= 0 else ""
+    return f"pid {batch['pid']} e{batch['epoch']}{sequence}" if batch["pid"] >= 0 else ""
 
 
 def values_of(batch: Batch) -> str:

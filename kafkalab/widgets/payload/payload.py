@@ -18,7 +18,7 @@ from kafkalab.widgets.payload.changes import (
     homes_of,
     storage_changes,
 )
-from kafkalab.widgets.payload.cluster_faults import fault_text, storage_text
+from kafkalab.widgets.payload.cluster_faults import sentence_of
 from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.fields import about_frame, decoded, fields_of, path_of
 from kafkalab.widgets.payload.transactions import transactions_of
@@ -193,18 +193,6 @@ class _PayloadMaker:
                 return "transaction", False, text, [self._client(event)]
             case "metadata":
                 return self._metadata(event)
-            case "timeout":
-                text = (
-                    f"{node} finds {data['transactional_id']} open for more than {data['timeout_ms']} ms and aborts it."
-                )
-                return "transaction", True, text, []
-            case "transactional id expired":
-                return (
-                    "transaction",
-                    True,
-                    f"{node} has not heard of {data['transactional_id']} for long: it forgets.",
-                    [],
-                )
             case "record skipped":
                 return "metadata", False, f"{node} cannot read offset {data['offset']} of {data['partition']}.", []
             case "group":
@@ -218,10 +206,8 @@ class _PayloadMaker:
             case "offsets expired":
                 where = ", ".join(data["partitions"]) or "none"
                 return "transaction", True, f"{node} lets offsets of {data['group']} expire: {where}.", []
-            case "coordinator loaded":
-                return "transaction", True, f"{node} has read {data['partition']} back and coordinates from now on.", []
             case _:
-                text = storage_text(event, self._label) or f"{node} leads {data['partition']} now."
+                text = sentence_of(event, self._label) or f"{node} leads {data['partition']} now."
                 return "transaction", True, text, storage_changes(event)
 
     def _watermark(self, event: Event) -> tuple[str, bool, str, list[Op]]:
@@ -257,7 +243,7 @@ class _PayloadMaker:
         node = self._label(event.node)
         if event.name in words:
             return "transaction", True, f"{event.frame} {words[event.name]}.", []
-        if told := fault_text(event, self._label):
+        if told := sentence_of(event, self._label):
             return "transaction", True, told, fault_changes(event)
         paused = event.name == "Pause"
         text = f"{node} stops for a while; what arrives waits." if paused else f"{node} goes on."

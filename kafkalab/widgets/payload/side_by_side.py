@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.widgets.payload.text import stops
 
-Row = list[int]
+StepPair = list[int]
 """[left step, right step, whether both are the same]; -1 where a side has nothing to put beside the other."""
 
 BEFORE, MOST = 3, 1500
@@ -24,7 +24,7 @@ def parting(left: dict[str, Any], right: dict[str, Any]) -> int:
     return min(len(a), len(b)) if len(a) != len(b) else -1
 
 
-def rows_of(left: dict[str, Any], right: dict[str, Any], groups: tuple[str, ...] = SHOWN) -> list[Row]:
+def rows_of(left: dict[str, Any], right: dict[str, Any], groups: tuple[str, ...] = SHOWN) -> list[StepPair]:
     """The stops of both from a few before they part. Of two events that say the same the one is beside the other."""
     at = parting(left, right)
     a, b = stops(left, groups), stops(right, groups)
@@ -46,7 +46,7 @@ def _key(event: dict[str, Any]) -> tuple[str, ...]:
     return event["kind"], event["node"], event["name"], event["frame"], event["text"]
 
 
-def state_steps(rows: list[Row], row: int) -> tuple[int, int]:
+def state_steps(rows: list[StepPair], row: int) -> tuple[int, int]:
     """The steps up to which both sides are shown when the cursor is in a row: a side without one stays where it was."""
     found = []
     for side in (0, 1):

@@ -1,7 +1,7 @@
 """Three state machines as data for a picture: a transaction at its coordinator, a producer, a classic group.
 
-All of it comes from the tables that decide (`txn_table`, `producer_table`, `group_table`): every state with every
-question, what is answered, and which state follows.
+All of it comes from the three modules called transition_table: every state with every question, what is answered, and
+which state follows.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ SHORT = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Transition:
     """What a question gets in a state. `to` is the state that follows, "" for the same; `kind`: go, same, wait, refuse.
 
     `why` explains an error, where there is one to explain.
@@ -103,11 +103,15 @@ class Machine:
     """States with what they mean, and a cell for every state and question."""
 
     name: str
-    version: str
     title: str
-    states: dict[str, str]
-    cells: tuple[Cell, ...]
+    cells: tuple[Transition, ...]
+    version: str = ""
     note: str = ""
+
+    @property
+    def states(self) -> dict[str, str]:
+        """What each state means, by its name."""
+        return STATES[self.name]
 
     def edges(self) -> list[tuple[str, str, str]]:
         """The arrows: (from, question, to), those to FATAL_ERROR as one from "any"."""
@@ -115,7 +119,7 @@ class Machine:
         fatal = any(c.to == "FATAL_ERROR" for c in self.cells)
         return arrows + ([(ANY, Happening.FATAL.value, "FATAL_ERROR")] if fatal else [])
 
-    def row(self, state: str) -> list[Cell]:
+    def row(self, state: str) -> list[Transition]:
         """All cells of a state, in the order of the table; empty for a state that is not in it."""
         return [c for c in self.cells if c.state == state]
 
@@ -146,21 +150,19 @@ def _coordinator(version: str) -> Machine:
                 error = "CONCURRENT_TRANSACTIONS" if fenced else "NONE"
                 answer = "" if ask in NOBODY_ASKS else error
                 why = "What is open is aborted first; the asker comes back." if fenced else ""
-                cells.append(Cell(kind="go", to=outcome.state.label, answer=answer, why=why, **place))
+                cells.append(Transition(kind="go", to=outcome.state.label, answer=answer, why=why, **place))
             elif isinstance(outcome, Refuse):
                 cells.append(_refused(place, outcome))
             else:
                 answer = "nothing to do" if ask in NOBODY_ASKS else "NONE, nothing is written"
-                cells.append(Cell(kind="same", answer=answer, **place))
+                cells.append(Transition(kind="same", answer=answer, **place))
     title = f"A transaction at its coordinator, {version}"
-    return Machine(
-        name="coordinator", version=version, title=title, states=STATES["coordinator"], cells=tuple(cells)
-    )  # fmt: skip
+    return Machine(name="coordinator", version=version, title=title, cells=tuple(cells))
 
 
-def _refused(place: dict[str, str], outcome: Refuse) -> Cell:
+def _refused(place: dict[str, str], outcome: Refuse) -> Transition:
     error = outcome.error.name
-    return Cell(kind="refuse", answer=error, why=ERRORS.get(error, ""), **place)
+    return Transition(kind="refuse", answer=error, why=ERRORS.get(error, ""), **place)
 
 
 def _producer() -> Machine:
@@ -171,18 +173,15 @@ def _producer() -> Machine:
             asked = f"{question.value}()" if isinstance(question, Call) else question.value
             place = {"state": state.name, "ask": asked}
             if cell.verdict is Verdict.MOVE and cell.target is not None:
-                cells.append(Cell(kind="go", to=cell.target.name, **place))
+                cells.append(Transition(kind="go", to=cell.target.name, **place))
             elif cell.verdict is Verdict.POISON:
-                cells.append(Cell(kind="go", to="FATAL_ERROR", answer=cell.verdict.value, **place))
+                cells.append(Transition(kind="go", to="FATAL_ERROR", answer=cell.verdict.value, **place))
             elif cell.verdict in (Verdict.STAY, Verdict.IGNORED):
-                cells.append(Cell(kind="same", answer=cell.verdict.value, **place))
+                cells.append(Transition(kind="same", answer=cell.verdict.value, **place))
             else:
-                cells.append(Cell(kind="refuse", answer=cell.verdict.value, **place))
+                cells.append(Transition(kind="refuse", answer=cell.verdict.value, **place))
     note = "While a call that timed out has not been repeated, calls of another kind fail: it comes first."
-    states = STATES["producer"]
-    return Machine(
-        name="producer", version="", title="A producer, in its client", states=states, cells=tuple(cells), note=note
-    )  # fmt: skip
+    return Machine(name="producer", title="A producer, in its client", cells=tuple(cells), note=note)
 
 
 def _group() -> Machine:
@@ -194,12 +193,11 @@ def _group() -> Machine:
                 answer = "" if ask in BY_ITSELF else "NONE, once the group moves on"
                 if ask is GroupAsk.LEAVE:
                     answer = "NONE"
-                cells.append(Cell(kind="go", to=outcome.state.value, answer=answer, **place))
+                cells.append(Transition(kind="go", to=outcome.state.value, answer=answer, **place))
             elif isinstance(outcome, Wait):
-                cells.append(Cell(kind="wait", answer="answered when the group moves on", **place))
+                cells.append(Transition(kind="wait", answer="answered when the group moves on", **place))
             elif isinstance(outcome, Refuse):
                 cells.append(_refused(place, outcome))
             else:
-                cells.append(Cell(kind="same", answer="nothing to do" if ask in BY_ITSELF else "NONE", **place))
-    title = "A consumer group at its coordinator"
-    return Machine(name="group", version="", title=title, states=STATES["group"], cells=tuple(cells))
+                cells.append(Transition(kind="same", answer="nothing to do" if ask in BY_ITSELF else "NONE", **place))
+    return Machine(name="group", title="A consumer group at its coordinator", cells=tuple(cells))

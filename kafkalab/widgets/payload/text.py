@@ -1,4 +1,4 @@
-"""The text twin: what stands on the screen at a step, as text. It folds the same patches as the picture does."""
+"""The text twin: what the screen shows at a step, as text. It folds the same patches as the picture does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Shown:
     gone: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
 
     def apply(self, op: list[Any]) -> None:
-        """One change; AssertionError for one that nobody knows."""
+        """Apply one change; AssertionError for an unknown one."""
         match op:
             case ["node", node, state]:
                 self.nodes[node] = state
@@ -60,7 +60,7 @@ class Shown:
                 raise AssertionError(f"no picture knows the change {op!r}")
 
     def _change_log(self, op: list[Any]) -> None:
-        """A batch more, or batches fewer; what left the log stays known in `gone`, with why."""
+        """Add or remove batches; those that left the log stay in `gone`, with the reason."""
         place = (op[1], op[2])
         log, gone = self.logs.setdefault(place, []), self.gone.setdefault(place, [])
         match op:
@@ -91,7 +91,7 @@ class Shown:
 
 
 def fold(payload: Payload, step: int) -> Shown:
-    """What is shown at `step`: the initial changes and those of events 0 to `step`."""
+    """Return what is shown at `step`: the initial changes and those of events 0 to `step`."""
     shown = Shown()
     for op in payload["initial"]:
         shown.apply(op)
@@ -102,12 +102,12 @@ def fold(payload: Payload, step: int) -> Shown:
 
 
 def offsets_of(batch: dict[str, Any]) -> list[int]:
-    """The offset of each record of a batch."""
+    """Return the offset of each record of a batch."""
     return batch["offs"] if "offs" in batch else list(range(batch["base"], batch["base"] + len(batch["records"])))
 
 
 def cleaned_batch(batch: dict[str, Any], left: list[int], end: int) -> dict[str, Any] | None:
-    """The batch with only the records whose offsets are left; None if compaction up to `end` took them all."""
+    """Return the batch with only the records whose offsets are left; None if compaction up to `end` took them all."""
     kept = [i for i, offset in enumerate(offsets_of(batch)) if offset in left or offset >= end]
     if not kept:
         return None

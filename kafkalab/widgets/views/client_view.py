@@ -7,24 +7,24 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import MOVES, near
+from kafkalab.widgets.model.presses import MOVES
 from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_client_view import draw
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View, checked
 
 KNOWN = ("invoke", "complete")
 AT_ONCE = ("begin_transaction",)
-"""Calls that return without asking anyone: nobody waits in them."""
+"""Calls that return without a request: no application waits in them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What an application knows: its moments so far, what it waits for, its clock. `meanwhile` has, for each moment
-    and for now, what happened before it that the application cannot know."""
+    """What an application knows: its moments up to a step, what it waits for, its clock.
+
+    `meanwhile` has, for each moment and for now, the events before it that the application cannot know.
+    """
 
     moments: list[dict[str, Any]]
     meanwhile: list[list[dict[str, Any]]]
@@ -34,7 +34,7 @@ class Known:
 
 
 def known_by(payload: dict[str, Any], node: str, step: int, stops: list[int]) -> Known:
-    """What `node` knows at `step`; of the rest, what happened at `stops`."""
+    """Return what `node` knows at `step`, and which of the events at `stops` it does not know."""
     events, moments, waits = payload["events"], [], ""
     meanwhile: list[list[dict[str, Any]]] = [[]]
     visible = set(stops)
@@ -64,17 +64,14 @@ class ClientView(View):
     node = traitlets.Unicode().tag(sync=True)
     revealed = traitlets.Bool(False).tag(sync=True)
 
-    def __init__(
-        self, run: Scenario | Cluster | Journey | View, node: str = "", size: str = "laptop", revealed: bool = False
-    ) -> None:
-        """The view of the client `node`; without one, of the first client. ValueError if no client has this name."""
+    def __init__(self, run: Source, node: str = "", size: str = "laptop", revealed: bool = False) -> None:
+        """Show the client `node`; without one, the first client. ValueError if no client has this name."""
         journey = Journey.of(run)
         clients = [n["id"] for n in journey.payload["nodes"] if n["kind"] == "client"]
         if not clients:
             raise ValueError("no client takes part in this run; give the scenario a Program")
-        if node and node not in clients:
-            raise ValueError(f"no client is called {node!r}; there are {', '.join(clients)}{near(node, clients)}")
-        super().__init__(journey, size, node=node or clients[0], revealed=revealed)
+        node = checked(node or clients[0], clients, f"no client is called {node!r}")
+        super().__init__(journey, size, node=node, revealed=revealed)
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
         """As `Journey.press`; "reveal" shows what the client cannot know, or hides it again; moves go by moments."""
@@ -86,12 +83,12 @@ class ClientView(View):
             super().press(action, target, **details)
 
     def moments(self) -> list[int]:
-        """The steps at which the client comes to know something."""
+        """Return the steps at which the client learns something."""
         events = self.journey.payload["events"]
         return [e["step"] for e in events if e["node"] == self.node and e["kind"] in KNOWN]
 
     def known(self) -> Known:
-        """What the client knows at the cursor."""
+        """Return what the client knows at the cursor."""
         return known_by(self.journey.payload, self.node, self.step, self.journey.stops())
 
     def _move(self, action: str) -> int:
@@ -101,7 +98,7 @@ class ClientView(View):
         return found[0] if found else self.step
 
     def text(self) -> str:
-        """The text twin: the moments, each with its time, and what the client waits for."""
+        """Return the text twin: the moments, each with its time, and what the client waits for."""
         known, lines = self.known(), [f"What {self.node} knows at {self.known().clock_ms} ms of its clock"]
         for moment, unknown in zip([*known.moments, None], known.meanwhile, strict=True):
             if self.revealed:
@@ -111,7 +108,7 @@ class ClientView(View):
         return "\n".join([*lines, f"  {self.present()}"])
 
     def present(self) -> str:
-        """What the client is doing at the cursor, as a sentence."""
+        """Return what the client is doing at the cursor, as a sentence."""
         known = self.known()
         if not known.alive:
             return f"{self.node} is gone: it knows nothing any more."
@@ -121,5 +118,5 @@ class ClientView(View):
         return f"No transactional call of {self.node} is under way."
 
     def svg(self) -> str:
-        """The same as a standalone SVG."""
+        """Return the same as a standalone SVG."""
         return draw(self.text().split("\n"), self.payload["title"])

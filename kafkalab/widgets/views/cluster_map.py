@@ -6,21 +6,16 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import near
 from kafkalab.widgets.payload.cluster import cluster_text, in_flight
-from kafkalab.widgets.views.heading import head_lines
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_cluster_map import draw
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View, beside, checked
 
 
 class ClusterMap(View):
-    """The nodes of a run and what flies between them: `ClusterMap(lab03())`, or of a journey.
+    """The nodes of a run and the frames between them: `ClusterMap(lab03())`, or of a journey.
 
-    `node` is the one looked at ("" for none): what it is and does is read aloud, and its frames are drawn bold.
+    `node` is the selected one ("" for none): a screen reader reads its state, and its frames are drawn bold.
     """
 
     _esm = code("view.js", "cluster_map.js")
@@ -28,8 +23,8 @@ class ClusterMap(View):
 
     node = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop", node: str = "") -> None:
-        """As every view; ValueError for a node that the run does not have."""
+    def __init__(self, run: Source, size: str = "laptop", node: str = "") -> None:
+        """See `View`. ValueError for a node that the run does not have."""
         super().__init__(run, size)
         self._choose(node)
 
@@ -37,36 +32,28 @@ class ClusterMap(View):
         return [n["id"] for n in self.payload["nodes"]]
 
     def _choose(self, node: str) -> None:
-        if node and node not in self._ids():
-            raise ValueError(
-                f"no node {node!r} in this run; there are {', '.join(self._ids())}{near(node, self._ids())}"
-            )
-        self.node = node
+        self.node = node and checked(node, self._ids(), f"no node {node!r} in this run")
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does: up, down (node before, after), node (one by its id); else `View.press`.
+        """Do what the button `action` does: up, down (node before, after), node (one by its id); else `View.press`.
 
         ValueError, and nothing changes, for a node that is not there.
         """
         if action == "node":
             self._choose(target)
         elif action in ("up", "down"):
-            ids, by = self._ids(), -1 if action == "up" else 1
-            place = ids.index(self.node) + by if self.node in ids else (0 if by > 0 else len(ids) - 1)
-            if not 0 <= place < len(ids):
-                raise ValueError(f"this is the {'first' if by < 0 else 'last'} node")
-            self.node = ids[place]
+            self.node = beside(self._ids(), self.node, -1 if action == "up" else 1, "node")
         else:
             super().press(action, target, **details)
 
     def text(self) -> str:
-        """The text twin: nodes, partitions, walls and frames in flight at the cursor."""
+        """Return the text twin: nodes, partitions, walls and frames in flight at the cursor."""
         lines = cluster_text(self.payload, self.step, self._flying(), self.node)
-        return "\n".join([*head_lines(self.payload, self.step, self.journey.stops()), *lines])
+        return "\n".join([*self._head(), *lines])
 
     def _flying(self) -> list[dict[str, Any]]:
         return in_flight(self.payload, self.step, self.groups, self.hidden)
 
     def svg(self) -> str:
-        """The map at the cursor as a standalone SVG."""
+        """Return the map at the cursor as a standalone SVG."""
         return draw(self.payload, self.step, self.journey.stops(), self._flying())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import anywidget
 import traitlets
 
 from kafkalab.sim.cluster import Cluster
@@ -14,17 +13,17 @@ from kafkalab.widgets.model.fork_tree import label_of
 from kafkalab.widgets.model.futures import payload_with_actions, rule_named, run_of, with_rule
 from kafkalab.widgets.model.journey import Journey, finished
 from kafkalab.widgets.payload.packing import packed
-from kafkalab.widgets.payload.side_by_side import Row, parting, rows_of, state_steps
+from kafkalab.widgets.payload.side_by_side import StepPair, parting, rows_of, state_steps
 from kafkalab.widgets.payload.text import fold, strip_line, transaction_line
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import SIZES, View
+from kafkalab.widgets.views.view import Picture, View
 
 STATIC_ROWS, BATCHES = 24, 16
 MOVES = ("left", "right", "home", "end")
 
 
-class Compare(anywidget.AnyWidget):
+class Compare(Picture):
     """Two runs in two columns with one cursor: `Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))`.
 
     Also `Compare.rule(scenario, rule)`, `Compare.profiles(scenario, "4.x/TV1", "4.x/TV2")`, and two runs of a journey,
@@ -37,10 +36,9 @@ class Compare(anywidget.AnyWidget):
     left = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     right = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     names = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    rows: traitlets.List[Row] = traitlets.List().tag(sync=True)
+    rows: traitlets.List[StepPair] = traitlets.List().tag(sync=True)
     apart = traitlets.Int(-1).tag(sync=True)
     row = traitlets.Int(0).tag(sync=True)
-    size = traitlets.Unicode("laptop").tag(sync=True)
 
     def __init__(
         self, left: Any, right: Any = None, size: str = "laptop", names: tuple[str, str] | None = None
@@ -73,12 +71,6 @@ class Compare(anywidget.AnyWidget):
         """Two runs of a journey's tree, by their numbers. ValueError for a number that is none."""
         one, other = (Journey.of(journey).payload_of(place) for place in (left, right))
         return cls(one, other, size=size, names=(f"run {left}", f"run {right}"))
-
-    @traitlets.validate("size")
-    def _known_size(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in SIZES:
-            raise ValueError(f"size is {' or '.join(map(repr, SIZES))}, not {proposal['value']!r}")
-        return str(proposal["value"])
 
     @traitlets.validate("row")
     def _inside(self, proposal: dict[str, Any]) -> int:
@@ -173,17 +165,8 @@ class Compare(anywidget.AnyWidget):
             _pair(canvas, a, b, DIM if a == b else DARK)
         return standalone(canvas, "Two runs side by side")
 
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         return f"<Compare {self.names[0]!r} and {self.names[1]!r}, which part at step {self.apart}>"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The live widget, and for places without a kernel the SVG and the text."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        return {**data, "image/svg+xml": self.svg(), "text/plain": self.text()}, metadata
 
 
 def _pair(canvas: Canvas, a: str, b: str, colour: str, more: str = "") -> None:
@@ -223,6 +206,3 @@ def _state(payload: dict[str, Any], step: int) -> dict[str, str]:
     shown = fold(payload, step)
     lines = {tid: transaction_line(tid, known) for tid, known in shown.transactions.items()}
     return {**lines, **{p: strip_line(p, shown, BATCHES) for p in payload["partitions"]}}
-
-
-__all__ = ["Compare", "Row"]

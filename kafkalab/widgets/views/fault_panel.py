@@ -7,16 +7,13 @@ from typing import Any
 import traitlets
 
 from kafkalab.protocol.rules import REGISTRY
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.fork_tree import tree_lines
 from kafkalab.widgets.model.futures import idle_rule
-from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import ADVANCE_MS, DELAY_MS, replicas_of, why
 from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone, width_of
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View
 
 Button = tuple[str, str, dict[str, Any]]
 LABELS = {
@@ -40,7 +37,7 @@ class FaultPanel(View):
 
     reasons = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop") -> None:
+    def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`."""
         super().__init__(run, size, reasons={})
         self.on_msg(self._on_question)

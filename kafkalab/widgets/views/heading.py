@@ -1,4 +1,4 @@
-"""What the text twins of the views that stand alone begin with: the run, the position, the sentence of the step."""
+"""The first lines of the text twins: the run, the position, the sentence of the step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def time(ms: int) -> str:
 
 
 def head_lines(payload: Payload, step: int, places: Sequence[int]) -> list[str]:
-    """Title, faults, position, sentence."""
+    """Return title, faults, position and sentence of `step`."""
     lines = [f"{payload['title']} · {payload['profile']} · seed {payload['seed']}"]
     if payload["faults"]:
         lines.append("faults: " + ", ".join(payload["faults"]))

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import traitlets
 
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import near
 from kafkalab.widgets.payload.log_view import MEANING, STATES, log_text, replicas_at
 from kafkalab.widgets.payload.text import fold
-from kafkalab.widgets.views.heading import head_lines
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_log_tape import draw
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View, beside, checked
 
 
 class LogTape(View):
@@ -35,57 +29,39 @@ class LogTape(View):
     inspect = traitlets.Bool(False).tag(sync=True)
     words = traitlets.Dict().tag(sync=True)
 
-    def __init__(
-        self,
-        run: Scenario | Cluster | Journey | View,
-        size: str = "laptop",
-        partition: str = "",
-        replicas: bool = False,
-    ) -> None:
-        """As every view; ValueError for a partition that the picture does not have."""
+    def __init__(self, run: Source, size: str = "laptop", partition: str = "", replicas: bool = False) -> None:
+        """See `View`. ValueError for a partition that the picture does not have."""
         super().__init__(run, size, words={"meaning": MEANING, "states": STATES})
         self.partition = self._known(partition or self.payload["partitions"][0])
         self.replicas = replicas
 
     def _known(self, partition: str) -> str:
-        known = self.payload["partitions"]
-        if partition not in known:
-            raise ValueError(
-                f"no log of {partition!r} in this run; there are {', '.join(known)}{near(partition, known)}"
-            )
-        return partition
+        return checked(partition, self.payload["partitions"], f"no log of {partition!r} in this run")
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does: up, down, before, after, replicas, inspect, choose; else `View.press`.
+        """Do what the button `action` does: up, down, before, after, replicas, inspect, choose; else `View.press`.
 
         choose takes "accounts-0" or, for a batch, "accounts-0@3". ValueError, and nothing changes, for a press that
         would change nothing, and for a target that is not there.
         """
-        own: dict[str, Callable[[], None]] = {
-            "up": lambda: self._go(-1),
-            "down": lambda: self._go(1),
-            "before": lambda: self._batch("before"),
-            "after": lambda: self._batch("after"),
-            "choose": lambda: self._choose(target),
-        }
-        if action in own:
-            own[action]()
+        if action in ("up", "down"):
+            self._go(-1 if action == "up" else 1)
+        elif action in ("before", "after"):
+            self._batch(action)
+        elif action == "choose":
+            self._choose(target)
         elif action in ("replicas", "inspect"):
             self.set_trait(action, not getattr(self, action))
         else:
             super().press(action, target, **details)
 
     def _here(self) -> str:
-        """The chosen partition; the first one if a fork's run does not have it."""
+        """Return the chosen partition; the first one if a fork's run does not have it."""
         known = self.payload["partitions"]
         return self.partition if self.partition in known else str(known[0])
 
     def _go(self, by: int) -> None:
-        known = self.payload["partitions"]
-        place = known.index(self._here()) + by
-        if not 0 <= place < len(known):
-            raise ValueError(f"this is the {'first' if by < 0 else 'last'} partition")
-        self.partition, self.offset = known[place], -1
+        self.partition, self.offset = beside(self.payload["partitions"], self._here(), by, "partition"), -1
 
     def _bases(self) -> list[int]:
         logs = replicas_at(self.payload, fold(self.payload, self.step), self._here())
@@ -116,11 +92,11 @@ class LogTape(View):
         self.partition, self.offset, self.inspect = partition, int(found["base"]), True
 
     def text(self) -> str:
-        """The text twin: the logs at the cursor, and the fields of the batch that is looked into."""
+        """Return the text twin: the logs at the cursor, and the fields of the batch that is inspected."""
         offset = self.offset if self.inspect else -1
         lines = log_text(self.payload, self.step, self._here(), offset, self.replicas)
-        return "\n".join([*head_lines(self.payload, self.step, self.journey.stops()), *lines])
+        return "\n".join([*self._head(), *lines])
 
     def svg(self) -> str:
-        """The logs at the cursor as a standalone SVG."""
+        """Return the logs at the cursor as a standalone SVG."""
         return draw(self.payload, self.step, self.journey.stops(), self.replicas)

@@ -1,4 +1,4 @@
-"""Pen and canvas of the static pictures: texts, paths, boxes with literal colours, and how wide a text is."""
+"""Canvas of the static pictures: texts, paths, boxes with literal colours, and how wide a text is."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ SIZE, WIDTH, MARGIN = 12.0, 960.0, 18.0
 FAMILY = "Helvetica,Arial,'Liberation Sans',sans-serif"
 DARK, DIM, RULE, PALE = "#202124", "#5f6368", "#bdc1c6", "#f1f3f4"
 GREEN, RED, AMBER, BLUE, VIOLET, GREY = "#176b30", "#b3141f", "#9a5b00", "#0b57a4", "#7030a8", "#5f6368"
+CATEGORY_COLOUR = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
 BOLD = ' font-weight="bold"'
 QUOTE = '"'
 FLAT = ' fill="none"'
@@ -17,7 +18,7 @@ HALO = ' stroke="#ffffff" stroke-width="3" paint-order="stroke"'
 
 @dataclass
 class Canvas:
-    """Marks put down one after the other; `y` is where the next part begins."""
+    """SVG elements in the order in which they are drawn; `y` is where the next part begins."""
 
     parts: list[str] = field(default_factory=list)
     y: float = 0.0
@@ -34,13 +35,13 @@ class Canvas:
 
 
 def width_of(text: str, size: float = SIZE) -> float:
-    """About how wide a text is in Helvetica."""
+    """Return the approximate width of `text` in Helvetica."""
     narrow, wide = "ijl.,:;'|!()[]{} tfr-", "mwMW@→…"
     return size * sum(0.32 if c in narrow else 0.85 if c in wide else 0.68 if c.isupper() else 0.56 for c in text)
 
 
 def in_two(text: str, room: float) -> list[str]:
-    """The text broken after the last word that fits into the first line."""
+    """Return `text` broken after the last word that fits into the first line."""
     words = text.split(" ")
     for cut in range(len(words) - 1, 0, -1):
         if width_of(" ".join(words[:cut]), 11) <= room:
@@ -49,7 +50,7 @@ def in_two(text: str, room: float) -> list[str]:
 
 
 def fit(text: str, room: float, size: float = SIZE) -> str:
-    """The text, cut with an ellipsis where it would be wider than `room`."""
+    """Return `text`, cut with an ellipsis where it would be wider than `room`."""
     if width_of(text, size) <= room:
         return text
     while text and width_of(text + "…", size) > room:
@@ -58,7 +59,7 @@ def fit(text: str, room: float, size: float = SIZE) -> str:
 
 
 def standalone(canvas: Canvas, label: str) -> str:
-    """What was put down as an SVG on a white, rounded ground, with a label for those who do not see it."""
+    """Return the canvas as an SVG on a white, rounded background; `label` is its aria-label."""
     height = canvas.y + MARGIN
     ground = f'<rect width="{WIDTH:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
     return (

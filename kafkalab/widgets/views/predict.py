@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, ClassVar
 
-import anywidget
 import traitlets
 
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import stops
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import SIZES, View
+from kafkalab.widgets.views.view import Picture, View
 
 SEAL = "sealed-1:"
 Answer = str | int | float | list[str]
@@ -35,7 +34,7 @@ class Score:
         return f"{self.right} of {asked} right" + (f", {self.open} still open" if self.open else "")
 
 
-class Predict(anywidget.AnyWidget):
+class Predict(Picture):
     """A question to answer before the step is shown: `Predict("Who?", choices={"a": "b1", "b": "b3"}, answer="b")`.
 
     Without `choices` a number or a text is asked for; of a text any of several may be right, and capitals do not
@@ -55,13 +54,12 @@ class Predict(anywidget.AnyWidget):
     truth = traitlets.Unicode("").tag(sync=True)
     because = traitlets.Unicode("").tag(sync=True)
     score_text = traitlets.Unicode("").tag(sync=True)
-    size = traitlets.Unicode("laptop").tag(sync=True)
 
     def __init__(
         self, question: str, choices: dict[str, str] | None = None, answer: Answer | None = None, because: str = "",
         sealed: str = "", journey: Journey | View | None = None, step: int | None = None, size: str = "laptop",
     ) -> None:  # fmt: skip
-        """The card is open, and counts; one with the same question takes the place of the one before.
+        """Open the card and count it; it replaces a previous card with the same question.
 
         ValueError for an answer that is no choice, for none at all, and for a seal that was cut or changed.
         """
@@ -83,22 +81,16 @@ class Predict(anywidget.AnyWidget):
             self._journey.step = before[-1] if before else 0
         self.on_msg(self._on_message)
 
-    @traitlets.validate("size")
-    def _known_size(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in SIZES:
-            raise ValueError(f"size is {' or '.join(map(repr, SIZES))}, not {proposal['value']!r}")
-        return str(proposal["value"])
-
     @staticmethod
     def seal(answer: Answer, because: str = "") -> str:
-        """Answer and reason as a token for `sealed`, which nobody reads by accident."""
+        """Return answer and reason as a token for `sealed`, which cannot be read by accident."""
         packed = zlib.compress(json.dumps([answer, because], ensure_ascii=False).encode(), 9)
         check = sha256(packed).digest()[:4]
         return SEAL + base64.urlsafe_b64encode(check + _mixed(packed, check)).decode()
 
     @classmethod
     def score(cls) -> Score:
-        """Of all cards of this notebook; the first answer counts."""
+        """Return the score of all cards of this notebook; the first answer counts."""
         right = sum(card._right for card in cls.cards.values())
         done = sum(bool(card.verdict) for card in cls.cards.values())
         return Score(right, done - right, len(cls.cards) - done)
@@ -161,7 +153,7 @@ class Predict(anywidget.AnyWidget):
             self.send({"kind": "error", "text": text[:1].upper() + text[1:] + "."})
 
     def text(self) -> str:
-        """The question, the choices, and once answered what was given, what is true, and why."""
+        """Return the question, the choices, and once answered what was given, what is true, and why."""
         lines = [f"Predict: {self.question}"]
         for key, choice in self.choices.items():
             sign = ("✓" if key == self.truth else "✕" if key == self.given else " ") if self.verdict else " "
@@ -174,7 +166,7 @@ class Predict(anywidget.AnyWidget):
         return "\n".join([*lines, answered, *([self.because] if self.because else []), self.score_text])
 
     def svg(self) -> str:
-        """The question and the choices only, whatever was answered."""
+        """Return the question and the choices only, whatever was answered."""
         canvas = Canvas(y=30)
         canvas.text(18, canvas.y, "Predict", AMBER, more=BOLD)
         canvas.text(80, canvas.y, fit(self.question, 840, 14), DARK, more=BOLD + ' font-size="14"')
@@ -188,17 +180,8 @@ class Predict(anywidget.AnyWidget):
             canvas.text(18, canvas.y, f"A {'number' if self.kind == 'number' else 'word'} is asked for.", DIM)
         return standalone(canvas, f"Predict: {self.question}")
 
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         return f"<Predict {self.question!r}, {self.verdict or 'open'}>"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The live card, and for places without a kernel the question as SVG and text."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        return {**data, "image/svg+xml": self.svg(), "text/plain": self.text()}, metadata
 
 
 def _number(text: str) -> float | None:

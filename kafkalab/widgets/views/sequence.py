@@ -9,11 +9,10 @@ import traitlets
 
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import text_at
 from kafkalab.widgets.views import static_sequence as static_svg
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View
 
 TIMES = ("down", "across")
 
@@ -34,13 +33,13 @@ class Sequence(View):
 
     def __init__(
         self,
-        run: Scenario | Cluster | Journey | View,
+        run: Source,
         size: str = "laptop",
         groups: Iterable[str] | None = None,
         step: int | None = None,
         time: str = "down",
     ) -> None:
-        """The run to its end, with the cursor at `step`, or at the first stop; of a journey, where its cursor stands.
+        """Run to the end and put the cursor at `step`, or at the first stop; of a journey, where its cursor stands.
 
         TypeError for anything that is no run; ValueError for an unknown size, group or time, and for a cluster that
         kept no events.
@@ -60,16 +59,16 @@ class Sequence(View):
         return str(proposal["value"])
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does: see `Journey.press`; `press("time")` turns the picture."""
+        """Do what the button `action` does: see `Journey.press`; `press("time")` turns the picture."""
         if action == "time":
             self.time = TIMES[1 - TIMES.index(self.time)]
         else:
             super().press(action, target, **details)
 
     def text(self) -> str:
-        """The text twin: what the picture shows at the cursor."""
+        """Return the text twin: what the picture shows at the cursor."""
         return text_at(self.payload, self.step, tuple(self.groups), self.hidden)
 
     def svg(self) -> str:
-        """The picture at the cursor as a standalone SVG."""
+        """Return the picture at the cursor as a standalone SVG."""
         return static_svg.draw(self.payload, self.step, tuple(self.groups), self.hidden)

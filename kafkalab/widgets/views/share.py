@@ -1,4 +1,4 @@
-"""Sharing a run: as a `.klab` file, as a short code, as Python; and opening what somebody else has shared."""
+"""Sharing a run: as a `.klab` file, as a short code, as Python; and opening a shared run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View
 
 LARGEST = 2_000_000
 
@@ -30,7 +28,7 @@ class Share(View):
 
     shared = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop") -> None:
+    def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`."""
         super().__init__(run, size, shared={})
         self._refresh()
@@ -72,11 +70,11 @@ class Share(View):
         return str(self.shared[name])
 
     def save(self, path: str | Path) -> None:
-        """The scenario of the run shown is in this file."""
+        """Write the scenario of the run shown to `path`."""
         self.journey.scenario.save(path)
 
     def open_file(self, path: str | Path) -> None:
-        """The scenario in this file is run and shown. ValueError, and the present run stays, for any other file."""
+        """Run and show the scenario in the file `path`. ValueError, and the present run stays, for any other file."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
@@ -84,7 +82,7 @@ class Share(View):
         self.open_text(text, str(path))
 
     def open_text(self, text: str, name: str = "this") -> None:
-        """The scenario that a file of this name holds is run and shown. ValueError, and nothing changes, otherwise."""
+        """Run and show the scenario in `text`, of a file `name`. ValueError, and nothing changes, otherwise."""
         if len(text) > LARGEST:
             raise ValueError(f"{name} is too large for a scenario; a trace or a history cannot be opened here")
         try:
@@ -94,7 +92,7 @@ class Share(View):
         self._show(Scenario.from_json(row, name), f"opened {name}")
 
     def open_code(self, code: str) -> None:
-        """The run that the code names is made and shown. ValueError, and the present run stays, for a typo."""
+        """Run and show the scenario of `code`. ValueError, and the present run stays, for a typo."""
         self._show(scenario_of_code(code), "opened a code")
 
     def _show(self, scenario: Scenario, label: str) -> None:
@@ -120,7 +118,7 @@ class Share(View):
             self.send({"kind": "done", "text": f"Shown now: {self.payload['title']}."})
 
     def text(self) -> str:
-        """Title, code, the run's digest, and the Python."""
+        """Return title, code, the run's digest, and the Python."""
         head = f"{self.payload['title']} · run {self.journey.place} · digest {self.shared['digest']}"
         if self.shared["why"]:
             return f"{head}\nThis run cannot be shared: {self.shared['why']}."

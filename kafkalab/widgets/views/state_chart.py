@@ -6,17 +6,14 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import near
 from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places, subjects
 from kafkalab.widgets.payload.state_diagrams import committed
 from kafkalab.widgets.payload.state_machines import Machine, machine
-from kafkalab.widgets.views.heading import head_lines
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_state_chart import draw
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View, beside, checked
 
 
 class StateChart(View):
@@ -37,13 +34,13 @@ class StateChart(View):
 
     def __init__(
         self,
-        run: Scenario | Cluster | Journey | View,
+        run: Source,
         name: str = "coordinator",
         size: str = "laptop",
         subject: str = "",
         version: str = "",
     ) -> None:
-        """As every view; ValueError for an unknown machine, subject or transaction version ("TV1", "TV2").
+        """See `View`. ValueError for an unknown machine, subject or transaction version ("TV1", "TV2").
 
         Without `version` the coordinator's machine is that of the run's profile.
         """
@@ -64,7 +61,7 @@ class StateChart(View):
         self.subject, self.question = subject, ""
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does: up, down, what_if, subject, ask; else `View.press`.
+        """Do what the button `action` does: up, down, what_if, subject, ask; else `View.press`.
 
         up and down go through the questions of the present state, ask takes one of them, subject a transactional id,
         producer or group. ValueError, and nothing changes, for one that is not there.
@@ -87,25 +84,18 @@ class StateChart(View):
         return [cell.ask for cell in self._machine.row(place.state)]
 
     def _ask(self, question: str) -> None:
-        asks = self._asks()
-        if question not in asks:
-            raise ValueError(f"no question {question!r}; there are {', '.join(asks)}{near(question, asks)}")
-        self.question, self.what_if = question, True
+        self.question, self.what_if = checked(question, self._asks(), f"no question {question!r}"), True
 
     def _next(self, by: int) -> None:
-        asks = self._asks()
-        place = asks.index(self.question) + by if self.question in asks else (0 if by > 0 else len(asks) - 1)
-        if not 0 <= place < len(asks):
-            raise ValueError(f"this is the {'first' if by < 0 else 'last'} question")
-        self.question, self.what_if = asks[place], True
+        self.question, self.what_if = beside(self._asks(), self.question, by, "question"), True
 
     def text(self) -> str:
-        """The text twin: where the subject stands, how it came there, and what every question would get."""
+        """Return the text twin: the subject's state, the arrow that led there, and the answer to every question."""
         found = self._places()
         lines = chart_text(self.payload, self._machine, found, self.step, self.subject, self.what_if, self.question)
-        return "\n".join([*head_lines(self.payload, self.step, self.journey.stops()), *lines])
+        return "\n".join([*self._head(), *lines])
 
     def svg(self) -> str:
-        """The chart at the cursor as a standalone SVG."""
+        """Return the chart at the cursor as a standalone SVG."""
         place = place_at(self._places(), self.step, self.subject)
         return draw(self.payload, self.step, self.journey.stops(), self._machine, place, self.what_if)

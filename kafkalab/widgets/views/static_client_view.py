@@ -8,7 +8,7 @@ LINE, LINES = 21.0, 60
 
 
 def draw(lines: list[str], title: str) -> str:
-    """An SVG of these lines: the heading bold, what the client cannot know dim and in brackets, the last line blue."""
+    """Return an SVG of `lines`: the heading bold, unknown events dim and in brackets, the last line blue."""
     canvas = Canvas(y=MARGIN + 14)
     heading, *rest = lines
     canvas.text(MARGIN, canvas.y, heading, more=f' font-size="14"{BOLD}')

@@ -9,24 +9,20 @@ from typing import Any
 from kafkalab.widgets.payload.cluster import coordinated, end_of, home_of, replica_word
 from kafkalab.widgets.payload.text import Payload, Shown, fold
 from kafkalab.widgets.views.palette import (
-    AMBER,
-    BLUE,
     BOLD,
+    CATEGORY_COLOUR,
     DARK,
     DIM,
     FLAT,
     GREEN,
-    GREY,
     HALO,
     MARGIN,
     RED,
-    VIOLET,
     WIDTH,
     fit,
 )
 from kafkalab.widgets.views.static_frame import StaticFrame
 
-CATEGORY_COLOUR = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
 CARD, TALL, HEIGHT = 190.0, 66.0, 330.0
 SIGN = {"up": "●", "paused": "‖ paused", "down": "✕ crashed"}
 SMALL = ' font-size="10.5"'

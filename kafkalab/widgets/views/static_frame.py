@@ -1,4 +1,4 @@
-"""The ground of the static pictures of views that stand alone: white, with a title and the sentence of the step."""
+"""The frame of static pictures: white, with a title and the sentence of the step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafkalab.widgets.views.palette import BOLD, DIM, MARGIN, RED, RULE, WIDTH, 
 
 
 class StaticFrame(Canvas):
-    """Pen and canvas below a head that says which run, where, and what happens."""
+    """A canvas below a heading with the run, the position and what happens."""
 
     def __init__(self, payload: Payload, step: int, places: Sequence[int], title: str) -> None:
         super().__init__(y=MARGIN)
@@ -27,10 +27,10 @@ class StaticFrame(Canvas):
             self.y += 20
 
     def rule(self) -> None:
-        """A line across."""
+        """Draw a line across."""
         self.path(f"M{MARGIN:g},{self.y:g}H{WIDTH - MARGIN:g}", RULE, 1)
         self.y += 4
 
     def svg(self) -> str:
-        """The parts on a white, rounded ground."""
+        """Return the parts on a white, rounded background."""
         return standalone(self, self.label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kafkalab.widgets.payload.log_view import LEVELS, Replica, given, reading, replicas_at, values_of
+from kafkalab.widgets.payload.log_view import LEVELS, Replica, given, producer_of, reading, replicas_at, values_of
 from kafkalab.widgets.payload.marks import span
 from kafkalab.widgets.payload.text import Payload, fold
 from kafkalab.widgets.views.palette import (
@@ -162,8 +162,7 @@ def torn(x: float, y: float, wide: float) -> str:
 def _lines(batch: dict[str, Any], outcome: str, why: str) -> list[str]:
     marker = batch["kind"] != "data"
     sign = f"− {why}" if why else SIGN.get(batch["kind"] if marker else outcome, "")
-    who = f"pid {batch['pid']} e{batch['epoch']}" + (f" seq {batch['seq']}" if batch["seq"] >= 0 else "")
     key, cut, entry = batch["decoded"].partition(": ")
     told = [key, entry] if cut and batch["pid"] < 0 else [batch["decoded"] or values_of(batch)]
     lines = [f"{span(batch['base'], batch['last'])}  {sign}", *([] if marker else told)]
-    return [line for line in [*lines, who if batch["pid"] >= 0 else ""] if line.strip()]
+    return [line for line in [*lines, producer_of(batch)] if line.strip()]

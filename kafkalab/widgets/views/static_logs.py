@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.widgets.payload.log_view import producer_of
 from kafkalab.widgets.payload.marks import span
 from kafkalab.widgets.payload.text import Payload, Shown, batch_outcome
 from kafkalab.widgets.views.palette import (
@@ -29,14 +30,14 @@ FATE = {"open": AMBER, "committed": GREEN, "aborted": RED, "": RULE, "COMMIT": G
 
 
 class LogStrips(Canvas):
-    """Pen and canvas for a payload of which `shown` is to be seen."""
+    """A canvas for the state `shown` of a payload."""
 
     def __init__(self, payload: Payload, shown: Shown, y: float) -> None:
         super().__init__(y=y)
         self.payload, self.shown = payload, shown
 
     def logs(self) -> None:
-        """One strip per partition: the newest batches of the leader's log, high watermark and last stable offset."""
+        """Draw one strip per partition: the leader's newest batches, high watermark and last stable offset."""
         for partition in self.payload["partitions"]:
             node, batches, mark, stable = self.shown.strip(partition)
             self.path(f"M{MARGIN:g},{self.y:g}H{WIDTH - MARGIN:g}", RULE, 1)
@@ -72,9 +73,9 @@ class LogStrips(Canvas):
         sign = batch["kind"] if marker else outcome
         glyph = {"committed": "✓ ", "COMMIT": "✓ ", "aborted": "✕ ", "ABORT": "✕ "}.get(sign, "")
         values = "  ".join(f"{k}={v}" if k else v for k, v in batch["records"])
-        who = f"pid {batch['pid']} e{batch['epoch']}" + (f" seq {batch['seq']}" if batch["seq"] >= 0 else "")
+        who = producer_of(batch)
         lines = [f"{span(batch['base'], batch['last'])}  {glyph}{sign}", "" if marker else batch["decoded"] or values]
-        lines = [line for line in [*lines, who if batch["pid"] >= 0 else ""] if line.strip()]
+        lines = [line for line in [*lines, who] if line.strip()]
         wide = min(max(width_of(line, 11) for line in lines) + 14, max(room, 70.0), 330.0)
         if len(lines) == 2 and not marker and width_of(lines[1], 11) > wide - 10:
             lines[1:] = in_two(lines[1], wide - 10)

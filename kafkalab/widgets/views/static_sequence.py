@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import math
-import re
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
-from kafkalab.widgets.payload.state_diagrams import SVG, transaction_diagram
+from kafkalab.widgets.payload.state_diagrams import transaction_diagram
 from kafkalab.widgets.payload.text import Payload, fold, is_shown, stops
 from kafkalab.widgets.views.palette import (
     AMBER,
     BLUE,
     BOLD,
+    CATEGORY_COLOUR,
     DARK,
     DIM,
     FLAT,
     GREEN,
-    GREY,
     HALO,
     MARGIN,
     PALE,
     RED,
     RULE,
-    VIOLET,
     WIDTH,
     fit,
     standalone,
     width_of,
 )
 from kafkalab.widgets.views.static_logs import LogStrips
+from kafkalab.widgets.views.static_state_chart import embed, highlighted
 
 GUTTER, ROW, ARRIVAL = 62.0, 25.0, 12.0
 ROWS, LONG_MS = 130, 25
-CATEGORY_COLOUR = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
 MARK = {"append": GREEN, "state": AMBER, "fault": RED, "crash": RED}
 
 
@@ -249,25 +246,7 @@ class _Picture(LogStrips):
         facts += [f"producer {known['producer_id']}, epoch {known['epoch']}", *known["partitions"]]
         for i, fact in enumerate(facts[:8]):
             self.text(MARGIN, self.y + 52 + 15 * i, fact, AMBER if fact.startswith("pending") else DIM)
-        chart = _chart(self.payload["profile"], known["state"], known["pending"])
-        left, top, wide, high = (float(n) for n in re.findall(r"[-\d.]+", chart.get("viewBox", "0 0 1 1")))
+        looks = {f"s_{known['state']}": (GREEN, "3.5", "none"), f"s_{known['pending']}": (AMBER, "2.4", "2 4")}
+        diagram = highlighted(transaction_diagram(self.payload["profile"]), looks)
         x = MARGIN + 190
-        height = high * (WIDTH - MARGIN - x) / wide * 0.86
-        size = f'x="{x:g}" y="{self.y + 4:g}" width="{WIDTH - MARGIN - x:g}" height="{height:g}"'
-        inner = "".join(ET.tostring(child, encoding="unicode") for child in chart)
-        self.parts.append(f'<svg {size} viewBox="{left:g} {top:g} {wide:g} {high:g}">{inner}</svg>')
-        self.y += height + 12
-
-
-def _chart(profile: str, state: str, pending: str) -> ET.Element:
-    """The committed state diagram without ids, `state` drawn bold and `pending` dotted."""
-    ET.register_namespace("", SVG)
-    root = ET.fromstring(transaction_diagram(profile))
-    looks = {f"s_{state}": (GREEN, "3.5", ""), f"s_{pending}": (AMBER, "2.4", "2 4")}
-    for group in root.iter(f"{{{SVG}}}g"):
-        colour, width, dashes = looks.get(group.attrib.pop("id", ""), ("", "", ""))
-        path, text = group.find(f"{{{SVG}}}path"), group.find(f"{{{SVG}}}text")
-        if colour and path is not None and text is not None:
-            path.attrib.update({"stroke": colour, "stroke-width": width, "stroke-dasharray": dashes or "none"})
-            group.set("font-weight", "bold")
-    return root
+        self.y += embed(self, diagram, x, self.y + 4, WIDTH - MARGIN - x, 0.86) + 12

@@ -10,9 +10,10 @@ from kafkalab.widgets.payload.machines import NOTHING, Place
 from kafkalab.widgets.payload.state_diagrams import SVG, committed
 from kafkalab.widgets.payload.state_machines import Machine
 from kafkalab.widgets.payload.text import Payload
-from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, MARGIN, RED, WIDTH, fit
+from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, MARGIN, RED, WIDTH, Canvas, fit
 from kafkalab.widgets.views.static_frame import StaticFrame
 
+Look = tuple[str, str, str]
 SMALL = ' font-size="11.5"'
 
 
@@ -38,31 +39,44 @@ def draw(
 
 
 def _chart(canvas: StaticFrame, machine: Machine, place: Place | None) -> None:
-    ET.register_namespace("", SVG)
-    root = ET.fromstring(committed(machine))
-    looks = {}
+    looks: dict[str, Look] = {}
     if place is not None:
         looks = {f"s_{place.pending}": (AMBER, "2.4", "2 4"), f"s_{place.state}": (GREEN, "3.6", "none")}
         if place.pending:
             looks[f"e_{place.state}__{place.pending}"] = (AMBER, "2.4", "2 4")
         elif place.via:
             looks[_arrow(machine, place.via, place.state)] = (GREEN, "2.4", "none")
+    diagram = highlighted(committed(machine), looks)
+    room = min(WIDTH - 2 * MARGIN, view_box(diagram)[2] * 1.35)
+    canvas.y += embed(canvas, diagram, (WIDTH - room) / 2, canvas.y, room) + 12
+
+
+def highlighted(svg: str, looks: dict[str, Look]) -> ET.Element:
+    """Return a state diagram without ids; draw those in `looks` bold, in their colour, line width and dashes."""
+    ET.register_namespace("", SVG)
+    root = ET.fromstring(svg)
     for group in root.iter(f"{{{SVG}}}g"):
         colour, width, dashes = looks.get(group.attrib.pop("id", ""), ("", "", ""))
         if colour:
             for path in group.iter(f"{{{SVG}}}path"):
                 path.attrib.update({"stroke": colour, "stroke-width": width, "stroke-dasharray": dashes})
             group.set("font-weight", "bold")
-    left, top, wide, high = (float(n) for n in re.findall(r"[-\d.]+", root.get("viewBox", "0 0 1 1")))
-    room = min(WIDTH - 2 * MARGIN, wide * 1.35)
-    height = high * room / wide
-    x = (WIDTH - room) / 2
-    inner = "".join(ET.tostring(child, encoding="unicode") for child in root)
-    size = (
-        f'x="{x:g}" y="{canvas.y:g}" width="{room:g}" height="{height:g}" viewBox="{left:g} {top:g} {wide:g} {high:g}"'
-    )
-    canvas.parts.append(f"<svg {size}>{inner}</svg>")
-    canvas.y += height + 12
+    return root
+
+
+def view_box(diagram: ET.Element) -> list[float]:
+    """Return left, top, width and height of a diagram."""
+    return [float(n) for n in re.findall(r"[-\d.]+", diagram.get("viewBox", "0 0 1 1"))]
+
+
+def embed(canvas: Canvas, diagram: ET.Element, x: float, y: float, width: float, scale: float = 1.0) -> float:
+    """Put a diagram at (x, y), `width` wide; return its height, `scale` times what its proportions need."""
+    left, top, wide, high = view_box(diagram)
+    height = high * width / wide * scale
+    inner = "".join(ET.tostring(child, encoding="unicode") for child in diagram)
+    size = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
+    canvas.parts.append(f'<svg {size} viewBox="{left:g} {top:g} {wide:g} {high:g}">{inner}</svg>')
+    return height
 
 
 def _arrow(machine: Machine, a: str, b: str) -> str:

@@ -6,13 +6,10 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import report_of
-from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.palette import BOLD, DARK, DIM, GREEN, GREY, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import View
+from kafkalab.widgets.views.view import Source, View
 
 SIGNS = {"ok": "✓", "violated": "✕", "unknown": "?"}
 COLOURS = {"ok": GREEN, "violated": RED, "unknown": GREY}
@@ -29,8 +26,8 @@ class Verdict(View):
 
     told = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop") -> None:
-        """See `View`. The run is checked when somebody looks."""
+    def __init__(self, run: Source, size: str = "laptop") -> None:
+        """See `View`. The run is checked when the report is first read."""
         super().__init__(run, size, told={})
         self.on_msg(self._on_question)
 
@@ -42,7 +39,7 @@ class Verdict(View):
         return dict(self.told)
 
     def findings(self) -> list[dict[str, Any]]:
-        """All findings in the order of the list, with the name of their anomaly."""
+        """Return all findings in the order of the list, with the name of their anomaly."""
         return [{"name": r["name"], **f} for r in self.report["results"] for f in r["findings"]]
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
@@ -63,7 +60,7 @@ class Verdict(View):
             assert self.report
 
     def text(self) -> str:
-        """The verdict, then each anomaly that was found with its findings, then the names of the others."""
+        """Return the verdict, then each anomaly that was found with its findings, then the names of the others."""
         report, number = self.report, 0
         head = f"Verdict on run {self.journey.place}: {report['verdict']}; exactly-once: {report['once']}"
         lines = [head, report["sentence"]]
@@ -80,7 +77,7 @@ class Verdict(View):
         return "\n".join(lines)
 
     def svg(self) -> str:
-        """The text twin, with a sign and a colour for each verdict."""
+        """Return the text twin as an SVG, with a sign and a colour for each verdict."""
         report, canvas = self.report, Canvas(y=32)
         colour = COLOURS[report["verdict"]]
         head = f"{SIGNS[report['verdict']]} {report['verdict']}"

@@ -1,9 +1,8 @@
-"""A view: one picture of a journey. Each has a text twin and a static SVG that say the same as the live picture."""
+"""A view: one picture of a journey. Each has a text twin and a static SVG that show the same as the live picture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import anywidget
 import traitlets
@@ -12,23 +11,16 @@ from ipywidgets import widget_serialization
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.model.presses import near
+from kafkalab.widgets.views.heading import head_lines
 
 SIZES = ("laptop", "projector")
 
 
-class View(anywidget.AnyWidget):
-    """A picture of a journey; every view of the same journey shows the same run at the same step.
+class Picture(anywidget.AnyWidget):
+    """A widget with a text twin and a static SVG, in a `size`. To be written: `_esm` and `_css`, `text` and `svg`."""
 
-    A view is made of a scenario, of a cluster, of a journey, or of another view, whose journey it then shares. To be
-    written by each view: `_esm` and `_css` (see `code`), `text` and `svg`.
-    """
-
-    journey = traitlets.Instance(Journey).tag(sync=True, **widget_serialization)
     size = traitlets.Unicode("laptop").tag(sync=True)
-
-    def __init__(self, run: Scenario | Cluster | Journey | View, size: str = "laptop", **traits: Any) -> None:
-        """TypeError for anything that is no run; ValueError for an unknown size, and see `Journey`."""
-        super().__init__(journey=Journey.of(run), size=size, **traits)
 
     @traitlets.validate("size")
     def _known_size(self, proposal: dict[str, Any]) -> str:
@@ -36,7 +28,46 @@ class View(anywidget.AnyWidget):
             raise ValueError(f"size is {' or '.join(map(repr, SIZES))}, not {proposal['value']!r}")
         return str(proposal["value"])
 
-    # what all views of the journey share
+    def text(self) -> str:
+        """Return the text twin: what the picture shows at the cursor."""
+        raise NotImplementedError
+
+    def svg(self) -> str:
+        """Return the picture at the cursor as a standalone SVG with literal colours."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Return the live widget, and for places without a kernel the SVG and the text."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        return {**data, "image/svg+xml": self.svg(), "text/plain": self.text()}, metadata
+
+
+def _of_journey(name: str, doc: str) -> Any:
+    """Return a property that reads and sets the journey's trait `name`."""
+    return property(lambda view: getattr(view.journey, name), lambda view, to: setattr(view.journey, name, to), doc=doc)
+
+
+class View(Picture):
+    """A picture of a journey; every view of the same journey shows the same run at the same step.
+
+    A view is made of a scenario, of a cluster, of a journey, or of another view, whose journey it then shares.
+    """
+
+    journey = traitlets.Instance(Journey).tag(sync=True, **widget_serialization)
+
+    def __init__(self, run: Source, size: str = "laptop", **traits: Any) -> None:
+        """Show `run`. TypeError for anything that is no run; ValueError for an unknown size, and see `Journey`."""
+        super().__init__(journey=Journey.of(run), size=size, **traits)
+
+    step: int = _of_journey("step", "The event up to which everything is shown; setting it clamps.")
+    groups: list[str] = _of_journey("groups", "The categories of frames that are shown.")
+    hidden: list[str] = _of_journey("hidden", "The nodes, APIs and transactional ids that are not shown.")
+    can_undo: bool = _of_journey("can_undo", "Whether the run shown was made of another.")
+    can_redo: bool = _of_journey("can_redo", "Whether a run was made of the one shown.")
 
     @property
     def cluster(self) -> Cluster:
@@ -48,66 +79,35 @@ class View(anywidget.AnyWidget):
         """The payload of the run that is shown."""
         return dict(self.journey.payload)
 
-    @property
-    def step(self) -> int:
-        """The event up to which everything is shown; setting it moves the cursor and clamps."""
-        return int(self.journey.step)
-
-    @step.setter
-    def step(self, step: int) -> None:
-        self.journey.step = step
-
-    @property
-    def groups(self) -> list[str]:
-        """The groups of frames that are shown."""
-        return list(self.journey.groups)
-
-    @groups.setter
-    def groups(self, groups: Iterable[str]) -> None:
-        self.journey.groups = list(groups)
-
-    @property
-    def hidden(self) -> list[str]:
-        """The nodes, APIs and transactional ids that are not shown."""
-        return list(self.journey.hidden)
-
-    @hidden.setter
-    def hidden(self, hidden: Iterable[str]) -> None:
-        self.journey.hidden = list(hidden)
-
-    @property
-    def can_undo(self) -> bool:
-        """Whether the run shown was made of another."""
-        return bool(self.journey.can_undo)
-
-    @property
-    def can_redo(self) -> bool:
-        """Whether a run was made of the one shown."""
-        return bool(self.journey.can_redo)
-
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """What the button of this name does: see `Journey.press`."""
+        """Do what the button `action` does: see `Journey.press`."""
         self.journey.press(action, target, **details)
 
-    # without a browser
-
-    def text(self) -> str:
-        """The text twin: what the picture shows at the cursor."""
-        raise NotImplementedError
-
-    def svg(self) -> str:
-        """The picture at the cursor as a standalone SVG with literal colours."""
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        return self.text()
+    def _head(self) -> list[str]:
+        return head_lines(self.payload, self.step, self.journey.stops())
 
     def __repr__(self) -> str:
         payload = self.journey.payload
         return f"<{type(self).__name__} {payload['title']!r}, step {self.step} of {len(payload['events']) - 1}>"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The live widget, and for places without a kernel the SVG and the text."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        return {**data, "image/svg+xml": self.svg(), "text/plain": self.text()}, metadata
+
+Source: TypeAlias = Scenario | Cluster | Journey | View
+"""What a view can be made of."""
+
+
+def beside(known: list[str], here: str, by: int, what: str) -> str:
+    """Return the entry `by` places after `here`; from nowhere the first or the last one.
+
+    ValueError, which calls the entries `what`, beyond either end.
+    """
+    place = known.index(here) + by if here in known else (0 if by > 0 else len(known) - 1)
+    if not 0 <= place < len(known):
+        raise ValueError(f"this is the {'first' if by < 0 else 'last'} {what}")
+    return known[place]
+
+
+def checked(wanted: str, known: list[str], wrong: str) -> str:
+    """Return `wanted`; ValueError, which begins with `wrong`, if it is not known."""
+    if wanted not in known:
+        raise ValueError(f"{wrong}; there are {', '.join(known)}{near(wanted, known)}")
+    return wanted
