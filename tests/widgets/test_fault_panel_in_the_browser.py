@@ -22,6 +22,7 @@ from tests.widgets.live import Live
 pytestmark = pytest.mark.browser
 SEEN = """() => [...document.querySelectorAll(".fault-panel .rows button, .fault-panel .rows2 button")].map((b) => [
   b.dataset.action, b.dataset.target ?? "", b.dataset.broker ?? "", b.reason, b.getAttribute("aria-disabled")])"""
+AFTER = '() => [...document.querySelectorAll(".fault-panel select.after option")].map((one) => one.value)'
 TREE = '() => [...document.querySelectorAll(".tree .run button")].map((b) => b.getAttribute("aria-label"))'
 
 
@@ -36,6 +37,12 @@ def compare(page: Page, panel: FaultPanel) -> None:
             assert found == (reason, "true" if reason else "false"), (action, target)
             label = label_of(action, details)
             assert (f"  - {label}: {reason}" if reason else f"  [{label}]") in text
+    offered_here = {(a, t, d.get("broker", "")) for _, row in panel.groups_of_buttons() for a, t, d in row}
+    more = set(seen) - offered_here
+    assert all(a == "reorder" or t == "pair" for a, t, _ in more), more
+    frame = next((t for a, t, _ in more if a == "reorder"), "")
+    for after in page.evaluate(AFTER):
+        assert offered(payload, "reorder", frame, {"after": after}), (frame, after)
     assert page.evaluate(TREE) == ["Run " + entry_text(e) for _, e in in_order(panel.journey.tree)]
     assert payload["events"][step]["text"] in page.locator(".fault-panel .now").inner_text()
 

@@ -121,14 +121,12 @@ function cardMarkup(view, node) {
 		facts = clientFacts(view, id).map((fact) => `<span>${breakable(fact)}</span>`);
 	if (kind === "broker" && led.length) facts.push(`<span><b>★</b> leads ${led.map(whole).join(", ")}</span>`);
 	if (kind === "broker" && ours.length) facts.push(`<span><b>◆</b> coordinates ${ours.map(whole).join(", ")}</span>`);
-	return (
-		`<div class="node ${kind} ${life}${chosen ? " chosen" : ""}"` +
-		` style="left:${x * 100}%;top:${y * 100}%" data-node="${id}" data-choose="${id}"` +
-		` data-words="${esc(words)}" data-life="${life}" role="img"` +
-		` aria-label="${esc(words)}"${chosen ? ' aria-current="true"' : ""}>
-		<b class="name"><i>${SIGN[life]}` +
-		`</i> ${esc(label)}${life === "up" ? "" : ` <em>${LIFE[life]}</em>`}</b>${facts.join("")}</div>`
-	);
+	const place = `style="left:${x * 100}%;top:${y * 100}%"`,
+		data = `data-node="${id}" data-choose="${id}" data-words="${esc(words)}" data-life="${life}"`,
+		aria = `role="img" aria-label="${esc(words)}"${chosen ? ' aria-current="true"' : ""}`,
+		name = `<i>${SIGN[life]}</i> ${esc(label)}${life === "up" ? "" : ` <em>${LIFE[life]}</em>`}`;
+	return `<div class="node ${kind} ${life}${chosen ? " chosen" : ""}" ${place} ${data} ${aria}>
+		<b class="name">${name}</b>${facts.join("")}</div>`;
 }
 
 function wallMarkup(view, [a, b]) {
@@ -165,21 +163,14 @@ function flightsMarkup(view, from, to, frames) {
 	const label = (x, y) =>
 		`<text x="${rounded(x)}" y="${rounded(y)}">` +
 		`${lines.map((line, i) => svg`<tspan x="${x}" dy="${i ? u * 1.05 : 0}">${esc(line)}</tspan>`).join("")}</text>`;
-	const open =
-		`<g class="flight ${frames[0].kind} ${frames[0].category}` +
-		`${bold ? " bold" : ""}" data-way="${from} ${to}">${words}`;
+	const { kind, category } = frames[0],
+		open = `<g class="flight ${kind} ${category}${bold ? " bold" : ""}" data-way="${from} ${to}">${words}`;
 	if (from === to) {
 		const [x, y] = view.at[from],
 			[w, h] = view.half[from];
-		return (
-			`${open}` +
-			(svg`<path class="line"` +
-				svg` d="M${x + w - u * 2},` +
-				svg`${y - h}c0,${-u * 2.4}` +
-				svg` ${u * 3.4},${-u * 2.4}` +
-				svg` ${u * 3.2},${u * 1.4}"/>`) +
-			`${label(x + w, y - h - u * (1.9 + 1.05 * (lines.length - 1)))}</g>`
-		);
+		const curve = svg`c0,${-u * 2.4} ${u * 3.4},${-u * 2.4} ${u * 3.2},${u * 1.4}`,
+			line = `<path class="line" d="${svg`M${x + w - u * 2},${y - h}`}${curve}"/>`;
+		return `${open}${line}${label(x + w, y - h - u * (1.9 + 1.05 * (lines.length - 1)))}</g>`;
 	}
 	const { x1, y1, x2, y2 } = wayOf(view, from, to),
 		now = run.events[step].at,
@@ -215,15 +206,10 @@ function tableMarkup(view) {
 			`<tr data-partition="${esc(p)}" data-words="${esc(partitionWords(view, p))}"><th scope="row">${breakable(p)}` +
 			`${home(p) ? ` <small>${esc(home(p))}</small>` : ""}${state.leader[p] ? "" : " <em>no leader</em>"}</th>${brokers
 				.map(({ id }) => {
-					const word = replicaWord(view, p, id);
-					return (
-						`<td class="${word.replaceAll(" ", "-")}">` +
-						(word === "–"
-							? word
-							: `${word === "leader" ? "★ " : word === "out of sync" ? "! " : ""}${word} ` +
-								`<small>end ${endOf(view, p, id)}</small>`) +
-						`</td>`
-					);
+					const word = replicaWord(view, p, id),
+						sign = { leader: "★ ", "out of sync": "! " }[word] ?? "",
+						end = word === "–" ? "" : ` <small>end ${endOf(view, p, id)}</small>`;
+					return `<td class="${word.replaceAll(" ", "-")}">${sign}${word}${end}</td>`;
 				})
 				.join("")}</tr>`,
 	);
@@ -240,13 +226,12 @@ const TOOLS = {
 	down: ["↓", "Node after", "ArrowDown"],
 	none: ["all", "No node chosen", "a"],
 };
-const LEGEND =
-	`<li>● up, ‖ paused (dashed), ✕ crashed (dotted). ★ leads a` +
-	` partition, ◆ coordinates transactional ids or groups.</li>
-<li>An envelope is a frame in flight; solid line: request, dashed:` +
-	` response. A wall: no frame gets through; nobody is told.</li>
-<li>In the table: in sync replicas have all that was acknowledged; one that is out of` +
-	` sync may lack the end. Which frames are shown follows from the journey's groups.</li>`;
+const LEGEND = `<li>● up, ‖ paused (dashed), ✕ crashed (dotted). ★ leads a partition,
+	◆ coordinates transactional ids or groups.</li>
+	<li>An envelope is a frame in flight; solid line: request, dashed: response.
+	A wall: no frame gets through; nobody is told.</li>
+	<li>In the table: in sync replicas have all that was acknowledged; one that is out of sync may lack the end.
+	Which frames are shown follows from the journey's groups.</li>`;
 
 function load(view) {
 	const { run, $ } = view;
@@ -327,9 +312,9 @@ export default {
 			hidden: ["up", "down"],
 			legend: LEGEND,
 			body:
-				`<div class="main"><section class="map"><svg class="sheet"` +
-				` aria-hidden="true"><g></g><g></g></svg><div class="cards">` +
-				`</div></section><section class="who-has"></section></div><p class="told" role="status" aria-live="polite"></p>`,
+				'<div class="main"><section class="map"><svg class="sheet" aria-hidden="true"><g></g><g></g></svg>' +
+				'<div class="cards"></div></section><section class="who-has"></section></div>' +
+				'<p class="told" role="status" aria-live="polite"></p>',
 			traits: ["node"],
 			load,
 			draw,

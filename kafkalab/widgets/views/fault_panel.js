@@ -24,13 +24,18 @@ const NODE_BUTTONS = {
 	client: ["crash", "pause", "resume", "cut", "heal"],
 	controller: ["cut", "heal"],
 };
-const PANEL_BODY =
-	`<div class="faults"><div class="rows"></div><details class="partitions">` +
-	`<summary>Leaders and storage</summary><div class="rows2"></div></details>
-	<details class="rules"><summary>Rules of the protocol</summary><div class="list"></div></details></div>
-	<section class="runs" aria-label="Runs"><h4>Runs ${tool("undo", "↶ undo")}${tool("redo", "↷ redo")}<label>name ` +
-	`<input type="text" class="naming" maxlength="60" size="12" aria-label="Name` +
-	` of the run shown"></label></h4><div class="tree"></div></section>`;
+const FRAME_BUTTONS = ["drop", "duplicate", "delay", "hold", "release"];
+const NAMING = '<input type="text" class="naming" maxlength="60" size="12" aria-label="Name of the run shown">';
+const PANEL_BODY = `
+	<div class="faults">
+		<div class="rows"></div>
+		<details class="partitions"><summary>Leaders and storage</summary><div class="rows2"></div></details>
+		<details class="rules"><summary>Rules of the protocol</summary><div class="list"></div></details>
+	</div>
+	<section class="runs" aria-label="Runs">
+		<h4>Runs ${tool("undo", "↶ undo")}${tool("redo", "↷ redo")}<label>name ${NAMING}</label></h4>
+		<div class="tree"></div>
+	</section>`;
 const PANEL_HELP =
 	[
 		["d", "Drop the chosen frame"],
@@ -101,103 +106,93 @@ function drawFaults(p) {
 	p.frame = chosen(p);
 	p.$(".where").innerHTML = `step ${step} · t = ${event.at} ms · run ${journey.get("place")}`;
 	p.say(event.text + (run.ending ? ` This run has no end: ${run.ending}.` : ""), event.kind);
-	const f = p.frame,
-		later = f
-			? run.flown
-					.filter((o) => o.sent > f.sent && !o.copy_of && (o.category === f.category || o.to === f.to))
-					.slice(0, 40)
-			: [];
-	const about = f
-		? `Frame <code>${esc(f.id)}</code><small>${esc(run.label(f.from))}` +
-			` → ${esc(run.label(f.to))}, ${run.fate(f, step)}</small>`
-		: "No frame";
-	const kept = (name, otherwise) => Number(p.$(`input.${name}`)?.value) || otherwise;
-	const items = [
-		[
-			"frame",
-			row(
-				about,
-				["drop", "duplicate", "delay", "hold", "release"].map(
-					(a) =>
-						fault(a, f?.id ?? "", f?.id ?? "no frame") +
-						(a === "delay"
-							? ` <label><input type="number" class="delay_ms" min="1"` +
-								` value="${kept("delay_ms", DELAY_MS)}" aria-label="Delay in ms">ms</label> `
-							: ""),
-				),
-				later.length
-					? `<span class="late"><label>after <select class="after" aria-label="Arrives` +
-							` after">${later.map((o) => `<option>${esc(o.id)}</option>`).join("")}` +
-							`</select></label>${fault("reorder", f.id, f.id)}</span>`
-					: "",
-			),
-		],
-	];
-	for (const { id, kind, label } of run.nodes) {
-		const life = state.node[id] ?? "up";
-		items.push([
-			id,
-			row(
-				`<i class="${life}"></i>${esc(label)}${life === "up" ? "" : `<small>${life}</small>`}`,
-				NODE_BUTTONS[kind].map((a) => fault(a, id, label)),
-			),
-		]);
-	}
-	const select = (side, start) =>
-		`<select class="side-${side}" aria-label="Side ${side} of the` +
-		` cut">` +
-		run.nodes
-			.map((n, i) => `<option value="${n.id}"${i === start ? " selected" : ""}>${esc(n.label)}</option>`)
-			.join("") +
-		`</select>`;
-	items.push([
-		"link",
-		row("Link", [
-			select("a", 0),
-			" — ",
-			select("b", 1),
-			" ",
-			fault("cut", "pair", "the link", "", "cut"),
-			fault("heal", "pair", "the link", "", "heal"),
-		]),
+	sync(p.$(".rows"), [
+		["frame", frameRow(p)],
+		...run.nodes.map((node) => [node.id, nodeRow(node, state.node[node.id] ?? "up")]),
+		["link", linkRow(run)],
+		["clock", row("Clock", [fault("advance", "", "the clock"), `<label>${field(p, "advance_ms")}</label>`])],
 	]);
-	items.push([
-		"clock",
-		row("Clock", [
-			fault("advance", "", "the clock"),
-			`<label><input type="number" class="advance_ms" min="1"` +
-				` value="${kept("advance_ms", ADVANCE_MS)}" aria-label="Advance by ms">ms</label>`,
-		]),
-	]);
-	sync(p.$(".rows"), items);
+	const shown = run.partitions.filter((partition) => replicasOf(run, state, partition).length);
 	sync(
 		p.$(".rows2"),
-		run.partitions.flatMap((partition) => {
-			const leader = state.leader[partition],
-				{ replicas = [], isr: inSync = [] } = state.isr[partition] ?? {};
-			if (!(`elect ${partition} ${replicas[0]}` in run.actions.reasons)) return [];
-			const elections = replicas.map((b) =>
-				fault(
-					"elect",
-					partition,
-					`for ${partition}`,
-					` data-broker="${b}" data-unclean="${!inSync.includes(b)}"`,
-					`elect ${b}${inSync.includes(b) ? "" : " unclean"}`,
-				),
-			);
-			return [
-				[
-					partition,
-					row(`${breakable(partition)}<small>${leader ? `led by ${esc(run.label(leader))}` : "no leader"}</small>`, [
-						...elections,
-						...["roll", "compact", "delete_segment"].map((a) => fault(a, partition, partition)),
-					]),
-				],
-			];
-		}),
+		shown.map((partition) => [partition, partitionRow(run, state, partition)]),
 	);
 	drawRules(p);
 	drawTree(p);
+}
+
+// A number of milliseconds, which keeps what has been typed.
+function field(p, name) {
+	const [label, otherwise] = name === "delay_ms" ? ["Delay in ms", DELAY_MS] : ["Advance by ms", ADVANCE_MS],
+		value = number(p, name, otherwise) || otherwise;
+	return `<input type="number" class="${name}" min="1" value="${value}" aria-label="${label}">ms`;
+}
+
+function frameRow(p) {
+	const { run, step, frame: f } = p;
+	if (!f)
+		return row(
+			"No frame",
+			FRAME_BUTTONS.map((action) => frameFault(p, action, "", "no frame")),
+		);
+	const ends = `${esc(run.label(f.from))} → ${esc(run.label(f.to))}, ${run.fate(f, step)}`,
+		near = (other) => other.category === f.category || other.to === f.to,
+		later = run.flown.filter((o) => o.sent > f.sent && !o.copy_of && near(o)).slice(0, 40);
+	return row(
+		`Frame <code>${esc(f.id)}</code><small>${ends}</small>`,
+		FRAME_BUTTONS.map((action) => frameFault(p, action, f.id, f.id)),
+		later.length ? reorderFault(f, later) : "",
+	);
+}
+
+function frameFault(p, action, target, of) {
+	const button = fault(action, target, of);
+	return action === "delay" ? `${button} <label>${field(p, "delay_ms")}</label> ` : button;
+}
+
+function reorderFault(f, later) {
+	const options = later.map((o) => `<option>${esc(o.id)}</option>`).join(""),
+		after = `<label>after <select class="after" aria-label="Arrives after">${options}</select></label>`;
+	return `<span class="late">${after}${fault("reorder", f.id, f.id)}</span>`;
+}
+
+function nodeRow({ id, kind, label }, life) {
+	const down = life === "up" ? "" : `<small>${life}</small>`;
+	return row(
+		`<i class="${life}"></i>${esc(label)}${down}`,
+		NODE_BUTTONS[kind].map((action) => fault(action, id, label)),
+	);
+}
+
+function linkRow(run) {
+	const option = (node, here) => `<option value="${node.id}"${here ? " selected" : ""}>${esc(node.label)}</option>`,
+		select = (side, start) => {
+			const options = run.nodes.map((node, i) => option(node, i === start)).join("");
+			return `<select class="side-${side}" aria-label="Side ${side} of the cut">${options}</select>`;
+		},
+		button = (action) => fault(action, "pair", "the link", "", action);
+	return row("Link", [select("a", 0), " — ", select("b", 1), " ", button("cut"), button("heal")]);
+}
+
+// The replicas that may be elected: none of a partition without an election among the enabled actions.
+function replicasOf(run, state, partition) {
+	const { replicas = [] } = state.isr[partition] ?? {};
+	return `elect ${partition} ${replicas[0]}` in run.actions.reasons ? replicas : [];
+}
+
+function partitionRow(run, state, partition) {
+	const leader = state.leader[partition],
+		{ isr: inSync = [] } = state.isr[partition],
+		led = leader ? `led by ${esc(run.label(leader))}` : "no leader";
+	const election = (b) => {
+		const unclean = !inSync.includes(b),
+			data = ` data-broker="${b}" data-unclean="${unclean}"`;
+		return fault("elect", partition, `for ${partition}`, data, `elect ${b}${unclean ? " unclean" : ""}`);
+	};
+	return row(`${breakable(partition)}<small>${led}</small>`, [
+		...replicasOf(run, state, partition).map(election),
+		...["roll", "compact", "delete_segment"].map((action) => fault(action, partition, partition)),
+	]);
 }
 
 function drawRules(p) {
@@ -212,28 +207,20 @@ function drawRules(p) {
 		return;
 	}
 	const off = (name) => told.off.includes(name),
-		rank = ([name, why]) => (off(name) ? 0 : why ? 2 : 1);
+		rank = ([name, why]) => (off(name) ? 0 : why ? 2 : 1),
+		rules = Object.entries(told.why).sort((a, b) => rank(a) - rank(b));
 	sync(
 		list,
-		Object.entries(told.why)
-			.sort((a, b) => rank(a) - rank(b))
-			.map(([name, why]) => [
-				name,
-				`<div class="rule${why ? " idle" : ""}">` +
-					tool(
-						off(name) ? "rule_on" : "rule_off",
-						off(name) ? "switch on" : "switch off",
-						name,
-						` aria-label="switch` +
-							` ${off(name) ? "on" : "off"}:` +
-							` ${esc(name)}" data-why="${esc(why)}"` +
-							` data-title="A new run from the start` +
-							` ${off(name) ? "with" : "without"}` +
-							` this rule"`,
-					) +
-					`<span>${esc(name)}${off(name) ? " <b>is off</b>" : ""}</span></div>`,
-			]),
+		rules.map(([name, why]) => [name, ruleRow(name, why, off(name))]),
 	);
+}
+
+function ruleRow(name, why, off) {
+	const now = off ? "on" : "off",
+		aria = `aria-label="switch ${now}: ${esc(name)}"`,
+		title = `data-title="A new run from the start ${off ? "with" : "without"} this rule"`,
+		button = tool(`rule_${now}`, `switch ${now}`, name, ` ${aria} data-why="${esc(why)}" ${title}`);
+	return `<div class="rule${why ? " idle" : ""}">${button}<span>${esc(name)}${off ? " <b>is off</b>" : ""}</span></div>`;
 }
 
 function drawTree(p) {
@@ -241,28 +228,22 @@ function drawTree(p) {
 		place = p.journey.get("place"),
 		size = parseFloat(getComputedStyle(p.root).fontSize) || 13,
 		height = Math.round(size * 1.95);
-	const deepest = Math.max(...rows.map(([depth]) => depth));
-	const markup = rows.map(
-		([depth, e]) =>
-			`<div class="run" aria-current="${e.id === place}" style="padding-left:${22 + depth * 16}px">` +
-			tool(
-				"goto",
-				`${e.id}&ensp;` + `${e.name ? `<b>${esc(e.name)}</b> ` : ""}` + `<code>${esc(labelOf(e))}</code>`,
-				e.id,
-				` data-title="${esc(entryText(e))}"` + ` aria-label="Run ${esc(entryText(e))}"`,
-			) +
-			`<em class="${e.outcome.split(" ")[0]}">${esc(e.outcome)}</em></div>`,
-	);
-	sync(p.$(".tree"), [
-		[
-			"tree",
-			`<div style="--row:${height}px"><svg width="${30 + deepest * 16}" height="${rows.length * height}"` +
-				` aria-hidden="true">${branches(rows, height, place)}</svg>${markup.join("")}</div>`,
-		],
-	]);
+	const deepest = Math.max(...rows.map(([depth]) => depth)),
+		dots = `<svg width="${30 + deepest * 16}" height="${rows.length * height}" aria-hidden="true">`,
+		runs = rows.map(([depth, e]) => runRow(depth, e, e.id === place)).join("");
+	const markup = `<div style="--row:${height}px">${dots}${branches(rows, height, place)}</svg>${runs}</div>`;
+	sync(p.$(".tree"), [["tree", markup]]);
 	const naming = p.$(".naming"),
 		name = p.journey.get("tree").find((e) => e.id === place)?.name ?? "";
 	if (document.activeElement !== naming) naming.value = name;
+}
+
+function runRow(depth, e, here) {
+	const label = `${e.id}&ensp;${e.name ? `<b>${esc(e.name)}</b> ` : ""}<code>${esc(labelOf(e))}</code>`,
+		title = esc(entryText(e)),
+		button = tool("goto", label, e.id, ` data-title="${title}" aria-label="Run ${title}"`),
+		outcome = `<em class="${e.outcome.split(" ")[0]}">${esc(e.outcome)}</em>`;
+	return `<div class="run" aria-current="${here}" style="padding-left:${22 + depth * 16}px">${button}${outcome}</div>`;
 }
 
 function actFault(p, action, target, button) {

@@ -152,8 +152,8 @@ function cellMarkup(partition, node, cell, column, row, how) {
 	return (
 		`<div class="cell ${kind}${how}" style="grid-area:${row}/${column}" data-choose="${esc(`${partition}@${b.base}`)}"` +
 		` data-node="${node}" data-base="${b.base}" aria-label="${esc(wordsOf(cell))}" title="${esc(wordsOf(cell))}">
-		<span class="off">${spanOf(b)}</span> <b class="sign">${sign}` +
-		`</b>${text ? `<span class="text">${text}</span>` : ""}<span class="who">${whoOf(b)}</span></div>`
+		<span class="off">${spanOf(b)}</span> <b class="sign">${sign}</b>` +
+		`${text ? `<span class="text">${text}</span>` : ""}<span class="who">${whoOf(b)}</span></div>`
 	);
 }
 
@@ -281,11 +281,8 @@ function inspectorMarkup(view, [partition, base], words) {
 	);
 	const records = recordsOf(cell[0]).map(
 		({ offset, key, value, entry }) =>
-			`<tr data-record="${offset}"><td>${offset}</td><td>${esc(key || "none")}</td>` +
-			`<td>` +
-			(entry.length
-				? entry.map(([n, v]) => `<span><small>${esc(n)}` + `</small> ${esc(v)}</span>`).join("")
-				: esc(value)) +
+			`<tr data-record="${offset}"><td>${offset}</td><td>${esc(key || "none")}</td><td>` +
+			(entry.map(([n, v]) => `<span><small>${esc(n)}</small> ${esc(v)}</span>`).join("") || esc(value)) +
 			`</td></tr>`,
 	);
 	return (
@@ -308,13 +305,12 @@ const TOOLS = {
 	before: ["[", "Batch before", "["],
 	after: ["]", "Batch after", "]"],
 };
-const LEGEND =
-	`<li>Dashed box: not decided yet (open). Solid with ✓: committed. Hatched, with ✕: aborted;` +
-	` it stays in the log. Pointed box: marker. Dotted and faint: no longer in the log.</li>
-<li>HW, high watermark: all in-sync replicas have what is before it. LSO, last stable` +
-	` offset: nothing before it is undecided. start: what is before it was deleted.</li>
-<li>The two rows below a log: what a consumer of each isolation level is given.` +
-	` It skips what was aborted, and waits for what lies behind its mark.</li>`;
+const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committed. Hatched, with ✕: aborted;
+	it stays in the log. Pointed box: marker. Dotted and faint: no longer in the log.</li>
+	<li>HW, high watermark: all in-sync replicas have what is before it.
+	LSO, last stable offset: nothing before it is undecided. start: what is before it was deleted.</li>
+	<li>The two rows below a log: what a consumer of each isolation level is given.
+	It skips what was aborted, and waits for what lies behind its mark.</li>`;
 const chosenOf = (view) => [view.model.get("partition") || view.run.partitions[0], view.model.get("offset")];
 const shiftOf = (view, partition) => view.shifts[partition] ?? 0;
 

@@ -9,29 +9,30 @@ const PANEL_KEYS = {
 	y: "redo",
 	"?": "help",
 };
+const SHARED_HELP = `<p><small>← →</small>Back, forward, in all pictures of this journey</p>
+	<p><small>Home End</small>First and last step</p>
+	<p><small>z y</small>Undo, redo</p>
+	<p><small>?</small>This help</p>`;
 let panels = 0;
 
 const tool = (action, label, target = "", more = "") =>
 	`<button type="button" data-action="${action}"` +
 	`${target === "" ? "" : ` data-target="${esc(target)}"`}${more}>${label}</button>`;
 
-// Opens a panel in `el`. `part` has: name, title, body (markup), help (markup), keys {key: action}, draw(p),
-// act(p, action,
-// target, button), why(p, action, target, button) and load(p), the last four optional. `p` is handed to all of them.
+// Open a panel in `el`. `part` has: name, title, body (markup), help (markup), keys {key: action}, draw(p), and if it
+// needs them act(p, action, target, button), why(p, action, target, button), load(p). `p` is handed to all of them.
 async function openPanel(model, el, part) {
 	const journey = model.get("journey") ? await journeyOf(model) : null,
 		place = `klab-panel-${++panels}`;
+	const about = `role="group" aria-label="${part.title}. Question mark for help."`,
+		helpTool = tool("help", "?", "", ' aria-label="Help"');
 	const root = parse(
 		el,
-		`<div class="klab panel ${part.name}" tabindex="0" role="group"` +
-			` aria-label="${part.title}. Question mark for help.">` +
-			`<header class="bar"><h3>${part.title}</h3><span class="where">` +
-			`</span>${tool("help", "?", "", ' aria-label="Help"')}</header>
+		`<div class="klab panel ${part.name}" tabindex="0" ${about}>
+		<header class="bar"><h3>${part.title}</h3><span class="where"></span>${helpTool}</header>
 		<p class="now" role="status" aria-live="polite"></p><div class="inside">${part.body}</div>
-		<div class="help" role="dialog" aria-label="Help" hidden><div>${part.help}` +
-			`</div><div><p><small>← →</small>Back, forward, in all pictures of this journey</p>` +
-			`<p><small>Home End</small>First and last step</p><p><small>z y</small>Undo, redo` +
-			`</p><p><small>?</small>This help</p>${tool("help", "Close")}</div></div></div>`,
+		<div class="help" role="dialog" aria-label="Help" hidden>
+		<div>${part.help}</div><div>${SHARED_HELP}${tool("help", "Close")}</div></div></div>`,
 	);
 	el.append(root);
 	const help = root.querySelector(".help"),
