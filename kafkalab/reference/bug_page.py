@@ -46,8 +46,8 @@ TOP = """\
 Computed by `kafkalab bugs`: each scenario of data/bugs/ was run twice, with the rule that cures the bug and without it,
 and every check was applied to both histories. With the rule, no check found a forbidden anomaly. Many of these bugs
 never broke a promise about data; they blocked a producer or reader, which no check of a history sees. So each has a
-sign: where to look at the end of the run. To see a run step by step, load its file in a notebook (`Scenario.load`), with
-the rule's name in `rules_off` or without it.
+sign: where to look at the end of the run. To see a run step by step, load its file in a notebook (`Scenario.load`),
+with the rule's name in `rules_off` or without it.
 """
 
 
