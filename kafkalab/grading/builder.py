@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from kafkalab.grading.progress import VARIABLE
 
 Notebook = dict[str, Any]
 Cell = dict[str, Any]
@@ -107,10 +110,11 @@ def sources(root: Path) -> list[Path]:
     return found
 
 
-def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Notebook:
+def execute(notebook: Notebook, folder: Path, allow_errors: bool = False, keeps_progress: bool = True) -> Notebook:
     """Run the notebook from top to bottom in its own kernel, in `folder`; return it with the outputs.
 
-    What only that run could use (the state and the views of its widgets, times) is left out.
+    What only that run could use (the state and the views of its widgets, times) is left out. Unless it
+    `keeps_progress`, its checks are not counted as a learner's, and its map of the course is empty.
     """
     nbformat: Any = import_module("nbformat")
     client_of: Any = import_module("nbclient").NotebookClient
@@ -121,7 +125,7 @@ def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Not
         store_widget_state=False, coalesce_streams=True, extra_arguments=quiet,
         resources={"metadata": {"path": str(folder)}},
     )  # fmt: skip
-    client.execute()
+    client.execute(env=dict(os.environ) if keeps_progress else {**os.environ, VARIABLE: "off"})
     done: Notebook = json.loads(nbformat.writes(node, version=nbformat.NO_CONVERT))
     return without_leftovers(done)
 
@@ -154,7 +158,7 @@ def refresh(root: Path, only: Sequence[str] = ()) -> list[Path]:
             continue
         problems = import_module("nbclient.exceptions")
         try:
-            text = as_text(execute(notebook, path.parent))
+            text = as_text(execute(notebook, path.parent, keeps_progress=False))
         except problems.CellTimeoutError:
             raise ValueError(f"{path} does not end: a cell takes more than {CELL_SECONDS} s") from None
         except problems.CellExecutionError as error:

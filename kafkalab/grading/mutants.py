@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import WrongAnswer, WrongType, described, is_blank
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described, is_blank
+from kafkalab.grading.seeds import seed
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -21,13 +22,39 @@ Case = tuple[Any, ...]
 SHOWN_CHARACTERS, SHOWN_LINES, LINE_CHARACTERS = 400, 40, 88
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Mutant:
-    """A wrong function, by the misconception that it stands for; `says` ends "... as if " ("a retry were new")."""
+    """A wrong function, by the misconception that it stands for; `says` ends "... as if " ("a retry were new").
+
+    `hint` is what helps against it: a place in the exercise's hints, or a sentence of its own.
+    """
 
     name: str
     says: str
     function: Callable[..., Any]
+    hint: int | str = 0
+
+
+def function_exercise(
+    exercise_id: str,
+    form: str,
+    reference: Callable[..., Any],
+    mutants: Sequence[Mutant],
+    cases: Callable[[int], Sequence[Case]],
+    hints: tuple[str, ...],
+    *,
+    points: int,
+    questions: tuple[int, ...] = (),
+    question: Callable[[int], Any] | None = None,
+    run_of: Callable[..., Scenario | Cluster] | None = None,
+) -> Exercise:
+    """Return the exercise that asks for `form` and compares it with `reference` on `cases(seed)`: `against_mutants`."""
+
+    def check(answer: Any) -> str:
+        return against_mutants(answer, reference, mutants, cases(seed()), form, run_of)
+
+    misses = {mutant.name: mutant.hint for mutant in mutants}
+    return Exercise(exercise_id, check, hints, points, questions, misses, question)
 
 
 def against_mutants(

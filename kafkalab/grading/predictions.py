@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, cells, described, is_blank
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, cells, described, is_blank
 from kafkalab.grading.mutants import called, same, shown
+from kafkalab.grading.seeds import seed
+from kafkalab.sim.cluster import Cluster
 
 if TYPE_CHECKING:
-    from kafkalab.sim.cluster import Cluster
     from kafkalab.sim.scenario import Scenario
 
 
@@ -30,6 +32,41 @@ class Fact:
     look: str = ""
     run: Callable[[], Scenario | Cluster] | None = None
     misses: Mapping[Any, str] | None = None
+
+
+def facts_of(
+    rows: Sequence[Any], scenario_of: Callable[[Any], Scenario], truth_of: Callable[[Cluster], str]
+) -> tuple[Fact, ...]:
+    """Run each row's scenario to its end; return the rows, numbered from 1, with what `truth_of` says of the run.
+
+    A row has `says`, `look` and `misses`, as a Fact has.
+    """
+    found = []
+    for number, row in enumerate(rows, 1):
+        cluster = Cluster(scenario_of(row))
+        cluster.run()
+        run, truth = partial(scenario_of, row), truth_of(cluster)
+        found.append(Fact(name=number, says=row.says, truth=truth, look=row.look, run=run, misses=row.misses))
+    return tuple(found)
+
+
+def table_exercise(
+    exercise_id: str,
+    form: str,
+    words: Sequence[str],
+    facts: Callable[[int], Sequence[Fact]],
+    hints: tuple[str, ...],
+    *,
+    points: int,
+    misses: Mapping[str, int | str],
+    questions: tuple[int, ...] = (),
+) -> Exercise:
+    """Return the exercise that asks for one of `words` for each row of `facts(seed)`: `table`."""
+
+    def check(answer: Any) -> str:
+        return table(answer, facts(seed()), words, form)
+
+    return Exercise(exercise_id, check, hints, points, questions, misses)
 
 
 def table(answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, what: str = "row") -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.seeds import seed
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TYPES, Fault
 from kafkalab.sim.run_errors import RunawayError, StuckError
@@ -19,16 +20,43 @@ FORM = (
 FAULT_TYPES = tuple(TYPES.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Something near the goal: its name, a sentence about the run, whether a run shows it, and which hint helps."""
+
+    name: str
+    says: str
+    shown_by: Callable[[Cluster], bool]
+    hint: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What the presses are to bring about: `says` after "this run shows no ...", `reached` asks a finished run.
-
-    `misses` are nearby things that are not it: a name, a sentence about the run, and the question whether it is so.
-    """
+    """What the presses are to bring about: `says` after "this run shows no ...", `reached` asks a finished run."""
 
     says: str
     reached: Callable[[Cluster], bool]
-    misses: tuple[tuple[str, str, Callable[[Cluster], bool]], ...] = ()
+    misses: tuple[Miss, ...] = ()
+
+
+def press_exercise(
+    exercise_id: str,
+    base: Callable[[int], Scenario],
+    goal: Goal,
+    hints: tuple[str, ...],
+    *,
+    most: int,
+    par: int,
+    allowed: Sequence[str],
+    points: int,
+    questions: tuple[int, ...] = (),
+) -> Exercise:
+    """Return the exercise that asks for presses by which `base(seed)` reaches the goal: `replayed`."""
+
+    def check(answer: Any) -> str:
+        return replayed(answer, base(seed()), goal, most, par, allowed)
+
+    return Exercise(exercise_id, check, hints, points, questions, {miss.name: miss.hint for miss in goal.misses})
 
 
 def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allowed: Sequence[str] = ()) -> str:
@@ -48,9 +76,9 @@ def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allow
         listed = ", ".join(map(repr, cluster.unused_faults))
         raise WrongAnswer(f"In this run nothing came of {listed}: take it out, or press it elsewhere.", run=cluster)
     if not goal.reached(cluster):
-        for miss, sentence, question in goal.misses:
-            if question(cluster):
-                raise WrongAnswer(f"This run shows no {goal.says} yet. {sentence}", run=cluster, miss=miss)
+        for miss in goal.misses:
+            if miss.shown_by(cluster):
+                raise WrongAnswer(f"This run shows no {goal.says} yet. {miss.says}", run=cluster, miss=miss.name)
         raise WrongAnswer(f"This run shows no {goal.says} yet.", run=cluster)
     count = f"{len(faults)} press{'es' if len(faults) > 1 else ''}"
     if len(faults) > most:

@@ -44,10 +44,10 @@ TOP = """\
 # Bugs that Kafka had
 
 Computed by `kafkalab bugs`: each scenario of data/bugs/ was run twice, with the rule that cures the bug and without it,
-and all checks looked at both histories. With the rule none found anything forbidden. Many of these bugs never broke a
-promise about data; they stopped somebody from going on, which no check of a history sees. So each has a sign: where to
-look at the end of the run. To see a run step by step, load its file in a notebook (`Scenario.load`), with the rule's
-name in `rules_off` or without it.
+and every check was applied to both histories. With the rule, no check found a forbidden anomaly. Many of these bugs
+never broke a promise about data; they blocked a producer or reader, which no check of a history sees. So each has a
+sign: where to look at the end of the run. To see a run step by step, load its file in a notebook (`Scenario.load`),
+with the rule's name in `rules_off` or without it.
 """
 
 

@@ -22,13 +22,16 @@ PAGE = Path("docs") / "errors.md"
 MEANING: dict[Error, str] = {
     Error.INVALID_PRODUCER_EPOCH: "The partition has seen a newer epoch of your producer: abort; if that fails, close.",
     Error.PRODUCER_FENCED: "Another instance has taken your transactional id: close this one, do not retry.",
-    Error.INVALID_PRODUCER_ID_MAPPING: "The id has another producer id, or expired: start anew.",
+    Error.INVALID_PRODUCER_ID_MAPPING: "The transactional id has another producer id, or has expired: create a new "
+    "producer.",
     Error.NOT_COORDINATOR: "The coordinator has moved: the client looks it up, you see nothing but a delay.",
-    Error.COORDINATOR_NOT_AVAILABLE: "There is no coordinator yet, or none that is alive: the client waits.",
-    Error.COORDINATOR_LOAD_IN_PROGRESS: "The new coordinator reads its log: the client waits.",
+    Error.COORDINATOR_NOT_AVAILABLE: "No live coordinator is known: the client retries.",
+    Error.COORDINATOR_LOAD_IN_PROGRESS: "The new coordinator is reading its log: the client retries.",
     Error.INVALID_TXN_STATE: "The request does not fit the transaction's state: a bug, or a decision made meanwhile.",
-    Error.CONCURRENT_TRANSACTIONS: "The last transaction is still being completed: the client waits a moment.",
-    Error.DUPLICATE_SEQUENCE_NUMBER: "The record is in the log, its offset is no longer known. Gone since 2.0.",
+    Error.CONCURRENT_TRANSACTIONS: "The previous transaction is still being completed: the client retries "
+    "after a short wait.",
+    Error.DUPLICATE_SEQUENCE_NUMBER: "The record is in the log, its offset is no longer known. Not sent since 1.0.2 "
+    "and 1.1.",
     Error.OUT_OF_ORDER_SEQUENCE_NUMBER: "A batch before this one is missing: it is on its way, or lost.",
     Error.UNKNOWN_PRODUCER_ID: "The leader has forgotten your producer with its last record. Gone since 2.5.",
     Error.INVALID_TRANSACTION_TIMEOUT: "Your transaction.timeout.ms is over the brokers' transaction.max.timeout.ms.",
@@ -37,7 +40,7 @@ MEANING: dict[Error, str] = {
     Error.TOPIC_AUTHORIZATION_FAILED: "Ask for WRITE on the topic; nothing was added to the transaction.",
     Error.TRANSACTION_ABORTABLE: "This transaction cannot commit any more: abort it and do it again.",
     Error.UNSTABLE_OFFSET_COMMIT: "An open transaction holds offsets of your group: the client waits for its end.",
-    Error.ILLEGAL_GENERATION: "Your group has rebalanced: these inputs are somebody else's now; abort.",
+    Error.ILLEGAL_GENERATION: "Your group has rebalanced: another member has these inputs now; abort.",
     Error.FENCED_INSTANCE_ID: "Another member has your group.instance.id: close this one.",
     Error.TRANSACTION_COORDINATOR_FENCED: "For administrators: a newer coordinator has written here already.",
 }
@@ -56,7 +59,7 @@ FROM_GROUPS = (
 """What a group coordinator may answer to a consumer."""
 WITHOUT_TRANSACTION = {
     Reaction.RETRY: "the batch is sent again",
-    Reaction.SUCCESS: "the record is taken for written, its offset is not known",
+    Reaction.SUCCESS: "the record counts as written; its offset is unknown",
     Reaction.SEQUENCE: "the batch is sent again, or, if it is the next in line, under an epoch that the client raises",
     Reaction.FATAL: "the record fails, and every later one",
     Reaction.ABORTABLE: "the record fails; later ones may be sent",

@@ -40,7 +40,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("A batch older than the last five is sent again", (idempotent("p"), *_ones(8), _ones(8)[1])),
     Question("A sequence is left out", (idempotent("p"), *_ones(1), produce_idempotent("p", "out-0", 5, "late"))),
     Question(
-        "The leader has never heard of the producer, and its first sequence is 5",
+        "The leader has no state of the producer, and its first sequence is 5",
         (idempotent("p"), produce_idempotent("p", "out-0", 5, "late")),
     ),
     Question(

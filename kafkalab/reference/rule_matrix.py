@@ -25,20 +25,20 @@ REASONS: dict[Rule, str] = {
     "idempotence needs one more right.",
     rules.NEXT_GUARD_STAYS: "Without it the first batch of the next transaction is refused (INVALID_TXN_STATE) and its "
     "producer ends; nothing is written that should not be, and nothing is lost that was acknowledged.",
-    rules.VERIFIED_AT_ONCE: "Without it a batch has to wait (NOT_ENOUGH_REPLICAS) and may come behind a later one, "
-    "which the leader then refuses by the lowest sequence that it has seen; that is another rule, with a row above.",
-    rules.EPOCH_BEFORE_GUARD: "The batch is refused with it and without it; it decides with which error, so whether "
-    "the producer may abort and go on, or has to end.",
-    rules.FENCED_CODE: "Whoever is fenced is refused with it and without it; it decides with which error, so whether a "
-    "producer whose transaction has timed out may go on.",
-    rules.PENDING_FIRST: "Without it a producer that uses its new epoch while the markers are under way is told that "
-    "it is fenced; it ends, and its transactions are whole.",
-    rules.FENCE_BUMPS_ONCE: "Without it a takeover or a timeout uses two epochs up; the one that is left out belongs "
-    "to nobody, and at the last one the producer id is replaced all the same.",
-    rules.EMPTY_NOT_COMPLETED: "Without it the aborted index has an entry for a marker without records; a reader that "
-    "is told of it takes it back at the marker, so it costs room in the index and in answers to Fetch, and no record.",
-    rules.DELETE_HORIZON: "Without it the day is reckoned from the times of files, which every cleaning renews, so "
-    "markers and tombstones stay; what is read is the same, from a log that grows.",
+    rules.VERIFIED_AT_ONCE: "Without it a batch has to wait (NOT_ENOUGH_REPLICAS) and may arrive after a later one, "
+    "which the leader then refuses by its lowest verified sequence: another rule, in the table above.",
+    rules.EPOCH_BEFORE_GUARD: "The batch is refused with it and without it; it decides with which error, and so "
+    "whether the producer can abort and continue, or has to end.",
+    rules.FENCED_CODE: "A fenced producer is refused with it and without it; it decides with which error, and so "
+    "whether a producer whose transaction has timed out can continue.",
+    rules.PENDING_FIRST: "Without it a producer that uses its new epoch while the markers are under way gets "
+    "PRODUCER_FENCED and ends; its transactions are complete.",
+    rules.FENCE_BUMPS_ONCE: "Without it a takeover or a timeout uses two epochs instead of one. The skipped epoch "
+    "belongs to no producer, and at the last epoch the producer id is replaced as usual.",
+    rules.EMPTY_NOT_COMPLETED: "Without it the aborted index has an entry for a marker without records; a consumer "
+    "removes the entry at the marker, so it costs space in the index and in Fetch responses, but no record.",
+    rules.DELETE_HORIZON: "Without it the age is taken from the file's modification time, which every cleaning renews, "
+    "so markers and tombstones stay; what is read is the same, from a log that grows.",
 }
 """One sentence for each rule: why no check can show it to be missing, and what it protects."""
 """Rules that no scenario can show to matter to a promise about data: what stops without them instead."""
@@ -92,9 +92,9 @@ EXPECTED: dict[Rule, str] = {
 TOP = """\
 # What each rule protects
 
-Computed by `kafkalab rules` from the scenarios of data/rules/: each was run with its rule on and off, and all checks
-looked at both histories. With the rule on none found anything forbidden. A mark says that without the rule the checks
-found that anomaly in the rule's scenario; the bold one is what the scenario was made to show.
+Computed by `kafkalab rules` from the scenarios of data/rules/: each was run with its rule on and off, and every
+check was applied to both histories. With the rule on, no check found a forbidden anomaly. A mark is one found with
+the rule off; the bold one is the anomaly that the scenario was written to show.
 """
 
 
@@ -189,4 +189,4 @@ def _stories(rows: list[Row]) -> list[str]:
 def _without_scenario(rows: list[Row]) -> list[str]:
     rest = [rule for rule in REGISTRY if rule not in [row.rule for row in rows]]
     lines = ["## Rules whose absence no check can see", ""]
-    return [*lines, *(f"* {rule.name} ({rule.source}). {REASONS.get(rule, 'No scenario so far.')}" for rule in rest)]
+    return [*lines, *(f"* {rule.name} ({rule.source}). {REASONS.get(rule, 'No scenario yet.')}" for rule in rest)]

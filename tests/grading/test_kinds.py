@@ -14,7 +14,7 @@ from kafkalab.grading import seeds
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.mutants import Mutant, against_mutants, judged
 from kafkalab.grading.predictions import Fact, predicted, table
-from kafkalab.grading.presses import Goal, presses_of, replayed
+from kafkalab.grading.presses import Goal, Miss, presses_of, replayed
 from kafkalab.grading.schedules import Broken, ended_with_error, over_schedules
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
@@ -122,7 +122,7 @@ NO_DEDUP = Scenario(
 GOAL = Goal(
     says="record twice in the log",
     reached=twice,
-    misses=(("late", "Nothing was sent again.", lambda c: "Produce#2" not in c.trace.frames),),
+    misses=(Miss("late", "Nothing was sent again.", lambda c: "Produce#2" not in c.trace.frames),),
 )
 
 

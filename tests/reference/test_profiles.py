@@ -30,7 +30,7 @@ def test_every_two_profiles_differ() -> None:
     [
         ("The batch before the newest is sent again", ["DUPLICATE_SEQUENCE_NUMBER", "NONE", "NONE", "NONE"]),
         (
-            "The leader has never heard of the producer, and its first sequence is 5",
+            "The leader has no state of the producer, and its first sequence is 5",
             ["UNKNOWN_PRODUCER_ID", "UNKNOWN_PRODUCER_ID", "NONE", "NONE"],
         ),
         (

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kafkalab.course.lab00.scenario import lab00
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.presses import Goal, replayed
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.presses import Goal, Miss, press_exercise
 from kafkalab.programs.orders import PARTITION
 from kafkalab.sim.cluster import Cluster
 
 ORDER = "soup"
-ALLOWED = ("Drop", "Delay", "Pause", "Resume")
-MOST, PAR = 4, 3
 
 
 def copies(cluster: Cluster) -> int:
@@ -31,39 +25,37 @@ GOAL = Goal(
     says="soup that the kitchen was given twice",
     reached=lambda cluster: served(cluster) > 1,
     misses=(
-        (
+        Miss(
             "read too early",
             "The log does hold it twice. But when did the kitchen read, and when did the second one come?",
             lambda cluster: copies(cluster) > 1,
+            hint=1,
         ),
-        (
+        Miss(
             "lost before it was written",
             "The order was lost before anybody had written it. Which frame must be lost so that the shop does not know "
             "that it was?",
             lambda cluster: any(f.fate == "dropped" and f.name == "Produce" for f in cluster.trace.frames.values()),
         ),
-        ("one copy", "The log holds it once only. Begin there.", lambda cluster: True),
+        Miss("one copy", "The log holds it once only. Begin there.", lambda cluster: True),
     ),
 )
 
 
-def check(answer: Any) -> str:
-    """ "3 presses, par 3" if the kitchen is given the soup twice; WrongAnswer, with the run, if it is not."""
-    return replayed(answer, lab00(seed()), GOAL, MOST, PAR, ALLOWED)
-
-
-EXERCISE = Exercise(
+EXERCISE = press_exercise(
     "L0.E1",
-    check,
+    lab00,
+    GOAL,
     (
         "Two things are needed: soup must stand in the log twice, and the kitchen must read only then. The first "
         "takes one press.",
-        "The shop sends again what was not answered, 30 seconds later. The kitchen reads after a tenth of a "
-        "second. Who "
-        "has to wait?",
+        "The shop sends again what was not answered, 30 seconds later. The kitchen reads after a tenth of a second. "
+        "Who has to wait?",
         "Lose the answer to the first Produce. And stop the kitchen: Pause and Resume take the time at which they "
         "strike, such as at_ms=50.",
     ),
+    most=4,
+    par=3,
+    allowed=("Drop", "Delay", "Pause", "Resume"),
     points=3,
-    misses={"read too early": 1, "lost before it was written": 0, "one copy": 0},
 )

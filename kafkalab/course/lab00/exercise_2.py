@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import random_for, seed
+from kafkalab.grading.mutants import Case, Mutant, function_exercise
+from kafkalab.grading.seeds import random_for
 from kafkalab.programs.orders import TOPIC
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
@@ -91,41 +90,45 @@ def _id(rows: list[Row], place: int) -> str:
 
 MUTANTS = (
     Mutant(
-        name="the numbers of the names",
-        says="the tenth response were always that of the tenth request, and none were ever lost or late",
-        function=lambda response, requests: str(response["id"]).replace("Response", ""),
+        "the numbers of the names",
+        "the tenth response were always that of the tenth request, and none were ever lost or late",
+        lambda response, requests: str(response["id"]).replace("Response", ""),
+        hint='The number in "Produce#2" is the picture\'s own: it counts frames of a name as they are sent. No node '
+        "sees it.",
     ),
     Mutant(
-        name="the newest of that name",
-        says="there were one client, with one request of a kind under way",
-        function=lambda response, requests: _id(_of_its_name(response, requests), -1),
+        "the newest of that name",
+        "there were one client, with one request of a kind under way",
+        lambda response, requests: _id(_of_its_name(response, requests), -1),
+        hint=1,
     ),
     Mutant(
-        name="the newest between the two",
-        says="two nodes had one request under way between them at a time",
-        function=lambda response, requests: _id(_same_line(response, requests), -1),
+        "the newest between the two",
+        "two nodes had one request under way between them at a time",
+        lambda response, requests: _id(_same_line(response, requests), -1),
+        hint=1,
     ),
     Mutant(
-        name="the newest of that name between the two",
-        says="two nodes had one request of a kind under way between them at a time",
-        function=lambda response, requests: _id(_of_its_name(response, _same_line(response, requests)), -1),
+        "the newest of that name between the two",
+        "two nodes had one request of a kind under way between them at a time",
+        lambda response, requests: _id(_of_its_name(response, _same_line(response, requests)), -1),
+        hint=1,
     ),
     Mutant(
-        name="the oldest of that name between the two",
-        says="the first request were answered for ever",
-        function=lambda response, requests: _id(_of_its_name(response, _same_line(response, requests)), 0),
+        "the oldest of that name between the two",
+        "the first request were answered for ever",
+        lambda response, requests: _id(_of_its_name(response, _same_line(response, requests)), 0),
+        hint=1,
     ),
 )
 
 
-def check(answer: Any) -> str:
-    """How many responses find their request, if all do; WrongAnswer shows one that does not."""
-    return against_mutants(answer, reference, MUTANTS, cases(seed()), FORM)
-
-
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     "L0.E2",
-    check,
+    FORM,
+    reference,
+    MUTANTS,
+    cases,
     (
         "Print one request and its response from the picture above, and compare them field by field.",
         "Frames are lost, late and doubled, and several are under way at a time: neither their times nor the numbers "
@@ -133,14 +136,5 @@ EXERCISE = Exercise(
         "Look for the request whose correlation_id is the response's, and return its id.",
     ),
     points=3,
-    misses={
-        "the numbers of the names": 'The number in "Produce#2" is the picture\'s own: it counts frames of a '
-        "name as they "
-        "are sent. No node sees it.",
-        "the newest of that name": 1,
-        "the newest between the two": 1,
-        "the newest of that name between the two": 1,
-        "the oldest of that name between the two": 1,
-    },
     question=lambda of_seed: cases(of_seed)[:6],
 )

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
 
 from kafkalab.course.lab00.exercise_1 import copies
 from kafkalab.course.lab00.scenario import lab00
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, table
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.predictions import Fact, table_exercise
 from kafkalab.programs.orders import PARTITION
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault
@@ -78,14 +75,11 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     )
 
 
-def check(answer: Any) -> str:
-    """How many rows are right, if all are; WrongAnswer names the first that is not, and its run."""
-    return table(answer, facts(seed()), WORDS, FORM)
-
-
-EXERCISE = Exercise(
+EXERCISE = table_exercise(
     "L0.E3",
-    check,
+    FORM,
+    WORDS,
+    facts,
     (
         "Ask of each row: is the order in the log by then? And does the shop get an answer, or does it send once more?",
         "The shop waits 30 seconds for an answer, and then sends the same order again. Nothing in this order says that "

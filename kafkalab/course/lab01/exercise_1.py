@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
 
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, table
-from kafkalab.grading.seeds import LEARNER_SEED, random_for, seed
+from kafkalab.grading.predictions import Fact, table_exercise
+from kafkalab.grading.seeds import LEARNER_SEED, random_for
 from kafkalab.programs.orders import PARTITION, TOPIC
 from kafkalab.programs.steps import idempotent, produce_idempotent
 from kafkalab.sim.cluster import Cluster
@@ -109,14 +107,11 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     )
 
 
-def check(answer: Any) -> str:
-    """How many rows are right, if all are; WrongAnswer names the first that is not, with the run up to it."""
-    return table(answer, facts(seed()), WORDS, FORM)
-
-
-EXERCISE = Exercise(
+EXERCISE = table_exercise(
     "L1.E1",
-    check,
+    FORM,
+    WORDS,
+    facts,
     (
         "Keep a small table while you read: for A and for B the epoch, and the sequences of each batch that the leader "
         "has. Only an appended batch changes it.",

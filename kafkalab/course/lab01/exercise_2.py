@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from random import Random
 from typing import Any
 
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import random_for, seed
+from kafkalab.grading.mutants import Case, Mutant, function_exercise
+from kafkalab.grading.seeds import random_for
 from kafkalab.log.producer_state.append import Origin
 from kafkalab.log.producer_state.entry import CACHED_BATCHES, CachedBatch, ProducerEntry
 from kafkalab.log.producer_state.state import ProducerStates
@@ -84,23 +83,42 @@ def _due(batches: list[tuple[int, int]], per_record: bool, wraps: bool) -> int:
     return sequence_after(newest, 1) if wraps else newest + 1
 
 
-def _mutant(name: str, says: str, **switched: Any) -> Mutant:
-    return Mutant(name=name, says=says, function=lambda state, batch: decide(state, batch, **switched))
-
-
 MUTANTS = (
-    _mutant("no gap check", "a batch may come before the one that belongs in front of it", gaps=False),
-    _mutant("sequence per batch", "a sequence counted batches; it counts records", per_record=False),
-    _mutant("window of one", "the leader remembered only its newest batch", window=1),
-    _mutant("epoch ignored", "there were no epochs", epochs=False),
-    _mutant("new epoch anywhere", "a new epoch could go on with any sequence", new_epoch_at_zero=False),
-    _mutant(
-        "unknown must begin at 0", "an idle producer could never go on after it was forgotten", unknown_at_zero=True
+    Mutant(
+        "no gap check", "a batch may come before the one that belongs in front of it", partial(decide, gaps=False),
+        hint=0,
     ),
-    _mutant("retry is an error", "a retry deserved an error; its sender is to hear that all is well", duplicates=False),
-    _mutant("part of a batch is known", "sequences that overlap made a duplicate; they must agree", exact=False),
-    _mutant("no wrap", "numbers never ended; after 2147483647 comes 0", wraps=False),
-)
+    Mutant(
+        "sequence per batch", "a sequence counted batches; it counts records", partial(decide, per_record=False), hint=1
+    ),
+    Mutant(
+        "window of one", "the leader remembered only its newest batch", partial(decide, window=1),
+        hint="Five requests may be under way. If the oldest of them is asked again, four newer batches may lie behind "
+        "it: look at all of state['batches'].",
+    ),
+    Mutant(
+        "epoch ignored", "there were no epochs", partial(decide, epochs=False),
+        hint="The epoch is compared twice: a lower one is INVALID_PRODUCER_EPOCH, and a higher one begins to count "
+        "anew.",
+    ),
+    Mutant(
+        "new epoch anywhere", "a new epoch could go on with any sequence", partial(decide, new_epoch_at_zero=False),
+        hint=2,
+    ),
+    Mutant(
+        "unknown must begin at 0", "an idle producer could never go on after it was forgotten",
+        partial(decide, unknown_at_zero=True), hint=2,
+    ),
+    Mutant(
+        "retry is an error", "a retry deserved an error; its sender is to hear that all is well",
+        partial(decide, duplicates=False), hint=1,
+    ),
+    Mutant(
+        "part of a batch is known", "sequences that overlap made a duplicate; they must agree",
+        partial(decide, exact=False), hint=1,
+    ),
+    Mutant("no wrap", "numbers never ended; after 2147483647 comes 0", partial(decide, wraps=False), hint=2),
+)  # fmt: skip
 
 
 @cache
@@ -150,14 +168,12 @@ def _remember(state: State, batch: dict[str, int]) -> None:
     state["batches"] = [*state["batches"], (batch["first"], last)][-CACHED_BATCHES:]
 
 
-def check(answer: Any) -> str:
-    """How many cases are right, if all are; WrongAnswer shows one that is not, and the mutant that does the same."""
-    return against_mutants(answer, reference, MUTANTS, cases(seed()), FORM)
-
-
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     "L1.E2",
-    check,
+    FORM,
+    reference,
+    MUTANTS,
+    cases,
     (
         "Five questions, and their order matters: known? old epoch? never heard of? new epoch? due?",
         "A batch is known if its epoch is the state's and (first, last) is in the state's batches; last is first + "
@@ -167,17 +183,4 @@ EXERCISE = Exercise(
     ),
     points=9,
     questions=(20, 21),
-    misses={
-        "no gap check": 0,
-        "sequence per batch": 1,
-        "window of one": "Five requests may be under way. If the oldest of them is asked again, four newer batches may "
-        "lie behind it: look at all of state['batches'].",
-        "epoch ignored": "The epoch is compared twice: a lower one is INVALID_PRODUCER_EPOCH, and a higher one begins "
-        "to count anew.",
-        "new epoch anywhere": 2,
-        "unknown must begin at 0": 2,
-        "retry is an error": 1,
-        "part of a batch is known": 1,
-        "no wrap": 2,
-    },
 )

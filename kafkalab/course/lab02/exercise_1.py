@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from random import Random
 
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import random_for, seed
+from kafkalab.grading.mutants import Case, Mutant, function_exercise
+from kafkalab.grading.seeds import random_for
 from kafkalab.protocol.partitions import INT_MIN, INTERNAL_PARTITIONS, java_hash, partition_for
 
 FORM = "a function partition_of(transactional_id, partitions) that returns a number"
@@ -27,17 +27,10 @@ def _hash64(text: str) -> int:
     return value
 
 
-def _of_bytes(text: str) -> int:
+def _hash32(units: Iterable[int]) -> int:
     value = 0
-    for byte in text.encode():
-        value = (value * 31 + byte) & 0xFFFFFFFF
-    return value - 2**32 if value >= 2**31 else value
-
-
-def _of_code_points(text: str) -> int:
-    value = 0
-    for letter in text:
-        value = (value * 31 + ord(letter)) & 0xFFFFFFFF
+    for unit in units:
+        value = (value * 31 + unit) & 0xFFFFFFFF
     return value - 2**32 if value >= 2**31 else value
 
 
@@ -47,39 +40,47 @@ def _absolute(hashed: int, partitions: int) -> int:
 
 MUTANTS = (
     Mutant(
-        name="sign bit cleared",
-        says="the sign bit were cleared, as producers do for keys; the coordinator takes the absolute value",
-        function=lambda text, partitions: (java_hash(text) & 0x7FFFFFFF) % partitions,
+        "sign bit cleared",
+        "the sign bit were cleared, as producers do for keys; the coordinator takes the absolute value",
+        lambda text, partitions: (java_hash(text) & 0x7FFFFFFF) % partitions,
+        hint=0,
     ),
     Mutant(
-        name="no absolute value",
-        says="a negative hash were divided as it is",
-        function=lambda text, partitions: java_hash(text) % partitions,
+        "no absolute value",
+        "a negative hash were divided as it is",
+        lambda text, partitions: java_hash(text) % partitions,
+        hint=0,
     ),
     Mutant(
-        name="no wrap to 32 bits",
-        says="the hash could grow without end; Java's has 32 bits",
-        function=lambda text, partitions: _absolute(_hash64(text), partitions),
+        "no wrap to 32 bits",
+        "the hash could grow without end; Java's has 32 bits",
+        lambda text, partitions: _absolute(_hash64(text), partitions),
+        hint=1,
     ),
     Mutant(
-        name="bytes",
-        says="the hash went over bytes; it goes over UTF-16 units",
-        function=lambda text, partitions: _absolute(_of_bytes(text), partitions),
+        "bytes",
+        "the hash went over bytes; it goes over UTF-16 units",
+        lambda text, partitions: _absolute(_hash32(text.encode()), partitions),
+        hint=2,
     ),
     Mutant(
-        name="code points",
-        says="the hash went over whole characters; it goes over UTF-16 units, of which an emoji has two",
-        function=lambda text, partitions: _absolute(_of_code_points(text), partitions),
+        "code points",
+        "the hash went over whole characters; it goes over UTF-16 units, of which an emoji has two",
+        lambda text, partitions: _absolute(_hash32(map(ord, text)), partitions),
+        hint=2,
     ),
     Mutant(
-        name="the smallest number",
-        says="the smallest number of 32 bits had an absolute value; there Kafka takes 0",
-        function=lambda text, partitions: abs(java_hash(text)) % partitions,
+        "the smallest number",
+        "the smallest number of 32 bits had an absolute value; there Kafka takes 0",
+        lambda text, partitions: abs(java_hash(text)) % partitions,
+        hint=2,
     ),
     Mutant(
-        name="always 50",
-        says="there were always 50 partitions",
-        function=lambda text, partitions: partition_for(text, INTERNAL_PARTITIONS),
+        "always 50",
+        "there were always 50 partitions",
+        lambda text, partitions: partition_for(text, INTERNAL_PARTITIONS),
+        hint="The number of partitions is an argument: a cluster may have been set up with another than 50 "
+        "(transaction.state.log.num.partitions).",
     ),
 )
 
@@ -100,32 +101,19 @@ def _name(random: Random) -> str:
     return random.choice("-_.").join(parts)
 
 
-def check(answer: object) -> str:
-    """How many ids are right, if all are; WrongAnswer shows one that is not, and the misconception that fits."""
-    return against_mutants(answer, partition_for, MUTANTS, cases(seed()), FORM)
-
-
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     "L2.E1",
-    check,
+    FORM,
+    partition_for,
+    MUTANTS,
+    cases,
     (
         "Three steps: Java's hash of the string, its absolute value, the remainder.",
         "The hash: begin with 0; for each UTF-16 unit multiply by 31 and add the unit; keep 32 bits. As Java's int has "
         "a sign, 2**31 and more stand for a negative number: subtract 2**32.",
         'The units: `data = text.encode("utf-16-be")`, two bytes each, `data[i] * 256 + data[i + 1]`. The '
-        "absolute value "
-        "of -2**31 counts as 0.",
+        "absolute value of -2**31 counts as 0.",
     ),
     points=7,
-    misses={
-        "sign bit cleared": 0,
-        "no absolute value": 0,
-        "no wrap to 32 bits": 1,
-        "bytes": 2,
-        "code points": 2,
-        "the smallest number": 2,
-        "always 50": "The number of partitions is an argument: a cluster may have been set up with another than 50 "
-        "(transaction.state.log.num.partitions).",
-    },
     question=lambda of_seed: cases(of_seed)[:8],
 )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from random import Random
 from typing import Any
 
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, against_mutants
+from kafkalab.grading.mutants import Case, Mutant, function_exercise
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster
@@ -184,43 +183,58 @@ def decided(
     return "committed" if read or (asked and commits) else "aborted"
 
 
-def _mutant(name: str, says: str, **switched: Any) -> Mutant:
-    return Mutant(name=name, says=says, function=lambda moment: decided(moment, **switched))
-
-
 MUTANTS = (
-    _mutant(
-        "the call decides", "the call itself were the decision; nobody but app has heard it yet", call_decides=True
+    Mutant(
+        "the call decides", "the call itself were the decision; nobody but app has heard it yet",
+        partial(decided, call_decides=True), hint=0,
     ),
-    _mutant(
-        "arrival decides",
-        "EndTxn were the decision; what a broker has only heard is gone when it crashes",
-        arrival_decides=True,
+    Mutant(
+        "arrival decides", "EndTxn were the decision; what a broker has only heard is gone when it crashes",
+        partial(decided, arrival_decides=True), hint=1,
     ),
-    _mutant(
-        "the first copy decides",
-        "the crashed coordinator's own copy still counted; the next one reads another",
-        dead_copy=True,
+    Mutant(
+        "the first copy decides", "the crashed coordinator's own copy still counted; the next one reads another",
+        partial(decided, dead_copy=True),
+        hint="The crashed broker stays down: what only it has written, nobody reads. Which copy does the next "
+        "coordinator read?",
     ),
-    _mutant(
-        "any copy decides", "it were enough that some living broker has the decision; one of them leads", copies=any
+    Mutant(
+        "any copy decides", "it were enough that some living broker has the decision; one of them leads",
+        partial(decided, copies=any), hint=1,
     ),
-    _mutant("every copy is asked", "each copy had to have the decision; the next leader asks nobody", copies=all),
-    _mutant(
-        "dies with its coordinator",
-        "the transaction died with its coordinator; its log does not",
-        dies_with_broker=True,
+    Mutant(
+        "every copy is asked", "each copy had to have the decision; the next leader asks nobody",
+        partial(decided, copies=all),
+        hint="That every copy has the decision is what makes a *promise* possible. What happens is decided by the copy "
+        "of one broker: which one?",
     ),
-    _mutant("dies with its application", "nothing could commit once app is dead", dies_with_app=True),
-    _mutant("every Prepare commits", "whoever prepares commits; an abort is prepared, too", any_prepare=True),
-    _mutant("Complete is no commit", "CompleteCommit were no commit any more", complete=False),
-)
+    Mutant(
+        "dies with its coordinator", "the transaction died with its coordinator; its log does not",
+        partial(decided, dies_with_broker=True),
+        hint="Another broker leads the log after nine seconds. What does it find there, and who asks it?",
+    ),
+    Mutant(
+        "dies with its application", "nothing could commit once app is dead", partial(decided, dies_with_app=True),
+        hint=1,
+    ),
+    Mutant(
+        "every Prepare commits", "whoever prepares commits; an abort is prepared, too",
+        partial(decided, any_prepare=True),
+        hint="PrepareAbort is a decision, too. Look at `call`, or at the second half of the word.",
+    ),
+    Mutant(
+        "Complete is no commit", "CompleteCommit were no commit any more", partial(decided, complete=False), hint=2
+    ),
+)  # fmt: skip
 
 
 def truth(of_seed: int) -> Callable[[Facts], str]:
     """What became of each moment in its run."""
-    known = {repr(m.facts): m.truth for m in moments(of_seed)}
-    return lambda moment: known[repr(moment)]
+    return lambda facts: _moment_of(of_seed, facts).truth
+
+
+def _moment_of(of_seed: int, facts: Facts) -> Moment:
+    return next(moment for moment in moments(of_seed) if moment.facts == facts)
 
 
 def cases(of_seed: int) -> tuple[Case, ...]:
@@ -228,16 +242,12 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple((moment.facts,) for moment in moments(of_seed))
 
 
-def check(answer: Any) -> str:
-    """How many moments are right, if all are; WrongAnswer shows one that is not, its run, and the belief that fits."""
-    of_seed = seed()
-    runs = {repr(m.facts): m.scenario for m in moments(of_seed)}
-    return against_mutants(answer, truth(of_seed), MUTANTS, cases(of_seed), FORM, lambda moment: runs[repr(moment)])
-
-
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     "L3.E3",
-    check,
+    FORM,
+    lambda facts: truth(seed())(facts),
+    MUTANTS,
+    cases,
     (
         "Three questions, one after the other. What does app want? Who is alive and has heard of it? And if nobody "
         "has: what does the log say that the coordinator reads, the old one or the next?",
@@ -249,19 +259,6 @@ EXERCISE = Exercise(
     ),
     points=8,
     questions=(24,),
-    misses={
-        "the call decides": 0,
-        "arrival decides": 1,
-        "the first copy decides": "The crashed broker stays down: what only it has written, nobody reads. Which copy "
-        "does the next coordinator read?",
-        "any copy decides": 1,
-        "every copy is asked": "That every copy has the decision is what makes a *promise* possible. What happens is "
-        "decided by the copy of one broker: which one?",
-        "dies with its coordinator": "Another broker leads the log after nine seconds. What does it find there, and "
-        "who asks it?",
-        "dies with its application": 1,
-        "every Prepare commits": "PrepareAbort is a decision, too. Look at `call`, or at the second half of the word.",
-        "Complete is no commit": 2,
-    },
     question=lambda of_seed: tuple(moment for (moment,) in cases(of_seed)),
+    run_of=lambda facts: _moment_of(seed(), facts).scenario,
 )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
 from kafkalab.course.lab05.logs import ABORT, RECORD, Row, rows, stable_offset
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import random_for, seed
+from kafkalab.grading.mutants import Case, Mutant, function_exercise
+from kafkalab.grading.seeds import random_for
 
 FORM = "a function last_stable_offset(log, high_watermark) that returns an offset"
 LOGS = 47
@@ -48,23 +46,26 @@ def stable(
     return min(end, max(unstable) if youngest else min(unstable)) if unstable else end
 
 
-def _mutant(name: str, says: str, **switched: Any) -> Mutant:
-    return Mutant(name=name, says=says, function=lambda log, high_watermark: stable(log, high_watermark, **switched))
-
-
 MUTANTS = (
     Mutant(
-        name="nobody waits",
-        says="readers did not wait for open transactions",
-        function=lambda log, high_watermark: high_watermark,
+        "nobody waits", "readers did not wait for open transactions", lambda log, high_watermark: high_watermark, hint=0
     ),
-    _mutant("the youngest", "the youngest open transaction held the readers up; it is the oldest", youngest=True),
-    _mutant("its last record", "a transaction began with its last record", last_record=True),
-    _mutant("any marker", "one marker ended every transaction; it ends that of its producer", any_marker=True),
-    _mutant("a marker at once", "a marker counted before every replica had it", at_once=True),
-    _mutant("commits only", "an ABORT marker ended nothing", commit_only=True),
-    _mutant("no high watermark", "readers were shown what the replicas have not got yet", bounded=False),
-)
+    Mutant(
+        "the youngest", "the youngest open transaction held the readers up; it is the oldest",
+        partial(stable, youngest=True), hint=1,
+    ),
+    Mutant("its last record", "a transaction began with its last record", partial(stable, last_record=True), hint=0),
+    Mutant(
+        "any marker", "one marker ended every transaction; it ends that of its producer",
+        partial(stable, any_marker=True), hint=1,
+    ),
+    Mutant("a marker at once", "a marker counted before every replica had it", partial(stable, at_once=True), hint=2),
+    Mutant("commits only", "an ABORT marker ended nothing", partial(stable, commit_only=True), hint=1),
+    Mutant(
+        "no high watermark", "readers were shown what the replicas have not got yet", partial(stable, bounded=False),
+        hint=1,
+    ),
+)  # fmt: skip
 
 
 @cache
@@ -81,14 +82,12 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def check(answer: Any) -> str:
-    """How many logs are right, if all are; WrongAnswer shows one that is not, and the misconception that fits."""
-    return against_mutants(answer, stable_offset, MUTANTS, cases(seed()), FORM)
-
-
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     "L5.E1",
-    check,
+    FORM,
+    stable_offset,
+    MUTANTS,
+    cases,
     (
         "Go through the log once and keep a dict: for each producer with an open transaction the offset of its first "
         "record.",
@@ -99,14 +98,5 @@ EXERCISE = Exercise(
     ),
     points=7,
     questions=(6, 7),
-    misses={
-        "nobody waits": 0,
-        "the youngest": 1,
-        "its last record": 0,
-        "any marker": 1,
-        "a marker at once": 2,
-        "commits only": 1,
-        "no high watermark": 1,
-    },
     question=lambda of_seed: cases(of_seed)[:2],
 )

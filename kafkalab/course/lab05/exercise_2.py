@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
 from kafkalab.course.lab05.logs import ABORT, RECORD, Aborted, Row, aborted_of, delivered, rows, stable_offset
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, against_mutants
-from kafkalab.grading.seeds import random_for, seed
+from kafkalab.grading.mutants import Case, Mutant, function_exercise
+from kafkalab.grading.seeds import random_for
 
 FORM = "a function visible(rows, aborted) that returns a list of values"
 LOGS = 48
@@ -44,33 +42,31 @@ def filtered(
     return values
 
 
-def _mutant(name: str, says: str, **switched: Any) -> Mutant:
-    return Mutant(name=name, says=says, function=lambda fetched, aborted: filtered(fetched, aborted, **switched))
-
-
 MUTANTS = (
     Mutant(
-        name="no filter",
-        says="the broker had left the aborted records out; it has not",
-        function=lambda fetched, aborted: [row["value"] for row in fetched if row["kind"] == RECORD],
+        "no filter", "the broker had left the aborted records out; it has not",
+        lambda fetched, aborted: filtered(fetched, []), hint=0,
     ),
     Mutant(
-        name="by producer alone",
-        says="a producer that has aborted once were never to be read again",
-        function=lambda fetched, aborted: [
-            row["value"]
-            for row in fetched
-            if row["kind"] == RECORD and row["producer"] not in [producer for producer, _ in aborted]
-        ],
+        "by producer alone", "a producer that has aborted once were never to be read again",
+        partial(filtered, ends=False, from_the_start=True), hint=1,
     ),
-    _mutant("it never ends", "an aborted transaction went on behind its ABORT marker", ends=False),
-    _mutant("from the start", "an aborted transaction began before its first offset", from_the_start=True),
-    _mutant("only once", "a producer could abort only once", once=True),
-    _mutant(
-        "any marker", "any ABORT marker ended the oldest aborted transaction; one may belong to none", any_marker=True
+    Mutant(
+        "it never ends", "an aborted transaction went on behind its ABORT marker", partial(filtered, ends=False), hint=1
     ),
-    _mutant("markers are records", "markers were records; nobody is given them", markers=True),
-)
+    Mutant(
+        "from the start", "an aborted transaction began before its first offset",
+        partial(filtered, from_the_start=True), hint=1,
+    ),
+    Mutant("only once", "a producer could abort only once", partial(filtered, once=True), hint=1),
+    Mutant(
+        "any marker", "any ABORT marker ended the oldest aborted transaction; one may belong to none",
+        partial(filtered, any_marker=True), hint=2,
+    ),
+    Mutant(
+        "markers are records", "markers were records; nobody is given them", partial(filtered, markers=True), hint=2
+    ),
+)  # fmt: skip
 
 
 @cache
@@ -87,14 +83,12 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def check(answer: Any) -> str:
-    """How many logs are right, if all are; WrongAnswer shows one that is not, and the misconception that fits."""
-    return against_mutants(answer, delivered, MUTANTS, cases(seed()), FORM)
-
-
-EXERCISE = Exercise(
+EXERCISE = function_exercise(
     "L5.E2",
-    check,
+    FORM,
+    delivered,
+    MUTANTS,
+    cases,
     (
         "Go through the rows once. Keep the producers whose records are to be left out at present.",
         "A producer comes in when you reach the first offset of its aborted transaction, and goes out at its ABORT "
@@ -105,14 +99,5 @@ EXERCISE = Exercise(
     ),
     points=7,
     questions=(8, 10),
-    misses={
-        "no filter": 0,
-        "by producer alone": 1,
-        "it never ends": 1,
-        "from the start": 1,
-        "only once": 1,
-        "any marker": 2,
-        "markers are records": 2,
-    },
     question=lambda of_seed: cases(of_seed)[1:3],
 )

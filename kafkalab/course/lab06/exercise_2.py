@@ -7,16 +7,12 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab06.scenario import lab06
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.presses import Goal, presses_of, replayed, run_with
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.presses import Goal, Miss, press_exercise, presses_of, run_with
 from kafkalab.programs.billing import CHARGES
 from kafkalab.protocol.rules import PRODUCE_EPOCH
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 
-ALLOWED = ("Pause", "Resume", "Crash")
-MOST, PAR = 2, 2
 WORK_MS, LINGER_MS = 600, 500
 """A record waits so long in the producer before it is sent; the coordinator has been asked by then."""
 
@@ -49,34 +45,32 @@ GOAL = Goal(
     says="order that was charged twice",
     reached=twice,
     misses=(
-        (
+        Miss(
             "nobody slept",
             "The first instance did all of its work before the second began. Stop it in the middle.",
             lambda c: "first" in c.results and not isinstance(c.results["first"], KafkaError),
         ),
-        (
+        Miss(
             "asked the coordinator first",
             "When the first one woke up, it asked the coordinator before it wrote, and the coordinator does compare "
             "epochs. Let it fall asleep when only the Produce is left to do.",
             lambda c: "first" in c.results and not _produced(c, 5_000),
+            hint=1,
         ),
-        (
+        Miss(
             "too late",
             "The zombie's record got into the log, but nothing committed it. Whose marker could do that, and when?",
             lambda c: _produced(c, 5_000),
+            hint=2,
         ),
     ),
 )
 
 
-def check(answer: Any) -> str:
-    """ "2 presses, par 2" if an order is charged twice; WrongAnswer, with the run, if none is."""
-    return replayed(answer, scenario(seed()), GOAL, MOST, PAR, ALLOWED)
-
-
-EXERCISE = Exercise(
+EXERCISE = press_exercise(
     "L6.E2",
-    check,
+    scenario,
+    GOAL,
     (
         "The first instance must fall asleep in the middle of a transaction, and wake up in the middle of one of the "
         "second's.",
@@ -86,7 +80,9 @@ EXERCISE = Exercise(
         "Pause the first one a little before its Produce#1 leaves, and resume it while the second one works on its "
         "first charge: some hundred milliseconds after 5 seconds.",
     ),
+    most=2,
+    par=2,
+    allowed=("Pause", "Resume", "Crash"),
     points=4,
     questions=(14,),
-    misses={"nobody slept": 0, "asked the coordinator first": 1, "too late": 2},
 )

@@ -8,9 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 from kafkalab.course.lab06.scenario import two_charges
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, table
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.predictions import Fact, facts_of, table_exercise
 from kafkalab.programs.billing import CHARGES
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
@@ -103,25 +101,19 @@ def scenario(of_seed: int, row: Row) -> Scenario:
 @cache
 def facts(of_seed: int) -> tuple[Fact, ...]:
     """Every row with whose charges a read_committed reader finds in the end."""
-    found = []
-    for number, row in enumerate(ROWS, 1):
-        cluster = Cluster(scenario(of_seed, row))
-        cluster.run()
-        charges = cluster.outcome().committed[f"{CHARGES}-0"]
-        truth = "both" if len(charges) == 2 else charges[0] if charges else "none"
-        run = partial(scenario, of_seed, row)
-        found.append(Fact(name=number, says=row.says, truth=truth, look=row.look, run=run, misses=row.misses))
-    return tuple(found)
+    return facts_of(ROWS, partial(scenario, of_seed), _charged)
 
 
-def check(answer: Any) -> str:
-    """How many rows are right, if all are; WrongAnswer names the first that is not, and its run."""
-    return table(answer, facts(seed()), WORDS, FORM)
+def _charged(cluster: Cluster) -> str:
+    charges = cluster.outcome().committed[f"{CHARGES}-0"]
+    return "both" if len(charges) == 2 else charges[0] if charges else "none"
 
 
-EXERCISE = Exercise(
+EXERCISE = table_exercise(
     "L6.E3",
-    check,
+    FORM,
+    WORDS,
+    facts,
     (
         "init_transactions() is the moment. It raises the epoch in the coordinator's log, and ends what is open under "
         "that name. What is done is not undone.",

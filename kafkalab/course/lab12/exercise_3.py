@@ -25,24 +25,28 @@ def sent(rows: Sequence[int], fails: Mapping[int, int]) -> int:
 
 MUTANTS = (
     Mutant(
-        name="rolled back",
-        says="what a failed attempt had sent were taken back, or the next attempt went on behind it",
-        function=lambda rows, fails: sum(rows),
+        "rolled back",
+        "what a failed attempt had sent were taken back, or the next attempt went on behind it",
+        lambda rows, fails: sum(rows),
+        hint=0,
     ),
     Mutant(
-        name="all twice",
-        says="a failed task had sent all of its rows before it failed",
-        function=lambda rows, fails: sum(rows) + sum(rows[t] for t, n in fails.items() if n <= rows[t]),
+        "all twice",
+        "a failed task had sent all of its rows before it failed",
+        lambda rows, fails: sum(rows) + sum(rows[t] for t, n in fails.items() if n <= rows[t]),
+        hint=1,
     ),
     Mutant(
-        name="the whole job",
-        says="one failed task made all tasks send again",
-        function=lambda rows, fails: sum(rows) * (2 if any(n <= rows[t] for t, n in fails.items()) else 1),
+        "the whole job",
+        "one failed task made all tasks send again",
+        lambda rows, fails: sum(rows) * (2 if any(n <= rows[t] for t, n in fails.items()) else 1),
+        hint=0,
     ),
     Mutant(
-        name="always fails",
-        says="a task failed that had ended before",
-        function=lambda rows, fails: sum(rows) + sum(fails.values()),
+        "always fails",
+        "a task failed that had ended before",
+        lambda rows, fails: sum(rows) + sum(fails.values()),
+        hint=1,
     ),
 )
 
@@ -136,11 +140,8 @@ EXERCISE = Exercise(
     ),
     points=10,
     questions=(34,),
-    misses={
-        "rolled back": 0,
-        "all twice": 1,
-        "always fails": 1,
-        "the whole job": 0,
+    misses={mutant.name: mutant.hint for mutant in MUTANTS}
+    | {
         "by value": 2,
         "nothing removed": 1,
         "first attempts": "Where a first attempt failed, the rows behind the failure were sent by the second alone.",

@@ -7,8 +7,7 @@ from functools import cache
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.predictions import Fact, table_exercise
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Operation, Poll, Read
 
@@ -174,14 +173,11 @@ def facts() -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def check(answer: Any) -> str:
-    """How many rows are right, if all are; WrongAnswer names the first that is not."""
-    return table(answer, facts(), WORDS, FORM)
-
-
-EXERCISE = Exercise(
+EXERCISE = table_exercise(
     "L12.E4",
-    check,
+    FORM,
+    WORDS,
+    lambda _: facts(),
     (
         "Ask of each row: who promised the contrary? A finding without a promise is no bug.",
         "Kafka promises: no duplicates inside one producer's session, nothing aborted for read_committed, an order "
