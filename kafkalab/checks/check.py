@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from kafkalab.checks.view import View, view_of
@@ -49,13 +49,11 @@ class Check:
     examine: Callable[[Check, View], Examined]
 
     def __call__(self, source: History | View) -> Result:
-        """Violated if any finding is forbidden, unknown if there is none and nothing was examined, else ok."""
+        """Examine a history, or a view of it that is there already."""
         view = source if isinstance(source, View) else view_of(source)
         examined, found = self.examine(self, view)
         findings = tuple(found)
-        verdict = UNKNOWN if examined == 0 and not findings else OK
-        if any(f.policy == FORBIDDEN for f in findings):
-            verdict = VIOLATED
+        verdict = verdict_of(examined, [f.policy for f in findings])
         return Result(name=self.name, policy=self.policy, verdict=verdict, findings=findings, examined=examined)
 
     def found(
@@ -75,3 +73,10 @@ class Check:
             keys=tuple(dict.fromkeys(keys)),
             offsets=tuple(offsets),
         )
+
+
+def verdict_of(examined: int, policies: Sequence[str]) -> str:
+    """Violated if any finding is forbidden, unknown if there is none and nothing was examined, else ok."""
+    if FORBIDDEN in policies:
+        return VIOLATED
+    return UNKNOWN if examined == 0 and not policies else OK

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined, Finding
+from kafkalab.checks.check import FORBIDDEN, Check, Examined
 from kafkalab.checks.view import ABORTED, View
 
 
 def examine(check: Check, view: View) -> Examined:
     """A transaction aborted if its ABORT marker says so, or if its client was told so and never asked for more."""
     reads = [r for r in view.history.reads if r.isolation_level == "read_committed"]
-    return len(reads), list(_findings(check, view))
-
-
-def _findings(check: Check, view: View) -> list[Finding]:
     found = []
-    for read in view.history.reads:
-        if read.isolation_level != "read_committed":
-            continue
+    for read in reads:
         place = (read.key, read.offset)
         outcome = view.outcome(read)
         if outcome == ABORTED:
@@ -28,7 +22,7 @@ def _findings(check: Check, view: View) -> list[Finding]:
             continue
         text = f"{read.consumer} was given {read.value!r} of {read.key} at offset {read.offset}, {why}"
         found.append(check.found(text, [view.at[place].step, read.step, step], [read.key], [read.offset]))
-    return found
+    return len(reads), found
 
 
 CHECK = Check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined, Finding
+from kafkalab.checks.check import FORBIDDEN, Check, Examined
 from kafkalab.checks.view import View
 
 
@@ -14,11 +14,7 @@ def examine(check: Check, view: View) -> Examined:
             shown.setdefault((send.invoke.key, send.offset), {}).setdefault(send.invoke.value, send.end.step)
     for read in view.history.reads:
         shown.setdefault((read.key, read.offset), {}).setdefault(read.value, read.step)
-    return len(shown), _findings(check, shown)
-
-
-def _findings(check: Check, shown: dict[tuple[str, int], dict[str | None, int]]) -> list[Finding]:
-    return [
+    return len(shown), [
         check.found(f"{key} offset {offset} shows {' and '.join(map(repr, values))}", values.values(), [key], [offset])
         for (key, offset), values in shown.items()
         if len(values) > 1

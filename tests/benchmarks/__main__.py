@@ -123,6 +123,12 @@ def streaming() -> None:
     streams()
 
 
+def pure_checks() -> None:
+    from tests.benchmarks.checks import checks
+
+    checks()
+
+
 def audits() -> None:
     from tests.benchmarks.audits import main as side_by_side
 
@@ -167,6 +173,7 @@ def main() -> None:
         ("The labs, run from top to bottom; memory is that of all processes", labs),
         ("Histories: synthetic and simulated, on two cores", histories),
         ("Streaming audits", streaming),
+        ("Pure-Python checks of one history, on one core", pure_checks),
         ("Audits, side by side on the same files", audits),
     ):
         print(title)

@@ -24,10 +24,10 @@ RATE = 1e-5
 Result = dict[str, tuple[float, int]]
 GENERATE = """
 import sys
-from kafkalab.spark.synthetic.scenes.anomalies import SCENES
-from kafkalab.spark.session import spark_session
-from kafkalab.spark.synthetic import synthetic
+from kafkalab.spark.session.session import spark_session
 from kafkalab.spark.storage.history_files import write_histories
+from kafkalab.spark.synthetic.generator import synthetic
+from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 records, rate = int(sys.argv[1]), float(sys.argv[3])
 inject = dict.fromkeys(SCENES, rate) if rate else {}
 made = synthetic(spark_session(), records=records, partitions=max(8, records // 150_000), inject=inject)
@@ -79,7 +79,7 @@ def compared(path: Path) -> dict[str, float]:
     if len({tuple(n) for n in numbers.values()}) > 1:
         print(f"  THE ENGINES DISAGREE: {numbers}")
     totals = {engine: sum(s for s, _ in result.values()) for engine, result in results.items()}
-    for engine in ("Spark SQL", "Spark, the five", "Spark, fused"):
+    for engine in ("Spark SQL", "Spark, the five", "Spark, key pass"):
         against = ", ".join(
             f"{totals[engine] / totals[other]:.1f}x {other}" for other in ("pandas", "Polars", "DuckDB")
         )

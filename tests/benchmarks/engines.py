@@ -77,12 +77,12 @@ def spark_sql(path: Path) -> Timed:
         yield timed(name, lambda query=query: int(spark.sql(query).collect()[0][0]))  # type: ignore[misc]
 
 
-def spark_fused(path: Path) -> Timed:
+def spark_key_pass(path: Path) -> Timed:
     """kafkalab's pass over the files: 14 audits in their full meaning at once."""
-    from kafkalab.spark.key_pass.key_pass import FUSED
+    from kafkalab.spark.key_pass.key_pass import ONE_KEY
 
     spark, walk = _walking(path)
-    yield timed(f"{len(FUSED)} audits in one pass", lambda: walk(FUSED))
+    yield timed(f"{len(ONE_KEY)} audits in one pass", lambda: walk(ONE_KEY))
 
 
 def spark_five(path: Path) -> Timed:
@@ -98,16 +98,14 @@ def spark_five(path: Path) -> Timed:
 
 def _walking(path: Path) -> tuple[Any, Callable[[tuple[str, ...]], int]]:
     """A session that is warm from one small audit, and what counts the findings of one pass for these audits."""
-    from kafkalab.spark.audits.view import View
-
-    from kafkalab.spark.key_pass.key_pass import walked
+    from kafkalab.spark.key_pass.key_pass import key_pass
     from kafkalab.spark.storage.history_files import read_histories
 
     spark = session(path)
-    view = View(read_histories(spark, path))
+    histories = read_histories(spark, path)
 
     def walk(names: tuple[str, ...]) -> int:
-        return walked(view, path, names).where("kind = 'finding'").count()
+        return key_pass(histories, path, names).where("kind = 'finding'").count()
 
     walk(("LSO regression",))
     return spark, walk
@@ -240,6 +238,6 @@ ENGINES: dict[str, Callable[[Path], Timed]] = {
     "pandas": pandas,
     "Spark SQL": spark_sql,
     "Spark, the five": spark_five,
-    "Spark, fused": spark_fused,
+    "Spark, key pass": spark_key_pass,
     "Spark, audit()": spark_all,
 }

@@ -261,8 +261,8 @@ def test_a_table_that_is_none_is_refused_before_it_is_written(histories: Histori
 def test_a_folder_of_version_2_is_read_with_todays_names_of_frames(spark: SparkSession, tmp_path: Path) -> None:
     from pyspark.sql import functions as F
 
+    from kafkalab.course.lab03.scenario import lab03
     from kafkalab.history.export import history_of
-    from kafkalab.programs.transfers import lab03
     from kafkalab.sim.cluster import Cluster
 
     cluster = Cluster(lab03())

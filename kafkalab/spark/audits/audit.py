@@ -21,9 +21,9 @@ from pyspark.sql import functions as F
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.all import CHECKS as ALL_CHECKS
-from kafkalab.checks.check import Check
+from kafkalab.checks.check import Check, verdict_of
 from kafkalab.spark.audits import PLANS, Audit
-from kafkalab.spark.audits.check import FIELDS, verdict
+from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.check_tasks import checked
 from kafkalab.spark.audits.derived_tables import DerivedTables
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
@@ -168,7 +168,7 @@ def _rows(checks: Sequence[Check], every: DataFrame) -> list[AuditRow]:
         AuditRow(
             anomaly=check.name,
             policy=check.policy,
-            verdict=verdict(examined.get(check.name, 0), list(found[check.name])),
+            verdict=verdict_of(examined.get(check.name, 0), list(found[check.name])),
             examined=examined.get(check.name, 0),
             findings=tuple(sorted(found[check.name].items())),
         )

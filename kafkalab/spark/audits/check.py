@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED, Check
+from kafkalab.checks.check import Check
 from kafkalab.spark.audits.derived_tables import DerivedTables
 
 FIELDS = ("run", "anomaly", "policy", "keys", "offsets", "steps", "text")
@@ -51,13 +51,6 @@ def findings_of(
         F.array_sort(F.array_distinct(F.filter(all_steps, lambda step: step >= 0))).alias("steps"),
         text.alias("text"),
     )
-
-
-def verdict(examined: int, policies: Sequence[str]) -> str:
-    """Violated if any finding is forbidden, unknown if there is none and nothing was examined, else ok."""
-    if FORBIDDEN in policies:
-        return VIOLATED
-    return UNKNOWN if examined == 0 and not policies else OK
 
 
 def shown(value: Column) -> Column:

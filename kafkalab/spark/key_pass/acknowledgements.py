@@ -10,7 +10,7 @@ import pyarrow as pa
 from kafkalab.checks.check import ALLOWED, FORBIDDEN
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, groups, longs, starts
-from kafkalab.spark.key_pass.log import Found, Reads
+from kafkalab.spark.key_pass.log import Found, Reads, quoted
 from kafkalab.spark.key_pass.polls import Walk
 from kafkalab.spark.key_pass.sends import Owners, Sends, value_codes
 
@@ -61,7 +61,7 @@ def inconsistent_offsets(sends: Sends, reads: Reads, both: Told) -> Iterator[Fou
         else:
             at = row - sent
             run, key, offset = int(reads.run[at]), sends.names.texts[reads.key[at]], int(reads.offset[at])
-        text = f"{key} offset {offset} shows {' and '.join(map(_shown, values))}"
+        text = f"{key} offset {offset} shows {' and '.join(map(quoted, values))}"
         yield Found(anomaly="inconsistent-offsets", run=run, key=key, offsets=[offset],
                     steps=sorted({s for s in values.values() if s >= 0}), text=text)  # fmt: skip
 
@@ -87,7 +87,7 @@ def nonmonotonic_sends(sends: Sends) -> tuple[list[Found], Flags, Longs]:
         key, offsets = sends.names.texts[sends.key[b]], [int(sends.offset[a]), int(sends.offset[b])]
         who = sends.names.texts[sends.client[b]]
         text = (
-            f"{who} sent {_shown(value[a].as_py())}, then {_shown(value[b].as_py())} to {key}; "
+            f"{who} sent {quoted(value[a].as_py())}, then {quoted(value[b].as_py())} to {key}; "
             f"they lie at offsets {offsets[0]} and {offsets[1]}"
         )
         steps = {int(s) for s in (sends.step[a], sends.step[b], sends.end_step[a], sends.end_step[b]) if s >= 0}
@@ -244,7 +244,7 @@ def _lost(sends: Sends, at: int, step: int, text: str, gone: list[int], unsure: 
     key, offset = sends.names.texts[sends.key[at]], int(sends.offset[at])
     run, client, number = _named(sends, at)
     steps = {int(sends.step[at]), int(sends.end_step[at]), step, *gone}
-    said = _shown(sends.table.column("value")[at].as_py()) + text.format(key=key, offset=offset)
+    said = quoted(sends.table.column("value")[at].as_py()) + text.format(key=key, offset=offset)
     return Found(anomaly="lost-write", run=run, key=key, offsets=[offset] if offset >= 0 else [],
                  steps=sorted(s for s in steps if s >= 0), text=said, kind=MAYBE if unsure else "finding",
                  client=client, number=number)  # fmt: skip
@@ -252,7 +252,3 @@ def _lost(sends: Sends, at: int, step: int, text: str, gone: list[int], unsure: 
 
 def _named(sends: Sends, at: int) -> tuple[int, str, int]:
     return int(sends.run[at]), sends.names.texts[sends.client[at]], int(sends.transaction[at])
-
-
-def _shown(value: str | None) -> str:
-    return "None" if value is None else f"'{value}'"

@@ -171,7 +171,7 @@ def aborted_reads(log: Log, reads: Reads) -> Iterator[Found]:
         at = int(reads.at[place])
         key, offset = log.names.texts[log.key[at]], int(log.offset[at])
         steps = sorted({int(log.step[at]), int(reads.step[place]), int(log.step[log.ended_by[at]])})
-        what = f"{row['consumer']} was given {_shown(row['value'])} of {key} at offset {offset}"
+        what = f"{row['consumer']} was given {quoted(row['value'])} of {key} at offset {offset}"
         text = f"{what}, which an ABORT marker ended"
         yield Found(anomaly="G1a", run=int(log.run[at]), key=key, offsets=[offset], steps=steps, text=text)
 
@@ -238,5 +238,6 @@ def of_leaders(marks: pa.Table) -> Longs:
     return longs(marks.filter(marks.column("leads")), "run")
 
 
-def _shown(value: Any) -> str:
+def quoted(value: Any) -> str:
+    """Return a value as findings show it: in quotes, None for null."""
     return "None" if value is None else f"'{value}'"
