@@ -12,7 +12,7 @@ from kafkalab.widgets.views.view import View
 from tests.widgets.harness import show
 
 HIDDEN = ("journey", "size", "layout", "tabbable", "tooltip")
-SCREENS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+SCREENS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8").rstrip().removesuffix(";")
 
 
 def kind_of(view: View) -> type[View]:
