@@ -150,6 +150,7 @@ def _of_checks(submission: Submission, lab: Lab) -> list[str]:
             many = len(cells) > 1
             said.append(f"the check cell{'s' if many else ''} {', '.join(cells)} {'were' if many else 'was'} {what}, "
                         "and the original was used")  # fmt: skip
-    if any(BEHIND in source and source not in lab.looks_behind for source in given.values()):
-        said.append("it reads kafkalab.grading, where the checks are: look at it")
+    looks = [BEHIND.search(source) for source in given.values() if source not in lab.looks_behind]
+    if read := sorted({look[0] for look in looks if look}):
+        said.append(f"it reads {' and '.join(read)}, where the checks are: look at it")
     return said

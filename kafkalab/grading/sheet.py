@@ -12,7 +12,7 @@ from kafkalab.grading.builder import LABS, SOLUTIONS, is_check, read
 
 CHECK = re.compile(r'check\("(?P<exercise>L\d+\.E\d+)", (?P<answer>\w+)\)')
 """What a check cell says, and nothing else."""
-BEHIND = "kafkalab.grading"
+BEHIND = re.compile(r"kafkalab\.(grading|course)")
 TIME_S, MEMORY_MB = 60, 1024
 SPARK_TIME_S, SPARK_MEMORY_MB = 600, 3072
 """For labs with "spark" in their name: a Java machine starts slowly, and is a process of its own."""
@@ -78,7 +78,7 @@ def lab_of(name: str, notebook: dict[str, Any]) -> Lab:
     usual = (SPARK_TIME_S, SPARK_MEMORY_MB) if "spark" in name else (TIME_S, MEMORY_MB)
     time_s, memory_mb = limits.get("time_s", usual[0]), limits.get("memory_mb", usual[1])
     texts = ("".join(c["source"]).strip() for c in notebook["cells"] if c["cell_type"] == "code")
-    behind = tuple(text for text in texts if BEHIND in text)
+    behind = tuple(text for text in texts if BEHIND.search(text))
     return Lab(name=name, checks=tuple(found), time_s=time_s, memory_mb=memory_mb, looks_behind=behind)
 
 

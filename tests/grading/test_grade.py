@@ -58,8 +58,8 @@ HOSTILE: dict[str, tuple[str, ...]] = {
     "network": (IMPORT, RIGHT, "import socket\nsocket.create_connection(('192.0.2.1', 80), 1)"),
     "cheats": ("import kafkalab\nkafkalab.check = check = lambda *a: 'right'", "e2 = 0"),
     "patches": (
-        "from kafkalab.grading import lab03_e2\nfrom dataclasses import replace",
-        "lab03_e2.EXERCISE = replace(lab03_e2.EXERCISE, check=lambda answer: 'right')\ne2 = {'x': print}",
+        "from kafkalab.course.lab03 import exercise_2\nfrom dataclasses import replace",
+        "exercise_2.EXERCISE = replace(exercise_2.EXERCISE, check=lambda answer: 'right')\ne2 = {'x': print}",
     ),
     "breaks": (IMPORT, "1 / 0", RIGHT),
     "syntax": (IMPORT, "def (", RIGHT),
@@ -190,7 +190,7 @@ def test_an_edited_check_is_told_and_the_original_used(rows: dict[str, Row], stu
 def test_overwriting_the_check_is_of_no_use(rows: dict[str, Row]) -> None:
     assert (rows["cheats"].points, rows["patches"].points) == (0, 0)
     assert "changes kafkalab itself (kafkalab.course.lab03.exercise_2.EXERCISE)" in rows["patches"].notebook
-    assert "it reads kafkalab.grading" in rows["patches"].notebook
+    assert "it reads kafkalab.course" in rows["patches"].notebook
 
 
 def test_an_answer_that_is_not_there_is_wrong(rows: dict[str, Row]) -> None:
@@ -333,7 +333,7 @@ def test_a_labs_own_look_behind_the_curtain_is_not_held_against_anybody(tmp_path
     put(tmp_path / "bo", f"{LAB}.ipynb", notebook(IMPORT, look, RIGHT))
     put(tmp_path / "cy", f"{LAB}.ipynb", notebook(IMPORT, look + "\n", look.replace("STATES", "truth"), RIGHT))
     rows = grade(submissions(tmp_path, {LAB: lab}), {LAB: lab}, tmp_path, tmp_path, Limits(time_s=60))
-    assert ["it reads kafkalab.grading" in row.notebook for row in rows] == [False, True]
+    assert ["it reads kafkalab.course" in row.notebook for row in rows] == [False, True]
     assert [row.points for row in rows] == [6, 6]
 
 
