@@ -37,19 +37,21 @@ MAY_DRAW = ("sim", "programs")
 NOT_AT_START = ("pyspark", "pyarrow", "pandas", "asyncio", "anywidget", "ipywidgets", "IPython", "traitlets")
 
 
-def imports(source: str, package: str) -> Iterator[tuple[int, str]]:
-    """Line and full name of all that a source in `package` imports: modules, and names taken from kafkalab."""
+def modules_and_names(source: str, package: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Line, full name of the module, and the names taken from it, of all that a source in `package` imports."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, name.name) for name in node.names)
+            yield from ((node.lineno, name.name, []) for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             parents = package.split(".")
             above = parents[: len(parents) - node.level + 1] if node.level else []
-            module = ".".join([*above, *filter(None, [node.module])])
-            if module == "kafkalab":
-                yield from ((node.lineno, f"kafkalab.{name.name}") for name in node.names)
-            else:
-                yield node.lineno, module
+            yield node.lineno, ".".join([*above, *filter(None, [node.module])]), [name.name for name in node.names]
+
+
+def imports(source: str, package: str) -> Iterator[tuple[int, str]]:
+    """Line and full name of all that a source in `package` imports: modules, and names taken from kafkalab."""
+    for line, module, names in modules_and_names(source, package):
+        yield from ((line, f"kafkalab.{name}") for name in names) if module == "kafkalab" else [(line, module)]
 
 
 def fault(part: str, imported: str) -> str:
@@ -145,15 +147,8 @@ def graph(root: Path) -> dict[str, set[str]]:
 
 def imported_names(source: str, package: str) -> Iterator[str]:
     """Full names of modules, and of what is taken from modules, that a source in `package` imports."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            parents = package.split(".")
-            above = parents[: len(parents) - node.level + 1] if node.level else []
-            module = ".".join([*above, *filter(None, [node.module])])
-            yield module
-            yield from (f"{module}.{name.name}" for name in node.names)
+    for _, module, names in modules_and_names(source, package):
+        yield from (module, *(f"{module}.{name}" for name in names))
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
