@@ -15,6 +15,7 @@ from kafkalab.sim.faults import Crash, Drop
 
 ROOT = Path(__file__).parents[2]
 PRINT_DIGESTS = """
+from kafkalab import lab03
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop

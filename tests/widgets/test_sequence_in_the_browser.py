@@ -219,6 +219,7 @@ def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page):
 def test_a_disabled_button_says_why(page: Page):
     payload = complete(sample(drop="EndTxn#1"))
     frame = payload["frames"]["EndTxn#1"]
+    payload["actions"]["reasons"]["drop EndTxn#1"] = [[0, "EndTxn#1 is dropped already"]]
     show(page, payload, frame["sent"])
     drop = page.locator('[data-action="drop"]')
     expect(drop).to_be_disabled()
