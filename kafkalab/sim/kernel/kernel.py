@@ -111,7 +111,7 @@ class Kernel:
 
         RunawayError after `limit` entries of the schedule; StuckError if a task waits and nothing changes any more.
         """
-        with _few_collections():
+        with _few_collections(), self._at_work():
             self._run_to_the_end(limit, busy)
         waiting = [t.node.name for t in self._live_tasks() if t.main]
         if waiting:
@@ -132,22 +132,24 @@ class Kernel:
         """Advance the clock by `duration_ms`, even if the run is idle. `node` is one that never pauses."""
         until = self.now + duration_ms
         self.schedule.at(until, node, -1, lambda: None, True)
-        for _ in range(limit):
-            self._do(self.schedule.pop())
-            if self.now >= until:
-                return
+        with self._at_work():
+            for _ in range(limit):
+                self._do(self.schedule.pop())
+                if self.now >= until:
+                    return
         raise RunawayError(f"more than {limit} steps in {duration_ms} ms; the last events:\n{self.trace.tail()}")
 
     def _run_until(self, promise: Promise[Any]) -> bool:
         """Drive the nodes from a notebook cell; False inside a program, where the simulator drives already."""
         if self._driving:
             return False
-        for _ in range(LIMIT):
-            if promise.done:
-                return True
-            if not len(self.schedule) or self.now - self.schedule.worked_ms > IDLE_MS:
-                raise StuckError(f"the answer never comes; the last events:\n{self.trace.tail()}")
-            self._do(self.schedule.pop())
+        with self._at_work():
+            for _ in range(LIMIT):
+                if promise.done:
+                    return True
+                if not len(self.schedule) or self.now - self.schedule.worked_ms > IDLE_MS:
+                    raise StuckError(f"the answer never comes; the last events:\n{self.trace.tail()}")
+                self._do(self.schedule.pop())
         raise RunawayError(f"no answer within {LIMIT} steps; the last events:\n{self.trace.tail()}")
 
     def _do(self, entry: Entry) -> None:
@@ -159,9 +161,14 @@ class Kernel:
         if node.paused:
             node.inbox.append(action)
             return
+        action()
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Within, the simulator drives: a promise that a program waits for must not drive it a second time."""
         before, self._driving = self._driving, True
         try:
-            action()
+            yield
         finally:
             self._driving = before
 
