@@ -78,7 +78,7 @@ def prepare(name: str, part: dict[str, Any]) -> Path:
     folder = BUILD / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    ignored = shutil.ignore_patterns("__pycache__", "*.js", "*.css", "mutation", "browser", "spark")
+    ignored = shutil.ignore_patterns("__pycache__", "node_modules", "mutation", "browser", "spark")
     for tree in ("kafkalab", "tests"):
         shutil.copytree(ROOT / tree, folder / tree, ignore=ignored)
     for file in mutated_files(part):
