@@ -1,0 +1,156 @@
+"""Run one script on a real cluster and keep what it answers."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tests.kafka.connection import Connection
+from tests.kafka.kafka_answers import ANSWERS
+from tests.kafka.kafka_names import Names
+from tests.kafka.kafka_requests import REQUESTS
+from tests.kafka.real_cluster import RealCluster
+from tests.kafka.script import Answer, Script, error_of, resolved
+
+PAUSE_S, TRIES = 0.02, 1500
+CONFIG_APPLIES_S = 0.3
+
+
+class KafkaSide:
+    """One script; `prefix` keeps its names apart from those of other scripts."""
+
+    def __init__(self, cluster: RealCluster, prefix: str, script: Script, base_ms: int) -> None:
+        self.cluster, self.script = cluster, script
+        self.names = Names(prefix, base_ms)
+        self.named: dict[str, Answer] = {}
+        self.gone: dict[str, int] = {}
+        self.under_way: dict[str, tuple[Connection, Script]] = {}
+        self.answers: list[Answer] = []
+        self.connections: dict[int, Connection] = {}
+
+    # before and after
+
+    def create_topics(self) -> None:
+        """Create the script's topics and wait until their leaders answer."""
+        topics = self.script.get("topics", {})
+        if not topics:
+            return
+        held = {t for s in self.script["steps"] for t in s.get("min_isr", ())}
+        wanted = {str(self.names.out(t)): (n, t in held) for t, n in topics.items()}
+        self.cluster.create(wanted)
+        self.names.topic_ids = self.cluster.topic_ids(list(wanted))
+        for t, n in topics.items():
+            for i in range(n):
+                self._until_led(f"{t}-{i}")
+
+    def _until_led(self, partition: str) -> None:
+        for _ in range(400):
+            try:
+                given = {"partitions": [partition], "timestamp": -1}
+                if error_of(self._ask_once("ListOffsets", 2, f"leader of {partition}", given)) == "NONE":
+                    return
+            except (ConnectionError, OSError, KeyError):
+                self.close()
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        """Close every connection."""
+        for connection in self.connections.values():
+            connection.close()
+        self.connections = {}
+
+    def run(self) -> list[Answer]:
+        """Do the steps in order and return every answer; RuntimeError names the step that could not be done."""
+        self.names.coordinator_epoch = self.cluster.coordinator_epoch()
+        for number, step in enumerate(self.script["steps"], 1):
+            try:
+                self._do(step)
+            except Exception as error:
+                raise RuntimeError(f"{self.script['name']}: step {number} {step}: {error!r}") from error
+        self.close()
+        return self.answers
+
+    # steps
+
+    def _do(self, step: dict[str, Any]) -> None:
+        if "sleep" in step:
+            time.sleep(step["sleep"] / 1000)
+        elif "min_isr" in step:
+            for topic, count in step["min_isr"].items():
+                self.cluster.set_min_isr(str(self.names.out(topic)), count)
+            time.sleep(CONFIG_APPLIES_S)
+        elif "stop" in step:
+            self.close()
+            self.cluster.restart(kill=step["stop"] == "kill")
+            self._all_led()
+        elif "kill" in step:
+            node = self._node(step["kill"])
+            self.gone[step["as"]] = node
+            self.connections.pop(node, None)
+            self.cluster.kafka.stop(node, kill=True)
+        elif "start" in step:
+            self.cluster.kafka.start(self.gone[step["start"]])
+        elif "await" in step:
+            connection, asked = self.under_way.pop(step["await"])
+            self._answered(asked, self._received(connection, asked["ask"]))
+            connection.close()
+        else:
+            self._ask(step)
+
+    def _all_led(self) -> None:
+        for t, n in self.script.get("topics", {}).items():
+            for i in range(n):
+                self._until_led(f"{t}-{i}")
+
+    def _node(self, to: str) -> int:
+        kind, _, key = to.rpartition(" of ")
+        if not kind:
+            return int(to.removeprefix("b"))
+        if kind == "leader":
+            topic, _, index = key.rpartition("-")
+            return self.cluster.leader(topic if topic.startswith("__") else str(self.names.out(topic)), int(index))
+        return self.cluster.coordinator(str(self.names.out(key)), 0 if kind == "group coordinator" else 1)
+
+    def _ask(self, step: dict[str, Any]) -> None:
+        api, version = step["ask"], step["version"]
+        given = resolved(step.get("with", {}), self.named)
+        if not step.get("wait", True):
+            connection = Connection(self.cluster.protocol, self.cluster.port(self._node(step["to"])))
+            connection.send(api, version, REQUESTS[api](given, self.names, version))
+            self.under_way[step["as"]] = (connection, step)
+            return
+        for _ in range(TRIES):
+            answer = self._ask_once(api, version, step["to"], given)
+            if step.get("until") in (None, error_of(answer)):
+                self._answered(step, answer)
+                return
+            time.sleep(PAUSE_S)
+        raise RuntimeError(f"still {answer}")
+
+    def _ask_once(self, api: str, version: int, to: str, given: dict[str, Any]) -> Answer:
+        node = self._node(to)
+        if node not in self.connections:
+            self.connections[node] = Connection(self.cluster.protocol, self.cluster.port(node))
+        connection = self.connections[node]
+        values = REQUESTS[api](given, self.names, version)
+        connection.send(api, version, values)
+        answer = self._received(connection, api)
+        if answer == LOST:
+            del self.connections[node]
+        return answer
+
+    def _received(self, connection: Connection, api: str) -> Answer:
+        try:
+            return ANSWERS[api](connection.receive(), self.names)
+        except ConnectionError:
+            connection.close()
+            return LOST
+
+    def _answered(self, step: dict[str, Any], answer: Answer) -> None:
+        if step.get("as"):
+            self.named[step["as"]] = answer
+        self.answers.append({"ask": step["ask"], **answer})
+
+
+LOST = {"error": "NETWORK_EXCEPTION"}
+"""The broker has closed the connection instead of answering."""
