@@ -46,21 +46,31 @@ def _compare(options: argparse.Namespace) -> int:
     return any(not row.explained for row in rows if row.differences)
 
 
+def _hunt(options: argparse.Namespace) -> int:
+    from tests.kafka.hunt import hunt
+
+    where = (options.libs, options.home, options.port)
+    return hunt(options.recording, options.minutes, options.seed, *where, options.out or Path("build/oracle.json"))
+
+
 def main() -> int:
-    """Do one of the three; the exit status is 1 if something failed or differs."""
+    """Do one of the four; the exit status is 1 if something failed or differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.kafka", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for name, act in (("record", _record), ("run", _run), ("compare", _compare)):
+    for name, act in (("record", _record), ("run", _run), ("compare", _compare), ("hunt", _hunt)):
         command = commands.add_parser(name)
         command.set_defaults(act=act)
         command.add_argument("recording", help=", ".join(RECORDINGS))
         command.add_argument("--only", default="", help="scripts whose name holds this")
         command.add_argument("--family", default="*", help="scripts of one file")
         command.add_argument("--out", type=Path, help="another file than that in data/recorded")
-        if name == "record":
+        if name == "hunt":
+            command.add_argument("--minutes", type=float, default=10)
+            command.add_argument("--seed", type=int, default=1, help="of the first random script")
+        if name in ("record", "hunt"):
             command.add_argument("--libs", type=Path, required=True, help="the folder with Kafka's jars")
             command.add_argument("--home", type=Path, required=True, help="a folder for its data; it is emptied")
-            command.add_argument("--port", type=int, default=19092, help="the first of the four ports that it listens at")
+            command.add_argument("--port", type=int, default=19092, help="the first of its four ports")
     options = parser.parse_args()
     status: int = options.act(options)
     return int(status)

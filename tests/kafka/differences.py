@@ -61,10 +61,11 @@ def explanations(recording: str) -> list[dict[str, str]]:
 def compared(recording: str, scripts: list[Script], found: dict[str, Any]) -> list[Row]:
     """Run the scripts on kafkalab and compare each answer with the recorded one."""
     rules, real = explanations(recording), found["answers"]
-    return [row for s in scripts for row in _rows(s["name"], real.get(s["name"], []), run(s, recording), rules)]
+    return [row for s in scripts for row in rows_of(s["name"], real.get(s["name"], []), run(s, recording), rules)]
 
 
-def _rows(name: str, real: list[Answer], lab: list[Answer], rules: list[dict[str, str]]) -> list[Row]:
+def rows_of(name: str, real: list[Answer], lab: list[Answer], rules: list[dict[str, str]]) -> list[Row]:
+    """Return a row for each answer of one script."""
     rows = []
     for number in range(1, max(len(real), len(lab)) + 1):
         one = real[number - 1] if number <= len(real) else {}

@@ -37,7 +37,7 @@ def cluster_of(recording: str, libs: Path, home: Path, port: int) -> Iterator[Re
 def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[Answer]]:
     """Run the scripts one after the other and return their answers, by name."""
     base_ms = int(time.time() * 1000) - DATA_AGE_MS
-    run = f"r{int(time.time()) % 1_000_000}"
+    run = f"r{int(time.time() * 1000) % 1_000_000_000}"
     aged = [(f"{run}.{n}.{tid}", e) for n, s in enumerate(scripts) for tid, e in s.get("producer_epochs", {}).items()]
     cluster.preload(aged, base_ms)
     sides = [KafkaSide(cluster, f"{run}.{n}.", s, base_ms) for n, s in enumerate(scripts)]
