@@ -57,7 +57,7 @@ class Hunt:
             return False  # what is left of it is no script
 
     def shrunk(self, script: Script) -> Script:
-        """Return the script without what the difference does not need: long runs of steps go first, then single ones."""
+        """Return the script without what the difference does not need: long runs of steps first, then single ones."""
         tries, size = 0, max(1, len(script["steps"]) // 2)
         while size and tries < TRIES:
             at = 0
