@@ -27,6 +27,14 @@ _RETRIABLE_AT_COORDINATOR = (
     Error.COORDINATOR_NOT_AVAILABLE,
     Error.NOT_COORDINATOR,
 )
+_BEFORE_THE_LOG = (
+    Error.INVALID_REQUIRED_ACKS,
+    Error.INVALID_TOPIC_EXCEPTION,
+    Error.UNKNOWN_TOPIC_OR_PARTITION,
+    Error.NOT_LEADER_OR_FOLLOWER,
+    Error.CORRUPT_MESSAGE,
+)
+"""What is answered without the log's start offset (`ReplicaManager.appendToLocalLog`)."""
 
 
 @dataclass(slots=True)
@@ -152,7 +160,10 @@ def _verify_again(broker: BrokerState, work: _Work, partitions: tuple[str, ...])
 def _append(broker: BrokerState, work: _Work, partitions: list[str]) -> Effects[None]:
     """Append what is not refused, and wait until all of it is durable."""
     found = {p: _analyze(broker, work, p, work.request.batches[p]) for p in partitions}
-    work.refuse({p: e for p, e in found.items() if isinstance(e, Error)})
+    for partition, error in found.items():
+        if isinstance(error, Error) and error is not Error.NONE:
+            start = -1 if error in _BEFORE_THE_LOG else broker.log(partition).log_start_offset
+            work.answers[partition] = PartitionProduced(error=error, log_start_offset=start)
     yield from all_of(*(_append_one(broker, work, p, f) for p, f in found.items() if p not in work.answers))
 
 
@@ -184,22 +195,26 @@ def _is_valid(batch: Batch) -> bool:
 
 
 def _append_one(broker: BrokerState, work: _Work, partition: str, found: Error | CachedBatch) -> Effects[None]:
-    """Append the batch, or wait for the one that it repeats."""
+    """Append the batch, or wait for the one that it repeats.
+
+    What fails after that is answered with the batch's offset: it is in the log (`DelayedProduce`).
+    """
     request, batch = work.request, work.request.batches[partition]
+    log_start_offset = broker.log(partition).log_start_offset
     if isinstance(found, CachedBatch):
         original = replace(batch, base_offset=found.first_offset)
         appended: Appended = yield AwaitDurable(partition, original, request.timeout_ms, request.acks)
     else:
         appended = yield Append(partition, batch, request.timeout_ms, request.acks)
-    if appended.error is not Error.NONE or appended.batch is None:
-        work.refuse({partition: appended.error})
+    error = appended.error
+    if appended.batch is None:
+        work.refuse({partition: error})
         return
-    if request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
-        work.refuse({partition: Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND})
-        return
+    if error is Error.NONE and request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
+        error = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND
     work.answers[partition] = PartitionProduced(
-        error=Error.NONE,
+        error=error,
         base_offset=appended.batch.base_offset,
         log_append_time_ms=found.timestamp_ms if isinstance(found, CachedBatch) else -1,
-        log_start_offset=broker.log(partition).log_start_offset,
+        log_start_offset=log_start_offset,
     )
