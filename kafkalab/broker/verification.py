@@ -17,13 +17,14 @@ ADD, VERIFY, OLD_VERIFY = "add partition", "generic error", "default error"
 def guards_for(
     broker: BrokerState, batches: dict[str, Batch], mode: str
 ) -> tuple[dict[str, int], dict[str, Error]]:
-    """The guards of the partitions that must be verified, and those refused at once."""
+    """Return the guards of the partitions that must be verified, and the errors of those refused at once."""
     guards: dict[str, int] = {}
     refused: dict[str, Error] = {}
     if mode != ADD and not broker.rules.on(VERIFICATION):
         return guards, refused
     for partition, batch in batches.items():
-        if not batch.transactional or not broker.leads(partition):
+        if not broker.leads(partition):
+            refused[partition] = Error.NOT_LEADER_OR_FOLLOWER
             continue
         producers = broker.log(partition).producers
         version = 2 if mode == ADD else 0

@@ -209,7 +209,7 @@ class _Tables:
             producer_id=batch.producer_id,
             producer_epoch=batch.producer_epoch,
             sequence=sequence_after(batch.base_sequence, _offsets(batch)[i] - batch.base_offset),
-            transactional=batch.transactional,
+            transactional=batch.in_transaction,
             control=batch.control.name if batch.control else "",
             coordinator_epoch=batch.coordinator_epoch,
             leader_epoch=batch.leader_epoch,

@@ -171,8 +171,7 @@ class PartitionLog:
         self.batches, self._bases, self._epochs, self.segments = [], [], [], [offset]
         self.log_start_offset = self.log_end_offset = self.high_watermark = offset
         self.transaction_index.truncate(0)
-        self.producers = ProducerStates(self.producers.rules, self.producers.expiration_ms)
-        self.producers.map_end_offset = self.producers.snapshot_offset = offset
+        self.producers.start_at(offset)
 
     def close(self) -> None:
         """A clean shutdown: what is known of the producers is written down."""

@@ -83,6 +83,11 @@ class Batch:
         return self.base_offset + (delta if delta >= 0 else len(self.records) - 1)
 
     @property
+    def in_transaction(self) -> bool:
+        """Whether the batch is part of a transaction: the bit means nothing without a producer id (`UnifiedLog`)."""
+        return self.transactional and self.producer_id >= 0
+
+    @property
     def last_sequence(self) -> int:
         return sequence_after(self.base_sequence, self.offset_delta)
 

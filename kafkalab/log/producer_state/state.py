@@ -213,6 +213,14 @@ class ProducerStates:
         entry.batches = [b for b in entry.batches if b.last_offset >= log_start_offset]
         return bool(entry.batches)
 
+    def start_at(self, offset: int) -> None:
+        """Forget all producers and snapshots: the log is empty and begins at `offset`.
+
+        Verifications stay (`ProducerStateManager.truncateFullyAndStartAt`).
+        """
+        self.entries, self.ongoing, self.unreplicated, self.snapshots = {}, {}, [], {}
+        self.map_end_offset = self.snapshot_offset = offset
+
     # snapshots
 
     def take_snapshot(self) -> bool:

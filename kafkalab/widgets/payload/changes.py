@@ -31,7 +31,7 @@ def batch_shown(partition: str, batch: Batch) -> dict[str, Any]:
         "pid": batch.producer_id,
         "epoch": batch.producer_epoch,
         "seq": batch.base_sequence,
-        "txn": batch.transactional,
+        "txn": batch.in_transaction,
         "le": batch.leader_epoch,
         "ts": batch.timestamp_ms,
         "records": [[r.key or "", str(r.value) if isinstance(r.value, str) else ""] for r in batch.records],
