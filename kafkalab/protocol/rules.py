@@ -40,7 +40,7 @@ EPOCH_BEFORE_GUARD = Rule("the epoch is compared before the verification", "KAFK
 
 # the transaction coordinator
 COORDINATOR_EPOCH_CHECK = Rule("the coordinator compares the producer epoch", "KIP-98", "a fenced producer cannot end")
-EXACT_END_EPOCH = Rule("EndTxn with a larger epoch is refused", "KAFKA-9600", "nobody ends another's transaction")
+EXACT_END_EPOCH = Rule("EndTxn with a larger epoch is refused", "KAFKA-9600", "a refused request decides nothing")
 FENCED_CODE = Rule("the coordinator says PRODUCER_FENCED", "KIP-588", "clients tell fenced from timed out")
 BUMP_ON_INIT = Rule("InitProducerId raises the epoch", "KIP-98", "the older instance is fenced")
 ABORT_ON_INIT = Rule("InitProducerId aborts the open transaction", "KIP-98", "nothing of a predecessor stays open")

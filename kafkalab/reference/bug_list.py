@@ -72,12 +72,13 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         number="KAFKA-9600",
         title="An epoch from the future",
-        broke="Fencing: whoever named a larger epoch ended the transaction of another.",
-        cure="Since 2.6.0 a client's EndTxn needs exactly the current epoch.",
+        broke="Liveness: the request was refused, but only after its decision had been logged. No marker was sent, and "
+        "readers waited until the coordinator's partition was loaded again.",
+        cure="Since 2.6.0 a client's EndTxn needs exactly the current epoch, before anything is logged.",
         rule=rules.EXACT_END_EPOCH,
-        sign=answers("p", "EndTxn"),
-        good="PRODUCER_FENCED",
-        bad="NONE",
+        sign=both(answers("p", "EndTxn", 2), stable("out-0"), state("pay")),
+        good="PRODUCER_FENCED, NONE; 2 of 2; CompleteCommit",
+        bad="PRODUCER_FENCED, CONCURRENT_TRANSACTIONS; 0 of 1; PrepareCommit",
     ),
     Bug(
         number="KAFKA-14402",

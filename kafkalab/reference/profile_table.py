@@ -49,6 +49,7 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Question("EndTxn with an epoch of before", (*_BEGIN, init("a"), commit("a", "-1"))),
     Question("EndTxn with an epoch that nobody was given", (*_BEGIN, commit("a", "+1"))),
+    Question("Then EndTxn with the right epoch", (*_BEGIN, commit("a", "+1"), sleep(1000), commit("a"))),
     Question("Commit, asked twice", (*_BEGIN, commit("a"), sleep(1000), commit("a"))),
     Question("Commit, then abort", (*_BEGIN, commit("a"), sleep(1000), abort("a"))),
     Question("Abort of a transaction in which nothing was written", (init("a"), abort("a"))),

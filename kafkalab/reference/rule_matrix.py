@@ -58,7 +58,7 @@ EXPECTED: dict[Rule, str] = {
     rules.LOWEST_SEQUENCE: "sequence gap",
     rules.FIRST_SEQUENCE_ZERO: "sequence gap",
     rules.COORDINATOR_EPOCH_CHECK: "torn transaction",
-    rules.EXACT_END_EPOCH: "torn transaction",
+    rules.EXACT_END_EPOCH: "decision without marker",
     rules.BUMP_ON_INIT: "torn transaction",
     rules.ABORT_ON_INIT: "torn transaction",
     rules.KEEP_EPOCH_EXPECTED: "exactly-once",

@@ -279,6 +279,13 @@ def test_what_a_producer_is_told(how: str, expected: str, version: int) -> None:
         ("CONCURRENT_TRANSACTIONS", "CONCURRENT_TRANSACTIONS"),
         *((name, name) for name in AT_COORDINATOR[:3]),
         *((name, name) for name in SAME[:2]),
+        ("UNKNOWN_TOPIC_OR_PARTITION", "COORDINATOR_NOT_AVAILABLE"),
+        ("NOT_ENOUGH_REPLICAS", "COORDINATOR_NOT_AVAILABLE"),
+        ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE"),
+        ("NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"),
+        ("KAFKA_STORAGE_ERROR", "NOT_COORDINATOR"),
+        ("MESSAGE_TOO_LARGE", "UNKNOWN_SERVER_ERROR"),
+        ("RECORD_LIST_TOO_LARGE", "UNKNOWN_SERVER_ERROR"),
     ],
 )
 def test_what_a_committer_of_offsets_is_told(how: str, expected: str, version: int) -> None:

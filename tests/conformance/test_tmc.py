@@ -8,6 +8,7 @@ import pytest
 
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
 from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
@@ -385,6 +386,18 @@ def test_a_transaction_whose_markers_are_refused_is_given_up_until_the_partition
     world.image({transaction_partition("a"): "b1"}, 2)
     world.run_for(5)
     assert entries(markers(world)) == [("b2", [(7, ("u-0",))]), ("b3", [(7, ("w-0",))])]
+
+
+@pytest.mark.parametrize("error", ["INVALID_PRODUCER_EPOCH", "TRANSACTION_COORDINATOR_FENCED"])
+def test_partitions_that_have_their_marker_are_done_although_another_is_refused(error: str) -> None:
+    world = prepared("u-0", "v-0", "x-0", leaders={"x-0": "b2"})
+    (sent,) = markers(world)
+    assert sent.body.markers[0].partitions == ("u-0", "v-0", "x-0")
+    answer(sent, u=Error[error], x=Error.NOT_LEADER_OR_FOLLOWER)
+    world.run_for(1_000)
+    described = world.ask(DescribeTransactions(transactional_ids=("a",))).response.transactions[0]
+    assert (described.state, described.partitions) == ("PrepareCommit", ("u-0", "x-0"))
+    assert (markers(world), world.pending("a")) == ([], TxnState.COMPLETE_COMMIT)
 
 
 @pytest.mark.parametrize("error", ["UNSUPPORTED_FOR_MESSAGE_FORMAT", "UNSUPPORTED_VERSION"])

@@ -72,7 +72,7 @@ def append_batch(broker: BrokerState, group_id: str, batch: Batch) -> Effects[Er
     """Append to the group's partition; NONE once that is replicated, or the translated error."""
     partition, timeout_ms = offsets_partition(group_id), broker.config.offsets_commit_timeout_ms
     appended: Appended = yield Append(partition, batch, timeout_ms)
-    return offsets_append_error(appended.error)
+    return translate_write_error(appended.error)
 
 
 def end_dead(broker: BrokerState, group_id: str, error: Error) -> None:
@@ -86,10 +86,19 @@ def end_dead(broker: BrokerState, group_id: str, error: Error) -> None:
         group.state, group.state_since_ms = group.previous_state, broker.now
 
 
-def offsets_append_error(error: Error) -> Error:
-    """How a group coordinator names a failed append (`CoordinatorOperationExceptionHelper`)."""
-    if error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.NOT_ENOUGH_REPLICAS, Error.REQUEST_TIMED_OUT):
-        return Error.COORDINATOR_NOT_AVAILABLE
-    if error in (Error.NOT_LEADER_OR_FOLLOWER, Error.KAFKA_STORAGE_ERROR):
-        return Error.NOT_COORDINATOR
-    return error
+TRANSLATED = {
+    Error.NETWORK_EXCEPTION: Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
+    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
+    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+}
+"""The error of a failed write, or of a failed verification before it; any other error stays as it is."""
+
+
+def translate_write_error(error: Error) -> Error:
+    """Return the error in a group coordinator's terms (`CoordinatorOperationExceptionHelper`)."""
+    return TRANSLATED.get(error, error)

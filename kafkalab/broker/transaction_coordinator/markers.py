@@ -142,14 +142,13 @@ def _take_answer(broker: BrokerState, response: WriteTxnMarkersResponse, queued:
         raise IllegalStateError(f"the answer to WriteTxnMarkers says nothing of producer id {producer_id}")
     errors = {p: response.markers[producer_id][p] for p in queued.partitions}
     for partition, error in errors.items():
-        if error in GIVE_UP:
-            _forget(broker, progress)
-            return
-        if error not in WRITTEN and error not in AGAIN:
+        if error not in WRITTEN and error not in AGAIN and error not in GIVE_UP:
             raise IllegalStateError(f"a marker of producer id {producer_id} on {partition} failed with {error.name}")
     _done(broker, progress, tuple(p for p, error in errors.items() if error in WRITTEN))
     again = tuple(p for p, error in errors.items() if error in AGAIN)
-    if again:
+    if any(error in GIVE_UP for error in errors.values()):
+        _forget(broker, progress)  # the completion stays pending until the partition is loaded again
+    elif again:
         yield from _try_again(broker, progress, again)
     else:
         yield from _finish_if_marked(broker, progress)
