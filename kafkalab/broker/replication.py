@@ -11,7 +11,7 @@ from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
-from kafkalab.protocol.rules import LEADER_EPOCH
+from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, LEADER_EPOCH
 
 
 class Replication:
@@ -136,7 +136,11 @@ class Replication:
             self.broker.port.respond(context.request, ReplicaFetchResponse(partitions=found), cause)
 
     def advance(self, partition: str, cause: int) -> None:
-        """The high watermark is what every in-sync replica has; release what waited for it."""
+        """Raise the high watermark to what every in-sync replica has; release what waited for it.
+
+        It stays where it is while fewer replicas are in sync than min.insync.replicas requires, with any acks
+        (`Partition.maybeIncrementLeaderHW`).
+        """
         state, name = self.broker.state, self.broker.name
         info = state.metadata.partitions.get(partition)
         if info is None or info.leader != name:
@@ -151,6 +155,8 @@ class Replication:
                     return
                 if position < reached:
                     reached = position
+        if reached > before and state.rules.on(EFFECTIVE_MIN_ISR) and state.is_under_min_isr(partition):
+            return
         if reached > before and log.advance(reached):
             step = self._note_marks(log, cause)
             self.broker.watermark_moved(partition, before, step)
