@@ -82,6 +82,7 @@ class Leadership:
             replication.unfollow(gone)
         for leader in sorted(leaders):
             replication.follow(leader, context.cause)
+        replication.take_image()
         for partition in list(state.logs):
             replication.advance(partition, context.cause)
 
