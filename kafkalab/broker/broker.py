@@ -23,7 +23,6 @@ from kafkalab.broker.effects import (
     Suspend,
     Suspended,
 )
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.handlers.registry import HANDLERS
 from kafkalab.broker.leadership import Leadership
 from kafkalab.broker.port import Port
@@ -37,7 +36,7 @@ from kafkalab.protocol.messages.replica_fetch import ReplicaFetch
 from kafkalab.protocol.messages.update_metadata import UpdateMetadata, UpdateMetadataResponse
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.protocol.records import Batch
-from kafkalab.protocol.rules import HIGH_WATERMARK, NEWEST_OFFSET
+from kafkalab.protocol.rules import HIGH_WATERMARK
 from kafkalab.trace import Frame
 
 WAITS = object()
@@ -174,11 +173,13 @@ class Broker:
         info = self.state.metadata.partitions.get(effect.partition)
         if info is None or info.leader != self.name:
             return Appended(Error.NOT_LEADER_OR_FOLLOWER if info else Error.UNKNOWN_TOPIC_OR_PARTITION)
-        if effect.acks == -1 and len(info.isr) < self.state.min_isr(effect.partition):
+        if effect.acks == -1 and not effect.below_min_isr and self.state.is_under_min_isr(effect.partition):
             self.replication.readmit(effect.partition)
             return Appended(Error.NOT_ENOUGH_REPLICAS)
         log = self.state.log(effect.partition)
         batch = log.append(effect.batch, info.leader_epoch)
+        if topic_of(effect.partition) == OFFSETS_TOPIC:
+            self.state.apply_offsets(self.state.newest_offsets, effect.partition, (batch,))
         incarnation = self.incarnation
         self.port.record(self.name, "append", effect.partition, context.cause, batch)
         if self.incarnation != incarnation:
@@ -246,16 +247,12 @@ class Broker:
         self.wake(partition, cause)
 
     def _apply_offsets(self, partition: str, before: int) -> None:
-        """A group coordinator answers from what is committed in its partition, never from what is only appended."""
+        """Replay what is replicated now for those who read what is committed only."""
         if partition in self.state.offsets_loading or not self.state.leads(partition):
             return
-        offsets = self.state.offsets.get(partition)
-        if offsets is None:
-            offsets = self.state.offsets[partition] = GroupOffsets(self.state.rules.on(NEWEST_OFFSET))
         log = self.state.log(partition)
-        for batch in log.read(before, log.high_watermark):
-            if before <= batch.base_offset:
-                offsets.apply(batch)
+        batches = (b for b in log.read(before, log.high_watermark) if before <= b.base_offset)
+        self.state.apply_offsets(self.state.offsets, partition, batches)
 
     # parked fetches of consumers
 

@@ -11,7 +11,7 @@ from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
-from kafkalab.protocol.rules import LEADER_EPOCH
+from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, LEADER_EPOCH
 
 
 class Replication:
@@ -21,12 +21,13 @@ class Replication:
         self.broker = broker
         self.fetching: dict[str, int] = {}  # leader -> generation of the fetch under way
         self.altering: dict[str, tuple[str, ...]] = {}
+        self.maximal: dict[str, tuple[str, ...]] = {}  # with those that this leader wants back in sync (KIP-497)
         self.led_since: dict[str, int] = {}  # partition -> metadata version in which this broker became its leader
         self._generation = 0
 
     def forget(self) -> None:
         """A crash: no sessions, no requests under way."""
-        self.fetching, self.altering, self.led_since = {}, {}, {}
+        self.fetching, self.altering, self.maximal, self.led_since = {}, {}, {}, {}
         self._generation += 1
 
     # the leader's half
@@ -136,14 +137,18 @@ class Replication:
             self.broker.port.respond(context.request, ReplicaFetchResponse(partitions=found), cause)
 
     def advance(self, partition: str, cause: int) -> None:
-        """The high watermark is what every in-sync replica has; release what waited for it."""
+        """Raise the high watermark to what every in-sync replica has; release what waited for it.
+
+        It stays where it is while fewer replicas are in sync than min.insync.replicas requires, with any acks
+        (`Partition.maybeIncrementLeaderHW`).
+        """
         state, name = self.broker.state, self.broker.name
         info = state.metadata.partitions.get(partition)
         if info is None or info.leader != name:
             return
         log, sessions = state.log(partition), state.sessions
         before, reached = log.high_watermark, log.log_end_offset
-        for replica in info.isr:
+        for replica in self.maximal.get(partition, info.isr):
             if replica != name:
                 session = sessions.get(replica)
                 position = session.positions.get(partition, 0) if session else 0
@@ -151,6 +156,8 @@ class Replication:
                     return
                 if position < reached:
                     reached = position
+        if reached > before and state.rules.on(EFFECTIVE_MIN_ISR) and state.is_under_min_isr(partition):
+            return
         if reached > before and log.advance(reached):
             step = self._note_marks(log, cause)
             self.broker.watermark_moved(partition, before, step)
@@ -205,11 +212,20 @@ class Replication:
         if self.altering.get(partition) == isr:
             return
         self.altering[partition] = isr
+        known = self.maximal.get(partition) or self.broker.state.metadata.partitions[partition].isr
+        self.maximal[partition] = tuple(dict.fromkeys((*known, *isr)))
         request = AlterPartition(partition=partition, leader_epoch=leader_epoch, isr=isr)
 
         def answered(response: Any, cause: int) -> None:
-            if self.altering.get(partition) == isr:
-                del self.altering[partition]
+            if self.altering.get(partition) != isr:
+                return
+            del self.altering[partition]
+            image = self.broker.state.metadata
+            info = image.partitions.get(partition)
+            failed = response is None or response.error is not Error.NONE
+            if failed or info is None or info.isr == tuple(r for r in isr if r in image.alive):
+                self.maximal.pop(partition, None)
+                self.advance(partition, cause)
 
         self.broker.port.request(self.broker.name, "controller", request, answered, -1)
 
@@ -224,6 +240,10 @@ class Replication:
             if state.metadata.leader(partition) == leader
         }
         self._fetch(leader, 0, positions, cause)
+
+    def take_image(self) -> None:
+        """Forget what was asked of the controller and answered: the image has the in-sync sets that it granted."""
+        self.maximal = {p: isr for p, isr in self.maximal.items() if p in self.altering and self.broker.state.leads(p)}
 
     def unfollow(self, leader: str) -> None:
         """Forget the fetch under way; its answer will be ignored."""

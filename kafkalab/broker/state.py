@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,8 @@ from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of, transaction_partition
 from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.records import Batch
+from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, NEWEST_OFFSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +162,8 @@ class BrokerState:
     transactions: dict[str, TxnPartition] = field(default_factory=dict)
     marker_queues: MarkerQueues = field(default_factory=MarkerQueues)
     coordinator_links: dict[str, CoordinatorLink] = field(default_factory=dict)
-    offsets: dict[str, GroupOffsets] = field(default_factory=dict)
+    offsets: dict[str, GroupOffsets] = field(default_factory=dict)  # as far as they are replicated
+    newest_offsets: dict[str, GroupOffsets] = field(default_factory=dict)  # as far as they are appended
     offsets_loading: list[str] = field(default_factory=list)
     groups: dict[str, ClassicGroup] = field(default_factory=dict)
     held: dict[str, Suspended] = field(default_factory=dict)  # where requests wait for a group
@@ -180,6 +184,14 @@ class BrokerState:
             self.logs[partition] = log
         return log
 
+    def apply_offsets(self, views: dict[str, GroupOffsets], partition: str, batches: Iterable[Batch]) -> None:
+        """Replay batches of a `__consumer_offsets` partition into one of the two views of it."""
+        offsets = views.get(partition)
+        if offsets is None:
+            offsets = views[partition] = GroupOffsets(self.rules.on(NEWEST_OFFSET))
+        for batch in batches:
+            offsets.apply(batch)
+
     def leads(self, partition: str) -> bool:
         """Whether this broker believes that it leads the partition."""
         info = self.metadata.partitions.get(partition)
@@ -191,20 +203,21 @@ class BrokerState:
         configured = self.config.transaction_version
         return self.rules.cluster_version if configured is None else configured
 
-    def min_isr(self, partition: str) -> int:
-        """min.insync.replicas of the partition's topic."""
-        if topic_of(partition) == TRANSACTION_TOPIC:
-            return self.config.transaction_state_log_min_isr
-        return self.config.min_insync_replicas
+    def min_isr(self, partition: str, replicas: int) -> int:
+        """Return min.insync.replicas of the partition's topic, but not more than it has replicas
+        (`Partition.effectiveMinIsr`)."""
+        logged = topic_of(partition) == TRANSACTION_TOPIC
+        configured = self.config.transaction_state_log_min_isr if logged else self.config.min_insync_replicas
+        return min(configured, replicas) if self.rules.on(EFFECTIVE_MIN_ISR) else configured
 
     def denies(self, principal: str, operation: str, kind: str, name: str = "") -> bool:
         """Whether a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
         return bool(self.acls) and is_denied(self.acls, principal, operation, f"{kind}:{name}" if name else kind)
 
     def is_under_min_isr(self, partition: str) -> bool:
-        """Whether fewer replicas are in sync than min.insync.replicas asks for."""
+        """Return whether fewer replicas are in sync than min.insync.replicas requires."""
         info = self.metadata.partitions.get(partition)
-        return info is not None and len(info.isr) < self.min_isr(partition)
+        return info is not None and len(info.isr) < self.min_isr(partition, len(info.replicas))
 
     def coordinates(self, transactional_id: str) -> TxnPartition | Error:
         """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS
@@ -222,7 +235,7 @@ class BrokerState:
         """A crash: all that is not in a log is gone."""
         self.logs = {p: log.reloaded() for p, log in self.logs.items()}
         self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
-        self.offsets, self.offsets_loading = {}, []
+        self.offsets, self.newest_offsets, self.offsets_loading = {}, {}, []
         self.groups, self.held = {}, {}
         self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
         self.producer_ids, self.next_producer_ids, self.allocating, self.epoch_start = [], [], False, {}

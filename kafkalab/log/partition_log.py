@@ -178,9 +178,11 @@ class PartitionLog:
         self.producers.take_snapshot()
 
     def reloaded(self, now: int = 0) -> PartitionLog:
-        """The log as read back after a restart: verification guards are forgotten, the records are not.
+        """Return the log as read back after a restart, clean or not: of each producer the last batch is known, and no
+        verification guard.
 
-        Of each producer only the last batch before the newest snapshot is known, and the batches after it.
+        Recovery replays what follows the newest snapshot and writes another one at the log's end; loading reads that
+        (`LogLoader`, `UnifiedLog.rebuildProducerState`).
         """
         old = self.producers
         log = PartitionLog(self.partition, old.rules, old.expiration_ms)
@@ -190,6 +192,8 @@ class PartitionLog:
         log.high_watermark = self.high_watermark
         log.transaction_index.entries = list(self.transaction_index.entries)
         log.producers.snapshots = dict(old.snapshots)
+        log._rebuild(now)
+        log.producers = ProducerStates(old.rules, old.expiration_ms, log.producers.snapshots)
         log._rebuild(now)
         return log
 

@@ -36,6 +36,8 @@ _SINCE_1_0 = (
     rules.FENCE_BUMPS_ONCE,
     rules.FENCE_ROTATES,
     rules.TOPIC_WRITE_SUFFICES,
+    rules.EFFECTIVE_MIN_ISR,
+    rules.GROUP_LOG_WAITS,
 )
 _SINCE_0_11 = (*_SINCE_1_0, rules.FIVE_BATCHES, rules.TIMEOUT_BUMPS)
 

@@ -69,12 +69,14 @@ EMPTY_NOT_COMPLETED = Rule("an empty transaction completes nothing", "after 1.0"
 GENERATION_CHECK = Rule("transactional offsets name the group's generation", "KIP-447", "a zombie commits no offsets")
 GROUP_SEEN_AGAIN = Rule("a group is looked at after the verification", "KAFKA-15784", "a zombie commits no offsets")
 STABLE_OFFSETS = Rule("a reader waits for stable offsets", "KIP-447", "no input is processed twice")
+GROUP_LOG_WAITS = Rule("a group's record waits for its replicas", "KIP-848", "a commit outlives a short outage")
 NEWEST_OFFSET = Rule("the newest offset wins when a transaction ends", "KAFKA-14505", "an offset never goes back")
 
 # reading and replication
 LSO_BOUND = Rule("the last stable offset bounds read_committed", "KIP-98", "undecided records stay unseen")
 ABORTED_FILTER = Rule("the consumer filters aborted transactions", "KIP-98", "aborted records stay unseen")
 HIGH_WATERMARK = Rule("readers see only what is replicated", "KAFKA-50", "what was read is never lost")
+EFFECTIVE_MIN_ISR = Rule("too few in-sync replicas stop the high watermark", "KAFKA-15583", "what was read has copies")
 LEADER_EPOCH = Rule("followers truncate by leader epoch", "KIP-101", "replicas never differ")
 CLEAN_ELECTION = Rule("only in-sync replicas are elected", "KAFKA-1028", "what was acknowledged is never lost")
 

@@ -37,6 +37,10 @@ REASONS: dict[Rule, str] = {
     "belongs to no producer, and at the last epoch the producer id is replaced as usual.",
     rules.EMPTY_NOT_COMPLETED: "Without it the aborted index has an entry for a marker without records; a consumer "
     "removes the entry at the marker, so it costs space in the index and in Fetch responses, but no record.",
+    rules.EFFECTIVE_MIN_ISR: "Without it a record that acks=1 left in one replica can be read and its decision be "
+    "answered; only a disk that fails then loses it, and no fault of this cluster destroys a disk.",
+    rules.GROUP_LOG_WAITS: "Without it a commit is refused at once while too few replicas are in sync, as any write "
+    "with acks=all; with it the commit waits, and fails after offsets.commit.timeout.ms.",
     rules.DELETE_HORIZON: "Without it the age is taken from the file's modification time, which every cleaning renews, "
     "so markers and tombstones stay; what is read is the same, from a log that grows.",
 }

@@ -13,7 +13,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition, AlterPartitionResponse
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
 from kafkalab.protocol.records import Batch, Record
-from kafkalab.protocol.rules import LEADER_EPOCH
+from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, LEADER_EPOCH
 from tests.broker.replica_world import BROKERS, NOTHING, ReplicaWorld, Sent, appended, batch, data, info
 
 
@@ -338,6 +338,54 @@ def test_a_replica_out_of_sync_does_not_hold_the_high_watermark() -> None:
     w = led("x", isr=("b1", "b2"))
     w.fetch("b2", 1, 0, session=0)
     assert w.marks("b1") == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("least", "isr", "replicas", "moves"),
+    [
+        (2, ("b1",), BROKERS, False),
+        (2, ("b1", "b2"), BROKERS, True),
+        (3, ("b1", "b2"), BROKERS, False),
+        (2, ("b1",), ("b1",), True),
+        (3, ("b1", "b2"), ("b1", "b2"), True),
+    ],
+)
+def test_the_high_watermark_stands_while_fewer_are_in_sync_than_the_topic_or_its_copies_require(
+    least: int, isr: tuple[str, ...], replicas: tuple[str, ...], moves: bool
+) -> None:
+    for off in ((), (EFFECTIVE_MIN_ISR.name,)):
+        w = ReplicaWorld(real=("b1",), min_insync_replicas=least, off=off)
+        w.tell(t_0=info("b1", 0, isr, replicas))
+        assert w.write("b1", "x", acks=1) == [Error.NONE]
+        if "b2" in isr:
+            w.fetch("b2", 1, 0, session=0)
+        assert w.marks("b1") == (1 if moves or off else 0, 1)
+
+
+def test_the_high_watermark_moves_when_enough_are_in_sync_again() -> None:
+    w = ReplicaWorld(real=("b1",), min_insync_replicas=2)
+    w.tell(t_0=info("b1"))
+    ends = w.write("b1", "x")
+    w.tell(t_0=info("b1", isr=("b1",)))
+    assert (ends, w.marks("b1")) == ([], (0, 1))
+    w.fetch("b2", 1, 0, session=0)
+    assert (w.altered(), ends) == (("b1", "b2"), [])
+    w.tell(t_0=info("b1", isr=("b1", "b2")))
+    assert (ends, w.marks("b1")) == ([Error.NONE], (1, 1))
+
+
+def test_a_replica_whose_return_the_controller_may_have_granted_already_holds_the_high_watermark() -> None:
+    """The maximal in-sync set (KIP-497): the controller may elect the replica before the leader knows its answer."""
+    w = led("x", isr=("b1",))
+    w.fetch("b2", 1, 0, session=0)
+    assert w.altered() == ("b1", "b2")
+    ends = w.write("b1", "y")
+    assert (ends, w.marks("b1")) == ([], (1, 2))
+    w.answer(w.take(AlterPartition), AlterPartitionResponse())
+    assert (ends, w.marks("b1")) == ([], (1, 2)), "the image is still on its way"
+    w.tell(t_0=info("b1", isr=("b1", "b2")))
+    w.fetch("b2", 2, 0, session=1)
+    assert (ends, w.marks("b1")) == ([Error.NONE], (2, 2))
 
 
 def test_an_append_ends_when_every_in_sync_replica_has_it() -> None:

@@ -14,7 +14,7 @@ from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn,
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, OtherRecords
-from kafkalab.protocol.rules import VERIFICATION, Rule
+from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, VERIFICATION, Rule
 from tests.conformance.one_broker import Asked, OneBroker
 from tests.conformance.producer_log import ABORT, PID, data, end, plain
 
@@ -193,8 +193,21 @@ def test_the_in_sync_set_is_looked_at_before_batch_and_sequence() -> None:
         assert errors(produce(world, tid="a", t_0=batch)) == {T: Error.NOT_ENOUGH_REPLICAS}
 
 
-def test_a_set_that_shrank_after_the_append_is_told() -> None:
+def test_a_set_that_shrank_after_the_append_stops_the_high_watermark() -> None:
     world = broker(min_insync_replicas=2, isr=("b1", "b2"))
+    asked = produce(world, t_0=data(0, 0))
+    in_sync(world, ("b1",))
+    world.broker.replication.advance(T, -1)
+    world.run_for(999)
+    assert asked.response is None
+    assert world.state.log(T).high_watermark == 0
+    world.run_for(1)
+    assert answer(asked) == (Error.REQUEST_TIMED_OUT, 0, 0)
+    assert world.state.log(T).log_end_offset == 1
+
+
+def test_before_3_7_a_set_that_shrank_after_the_append_is_told() -> None:
+    world = broker(EFFECTIVE_MIN_ISR, min_insync_replicas=2, isr=("b1", "b2"))
     asked = produce(world, t_0=data(0, 0))
     in_sync(world, ("b1",))
     world.broker.replication.advance(T, -1)
