@@ -60,14 +60,14 @@ class CoordinatorRequests:
         finally:
             mine.resolve(None)
         if answer.stopped:
-            raise manager.error or KafkaError("Producer is closed forcefully.")
+            raise manager.error or KafkaError("The producer closed forcefully")
         return answer
 
-    def _check(self, answer: CoordinatorAnswer) -> None:
+    def _check(self, answer: CoordinatorAnswer, group_id: str = "") -> None:
         """Raise what went wrong, after the manager has entered the state that the table says."""
         if answer.error is Error.NONE:
             return
-        exception = coordinator_error(answer.api, answer.error, answer.reaction)
+        exception = coordinator_error(answer, group_id)
         self.manager.fail(exception, answer.reaction)
         raise exception
 
@@ -92,7 +92,7 @@ class CoordinatorRequests:
         elif answer.response is not None and _definite(answer.response.errors) is Error.NONE:
             manager.fail(partitions_error(answer.response.errors), Reaction.ABORTABLE)
         else:
-            manager.fail(coordinator_error(answer.api, answer.error, answer.reaction), answer.reaction)
+            manager.fail(coordinator_error(answer), answer.reaction)
         manager.wake_sender()
 
     async def initialise(self, expect: bool = False) -> None:
@@ -139,7 +139,7 @@ class CoordinatorRequests:
                 manager.adopt(response.producer_id, response.producer_epoch)
                 return
             elif (what := reaction("InitProducerId", response.error)) not in (Reaction.RETRY, Reaction.LOOKUP):
-                exception = coordinator_error("InitProducerId", response.error, what)
+                exception = coordinator_error(CoordinatorAnswer(response, "InitProducerId", response.error, what))
                 if what is not Reaction.FATAL:
                     raise exception
                 manager.fail(exception, what)
@@ -157,7 +157,7 @@ class CoordinatorRequests:
                 producer_epoch=manager.producer_epoch,
                 group_id=group.group_id,
             )
-            self._check(await self._ask(add, lambda r: r.error))
+            self._check(await self._ask(add, lambda r: r.error), group.group_id)
         manager.begin_at_coordinator()
         commit = TxnOffsetCommit(
             transactional_id=self._id(),
@@ -171,7 +171,7 @@ class CoordinatorRequests:
             member_id=group.member_id,
             group_instance_id=group.group_instance_id,
         )
-        self._check(await self._ask(commit, _of_offsets, group=group.group_id))
+        self._check(await self._ask(commit, _of_offsets, group=group.group_id), group.group_id)
 
     async def end(self, committed: bool) -> None:
         """Commit or abort and become READY.
