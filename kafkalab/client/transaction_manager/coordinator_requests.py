@@ -8,7 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.client.connection import Connection, CoordinatorAnswer
-from kafkalab.client.exceptions import KafkaError, UnsupportedVersionError
+from kafkalab.client.exceptions import (
+    ClusterAuthorizationError,
+    KafkaError,
+    TransactionalIdAuthorizationError,
+    UnsupportedVersionError,
+)
 from kafkalab.client.promise import Promise
 from kafkalab.client.results import GroupMetadata, Offsets, offset_fields
 from kafkalab.client.transaction_manager.coordinator_errors import coordinator_error, partitions_error
@@ -98,11 +103,11 @@ class CoordinatorRequests:
     async def initialise(self, expect: bool = False) -> None:
         """Become READY with a producer id and an epoch; `expect` names the identity held at present (KIP-360).
 
-        After an abortable error the state is UNINITIALIZED: `init_transactions` may be called again.
+        After an error of authorization the state is UNINITIALIZED: `init_transactions` may be called again.
         """
         try:
             await self._init_producer_id(expect)
-        except KafkaError:
+        except (TransactionalIdAuthorizationError, ClusterAuthorizationError):
             if self.manager.state is ProducerState.ABORTABLE_ERROR:
                 self.manager.apply_event(Happening.INIT_REFUSED)
             raise

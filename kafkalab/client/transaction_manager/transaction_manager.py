@@ -95,6 +95,8 @@ class TransactionManager:
     def apply_call(self, call: Call, waiting: Call | None = None, partition: str = "") -> Cell:
         """Move as the table says for `call`, or raise and change nothing; `waiting` is a call that timed out."""
         cell = decide(call, self.state, waiting)
+        if call is Call.SEND and cell.verdict is V.STAY and self.producer_id == -1:
+            raise self._no_transaction(call, partition)
         if cell.verdict is V.MOVE:
             assert cell.target is not None
             self._enter(cell.target)
@@ -118,6 +120,9 @@ class TransactionManager:
             return InvalidTxnStateError(NOT_PREPARED)
         if cell.verdict is V.INVALID:
             return self._invalid_transition(cell)
+        return self._no_transaction(call, partition)
+
+    def _no_transaction(self, call: Call, partition: str) -> IllegalStateError:
         if call is Call.SEND_OFFSETS:
             text = f"Cannot send offsets if a transaction is not in progress (currentState= {self.state.name})"
         elif self.producer_id == -1:
