@@ -165,11 +165,16 @@ class TransactionManager:
             what = Reaction.ABORTABLE if recoverable else Reaction.FATAL
         self.apply_event(Happening.ABORTABLE if what is Reaction.ABORTABLE else Happening.FATAL, exception)
 
+    def fail_send(self, error: KafkaError) -> None:
+        """Enter the error state for a `send` that failed with `error`; IllegalStateError if there is no way to it."""
+        cell = follow(Happening.ABORTABLE, self.state)
+        if self.transactional and cell.verdict is V.POISON and _severity(error) is not Reaction.FATAL:
+            raise self._invalid_transition(cell)
+        self.fail_batch(error)
+
     def fail_batch(self, error: KafkaError) -> None:
-        """Enter the error state that a batch or a `send` which failed with `error` leads to, if any."""
-        what = reaction("Produce", error.error) if error.error is not Error.NONE else Reaction.ABORTABLE
-        if isinstance(error, ProducerFencedError):
-            what = Reaction.FATAL
+        """Enter the error state that a batch which failed with `error` leads to, if any."""
+        what = _severity(error)
         if what is Reaction.FATAL:
             self.fail(error, what)
         elif self.transactional:
@@ -258,3 +263,10 @@ class TransactionManager:
     def record(self, kind: str, name: str, data: dict[str, Any] | None = None) -> None:
         """Record one event of this producer in the trace."""
         self.port.record(kind, name, data or {"transactional_id": self.config.transactional_id})
+
+
+def _severity(error: KafkaError) -> Reaction:
+    """Return what a failed batch means to its producer (`maybeTransitionToErrorState`)."""
+    if isinstance(error, ProducerFencedError):
+        return Reaction.FATAL
+    return reaction("Produce", error.error) if error.error is not Error.NONE else Reaction.ABORTABLE
