@@ -169,8 +169,12 @@ class Connection:
         error_of: Callable[[Any], Error],
         stop: Callable[[], bool] = lambda: False,
         first_backoff_ms: int = 0,
+        retrying: Callable[[], None] = lambda: None,
     ) -> CoordinatorAnswer:
-        """Ask the coordinator until the answer is final, or until `stop` returns True."""
+        """Ask the coordinator until the answer is final, or until `stop` returns True.
+
+        Call `retrying` each time that it has to be asked again.
+        """
         api, attempt = type(body).__name__, 0
         while True:
             found = await self.find_coordinator(key_type, key, stop)
@@ -190,6 +194,7 @@ class Connection:
                     self.ask_another()
             elif what is not Reaction.RETRY:
                 return CoordinatorAnswer(response, api, error, what)
+            retrying()
             if first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS:
                 await self.sleep(first_backoff_ms)
             else:

@@ -148,7 +148,8 @@ class BatchResponses:
         for batch in self.accumulator.expired(self.manager.port.now):
             text = (
                 f"Expiring {len(batch.records)} record(s) for {batch.partition}:"
-                f"{self.accumulator.delivery_timeout_ms} ms has passed since batch creation"
+                f"{self.manager.port.now - batch.created_ms} ms has passed since batch creation. "
+                "The request has not been sent, or no server response has been received yet."
             )
             self.fail(batch, KafkaTimeoutError(text, Error.REQUEST_TIMED_OUT), adjust=False)
             if batch.retried and self.config.enable_idempotence:

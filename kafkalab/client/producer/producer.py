@@ -171,7 +171,7 @@ class Producer:
         await self.requests.end(committed=True)
 
     async def _abort(self) -> None:
-        self.transaction_manager.take_new_partitions()  # an abort needs no further partitions
+        self.transaction_manager.forget_new_partitions()
         self.sender.drop(self.accumulator.never_sent(), TransactionAbortedError())
         await self.sender.flush()
         await self.requests.finish()

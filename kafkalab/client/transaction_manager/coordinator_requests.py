@@ -49,9 +49,14 @@ class CoordinatorRequests:
             await self._last
 
     async def _ask(
-        self, body: Any, error_of: Callable[[Any], Error], group: str | None = None, first_backoff_ms: int = 0
+        self,
+        body: Any,
+        error_of: Callable[[Any], Error],
+        group: str | None = None,
+        first_backoff_ms: int = 0,
+        retrying: Callable[[], None] = lambda: None,
     ) -> CoordinatorAnswer:
-        """Return the final answer. Nothing is sent once the producer has failed or was closed: that error is raised."""
+        """Return the final answer; call `retrying` before each back-off. Nothing is sent once the producer has failed or was closed: that error is raised."""
         manager = self.manager
         before, mine = self._last, manager.port.promise()
         self._last = mine
@@ -60,7 +65,7 @@ class CoordinatorRequests:
         key_type, key = (TRANSACTION, self._id()) if group is None else (GROUP, group)
         try:
             answer = await self.connection.ask_coordinator(
-                key_type, key, body, error_of, lambda: manager.failed or manager.closed, first_backoff_ms
+                key_type, key, body, error_of, lambda: manager.failed or manager.closed, first_backoff_ms, retrying
             )
         finally:
             mine.resolve(None)
@@ -78,12 +83,17 @@ class CoordinatorRequests:
 
     def add_new_partitions(self) -> None:
         """Begin to add the new partitions to the transaction, unless such a request is under way."""
-        if self.manager.new_partitions and (self._adding is None or self._adding.done):
-            self._adding = self.manager.port.spawn(self._add_partitions())
+        if self._adding is None or self._adding.done:
+            self._add_all()
 
-    async def _add_partitions(self) -> None:
+    def _add_all(self) -> None:
+        """Ask for the new partitions, together with those that an earlier request is to be sent again for."""
+        if self.manager.new_partitions:
+            partitions = self.manager.take_new_partitions()
+            self._adding = self.manager.port.spawn(self._add_partitions(partitions))
+
+    async def _add_partitions(self, partitions: tuple[str, ...]) -> None:
         manager = self.manager
-        partitions = manager.take_new_partitions()
         request = AddPartitionsToTxn(
             transactional_id=self._id(),
             producer_id=manager.producer_id,
@@ -91,7 +101,8 @@ class CoordinatorRequests:
             partitions=partitions,
         )
         backoff = 0 if manager.partitions else FIRST_PARTITION_BACKOFF_MS
-        answer = await self._ask(request, _of_partitions, first_backoff_ms=backoff)
+        answer = await self._ask(request, _of_partitions, first_backoff_ms=backoff, retrying=self._add_all)
+        manager.answered_partitions(partitions)
         if answer.error is Error.NONE:
             manager.begin_at_coordinator(partitions)
         elif answer.response is not None and _definite(answer.response.errors) is Error.NONE:

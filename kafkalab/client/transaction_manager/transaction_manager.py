@@ -51,8 +51,9 @@ class TransactionManager:
     """The state of one producer, transactional or idempotent only.
 
     `started`: the coordinator may know of the present transaction. `bump_needed`: InitProducerId must follow its end
-    (transaction versions 0 and 1). `partitions` belong to the transaction, `new_partitions` are to be added to it.
-    `closed`: the producer was closed; no request is sent any more.
+    (transaction versions 0 and 1). `partitions` belong to the transaction, `new_partitions` are to be added to it, and
+    `pending_partitions` are named in a request without a final answer. `closed`: the producer was closed; no request is
+    sent any more.
     """
 
     def __init__(self, port: ClientPort, config: ProducerConfig, wake_sender: Callable[[], None]) -> None:
@@ -64,6 +65,7 @@ class TransactionManager:
         self.started = self.bump_needed = self.closed = False
         self.partitions: dict[str, None] = {}
         self.new_partitions: list[str] = []
+        self.pending_partitions: dict[str, None] = {}
         self.sequences = Sequences()
 
     @property
@@ -193,7 +195,7 @@ class TransactionManager:
         if self.brokers_add_partitions:
             self.started = True
             self.partitions[partition] = None
-        elif partition not in self.partitions and partition not in self.new_partitions:
+        elif not any(partition in known for known in (self.partitions, self.new_partitions, self.pending_partitions)):
             self.new_partitions.append(partition)
 
     def may_send_to(self, partition: str) -> bool:
@@ -201,9 +203,19 @@ class TransactionManager:
         return not self.transactional or partition in self.partitions
 
     def take_new_partitions(self) -> tuple[str, ...]:
-        """Return the partitions to add and forget that they are new."""
-        partitions, self.new_partitions = tuple(self.new_partitions), []
-        return partitions
+        """Return the partitions to add: the new ones, and those that an earlier request is still to add."""
+        self.pending_partitions.update(dict.fromkeys(self.new_partitions))
+        self.new_partitions = []
+        return tuple(self.pending_partitions)
+
+    def forget_new_partitions(self) -> None:
+        """Add no further partitions: the transaction is being aborted."""
+        self.new_partitions.clear()
+
+    def answered_partitions(self, partitions: tuple[str, ...]) -> None:
+        """Note that a request that adds `partitions` has its final answer."""
+        for partition in partitions:
+            self.pending_partitions.pop(partition, None)
 
     def begin_at_coordinator(self, partitions: tuple[str, ...] = ()) -> None:
         """Note that the coordinator may know of the transaction, and has added `partitions` to it."""
@@ -214,6 +226,7 @@ class TransactionManager:
         """Leave the transaction, which has ended; return whether InitProducerId must follow (`completeTransaction`)."""
         bump, self.bump_needed, self.started = self.bump_needed, False, False
         self.new_partitions.clear()
+        self.pending_partitions.clear()
         self.partitions.clear()
         self.apply_event(Happening.EPOCH_NEEDED if bump else Happening.ENDED)
         return bump
