@@ -42,6 +42,10 @@ class SimPort:
     def now(self, value: int) -> None:
         raise AttributeError("only the simulator moves the clock")
 
+    @property
+    def timed_out(self) -> bool:
+        return self.network.timing_out
+
     def request(
         self, to: str, body: Any, answered: Callable[[Any], None], version: int | None = None, timeout_ms: int = 0
     ) -> None:

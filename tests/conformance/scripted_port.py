@@ -25,6 +25,7 @@ PID, EPOCH = 13131, 5
 LATENCY_MS = 1
 HOLD = "no answer until the test gives one"
 LOST = "the connection breaks"
+TIMED_OUT = "no answer within request.timeout.ms, so that the connection is closed"
 QUIET = ("ApiVersions", "Metadata", "FindCoordinator")
 
 
@@ -34,7 +35,8 @@ def image(*topics: str) -> ClusterMetadata:
 
 
 class ScriptedPort:
-    """`script[api]` lists the answers to come: an Error, HOLD, LOST, a response, or a function of the request.
+    """`script[api]` lists the answers to come: an Error, HOLD, LOST, TIMED_OUT, a response, or a function of
+    the request.
 
     When the list is used up, every request succeeds.
     """
@@ -43,7 +45,7 @@ class ScriptedPort:
         self.node, self.bootstrap = "app", ("b1",)
         self.transaction_version, self.coordinator_bumps_epoch = version, bumps
         self.filters_aborted = True
-        self.two_phase_commit = False
+        self.two_phase_commit = self.timed_out = False
         self.script: dict[str, list[Any]] = {k: v if isinstance(v, list) else [v] for k, v in script.items()}
         self.requests: list[tuple[int, Any]] = []
         self.held: list[tuple[Any, Callable[[Any], None]]] = []
@@ -67,7 +69,15 @@ class ScriptedPort:
         if answer is HOLD:
             self.held.append((body, answered))
             return
+        if answer is TIMED_OUT:
+            self.timer(timeout_ms, lambda: self._time_out(answered))
+            return
         self._answer(body, answer, answered)
+
+    def _time_out(self, answered: Callable[[Any], None]) -> None:
+        self.timed_out = True
+        answered(None)
+        self.timed_out = False
 
     def _answer(self, body: Any, answer: Any, answered: Callable[[Any], None]) -> None:
         response = None if answer is LOST else answer(body) if callable(answer) else answer

@@ -8,7 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.client.connection import Connection, CoordinatorAnswer
-from kafkalab.client.exceptions import KafkaError, UnsupportedVersionError
+from kafkalab.client.exceptions import (
+    ClusterAuthorizationError,
+    KafkaError,
+    TransactionalIdAuthorizationError,
+    UnsupportedVersionError,
+)
 from kafkalab.client.promise import Promise
 from kafkalab.client.results import GroupMetadata, Offsets, offset_fields
 from kafkalab.client.transaction_manager.coordinator_errors import coordinator_error, partitions_error
@@ -44,9 +49,14 @@ class CoordinatorRequests:
             await self._last
 
     async def _ask(
-        self, body: Any, error_of: Callable[[Any], Error], group: str | None = None, first_backoff_ms: int = 0
+        self,
+        body: Any,
+        error_of: Callable[[Any], Error],
+        group: str | None = None,
+        first_backoff_ms: int = 0,
+        retrying: Callable[[], None] = lambda: None,
     ) -> CoordinatorAnswer:
-        """Return the final answer. Nothing is sent once the producer has failed or was closed: that error is raised."""
+        """Return the final answer; call `retrying` before each back-off. Nothing is sent once the producer has failed or was closed: that error is raised."""
         manager = self.manager
         before, mine = self._last, manager.port.promise()
         self._last = mine
@@ -55,30 +65,35 @@ class CoordinatorRequests:
         key_type, key = (TRANSACTION, self._id()) if group is None else (GROUP, group)
         try:
             answer = await self.connection.ask_coordinator(
-                key_type, key, body, error_of, lambda: manager.failed or manager.closed, first_backoff_ms
+                key_type, key, body, error_of, lambda: manager.failed or manager.closed, first_backoff_ms, retrying
             )
         finally:
             mine.resolve(None)
         if answer.stopped:
-            raise manager.error or KafkaError("Producer is closed forcefully.")
+            raise manager.error or KafkaError("The producer closed forcefully")
         return answer
 
-    def _check(self, answer: CoordinatorAnswer) -> None:
+    def _check(self, answer: CoordinatorAnswer, group_id: str = "") -> None:
         """Raise what went wrong, after the manager has entered the state that the table says."""
         if answer.error is Error.NONE:
             return
-        exception = coordinator_error(answer.api, answer.error, answer.reaction)
+        exception = coordinator_error(answer, group_id)
         self.manager.fail(exception, answer.reaction)
         raise exception
 
     def add_new_partitions(self) -> None:
         """Begin to add the new partitions to the transaction, unless such a request is under way."""
-        if self.manager.new_partitions and (self._adding is None or self._adding.done):
-            self._adding = self.manager.port.spawn(self._add_partitions())
+        if self._adding is None or self._adding.done:
+            self._add_all()
 
-    async def _add_partitions(self) -> None:
+    def _add_all(self) -> None:
+        """Ask for the new partitions, together with those that an earlier request is to be sent again for."""
+        if self.manager.new_partitions:
+            partitions = self.manager.take_new_partitions()
+            self._adding = self.manager.port.spawn(self._add_partitions(partitions))
+
+    async def _add_partitions(self, partitions: tuple[str, ...]) -> None:
         manager = self.manager
-        partitions = manager.take_new_partitions()
         request = AddPartitionsToTxn(
             transactional_id=self._id(),
             producer_id=manager.producer_id,
@@ -86,23 +101,24 @@ class CoordinatorRequests:
             partitions=partitions,
         )
         backoff = 0 if manager.partitions else FIRST_PARTITION_BACKOFF_MS
-        answer = await self._ask(request, _of_partitions, first_backoff_ms=backoff)
+        answer = await self._ask(request, _of_partitions, first_backoff_ms=backoff, retrying=self._add_all)
+        manager.answered_partitions(partitions)
         if answer.error is Error.NONE:
             manager.begin_at_coordinator(partitions)
         elif answer.response is not None and _definite(answer.response.errors) is Error.NONE:
             manager.fail(partitions_error(answer.response.errors), Reaction.ABORTABLE)
         else:
-            manager.fail(coordinator_error(answer.api, answer.error, answer.reaction), answer.reaction)
+            manager.fail(coordinator_error(answer), answer.reaction)
         manager.wake_sender()
 
     async def initialise(self, expect: bool = False) -> None:
         """Become READY with a producer id and an epoch; `expect` names the identity held at present (KIP-360).
 
-        After an abortable error the state is UNINITIALIZED: `init_transactions` may be called again.
+        After an error of authorization the state is UNINITIALIZED: `init_transactions` may be called again.
         """
         try:
             await self._init_producer_id(expect)
-        except KafkaError:
+        except (TransactionalIdAuthorizationError, ClusterAuthorizationError):
             if self.manager.state is ProducerState.ABORTABLE_ERROR:
                 self.manager.apply_event(Happening.INIT_REFUSED)
             raise
@@ -139,7 +155,7 @@ class CoordinatorRequests:
                 manager.adopt(response.producer_id, response.producer_epoch)
                 return
             elif (what := reaction("InitProducerId", response.error)) not in (Reaction.RETRY, Reaction.LOOKUP):
-                exception = coordinator_error("InitProducerId", response.error, what)
+                exception = coordinator_error(CoordinatorAnswer(response, "InitProducerId", response.error, what))
                 if what is not Reaction.FATAL:
                     raise exception
                 manager.fail(exception, what)
@@ -157,7 +173,7 @@ class CoordinatorRequests:
                 producer_epoch=manager.producer_epoch,
                 group_id=group.group_id,
             )
-            self._check(await self._ask(add, lambda r: r.error))
+            self._check(await self._ask(add, lambda r: r.error), group.group_id)
         manager.begin_at_coordinator()
         commit = TxnOffsetCommit(
             transactional_id=self._id(),
@@ -171,7 +187,7 @@ class CoordinatorRequests:
             member_id=group.member_id,
             group_instance_id=group.group_instance_id,
         )
-        self._check(await self._ask(commit, _of_offsets, group=group.group_id))
+        self._check(await self._ask(commit, _of_offsets, group=group.group_id), group.group_id)
 
     async def end(self, committed: bool) -> None:
         """Commit or abort and become READY.

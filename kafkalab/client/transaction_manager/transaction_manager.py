@@ -51,8 +51,9 @@ class TransactionManager:
     """The state of one producer, transactional or idempotent only.
 
     `started`: the coordinator may know of the present transaction. `bump_needed`: InitProducerId must follow its end
-    (transaction versions 0 and 1). `partitions` belong to the transaction, `new_partitions` are to be added to it.
-    `closed`: the producer was closed; no request is sent any more.
+    (transaction versions 0 and 1). `partitions` belong to the transaction, `new_partitions` are to be added to it, and
+    `pending_partitions` are named in a request without a final answer. `closed`: the producer was closed; no request is
+    sent any more.
     """
 
     def __init__(self, port: ClientPort, config: ProducerConfig, wake_sender: Callable[[], None]) -> None:
@@ -64,6 +65,7 @@ class TransactionManager:
         self.started = self.bump_needed = self.closed = False
         self.partitions: dict[str, None] = {}
         self.new_partitions: list[str] = []
+        self.pending_partitions: dict[str, None] = {}
         self.sequences = Sequences()
 
     @property
@@ -95,6 +97,8 @@ class TransactionManager:
     def apply_call(self, call: Call, waiting: Call | None = None, partition: str = "") -> Cell:
         """Move as the table says for `call`, or raise and change nothing; `waiting` is a call that timed out."""
         cell = decide(call, self.state, waiting)
+        if call is Call.SEND and cell.verdict is V.STAY and self.producer_id == -1:
+            raise self._no_transaction(call, partition)
         if cell.verdict is V.MOVE:
             assert cell.target is not None
             self._enter(cell.target)
@@ -118,6 +122,9 @@ class TransactionManager:
             return InvalidTxnStateError(NOT_PREPARED)
         if cell.verdict is V.INVALID:
             return self._invalid_transition(cell)
+        return self._no_transaction(call, partition)
+
+    def _no_transaction(self, call: Call, partition: str) -> IllegalStateError:
         if call is Call.SEND_OFFSETS:
             text = f"Cannot send offsets if a transaction is not in progress (currentState= {self.state.name})"
         elif self.producer_id == -1:
@@ -160,11 +167,16 @@ class TransactionManager:
             what = Reaction.ABORTABLE if recoverable else Reaction.FATAL
         self.apply_event(Happening.ABORTABLE if what is Reaction.ABORTABLE else Happening.FATAL, exception)
 
+    def fail_send(self, error: KafkaError) -> None:
+        """Enter the error state for a `send` that failed with `error`; IllegalStateError if there is no way to it."""
+        cell = follow(Happening.ABORTABLE, self.state)
+        if self.transactional and cell.verdict is V.POISON and _severity(error) is not Reaction.FATAL:
+            raise self._invalid_transition(cell)
+        self.fail_batch(error)
+
     def fail_batch(self, error: KafkaError) -> None:
-        """Enter the error state that a batch or a `send` which failed with `error` leads to, if any."""
-        what = reaction("Produce", error.error) if error.error is not Error.NONE else Reaction.ABORTABLE
-        if isinstance(error, ProducerFencedError):
-            what = Reaction.FATAL
+        """Enter the error state that a batch which failed with `error` leads to, if any."""
+        what = _severity(error)
         if what is Reaction.FATAL:
             self.fail(error, what)
         elif self.transactional:
@@ -183,7 +195,7 @@ class TransactionManager:
         if self.brokers_add_partitions:
             self.started = True
             self.partitions[partition] = None
-        elif partition not in self.partitions and partition not in self.new_partitions:
+        elif not any(partition in known for known in (self.partitions, self.new_partitions, self.pending_partitions)):
             self.new_partitions.append(partition)
 
     def may_send_to(self, partition: str) -> bool:
@@ -191,9 +203,19 @@ class TransactionManager:
         return not self.transactional or partition in self.partitions
 
     def take_new_partitions(self) -> tuple[str, ...]:
-        """Return the partitions to add and forget that they are new."""
-        partitions, self.new_partitions = tuple(self.new_partitions), []
-        return partitions
+        """Return the partitions to add: the new ones, and those that an earlier request is still to add."""
+        self.pending_partitions.update(dict.fromkeys(self.new_partitions))
+        self.new_partitions = []
+        return tuple(self.pending_partitions)
+
+    def forget_new_partitions(self) -> None:
+        """Add no further partitions: the transaction is being aborted."""
+        self.new_partitions.clear()
+
+    def answered_partitions(self, partitions: tuple[str, ...]) -> None:
+        """Note that a request that adds `partitions` has its final answer."""
+        for partition in partitions:
+            self.pending_partitions.pop(partition, None)
 
     def begin_at_coordinator(self, partitions: tuple[str, ...] = ()) -> None:
         """Note that the coordinator may know of the transaction, and has added `partitions` to it."""
@@ -204,6 +226,7 @@ class TransactionManager:
         """Leave the transaction, which has ended; return whether InitProducerId must follow (`completeTransaction`)."""
         bump, self.bump_needed, self.started = self.bump_needed, False, False
         self.new_partitions.clear()
+        self.pending_partitions.clear()
         self.partitions.clear()
         self.apply_event(Happening.EPOCH_NEEDED if bump else Happening.ENDED)
         return bump
@@ -253,3 +276,10 @@ class TransactionManager:
     def record(self, kind: str, name: str, data: dict[str, Any] | None = None) -> None:
         """Record one event of this producer in the trace."""
         self.port.record(kind, name, data or {"transactional_id": self.config.transactional_id})
+
+
+def _severity(error: KafkaError) -> Reaction:
+    """Return what a failed batch means to its producer (`maybeTransitionToErrorState`)."""
+    if isinstance(error, ProducerFencedError):
+        return Reaction.FATAL
+    return reaction("Produce", error.error) if error.error is not Error.NONE else Reaction.ABORTABLE
