@@ -60,7 +60,7 @@ def main() -> int:
         if name == "record":
             command.add_argument("--libs", type=Path, required=True, help="the folder with Kafka's jars")
             command.add_argument("--home", type=Path, required=True, help="a folder for its data; it is emptied")
-            command.add_argument("--port", type=int, default=19092, help="the first of the four ports that it listens at")
+            command.add_argument("--port", type=int, default=19092, help="the first of its four ports")
     options = parser.parse_args()
     status: int = options.act(options)
     return int(status)

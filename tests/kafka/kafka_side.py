@@ -30,18 +30,18 @@ class KafkaSide:
 
     # before and after
 
-    def create_topics(self) -> None:
-        """Create the script's topics and wait until their leaders answer."""
-        topics = self.script.get("topics", {})
-        if not topics:
-            return
+    @property
+    def topics(self) -> dict[str, tuple[int, bool]]:
+        """The script's topics by Kafka's name: how many partitions, and whether node 2 holds a replica."""
         held = {t for s in self.script["steps"] for t in s.get("min_isr", ())}
-        wanted = {str(self.names.out(t)): (n, t in held) for t, n in topics.items()}
-        self.cluster.create(wanted)
-        self.names.topic_ids = self.cluster.topic_ids(list(wanted))
-        for t, n in topics.items():
-            for i in range(n):
-                self._until_led(f"{t}-{i}")
+        return {str(self.names.out(t)): (n, t in held) for t, n in self.script.get("topics", {}).items()}
+
+    def until_ready(self) -> None:
+        """Wait until the leaders of the script's topics answer."""
+        if self.topics:
+            self.names.topic_ids = self.cluster.topic_ids(list(self.topics))
+        self._all_led()
+        self.close()
 
     def _until_led(self, partition: str) -> None:
         for _ in range(400):
