@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,7 @@ DATA_AGE_MS = 1_800_000
 """The data of a script is this much older than the run, so that data time and "now" cannot be mixed up."""
 SETTLE_S = 3.0
 TOGETHER = 6
-"""So many scripts run at once; no name meets another. Those that stop nodes run alone."""
+"""So many scripts run at once; no name meets another. Scripts that stop the only broker stop it together."""
 TOPICS_AT_ONCE = 40
 
 
@@ -57,24 +56,17 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
         time.sleep(SETTLE_S)
         cluster.kafka.stop(2)
         time.sleep(SETTLE_S)
-    alone = [s for s in sides if any({"stop", "kill"} & set(step) for step in s.script["steps"])]
-    together = [s for s in sides if s not in alone]
+    alone = [s for s in sides if any("kill" in step for step in s.script["steps"])]
+    for side in alone:
+        side.run()
     with ThreadPoolExecutor(TOGETHER) as pool:
-        found = dict(zip((s.script["name"] for s in together), pool.map(_answers, together), strict=True))
-    found |= {side.script["name"]: _answers(side) for side in alone}
-    return {s["name"]: found[s["name"]] for s in scripts}
-
-
-def _answers(side: KafkaSide) -> list[Answer]:
-    began = time.time()
-    try:
-        raw = side.run()
-    except Exception as error:  # the script is kept, with what went wrong, so that the others are recorded
-        raw = [*side.answers, {"failed": str(error)[:400]}]
-    took = time.time() - began
-    print(f"{side.script['name']}: {len(raw)} answers in {took:.1f} s", file=sys.stderr, flush=True)
-    found: list[Answer] = Normaliser(side.names.base_ms)(raw)
-    return found
+        list(pool.map(KafkaSide.run, [s for s in sides if s not in alone]))
+        for kind in ("clean", "kill"):
+            stopped = [s for s in sides if s.stops == kind]
+            if stopped:
+                cluster.restart(kill=kind == "kill")
+                list(pool.map(KafkaSide.go_on, stopped))
+    return {s.script["name"]: Normaliser(base_ms)(s.answers) for s in sides}
 
 
 def record(

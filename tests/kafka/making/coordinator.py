@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from tests.kafka.making.steps import (
-    V1, V2, Script, Step, add, add_offsets, describe, end, expect, fetch, hold, init, let_go, me, ask, producers,
-    script, sleep, write,
-)  # fmt: skip
+    V1,
+    V2,
+    Script,
+    Step,
+    add,
+    add_offsets,
+    ask,
+    describe,
+    end,
+    expect,
+    fetch,
+    hold,
+    init,
+    let_go,
+    me,
+    producers,
+    script,
+    sleep,
+    write,
+)
 
 FIRST = {
     V1: [add("x", "t-0"), write("x", "t-0", 0, "a")],

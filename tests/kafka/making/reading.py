@@ -5,9 +5,25 @@ from __future__ import annotations
 from itertools import permutations, product
 
 from tests.kafka.making.steps import (
-    READ_UNCOMMITTED, V1, V2, Script, Step, add, append, ask, batch, describe, end, fetch, init, list_offsets,
-    produce, producers, script, sleep, write,
-)  # fmt: skip
+    READ_UNCOMMITTED,
+    V1,
+    V2,
+    Script,
+    Step,
+    add,
+    append,
+    batch,
+    describe,
+    end,
+    fetch,
+    init,
+    list_offsets,
+    produce,
+    producers,
+    script,
+    sleep,
+    write,
+)
 
 SEEN = [fetch(), list_offsets(-1, "read_committed"), producers()]
 
@@ -63,9 +79,16 @@ def again() -> list[Script]:
 def sequences() -> list[Script]:
     """Return what follows a first batch of three records, inside a transaction and across its end."""
     after = {
-        "next": ["", 3], "duplicate": ["", 0], "gap": ["", 4], "overlap": ["", 2], "back": ["", 1],
-        "newer_epoch_zero": ["+1", 0], "newer_epoch_next": ["+1", 3], "older_epoch": ["-1", 3], "two_newer": ["+2", 0],
-    }  # fmt: skip
+        "next": ["", 3],
+        "duplicate": ["", 0],
+        "gap": ["", 4],
+        "overlap": ["", 2],
+        "back": ["", 1],
+        "newer_epoch_zero": ["+1", 0],
+        "newer_epoch_next": ["+1", 3],
+        "older_epoch": ["-1", 3],
+        "two_newer": ["+2", 0],
+    }
     found = []
     for protocol, ends, (name, (epoch, sequence)) in product((V1, V2), ("open", "commit", "abort"), after.items()):
         first = [add("x", "t-0")] if protocol == V1 else []
@@ -73,7 +96,11 @@ def sequences() -> list[Script]:
         if ends != "open":
             steps += [end("x", ends == "commit", protocol, once=True), sleep(), *first]
         steps += [write("x", "t-0", int(sequence), "d", str(epoch), protocol)]
-        steps += [write("x", "t-0", int(sequence) + 1, "e", str(epoch), protocol), fetch(isolation=READ_UNCOMMITTED), producers()]
+        steps += [
+            write("x", "t-0", int(sequence) + 1, "e", str(epoch), protocol),
+            fetch(isolation=READ_UNCOMMITTED),
+            producers(),
+        ]
         more = {"levels": [1, 2]} if protocol == V2 else {}
         found.append(script(f"sequences.v{protocol}_{ends}_{name}", *steps, **more))
     return found
@@ -103,9 +130,17 @@ def requests() -> list[Script]:
         "of_two_producers": [init("y"), produce("x", {"t-0": batch("x", 0, "a"), "t-1": batch("y", 0, "b")}, 11)],
         "internal_topic": [produce(None, {"offsets of g": {"values": ["a"]}}, 11)],
         "empty_transactional_id": [produce("", {"t-0": batch("x", 0, "a")}, 11)],
-    }  # fmt: skip
-    seen = [fetch(isolation=READ_UNCOMMITTED), fetch("t-1", isolation=READ_UNCOMMITTED), describe("x"), producers("t-0", "t-1")]
-    return [script(f"requests.{name}", *x, *steps, *seen, **({"levels": [1, 2]} if "v12" in name else {})) for name, steps in odd.items()]
+    }
+    seen = [
+        fetch(isolation=READ_UNCOMMITTED),
+        fetch("t-1", isolation=READ_UNCOMMITTED),
+        describe("x"),
+        producers("t-0", "t-1"),
+    ]
+    return [
+        script(f"requests.{name}", *x, *steps, *seen, **({"levels": [1, 2]} if "v12" in name else {}))
+        for name, steps in odd.items()
+    ]
 
 
 def markers() -> list[Script]:
@@ -131,14 +166,15 @@ def markers() -> list[Script]:
         "then_data_same_epoch": [mark(pid, epoch, ["t-0"]), write("x", "t-0", 1, "b")],
         "newer_then_old_data": [mark(pid, epoch + "+1", ["t-0"]), write("x", "t-0", 1, "b")],
         "of_group_partition": [mark(pid, epoch, ["offsets of g"])],
-    }  # fmt: skip
+    }
     for name, steps in rows.items():
         for suffix, commits in (("", True), ("_abort", False)):
             asked = [
                 {**s, "with": {"markers": [{**s["with"]["markers"][0], "committed": commits}]}}
-                if s.get("ask") == "WriteTxnMarkers" and not (name == "abort_after_commit") else s
+                if s.get("ask") == "WriteTxnMarkers" and name != "abort_after_commit"
+                else s
                 for s in steps
-            ]  # fmt: skip
+            ]
             if suffix and name == "abort_after_commit":
                 continue
             start = [init("x"), add("x", "t-0"), write("x", "t-0", 0, "a")]

@@ -109,9 +109,7 @@ def end(who: str, commit: bool, protocol: int = V1, epoch: str = "", **more: Any
     return ask("EndTxn", f"coordinator of {who}", version, {**me(who, epoch), "committed": commit}, **kept, **more)
 
 
-def commit_offsets(
-    who: str, group: str, offsets: Step, epoch: str = "", version: int = 3, **fields: Any
-) -> Step:  # fmt: skip
+def commit_offsets(who: str, group: str, offsets: Step, epoch: str = "", version: int = 3, **fields: Any) -> Step:
     """TxnOffsetCommit; from version 5 on it adds the group's partition itself."""
     given = {**me(who, epoch), "group_id": group, "offsets": offsets, **fields}
     return ask("TxnOffsetCommit", f"group coordinator of {group}", version, given)
@@ -135,9 +133,7 @@ def fetch(partition: str = "t-0", at: int = 0, isolation: str = READ_COMMITTED, 
     return ask("Fetch", f"leader of {partition}", version, given)
 
 
-def list_offsets(
-    timestamp: int, isolation: str = READ_UNCOMMITTED, partition: str = "t-0", version: int = 7
-) -> Step:  # fmt: skip
+def list_offsets(timestamp: int, isolation: str = READ_UNCOMMITTED, partition: str = "t-0", version: int = 7) -> Step:
     """ListOffsets of one partition."""
     given = {"partitions": [partition], "timestamp": timestamp, "isolation_level": isolation}
     return ask("ListOffsets", f"leader of {partition}", version, given)
@@ -155,9 +151,14 @@ def producers(*partitions: str) -> Step:
 
 
 def mark(
-    pid: Any, epoch: Any, partitions: list[str], commit: bool = True, coordinator: int = 0, tv: int = 0,
+    pid: Any,
+    epoch: Any,
+    partitions: list[str],
+    commit: bool = True,
+    coordinator: int = 0,
+    tv: int = 0,
     version: int = 2,
-) -> Step:  # fmt: skip
+) -> Step:
     """WriteTxnMarkers, as a coordinator sends it."""
     row = {
         "producer_id": pid,

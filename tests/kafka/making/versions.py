@@ -4,9 +4,33 @@ from __future__ import annotations
 
 from kafkalab.protocol.messages.registry import BY_NAME
 from tests.kafka.making.steps import (
-    V1, V2, Script, Step, add, add_offsets, append, ask, batch, commit_offsets, commit_plain, describe, end, expect,
-    fetch, idempotent, init, list_offsets, me, offsets, produce, producers, script, sleep, write, write_plain,
-)  # fmt: skip
+    V1,
+    V2,
+    Script,
+    Step,
+    add,
+    add_offsets,
+    append,
+    ask,
+    batch,
+    commit_offsets,
+    commit_plain,
+    describe,
+    end,
+    expect,
+    fetch,
+    idempotent,
+    init,
+    list_offsets,
+    me,
+    offsets,
+    produce,
+    producers,
+    script,
+    sleep,
+    write,
+    write_plain,
+)
 
 NEWEST = {"TxnOffsetCommit": 5}
 """Kafka 4.3.1 knows fewer versions than kafkalab."""
@@ -47,7 +71,11 @@ def _init(v: int) -> list[Step]:
 
 
 def _add(v: int) -> list[Step]:
-    asked = [add("x", "t-0", "t-1", version=v), add("x", "nope-0", "t-0", version=v), add("x", "t-0", epoch="-1", version=v)]
+    asked = [
+        add("x", "t-0", "t-1", version=v),
+        add("x", "nope-0", "t-0", version=v),
+        add("x", "t-0", epoch="-1", version=v),
+    ]
     return [init("x"), *asked, describe("x")]
 
 
@@ -60,7 +88,8 @@ def _end(v: int) -> list[Step]:
         return ask("EndTxn", "coordinator of x", v, {**me("x", epoch), "committed": commit})
 
     start = begun() if v < 5 else [init("x"), write("x", "t-0", 0, "a", protocol=V2)]
-    return [*start, ended("-1", True), ended("", True), ended("", True), sleep(), ended("", False), ended("+1", False), describe("x")]
+    once = [ended("", True), sleep()]
+    return [*start, ended("-1", True), *once, *once, ended("", False), ended("+1", False), sleep(), describe("x")]
 
 
 def _produce(v: int) -> list[Step]:
@@ -133,13 +162,27 @@ def _leave(v: int) -> list[Step]:
 
 
 def _describe_groups(v: int) -> list[Step]:
-    return [*joined(), sync(), ask("DescribeGroups", GROUP, v, {"groups": ["g"]}), ask("DescribeGroups", "group coordinator of none", v, {"groups": ["none"]})]
+    return [
+        *joined(),
+        sync(),
+        ask("DescribeGroups", GROUP, v, {"groups": ["g"]}),
+        ask("DescribeGroups", "group coordinator of none", v, {"groups": ["none"]}),
+    ]
 
 
 def _delete_groups(v: int) -> list[Step]:
     deleting = ask("DeleteGroups", GROUP, v, {"groups": ["g"]})
     leaving = ask("LeaveGroup", GROUP, 5, {"group_id": "g", "members": [{"member_id": "$m.member_id"}]})
-    return [deleting, *joined(), sync(), commit_plain("g", {"t-0": 3}, generation_id="$m.generation_id", member_id="$m.member_id"), deleting, leaving, deleting, offsets("g", None)]
+    return [
+        deleting,
+        *joined(),
+        sync(),
+        commit_plain("g", {"t-0": 3}, generation_id="$m.generation_id", member_id="$m.member_id"),
+        deleting,
+        leaving,
+        deleting,
+        offsets("g", None),
+    ]
 
 
 def _offset_delete(v: int) -> list[Step]:
@@ -149,7 +192,13 @@ def _offset_delete(v: int) -> list[Step]:
 
 def _create(v: int) -> list[Step]:
     topic = {"name": "new", "num_partitions": 2, "replication_factor": 1}
-    rows = [topic, topic, {"name": "t", "num_partitions": 1, "replication_factor": 1}, {"name": "none", "num_partitions": 0, "replication_factor": 1}, {"name": "wide", "num_partitions": 1, "replication_factor": 9}]
+    rows = [
+        topic,
+        topic,
+        {"name": "t", "num_partitions": 1, "replication_factor": 1},
+        {"name": "none", "num_partitions": 0, "replication_factor": 1},
+        {"name": "wide", "num_partitions": 1, "replication_factor": 9},
+    ]
     tried = ask("CreateTopics", "b1", v, {"topics": [{**topic, "name": "tried"}], "validate_only": True})
     return [tried, *(ask("CreateTopics", "b1", v, {"topics": [row]}) for row in rows)]
 
@@ -164,9 +213,14 @@ def _list_transactions(v: int) -> list[Step]:
         return ask("ListTransactions", "b1", v, fields)
 
     filters: list[Step] = [
-        {}, {"state_filters": ["Ongoing"]}, {"state_filters": ["Odd"]}, {"producer_id_filters": [700_000_001]},
-        {"duration_filter_ms": 100_000}, {"transactional_id_pattern": "y.*"}, {"transactional_id_pattern": ""},
-    ]  # fmt: skip
+        {},
+        {"state_filters": ["Ongoing"]},
+        {"state_filters": ["Odd"]},
+        {"producer_id_filters": [700_000_001]},
+        {"duration_filter_ms": 100_000},
+        {"transactional_id_pattern": "y.*"},
+        {"transactional_id_pattern": ""},
+    ]
     return [*begun(), init("y"), *(listed(**f) for f in filters)]
 
 
@@ -174,7 +228,12 @@ def _markers(v: int) -> list[Step]:
     from tests.kafka.making.steps import mark
 
     rows = [(0, True), (0, True)]
-    return [*begun(), *(mark("$x.producer_id", "$x.producer_epoch", ["t-0", "t-1"], c, e, version=v) for e, c in rows), producers(), fetch()]
+    return [
+        *begun(),
+        *(mark("$x.producer_id", "$x.producer_epoch", ["t-0", "t-1"], c, e, version=v) for e, c in rows),
+        producers(),
+        fetch(),
+    ]
 
 
 def _describe_transactions(v: int) -> list[Step]:
@@ -186,16 +245,33 @@ def _describe_producers(v: int) -> list[Step]:
 
 
 MADE = {
-    "InitProducerId": _init, "AddPartitionsToTxn": _add, "AddOffsetsToTxn": _add_offsets, "EndTxn": _end,
-    "Produce": _produce, "Fetch": _fetch, "ListOffsets": _list_offsets, "OffsetCommit": _offset_commit,
-    "OffsetFetch": _offset_fetch, "TxnOffsetCommit": _txn_offset_commit, "FindCoordinator": _find, "JoinGroup": _join,
-    "SyncGroup": _sync, "Heartbeat": _heartbeat, "LeaveGroup": _leave, "DescribeGroups": _describe_groups,
-    "DeleteGroups": _delete_groups, "OffsetDelete": _offset_delete, "CreateTopics": _create,
-    "DeleteRecords": _delete_records, "ListTransactions": _list_transactions, "WriteTxnMarkers": _markers,
-    "DescribeTransactions": _describe_transactions, "DescribeProducers": _describe_producers,
+    "InitProducerId": _init,
+    "AddPartitionsToTxn": _add,
+    "AddOffsetsToTxn": _add_offsets,
+    "EndTxn": _end,
+    "Produce": _produce,
+    "Fetch": _fetch,
+    "ListOffsets": _list_offsets,
+    "OffsetCommit": _offset_commit,
+    "OffsetFetch": _offset_fetch,
+    "TxnOffsetCommit": _txn_offset_commit,
+    "FindCoordinator": _find,
+    "JoinGroup": _join,
+    "SyncGroup": _sync,
+    "Heartbeat": _heartbeat,
+    "LeaveGroup": _leave,
+    "DescribeGroups": _describe_groups,
+    "DeleteGroups": _delete_groups,
+    "OffsetDelete": _offset_delete,
+    "CreateTopics": _create,
+    "DeleteRecords": _delete_records,
+    "ListTransactions": _list_transactions,
+    "WriteTxnMarkers": _markers,
+    "DescribeTransactions": _describe_transactions,
+    "DescribeProducers": _describe_producers,
     "DescribeCluster": lambda v: [ask("DescribeCluster", "b1", v, {})],
     "ApiVersions": lambda v: [ask("ApiVersions", "b1", v, {})],
-}  # fmt: skip
+}
 
 
 def family() -> list[Script]:
