@@ -239,7 +239,7 @@ def described_groups(r: Fields, n: Names) -> Fields:
                 "state": g["GroupState"],
                 "protocol_type": g["ProtocolType"],
                 "protocol": g["ProtocolData"],
-                "members": sorted(m["MemberId"] for m in g["Members"]),
+                "members": [{"member_id": m["MemberId"]} for m in g["Members"]],
             }
             for g in r["Groups"]
         ]

@@ -227,9 +227,7 @@ def sync_group(g: Fields, n: Names, version: int) -> Fields:
 
 
 def leave_group(g: Fields, n: Names, version: int) -> Fields:
-    members = [
-        {"MemberId": m["member_id"], "GroupInstanceId": n.out(m.get("group_instance_id"))} for m in g["members"]
-    ]
+    members = [{"MemberId": m["member_id"], "GroupInstanceId": n.out(m.get("group_instance_id"))} for m in g["members"]]
     n.groups.add(g["group_id"])
     if version < 3:
         return {"GroupId": n.out(g["group_id"]), "MemberId": members[0]["MemberId"]}

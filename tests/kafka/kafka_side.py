@@ -26,22 +26,23 @@ class KafkaSide:
         self.gone: dict[str, int] = {}
         self.under_way: dict[str, tuple[Connection, Script]] = {}
         self.answers: list[Answer] = []
+        self.done = 0
         self.connections: dict[int, Connection] = {}
 
     # before and after
 
-    def create_topics(self) -> None:
-        """Create the script's topics and wait until their leaders answer."""
-        topics = self.script.get("topics", {})
-        if not topics:
-            return
+    @property
+    def topics(self) -> dict[str, tuple[int, bool]]:
+        """The script's topics by Kafka's name: how many partitions, and whether node 2 holds a replica."""
         held = {t for s in self.script["steps"] for t in s.get("min_isr", ())}
-        wanted = {str(self.names.out(t)): (n, t in held) for t, n in topics.items()}
-        self.cluster.create(wanted)
-        self.names.topic_ids = self.cluster.topic_ids(list(wanted))
-        for t, n in topics.items():
-            for i in range(n):
-                self._until_led(f"{t}-{i}")
+        return {str(self.names.out(t)): (n, t in held) for t, n in self.script.get("topics", {}).items()}
+
+    def until_ready(self) -> None:
+        """Wait until the leaders of the script's topics answer."""
+        if self.topics:
+            self.names.topic_ids = self.cluster.topic_ids(list(self.topics))
+        self._all_led()
+        self.close()
 
     def _until_led(self, partition: str) -> None:
         for _ in range(400):
@@ -59,16 +60,34 @@ class KafkaSide:
             connection.close()
         self.connections = {}
 
-    def run(self) -> list[Answer]:
-        """Do the steps in order and return every answer; RuntimeError names the step that could not be done."""
-        self.names.coordinator_epoch = self.cluster.coordinator_epoch()
-        for number, step in enumerate(self.script["steps"], 1):
+    @property
+    def stops(self) -> str:
+        """How the broker is to be stopped next: "clean", "kill" or, if no such step is left, ""."""
+        found = [s["stop"] for s in self.script["steps"][self.done :] if "stop" in s]
+        return str(found[0]) if found else ""
+
+    def run(self) -> None:
+        """Do the steps in order, up to one that stops the broker: then `go_on` is to be called after the restart.
+
+        A step that cannot be done ends the script; the last answer says which.
+        """
+        if not self.done:
+            self.names.coordinator_epoch = self.cluster.coordinator_epoch()
+        steps = self.script["steps"]
+        while self.done < len(steps) and "stop" not in steps[self.done]:
+            self.done += 1
             try:
-                self._do(step)
-            except Exception as error:
-                raise RuntimeError(f"{self.script['name']}: step {number} {step}: {error!r}") from error
+                self._do(steps[self.done - 1])
+            except Exception as error:  # the script is kept, with what went wrong, so that the others are recorded
+                self.answers.append({"failed": f"step {self.done} {steps[self.done - 1]}: {error!r}"[:400]})
+                self.done = len(steps)
         self.close()
-        return self.answers
+
+    def go_on(self) -> None:
+        """Do the steps after the stop."""
+        self.done += 1
+        self._all_led()
+        self.run()
 
     # steps
 
@@ -79,10 +98,6 @@ class KafkaSide:
             for topic, count in step["min_isr"].items():
                 self.cluster.set_min_isr(str(self.names.out(topic)), count)
             time.sleep(CONFIG_APPLIES_S)
-        elif "stop" in step:
-            self.close()
-            self.cluster.restart(kill=step["stop"] == "kill")
-            self._all_led()
         elif "kill" in step:
             node = self._node(step["kill"])
             self.gone[step["as"]] = node

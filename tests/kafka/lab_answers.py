@@ -122,7 +122,7 @@ def described_groups(r: Fields, back: Back) -> Fields:
             {
                 "group": name,
                 **{k: g[k] for k in ("error", "state", "protocol_type", "protocol")},
-                "members": sorted(m["member_id"] for m in g["members"]),
+                "members": [{"member_id": m["member_id"]} for m in g["members"]],
             }
             for name, g in r["groups"].items()
         ]

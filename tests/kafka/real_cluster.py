@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 import time
 from typing import Any
 
@@ -23,7 +24,13 @@ class RealCluster:
 
     def __init__(self, kafka: RunningKafka, protocol: Protocol) -> None:
         self.kafka, self.protocol = kafka, protocol
-        self._asking: dict[int, Connection] = {}
+        self._kept = threading.local()
+
+    @property
+    def _asking(self) -> dict[int, Connection]:
+        """This thread's connections."""
+        found: dict[int, Connection] = self._kept.__dict__.setdefault("asking", {})
+        return found
 
     def port(self, node: int) -> int:
         """Return the port of a broker."""
@@ -54,7 +61,7 @@ class RealCluster:
     def create(self, wanted: dict[str, tuple[int, bool]]) -> None:
         """Create topics: name to number of partitions, and whether a second replica goes to node 2."""
         rows = []
-        for number, (name, (partitions, second)) in enumerate(wanted.items()):
+        for number, (name, (partitions, second)) in enumerate(sorted(wanted.items())):
             nodes = [1, 2] if second else [1]
             if self.kafka.brokers == 3:
                 nodes = [(number + i) % 3 + 1 for i in range(3)]
@@ -141,7 +148,7 @@ class RealCluster:
     def restart(self, kill: bool) -> None:
         """Stop the only broker and start it again."""
         self.kafka.stop(1, kill)
-        self._asking = {}
+        self._asking.clear()
         self.kafka.start(1)
         self.until_loaded()
 

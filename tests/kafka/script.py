@@ -88,7 +88,8 @@ class Normaliser:
                 return value  # DescribeTransactions: ids of such a row are nobody's
             return {k: self(v, k) for k, v in value.items()}
         if isinstance(value, list):
-            return [self(v, key) for v in value]
+            found = [self(v, key) for v in value]
+            return sorted(found, key=lambda m: str(m["member_id"])) if key == "members" else found
         if key == "producer_id" and isinstance(value, int) and value >= 0 and value not in FOREIGN:
             return self.producers.setdefault(value, f"P{len(self.producers) + 1}")
         if key in ("member_id", "leader") and isinstance(value, str) and value:
