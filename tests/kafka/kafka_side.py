@@ -72,7 +72,7 @@ class KafkaSide:
         A step that cannot be done ends the script; the last answer says which.
         """
         if not self.done:
-            self.names.coordinator_epoch = self.cluster.coordinator_epoch()
+            self.names.coordinator_epoch = self.cluster.coordinator_epoch(f"{self.names.prefix}x")
         steps = self.script["steps"]
         while self.done < len(steps) and "stop" not in steps[self.done]:
             self.done += 1
@@ -104,7 +104,7 @@ class KafkaSide:
             self.connections.pop(node, None)
             self.cluster.kafka.stop(node, kill=True)
         elif "start" in step:
-            self.cluster.kafka.start(self.gone[step["start"]])
+            self.cluster.kafka.start(self.gone.pop(step["start"]))
         elif "await" in step:
             connection, asked = self.under_way.pop(step["await"])
             self._answered(asked, self._received(connection, asked["ask"]))
@@ -121,9 +121,12 @@ class KafkaSide:
         kind, _, key = to.rpartition(" of ")
         if not kind:
             return int(to.removeprefix("b"))
-        if kind == "leader":
+        if kind.endswith(("leader", "follower")):
             topic, _, index = key.rpartition("-")
-            return self.cluster.leader(topic if topic.startswith("__") else str(self.names.out(topic)), int(index))
+            where = (topic if topic.startswith("__") else str(self.names.out(topic)), int(index))
+            if kind == "leader":
+                return self.cluster.leader(*where)
+            return self.cluster.followers(*where)[kind == "second follower"]
         return self.cluster.coordinator(str(self.names.out(key)), 0 if kind == "group coordinator" else 1)
 
     def _ask(self, step: dict[str, Any]) -> None:
@@ -144,20 +147,24 @@ class KafkaSide:
 
     def _ask_once(self, api: str, version: int, to: str, given: dict[str, Any]) -> Answer:
         node = self._node(to)
-        if node not in self.connections:
-            self.connections[node] = Connection(self.cluster.protocol, self.cluster.port(node))
-        connection = self.connections[node]
         values = REQUESTS[api](given, self.names, version)
-        connection.send(api, version, values)
+        try:
+            if node not in self.connections:
+                self.connections[node] = Connection(self.cluster.protocol, self.cluster.port(node))
+            connection = self.connections[node]
+            connection.send(api, version, values)
+        except OSError:
+            self.connections.pop(node, None)
+            return LOST
         answer = self._received(connection, api)
-        if answer == LOST:
+        if answer is LOST:
             del self.connections[node]
         return answer
 
     def _received(self, connection: Connection, api: str) -> Answer:
         try:
             return ANSWERS[api](connection.receive(), self.names)
-        except ConnectionError:
+        except OSError:
             connection.close()
             return LOST
 

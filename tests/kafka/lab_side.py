@@ -64,11 +64,20 @@ class LabSide(Hand):
             self._stop(self.gone[step["as"]], False)
         elif "start" in step:
             self._start(self.gone[step["start"]], 0)
+            await self.app.sleep(0)
         elif "ask" in step:
             given = self._built(step["ask"], self._resolved(step.get("with", {})))
             await super().do({**step, "with": given})
         else:
             await super().do(step)
+
+    def _node(self, to: str) -> str:
+        """A node by what it does; "follower of t-0" and "second follower of t-0" as well."""
+        kind, _, key = to.rpartition(" of ")
+        if not kind.endswith("follower"):
+            return super()._node(to)
+        info = self.clusters[0].controller.metadata.partitions[key]
+        return [n for n in info.replicas if n != info.leader][kind == "second follower"]
 
     def _stop(self, node: str, clean: bool) -> None:
         cluster = self.clusters[0]

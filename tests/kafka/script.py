@@ -9,7 +9,8 @@ Kafka. A step is one of
 * {"await": name} for an answer that was not waited for, {"sleep": milliseconds};
 * {"min_isr": {"t": 2}}: the topic, which has a second replica that is down, gets this min.insync.replicas;
 * {"stop": "clean" or "kill"}: the only broker ends, and starts again;
-* {"kill": NODE, "as": name} and {"start": name}: with three nodes one ends, and starts again.
+* {"kill": NODE, "as": name} and {"start": name}: with three nodes one ends, and starts again; NODE may be
+  "follower of t-0" and "second follower of t-0" too.
 
 A field "$name.producer_epoch+1" takes a number from an earlier answer.
 """
@@ -32,9 +33,10 @@ Script = dict[str, Any]
 Answer = dict[str, Any]
 
 
-def scripts_of(family: str = "*") -> list[Script]:
-    """Return the scripts of one family, or of all, in the order of their files."""
-    return [s for f in sorted((HERE / "scripts").glob(f"{family}.json")) for s in json.loads(f.read_text())]
+def scripts_of(*families: str) -> list[Script]:
+    """Return the scripts of some families, or of all, in the order of their files."""
+    files = [f for f in sorted((HERE / "scripts").glob("*.json")) if not families or f.stem in families]
+    return [s for f in files for s in json.loads(f.read_text())]
 
 
 def families() -> list[str]:

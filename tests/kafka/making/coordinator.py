@@ -32,7 +32,7 @@ FIRST = {
 
 def reached(state: str, protocol: int) -> list[Step]:
     """Return the steps after which the coordinator has id x in this state; prepared ones are held there."""
-    start = [init("x")]
+    start = [init("x"), init("x")]
     if state == "empty":
         return start
     begun = [*start, *FIRST[protocol]]
@@ -77,8 +77,8 @@ def questions(epoch: str) -> dict[str, list[Step]]:
 
 def after(state: str) -> list[Step]:
     """Return what shows the outcome."""
-    free = let_go() if state.startswith("prepare") else [sleep()]
-    return [describe("x"), *free, describe("x"), producers(), fetch()]
+    free = [describe("x"), *let_go()] if state.startswith("prepare") else [sleep()]
+    return [*free, describe("x"), producers(), fetch()]
 
 
 def family(protocol: int) -> list[Script]:

@@ -129,7 +129,7 @@ def administration() -> list[Script]:
         "",
     )
     rows: dict[str, list[Step]] = {
-        "create": [create(one), fetch("new-0")],
+        "create": [create(one), {**fetch("new-0"), "to": "b1"}],
         "create_existing": [create({**one, "name": "t"})],
         "create_twice_in_one": [create(one, one)],
         "create_several_some_wrong": [create(one, {**one, "name": "t"}, {**one, "name": "zero", "num_partitions": 0})],
@@ -150,15 +150,13 @@ def administration() -> list[Script]:
         "create_only_validate": [
             create(one, validate_only=True),
             create({**one, "name": "t"}, validate_only=True),
-            fetch("new-0"),
+            {**fetch("new-0"), "to": "b1"},
         ],
         "describe_cluster": [ask("DescribeCluster", "b1", 2, {})],
         "describe_transactions_empty_id": [ask("DescribeTransactions", "b1", 0, {"transactional_ids": [""]})],
         "describe_transactions_several": [*states, describe("empty", "open", "done", "gone", "nobody")],
         "list_transactions": [*states, listed()],
-        **{
-            f"list_transactions_of_state_{n or 'without_name'}": [*states, listed(state_filters=[n])] for n in names
-        },
+        **{f"list_transactions_of_state_{n or 'without_name'}": [*states, listed(state_filters=[n])] for n in names},
         "list_transactions_two_states": [*states, listed(state_filters=["Empty", "Ongoing", "Odd"])],
         "list_transactions_of_producer": [*states, listed(producer_id_filters=["$open.producer_id"])],
         "list_transactions_of_two": [
@@ -174,7 +172,7 @@ def administration() -> list[Script]:
         "list_transactions_pattern": [*states, listed(transactional_id_pattern="o.*")],
         "list_transactions_pattern_part": [*states, listed(transactional_id_pattern="ope")],
         "list_transactions_bad_pattern": [*states, listed(transactional_id_pattern="(")],
-        "describe_producers_unknown": [producers("nope-0"), producers("t-7")],
+        "describe_producers_unknown": [producers("nope-0"), {**producers("t-7"), "to": "b1"}],
         "describe_producers_of_group": [
             init("x"),
             add_offsets("x", "g"),

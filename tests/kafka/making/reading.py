@@ -18,6 +18,7 @@ from tests.kafka.making.steps import (
     fetch,
     init,
     list_offsets,
+    mark,
     produce,
     producers,
     script,
@@ -92,7 +93,7 @@ def sequences() -> list[Script]:
     found = []
     for protocol, ends, (name, (epoch, sequence)) in product((V1, V2), ("open", "commit", "abort"), after.items()):
         first = [add("x", "t-0")] if protocol == V1 else []
-        steps: list[Step] = [init("x"), *first, write("x", "t-0", 0, "abc", protocol=protocol)]
+        steps: list[Step] = [init("x"), init("x"), *first, write("x", "t-0", 0, "abc", protocol=protocol)]
         if ends != "open":
             steps += [end("x", ends == "commit", protocol, once=True), sleep(), *first]
         steps += [write("x", "t-0", int(sequence), "d", str(epoch), protocol)]
@@ -145,13 +146,13 @@ def requests() -> list[Script]:
 
 def markers() -> list[Script]:
     """Return markers that a coordinator would not send, to a partition with an open transaction of x."""
-    from tests.kafka.making.steps import mark
-
     pid, epoch = "$x.producer_id", "$x.producer_epoch"
     found = []
     rows: dict[str, list[Step]] = {
         "older_coordinator": [mark(pid, epoch, ["t-0"], True, 3), add("x", "t-0"), mark(pid, epoch, ["t-0"], True, 2)],
         "older_epoch": [mark(pid, epoch + "-1", ["t-0"])],
+        "older_epoch_tv2": [mark(pid, epoch + "-1", ["t-0"], tv=2)],
+        "negative_epoch": [mark(pid, epoch + "-2", ["t-0"])],
         "newer_epoch": [mark(pid, epoch + "+1", ["t-0"])],
         "newer_epoch_tv2": [mark(pid, epoch + "+1", ["t-0"], tv=2)],
         "same_epoch_tv2": [mark(pid, epoch, ["t-0"], tv=2)],
@@ -177,7 +178,7 @@ def markers() -> list[Script]:
             ]
             if suffix and name == "abort_after_commit":
                 continue
-            start = [init("x"), add("x", "t-0"), write("x", "t-0", 0, "a")]
+            start = [init("x"), init("x"), add("x", "t-0"), write("x", "t-0", 0, "a")]
             found.append(script(f"markers.{name}{suffix}", *start, *asked, *SEEN, fetch("t-1")))
     return found
 
