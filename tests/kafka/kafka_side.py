@@ -10,7 +10,7 @@ from tests.kafka.kafka_answers import ANSWERS
 from tests.kafka.kafka_names import Names
 from tests.kafka.kafka_requests import REQUESTS
 from tests.kafka.real_cluster import RealCluster
-from tests.kafka.script import Answer, Script, error_of, resolved
+from tests.kafka.script import Answer, Script, error_of, ids_of, is_settled, resolved
 
 PAUSE_S, TRIES = 0.02, 1500
 CONFIG_APPLIES_S = 0.3
@@ -27,6 +27,7 @@ class KafkaSide:
         self.under_way: dict[str, tuple[Connection, Script]] = {}
         self.answers: list[Answer] = []
         self.done = 0
+        self.producers: set[int] = set()
         self.connections: dict[int, Connection] = {}
 
     # before and after
@@ -94,6 +95,8 @@ class KafkaSide:
     def _do(self, step: dict[str, Any]) -> None:
         if "sleep" in step:
             time.sleep(step["sleep"] / 1000)
+        elif "settle" in step:
+            self._settle()
         elif "min_isr" in step:
             for topic, count in step["min_isr"].items():
                 self.cluster.set_min_isr(str(self.names.out(topic)), count)
@@ -111,6 +114,17 @@ class KafkaSide:
             connection.close()
         else:
             self._ask(step)
+
+    def _settle(self) -> None:
+        for _ in range(TRIES):
+            found = [
+                self._ask_once("DescribeTransactions", 0, f"coordinator of {tid}", {"transactional_ids": [tid]})
+                for tid in ids_of(self.script)
+            ]
+            if all(map(is_settled, found)):
+                return
+            time.sleep(PAUSE_S)
+        raise RuntimeError(f"still {found}")
 
     def _all_led(self) -> None:
         for t, n in self.script.get("topics", {}).items():
@@ -171,6 +185,10 @@ class KafkaSide:
     def _answered(self, step: dict[str, Any], answer: Answer) -> None:
         if step.get("as"):
             self.named[step["as"]] = answer
+        self.producers.add(answer.get("producer_id", -1))
+        for part in answer.get("parts", ()):  # a partition of an internal topic is shared with other scripts
+            if "active" in part and part["partition"].startswith("offsets of "):
+                part["active"] = [row for row in part["active"] if row["producer_id"] in self.producers]
         self.answers.append({"ask": step["ask"], **answer})
 
 

@@ -63,9 +63,10 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
             cluster.kafka.start(node)
         cluster.until_in_sync()
     with ThreadPoolExecutor(TOGETHER) as pool:
-        list(pool.map(KafkaSide.run, [s for s in sides if s not in alone]))
+        list(pool.map(KafkaSide.run, [s for s in sides if not s.stops and s not in alone]))
         for kind in ("clean", "kill"):
             stopped = [s for s in sides if s.stops == kind]
+            list(pool.map(KafkaSide.run, stopped))
             if stopped:
                 cluster.restart(kill=kind == "kill")
                 list(pool.map(KafkaSide.go_on, stopped))

@@ -20,7 +20,7 @@ from tests.kafka.making.steps import (
     me,
     producers,
     script,
-    sleep,
+    settled,
     write,
 )
 
@@ -41,7 +41,7 @@ def reached(state: str, protocol: int) -> list[Step]:
     commit = state.endswith("commit")
     if state.startswith("prepare"):
         return [*begun, hold(), end("x", commit, protocol, once=True)]
-    return [*begun, end("x", commit, protocol, once=True), sleep()]
+    return [*begun, end("x", commit, protocol, once=True), settled()]
 
 
 STATES = ("empty", "ongoing", "prepare_commit", "prepare_abort", "complete_commit", "complete_abort")
@@ -77,7 +77,7 @@ def questions(epoch: str) -> dict[str, list[Step]]:
 
 def after(state: str) -> list[Step]:
     """Return what shows the outcome."""
-    free = [describe("x"), *let_go()] if state.startswith("prepare") else [sleep()]
+    free = [describe("x"), *let_go()] if state.startswith("prepare") else [settled()]
     return [*free, describe("x"), producers(), fetch()]
 
 
