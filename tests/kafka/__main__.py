@@ -20,7 +20,7 @@ def _record(options: argparse.Namespace) -> int:
     where = (options.libs, options.home, options.port)
     features, answers = record(options.recording, *where, options.only, options.family)
     path = options.out or RECORDED / f"{options.recording}.json"
-    if path.exists() and (options.only or options.family != "*"):
+    if path.exists() and (options.only or options.family):
         answers = {**json.loads(path.read_text())["answers"], **answers}
     known = [s["name"] for s in scripts_of() if belongs(s, options.recording)]
     answers = {name: answers[name] for name in known if name in answers}
@@ -32,7 +32,7 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    scripts = [s for s in scripts_of(options.family) if belongs(s, options.recording) and options.only in s["name"]]
+    scripts = [s for s in scripts_of(*options.family) if belongs(s, options.recording) and options.only in s["name"]]
     answers = {s["name"]: run(s, options.recording) for s in scripts}
     print(text_of("kafkalab", {}, answers), end="")
     return 0
@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     found = recorded(options.recording) if options.out is None else json.loads(options.out.read_text())
-    scripts = [s for s in scripts_of(options.family) if belongs(s, options.recording) and options.only in s["name"]]
+    scripts = [s for s in scripts_of(*options.family) if belongs(s, options.recording) and options.only in s["name"]]
     rows = compared(options.recording, scripts, found)
     print(report(rows))
     return any(not row.explained for row in rows if row.differences)
@@ -62,7 +62,7 @@ def main() -> int:
         command.set_defaults(act=act)
         command.add_argument("recording", help=", ".join(RECORDINGS))
         command.add_argument("--only", default="", help="scripts whose name holds this")
-        command.add_argument("--family", default="*", help="scripts of one file")
+        command.add_argument("--family", nargs="*", default=[], help="scripts of these files")
         command.add_argument("--out", type=Path, help="another file than that in data/recorded")
         if name == "hunt":
             command.add_argument("--minutes", type=float, default=10)

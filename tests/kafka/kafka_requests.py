@@ -242,7 +242,7 @@ def offset_delete(g: Fields, n: Names, version: int) -> Fields:
 def create_topics(g: Fields, n: Names, version: int) -> Fields:
     topics = [
         {
-            "Name": t["name"] if t["name"].startswith("__") else n.out(t["name"]),
+            "Name": t["name"] if t["name"].startswith(("__", ".")) else n.out(t["name"]),
             "NumPartitions": t.get("num_partitions", -1),
             "ReplicationFactor": t.get("replication_factor", -1),
         }

@@ -10,7 +10,7 @@ from tests.kafka.kafka_answers import ANSWERS
 from tests.kafka.kafka_names import Names
 from tests.kafka.kafka_requests import REQUESTS
 from tests.kafka.real_cluster import RealCluster
-from tests.kafka.script import Answer, Script, error_of, resolved
+from tests.kafka.script import Answer, Script, error_of, ids_of, is_settled, resolved
 
 PAUSE_S, TRIES = 0.02, 1500
 CONFIG_APPLIES_S = 0.3
@@ -27,6 +27,7 @@ class KafkaSide:
         self.under_way: dict[str, tuple[Connection, Script]] = {}
         self.answers: list[Answer] = []
         self.done = 0
+        self.producers: set[int] = set()
         self.connections: dict[int, Connection] = {}
 
     # before and after
@@ -72,7 +73,7 @@ class KafkaSide:
         A step that cannot be done ends the script; the last answer says which.
         """
         if not self.done:
-            self.names.coordinator_epoch = self.cluster.coordinator_epoch()
+            self.names.coordinator_epoch = self.cluster.coordinator_epoch(f"{self.names.prefix}x")
         steps = self.script["steps"]
         while self.done < len(steps) and "stop" not in steps[self.done]:
             self.done += 1
@@ -94,6 +95,8 @@ class KafkaSide:
     def _do(self, step: dict[str, Any]) -> None:
         if "sleep" in step:
             time.sleep(step["sleep"] / 1000)
+        elif "settle" in step:
+            self._settle()
         elif "min_isr" in step:
             for topic, count in step["min_isr"].items():
                 self.cluster.set_min_isr(str(self.names.out(topic)), count)
@@ -104,13 +107,24 @@ class KafkaSide:
             self.connections.pop(node, None)
             self.cluster.kafka.stop(node, kill=True)
         elif "start" in step:
-            self.cluster.kafka.start(self.gone[step["start"]])
+            self.cluster.kafka.start(self.gone.pop(step["start"]))
         elif "await" in step:
             connection, asked = self.under_way.pop(step["await"])
             self._answered(asked, self._received(connection, asked["ask"]))
             connection.close()
         else:
             self._ask(step)
+
+    def _settle(self) -> None:
+        for _ in range(TRIES):
+            found = [
+                self._ask_once("DescribeTransactions", 0, f"coordinator of {tid}", {"transactional_ids": [tid]})
+                for tid in ids_of(self.script)
+            ]
+            if all(map(is_settled, found)):
+                return
+            time.sleep(PAUSE_S)
+        raise RuntimeError(f"still {found}")
 
     def _all_led(self) -> None:
         for t, n in self.script.get("topics", {}).items():
@@ -121,9 +135,12 @@ class KafkaSide:
         kind, _, key = to.rpartition(" of ")
         if not kind:
             return int(to.removeprefix("b"))
-        if kind == "leader":
+        if kind.endswith(("leader", "follower")):
             topic, _, index = key.rpartition("-")
-            return self.cluster.leader(topic if topic.startswith("__") else str(self.names.out(topic)), int(index))
+            where = (topic if topic.startswith("__") else str(self.names.out(topic)), int(index))
+            if kind == "leader":
+                return self.cluster.leader(*where)
+            return self.cluster.followers(*where)[kind == "second follower"]
         return self.cluster.coordinator(str(self.names.out(key)), 0 if kind == "group coordinator" else 1)
 
     def _ask(self, step: dict[str, Any]) -> None:
@@ -144,26 +161,34 @@ class KafkaSide:
 
     def _ask_once(self, api: str, version: int, to: str, given: dict[str, Any]) -> Answer:
         node = self._node(to)
-        if node not in self.connections:
-            self.connections[node] = Connection(self.cluster.protocol, self.cluster.port(node))
-        connection = self.connections[node]
         values = REQUESTS[api](given, self.names, version)
-        connection.send(api, version, values)
+        try:
+            if node not in self.connections:
+                self.connections[node] = Connection(self.cluster.protocol, self.cluster.port(node))
+            connection = self.connections[node]
+            connection.send(api, version, values)
+        except OSError:
+            self.connections.pop(node, None)
+            return LOST
         answer = self._received(connection, api)
-        if answer == LOST:
+        if answer is LOST:
             del self.connections[node]
         return answer
 
     def _received(self, connection: Connection, api: str) -> Answer:
         try:
             return ANSWERS[api](connection.receive(), self.names)
-        except ConnectionError:
+        except OSError:
             connection.close()
             return LOST
 
     def _answered(self, step: dict[str, Any], answer: Answer) -> None:
         if step.get("as"):
             self.named[step["as"]] = answer
+        self.producers.add(answer.get("producer_id", -1))
+        for part in answer.get("parts", ()):  # a partition of an internal topic is shared with other scripts
+            if "active" in part and part["partition"].startswith("offsets of "):
+                part["active"] = [row for row in part["active"] if row["producer_id"] in self.producers]
         self.answers.append({"ask": step["ask"], **answer})
 
 

@@ -22,7 +22,7 @@ def added_partitions(r: Fields, back: Back) -> Fields:
 
 
 def produced(r: Fields, back: Back) -> Fields:
-    return {"parts": [{"partition": p, **row} for p, row in sorted(r["partitions"].items())]}
+    return {"parts": [{"partition": back(p), **row} for p, row in sorted(r["partitions"].items())]}
 
 
 def fetched_offsets(r: Fields, back: Back) -> Fields:

@@ -10,6 +10,7 @@ from kafkalab.broker.state import BrokerState
 from kafkalab.programs.raw_requests import Hand
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.create_topics import NewTopic
+from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
 from kafkalab.protocol.messages.leave_group import LeavingMember
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers
 from kafkalab.protocol.partitions import offsets_partition, topic_of
@@ -20,10 +21,11 @@ from kafkalab.sim.faults import Crash, Restart
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import plain
 from tests.kafka.lab_answers import ANSWERS
-from tests.kafka.script import Answer, Normaliser, Script
+from tests.kafka.script import Answer, Normaliser, Script, ids_of, is_settled
 
 BASE_MS, BEGIN_MS = 0, 200_000
 """The time of data, and when the first step is done: data is older than markers, as it is with Kafka."""
+SETTLE_TRIES, PAUSE_MS = 500, 20
 SETTLE_MS, DOWN_MS, BACK_MS = 300, 1_000, 3_000
 ONE_BROKER = {
     "transaction_state_log_min_isr": 1,
@@ -44,8 +46,9 @@ NESTED: dict[tuple[str, str], type] = {
 class LabSide(Hand):
     """The client program: raw requests, and every answer in full."""
 
-    def __init__(self, app: App, clusters: list[Cluster], min_isr: dict[str, int]) -> None:
+    def __init__(self, app: App, clusters: list[Cluster], min_isr: dict[str, int], ids: list[str]) -> None:
         super().__init__(app)
+        self.ids = ids
         self.clusters, self.min_isr = clusters, min_isr
         self.full: list[Answer] = []
         self.groups: set[str] = set()
@@ -64,11 +67,33 @@ class LabSide(Hand):
             self._stop(self.gone[step["as"]], False)
         elif "start" in step:
             self._start(self.gone[step["start"]], 0)
+            await self.app.sleep(0)
+        elif "settle" in step:
+            await self._settle()
         elif "ask" in step:
             given = self._built(step["ask"], self._resolved(step.get("with", {})))
             await super().do({**step, "with": given})
         else:
             await super().do(step)
+
+    async def _settle(self) -> None:
+        for _ in range(SETTLE_TRIES):
+            found = [
+                await self.app.ask(self._node(f"coordinator of {tid}"), DescribeTransactions(transactional_ids=(tid,)))
+                for tid in self.ids
+            ]
+            if all(is_settled(ANSWERS["DescribeTransactions"](plain(r), str)) for r in found if r is not None):
+                return
+            await self.app.sleep(PAUSE_MS)
+        raise RuntimeError("a transaction stays prepared")
+
+    def _node(self, to: str) -> str:
+        """A node by what it does; "follower of t-0" and "second follower of t-0" as well."""
+        kind, _, key = to.rpartition(" of ")
+        if not kind.endswith("follower"):
+            return super()._node(to)
+        info = self.clusters[0].controller.metadata.partitions[key]
+        return [n for n in info.replicas if n != info.leader][kind == "second follower"]
 
     def _stop(self, node: str, clean: bool) -> None:
         cluster = self.clusters[0]
@@ -142,7 +167,7 @@ def run(script: Script, recording: str) -> list[Answer]:
     min_isr: dict[str, int] = {}
 
     async def program(app: App) -> None:
-        sides.append(LabSide(app, clusters, min_isr))
+        sides.append(LabSide(app, clusters, min_isr, ids_of(script)))
         await app.sleep(BEGIN_MS)
         for step in script["steps"]:
             await sides[0].do(step)

@@ -59,12 +59,16 @@ class RealCluster:
     # topics
 
     def create(self, wanted: dict[str, tuple[int, bool]]) -> None:
-        """Create topics: name to number of partitions, and whether a second replica goes to node 2."""
+        """Create topics: name to number of partitions, and whether a second replica goes to node 2.
+
+        With three brokers the first to lead is not the coordinator of id x of the same script.
+        """
         rows = []
-        for number, (name, (partitions, second)) in enumerate(sorted(wanted.items())):
+        for name, (partitions, second) in sorted(wanted.items()):
             nodes = [1, 2] if second else [1]
             if self.kafka.brokers == 3:
-                nodes = [(number + i) % 3 + 1 for i in range(3)]
+                first = self.coordinator(name.rpartition(".")[0] + ".x", 1)
+                nodes = [(first + i) % 3 + 1 for i in range(3)]
             assigned = [{"PartitionIndex": i, "BrokerIds": _turned(nodes, i)} for i in range(partitions)]
             rows.append({"Name": name, "NumPartitions": -1, "ReplicationFactor": -1, "Assignments": assigned})
         done = self.ask("CreateTopics", 5, {"Topics": rows, "timeoutMs": 30_000})
@@ -90,6 +94,19 @@ class RealCluster:
         rows = [p for t in self._metadata([topic]) for p in t["Partitions"] if p["PartitionIndex"] == index]
         return int(rows[0]["LeaderId"]) if rows and rows[0]["LeaderId"] > 0 else 1
 
+    def followers(self, topic: str, index: int) -> list[int]:
+        """Return the replicas of a partition but its leader, in Kafka's order."""
+        rows = [p for t in self._metadata([topic]) for p in t["Partitions"] if p["PartitionIndex"] == index]
+        return [int(n) for n in rows[0]["ReplicaNodes"] if n != rows[0]["LeaderId"]]
+
+    def until_in_sync(self) -> None:
+        """Wait until every replica of every topic is in sync."""
+        for _ in range(600):
+            found = self.ask("Metadata", 12, {"Topics": None})["Topics"]
+            if all(len(p["IsrNodes"]) == len(p["ReplicaNodes"]) for t in found for p in t["Partitions"]):
+                return
+            time.sleep(0.2)
+
     def coordinator(self, key: str, key_type: int) -> int:
         """Return the node that leads the internal partition of an id or a group."""
         topic = ("__consumer_offsets", "__transaction_state")[key_type]
@@ -104,12 +121,11 @@ class RealCluster:
         )  # fmt: skip
         assert done["Responses"][0]["ErrorCode"] == 0, done
 
-    def coordinator_epoch(self) -> int:
-        """Return the leader epoch of __transaction_state; with several brokers the partitions have several: 0."""
-        if self.kafka.brokers > 1:
-            return 0
+    def coordinator_epoch(self, key: str) -> int:
+        """Return the epoch of an id's coordinator; with one broker all coordinators have the same."""
         rows = self._metadata(["__transaction_state"])[0]["Partitions"]
-        epochs = {p["LeaderEpoch"] for p in rows}
+        mine = internal_partition(key)
+        epochs = {p["LeaderEpoch"] for p in rows if self.kafka.brokers == 1 or p["PartitionIndex"] == mine}
         assert len(epochs) == 1, f"the partitions of __transaction_state have the leader epochs {epochs}"
         return int(epochs.pop())
 

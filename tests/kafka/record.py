@@ -59,10 +59,14 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
     alone = [s for s in sides if any("kill" in step for step in s.script["steps"])]
     for side in alone:
         side.run()
+        for node in side.gone.values():
+            cluster.kafka.start(node)
+        cluster.until_in_sync()
     with ThreadPoolExecutor(TOGETHER) as pool:
-        list(pool.map(KafkaSide.run, [s for s in sides if s not in alone]))
+        list(pool.map(KafkaSide.run, [s for s in sides if not s.stops and s not in alone]))
         for kind in ("clean", "kill"):
             stopped = [s for s in sides if s.stops == kind]
+            list(pool.map(KafkaSide.run, stopped))
             if stopped:
                 cluster.restart(kill=kind == "kill")
                 list(pool.map(KafkaSide.go_on, stopped))
@@ -70,9 +74,9 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
 
 
 def record(
-    recording: str, libs: Path, home: Path, port: int, only: str, family: str
+    recording: str, libs: Path, home: Path, port: int, only: str, families: list[str]
 ) -> tuple[dict[str, int], dict[str, list[Answer]]]:
-    """Record the scripts of a family whose name holds `only`; return features and answers."""
-    scripts = [s for s in scripts_of(family) if belongs(s, recording) and only in s["name"]]
+    """Record the scripts of the families whose name holds `only`; return features and answers."""
+    scripts = [s for s in scripts_of(*families) if belongs(s, recording) and only in s["name"]]
     with cluster_of(recording, libs, home, port) as cluster:
         return cluster.features(), recorded_now(cluster, scripts)

@@ -33,11 +33,8 @@ transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
 log.retention.ms=-1
 """
 THREE = """
-unclean.leader.election.enable=false
-broker.session.timeout.ms=3000
-broker.heartbeat.interval.ms=500
+auto.leader.rebalance.enable=false
 replica.lag.time.max.ms=3000
-controlled.shutdown.enable=true
 """
 
 

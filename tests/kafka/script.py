@@ -7,9 +7,11 @@ Kafka. A step is one of
 * {"ask": API, "to": NODE, "version": 5, "with": {fields}, "as": name, "until": "NONE", "wait": false}; the API's fields
   are those of kafkalab/protocol/messages, and NODE is as in kafkalab/programs/raw_requests.py;
 * {"await": name} for an answer that was not waited for, {"sleep": milliseconds};
+* {"settle": true}: wait until no transaction of the script is prepared, so that an answer does not depend on speed;
 * {"min_isr": {"t": 2}}: the topic, which has a second replica that is down, gets this min.insync.replicas;
 * {"stop": "clean" or "kill"}: the only broker ends, and starts again;
-* {"kill": NODE, "as": name} and {"start": name}: with three nodes one ends, and starts again.
+* {"kill": NODE, "as": name} and {"start": name}: with three nodes one ends, and starts again; NODE may be
+  "follower of t-0" and "second follower of t-0" too.
 
 A field "$name.producer_epoch+1" takes a number from an earlier answer.
 """
@@ -32,9 +34,10 @@ Script = dict[str, Any]
 Answer = dict[str, Any]
 
 
-def scripts_of(family: str = "*") -> list[Script]:
-    """Return the scripts of one family, or of all, in the order of their files."""
-    return [s for f in sorted((HERE / "scripts").glob(f"{family}.json")) for s in json.loads(f.read_text())]
+def scripts_of(*families: str) -> list[Script]:
+    """Return the scripts of some families, or of all, in the order of their files."""
+    files = [f for f in sorted((HERE / "scripts").glob("*.json")) if not families or f.stem in families]
+    return [s for f in files for s in json.loads(f.read_text())]
 
 
 def families() -> list[str]:
@@ -65,6 +68,17 @@ def resolved(value: Any, named: dict[str, Answer]) -> Any:
     name, attribute, offset = found.groups()
     got = named[name][attribute]
     return got if offset is None else int(got) + int(offset)
+
+
+def ids_of(script: Script) -> list[str]:
+    """Return the transactional ids that the script initialises."""
+    asked = (s["with"].get("transactional_id") for s in script["steps"] if s.get("ask") == "InitProducerId")
+    return sorted({tid for tid in asked if tid})
+
+
+def is_settled(described: Answer) -> bool:
+    """Return whether none of the transactions in an answer of DescribeTransactions is prepared."""
+    return not any(row.get("state", "").startswith("Prepare") for row in described.get("parts", ()))
 
 
 def error_of(answer: Answer) -> str:

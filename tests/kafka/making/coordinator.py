@@ -20,7 +20,7 @@ from tests.kafka.making.steps import (
     me,
     producers,
     script,
-    sleep,
+    settled,
     write,
 )
 
@@ -32,7 +32,7 @@ FIRST = {
 
 def reached(state: str, protocol: int) -> list[Step]:
     """Return the steps after which the coordinator has id x in this state; prepared ones are held there."""
-    start = [init("x")]
+    start = [init("x"), init("x")]
     if state == "empty":
         return start
     begun = [*start, *FIRST[protocol]]
@@ -41,7 +41,7 @@ def reached(state: str, protocol: int) -> list[Step]:
     commit = state.endswith("commit")
     if state.startswith("prepare"):
         return [*begun, hold(), end("x", commit, protocol, once=True)]
-    return [*begun, end("x", commit, protocol, once=True), sleep()]
+    return [*begun, end("x", commit, protocol, once=True), settled()]
 
 
 STATES = ("empty", "ongoing", "prepare_commit", "prepare_abort", "complete_commit", "complete_abort")
@@ -77,8 +77,8 @@ def questions(epoch: str) -> dict[str, list[Step]]:
 
 def after(state: str) -> list[Step]:
     """Return what shows the outcome."""
-    free = let_go() if state.startswith("prepare") else [sleep()]
-    return [describe("x"), *free, describe("x"), producers(), fetch()]
+    free = [describe("x"), *let_go()] if state.startswith("prepare") else [settled()]
+    return [*free, describe("x"), producers(), fetch()]
 
 
 def family(protocol: int) -> list[Script]:

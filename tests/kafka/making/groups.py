@@ -20,6 +20,7 @@ from tests.kafka.making.steps import (
     offsets,
     producers,
     script,
+    settled,
     sleep,
 )
 
@@ -74,7 +75,7 @@ STATES: dict[str, list[Step]] = {
     "empty": [*JOINED, sync(), LEFT],
     "completing": JOINED,
     "stable": [*JOINED, sync()],
-    "preparing": [*JOINED, sync(), join("", "k"), {**join("$k.member_id", "late"), "wait": False}, sleep()],
+    "preparing": [*JOINED, sync(), join("", "k"), {**join("$k.member_id", "late"), "wait": False}, sleep(500)],
 }
 
 
@@ -159,7 +160,7 @@ def joins() -> list[Script]:
             ask("DeleteGroups", GROUP, 2, {"groups": ["g"]}),
             offsets("g", ["t-0"], True),
             end("x", True),
-            sleep(),
+            settled(),
             offsets("g", ["t-0"], True),
         ],
         "offset_delete_pending": [
@@ -168,7 +169,7 @@ def joins() -> list[Script]:
             commit_offsets("x", "g", {"t-0": 3}),
             ask("OffsetDelete", GROUP, 0, {"group_id": "g", "partitions": ["t-0"]}),
             end("x", True),
-            sleep(),
+            settled(),
             offsets("g", ["t-0"], True),
         ],
     }
@@ -204,7 +205,7 @@ def transactional() -> list[Script]:
         version = 5 if protocol == V2 else 3
         more = {"levels": [1, 2]} if protocol == V2 else {}
         name = f"v{protocol}_{'commit' if commits else 'abort'}"
-        done = [end("x", commits, protocol, once=True), sleep(), *seen]
+        done = [end("x", commits, protocol, once=True), settled(), *seen]
         pending = commit_offsets("x", "g", {"t-0": 5}, "", version)
         old, new = commit_plain("g", {"t-0": 3}), commit_plain("g", {"t-0": 9})
         rows: dict[str, list[Step]] = {
@@ -238,7 +239,7 @@ def transactional() -> list[Script]:
                 commit_offsets("y", "g", {"t-0": 7}),
                 *seen,
                 end("y", True),
-                sleep(),
+                settled(),
                 *seen,
             ],
         }
@@ -253,7 +254,7 @@ def members() -> list[Script]:
     found = []
     for (state, start), (stranger, who) in product(STATES.items(), STRANGERS.items()):
         steps = [*start, init("x"), add_offsets("x", "g"), commit_offsets("x", "g", {"t-0": 5}, **who)]
-        closing = [offsets("g", ["t-0"], True), end("x", True), sleep(), offsets("g", ["t-0"], True)]
+        closing = [offsets("g", ["t-0"], True), end("x", True), settled(), offsets("g", ["t-0"], True)]
         found.append(script(f"offsets.txn_{state}_{stranger}", *steps, *closing))
     return found
 

@@ -18,6 +18,7 @@ from tests.kafka.making.steps import (
     commit_plain,
     describe,
     end,
+    expect,
     fetch,
     idempotent,
     init,
@@ -25,6 +26,7 @@ from tests.kafka.making.steps import (
     offsets,
     producers,
     script,
+    settled,
     sleep,
     write,
     write_plain,
@@ -41,8 +43,14 @@ def filled() -> dict[str, list[Step]]:
         "plain": [append("t-0", "ab", 5), append("t-0", "c", 10)],
         "times_back": [append("t-0", "a", 10), append("t-0", "b", 5), append("t-0", "c", 10)],
         "open": [append("t-0", "a", 5), *x, write("x", "t-0", 0, "bc", timestamp_ms=10)],
-        "committed": [append("t-0", "a", 5), *x, write("x", "t-0", 0, "bc", timestamp_ms=10), end("x", True), sleep()],
-        "aborted": [append("t-0", "a", 5), *x, write("x", "t-0", 0, "bc", timestamp_ms=10), end("x", False), sleep()],
+        "committed": [
+            append("t-0", "a", 5),
+            *x,
+            write("x", "t-0", 0, "bc", timestamp_ms=10),
+            end("x", True),
+            settled(),
+        ],
+        "aborted": [append("t-0", "a", 5), *x, write("x", "t-0", 0, "bc", timestamp_ms=10), end("x", False), settled()],
         "deleted": [append("t-0", "ab", 5), append("t-0", "c", 10), delete(2)],
         "deleted_all": [append("t-0", "ab", 5), append("t-0", "c", 10), delete(-1)],
     }
@@ -66,10 +74,10 @@ def deleted() -> list[Script]:
     x = [init("x"), add("x", "t-0"), write("x", "t-0", 0, "abc")]
     seen = [fetch(), fetch(at=3), fetch(isolation=READ_UNCOMMITTED), producers(), list_offsets(-2)]
     rows: dict[str, list[Step]] = {
-        "in_open_transaction": [*x, delete(2), *seen, end("x", True), sleep()],
-        "up_to_open_transaction": [*x, delete(-1), *seen, end("x", False), sleep()],
-        "after_abort": [*x, end("x", False), sleep(), append("t-0", "z"), delete(2)],
-        "all_after_abort": [*x, end("x", False), sleep(), append("t-0", "z"), delete(-1)],
+        "in_open_transaction": [*x, delete(2), *seen, end("x", True), settled()],
+        "up_to_open_transaction": [*x, delete(-1), *seen, end("x", False), settled()],
+        "after_abort": [*x, end("x", False), settled(), append("t-0", "z"), delete(2)],
+        "all_after_abort": [*x, end("x", False), settled(), append("t-0", "z"), delete(-1)],
         "below_start": [append("t-0", "abc"), delete(2), delete(1)],
         "above_end": [append("t-0", "abc"), delete(4)],
         "at_end": [append("t-0", "abc"), delete(3)],
@@ -109,11 +117,11 @@ def administration() -> list[Script]:
         init("done"),
         add("done", "t-0"),
         end("done", True),
-        sleep(),
+        settled(),
         init("gone"),
         add("gone", "t-0"),
         end("gone", False),
-        sleep(),
+        settled(),
     ]
     names = (
         "Empty",
@@ -129,7 +137,7 @@ def administration() -> list[Script]:
         "",
     )
     rows: dict[str, list[Step]] = {
-        "create": [create(one), fetch("new-0")],
+        "create": [create(one), sleep(2_000), {**fetch("new-0"), "to": "b1"}],
         "create_existing": [create({**one, "name": "t"})],
         "create_twice_in_one": [create(one, one)],
         "create_several_some_wrong": [create(one, {**one, "name": "t"}, {**one, "name": "zero", "num_partitions": 0})],
@@ -150,15 +158,13 @@ def administration() -> list[Script]:
         "create_only_validate": [
             create(one, validate_only=True),
             create({**one, "name": "t"}, validate_only=True),
-            fetch("new-0"),
+            {**fetch("new-0"), "to": "b1"},
         ],
         "describe_cluster": [ask("DescribeCluster", "b1", 2, {})],
         "describe_transactions_empty_id": [ask("DescribeTransactions", "b1", 0, {"transactional_ids": [""]})],
         "describe_transactions_several": [*states, describe("empty", "open", "done", "gone", "nobody")],
         "list_transactions": [*states, listed()],
-        **{
-            f"list_transactions_of_state_{n or 'without_name'}": [*states, listed(state_filters=[n])] for n in names
-        },
+        **{f"list_transactions_of_state_{n or 'without_name'}": [*states, listed(state_filters=[n])] for n in names},
         "list_transactions_two_states": [*states, listed(state_filters=["Empty", "Ongoing", "Odd"])],
         "list_transactions_of_producer": [*states, listed(producer_id_filters=["$open.producer_id"])],
         "list_transactions_of_two": [
@@ -170,18 +176,18 @@ def administration() -> list[Script]:
             listed(state_filters=["Empty"], producer_id_filters=["$open.producer_id"]),
         ],
         "list_transactions_duration_zero": [*states, listed(duration_filter_ms=0)],
-        "list_transactions_duration_long": [*states, listed(duration_filter_ms=600_000)],
+        "list_transactions_duration_long": [*states, listed(duration_filter_ms=100_000)],
         "list_transactions_pattern": [*states, listed(transactional_id_pattern="o.*")],
         "list_transactions_pattern_part": [*states, listed(transactional_id_pattern="ope")],
         "list_transactions_bad_pattern": [*states, listed(transactional_id_pattern="(")],
-        "describe_producers_unknown": [producers("nope-0"), producers("t-7")],
+        "describe_producers_unknown": [producers("nope-0"), {**producers("t-7"), "to": "b1"}],
         "describe_producers_of_group": [
             init("x"),
             add_offsets("x", "g"),
             commit_offsets("x", "g", {"t-0": 1}),
             producers("offsets of g"),
             end("x", True),
-            sleep(),
+            settled(),
             producers("offsets of g"),
         ],
         "find_coordinator_unknown_type": [ask("FindCoordinator", "b1", 3, {"key": "k", "key_type": 7})],
@@ -195,8 +201,9 @@ def administration() -> list[Script]:
 def restart() -> list[Script]:
     """Return what a broker knows after a clean stop and after a kill."""
     found = []
-    x = [init("x"), add("x", "t-0"), write("x", "t-0", 0, "a")]
-    v2 = [init("x"), write("x", "t-0", 0, "a", protocol=V2)]
+    long = 600_000
+    x = [init("x", long), add("x", "t-0"), write("x", "t-0", 0, "a")]
+    v2 = [init("x", long), write("x", "t-0", 0, "a", protocol=V2)]
     plain = [idempotent(), write_plain("p", "t-0", 0, "a"), write_plain("p", "t-0", 1, "b")]
     seen = [fetch(), list_offsets(-1, READ_COMMITTED), producers()]
     rows: dict[str, tuple[list[Step], list[Step]]] = {
@@ -204,42 +211,35 @@ def restart() -> list[Script]:
         "duplicate_of_first": (plain, [write_plain("p", "t-0", 0, "a")]),
         "next": (plain, [write_plain("p", "t-0", 2, "c")]),
         "gap": (plain, [write_plain("p", "t-0", 4, "c")]),
-        "open_then_commit": (x, [describe("x"), write("x", "t-0", 1, "b"), end("x", True), sleep()]),
-        "open_then_init": (x, [init("x"), describe("x")]),
-        "open_v2_then_commit": (v2, [write("x", "t-0", 1, "b", protocol=V2), end("x", True, V2, once=True), sleep()]),
-        "empty": ([init("x")], [describe("x"), init("x")]),
-        "committed": ([*x, end("x", True), sleep()], [describe("x"), end("x", True), add("x", "t-0")]),
-        "aborted": ([*x, end("x", False), sleep()], [describe("x"), end("x", False), fetch(at=1)]),
+        "open_then_commit": (x, [describe("x"), write("x", "t-0", 1, "b"), end("x", True), settled()]),
+        "open_then_init": (x, [init("x", long), describe("x")]),
+        "open_v2_then_commit": (v2, [write("x", "t-0", 1, "b", protocol=V2), end("x", True, V2, once=True), settled()]),
+        "empty": ([init("x", long)], [describe("x"), init("x", long)]),
+        "committed": ([*x, end("x", True), settled()], [describe("x"), end("x", True), add("x", "t-0")]),
+        "aborted": ([*x, end("x", False), settled()], [describe("x"), end("x", False), fetch(at=1)]),
         "committed_v2_retried": (
-            [*v2, end("x", True, V2, once=True), sleep()],
+            [*v2, end("x", True, V2, once=True), settled()],
             [end("x", True, V2, once=True), describe("x")],
         ),
         "epoch_after_init": (
-            [init("x"), init("x")],
+            [init("x", long), init("x", long)],
             [write("x", "t-0", 0, "a", "-1", V2), write("x", "t-0", 0, "a", protocol=V2), describe("x")],
         ),
-        "expected_epoch_retried": (
-            [
-                init("x"),
-                ask(
-                    "InitProducerId",
-                    "coordinator of x",
-                    5,
-                    {"transactional_id": "x", "producer_id": "$x.producer_id", "producer_epoch": "$x.producer_epoch"},
-                ),
-            ],
-            [
-                ask(
-                    "InitProducerId",
-                    "coordinator of x",
-                    5,
-                    {"transactional_id": "x", "producer_id": "$x.producer_id", "producer_epoch": "$x.producer_epoch"},
-                )
-            ],
-        ),
+        "expected_epoch_retried": ([init("x", long), expect("x")], [expect("x")]),
         "pending_offsets": (
-            [init("x"), add_offsets("x", "g"), commit_plain("g", {"t-0": 1}), commit_offsets("x", "g", {"t-0": 5})],
-            [offsets("g", ["t-0"]), offsets("g", ["t-0"], True), end("x", True), sleep(), offsets("g", ["t-0"], True)],
+            [
+                init("x", long),
+                add_offsets("x", "g"),
+                commit_plain("g", {"t-0": 1}),
+                commit_offsets("x", "g", {"t-0": 5}),
+            ],
+            [
+                offsets("g", ["t-0"]),
+                offsets("g", ["t-0"], True),
+                end("x", True),
+                settled(),
+                offsets("g", ["t-0"], True),
+            ],
         ),
         "deleted_records": ([append("t-0", "abc"), delete(2)], [list_offsets(-2), fetch(at=1)]),
     }

@@ -18,10 +18,11 @@ from tests.kafka.making.steps import (
     fetch,
     init,
     list_offsets,
+    mark,
     produce,
     producers,
     script,
-    sleep,
+    settled,
     write,
 )
 
@@ -37,7 +38,7 @@ def interleaved() -> list[Script]:
         steps += [add("x", "t-0"), add("y", "t-0"), write("x", "t-0", 0, "ab"), append("t-0", "p")]
         steps += [write("y", "t-0", 0, "c"), write("x", "t-0", 2, "d"), *SEEN]
         for who in order:
-            steps += [end(who, ended[who]), sleep(), *SEEN]
+            steps += [end(who, ended[who]), settled(), *SEEN]
         steps += [fetch(at=at) for at in (1, 3, 4, 5, 6)] + [fetch(isolation=READ_UNCOMMITTED)]
         name = "_".join(f"{who}_{'commits' if ended[who] else 'aborts'}" for who in order)
         found.append(script(f"reading.two_{name}", *steps))
@@ -51,7 +52,7 @@ def three() -> list[Script]:
         steps: list[Step] = [s for who in "xyz" for s in (init(who), add(who, "t-0"))]
         steps += [write(who, "t-0", 0, who) for who in "xyz"] + [append("t-0", "p")]
         for number, who in enumerate(order):
-            steps += [end(who, number == 1), sleep(), fetch(), list_offsets(-1, "read_committed")]
+            steps += [end(who, number == 1), settled(), fetch(), list_offsets(-1, "read_committed")]
         steps += [fetch(at=at) for at in range(1, 7)]
         found.append(script(f"reading.three_end_{''.join(order)}", *steps))
     return found
@@ -67,7 +68,7 @@ def again() -> list[Script]:
             if protocol == V1:
                 steps.append(add("x", "t-0"))
             steps += [write("x", "t-0", sequence, "ab"[: 1 + number % 2], protocol=protocol)]
-            steps += [end("x", commits, protocol), sleep()]
+            steps += [end("x", commits, protocol), settled()]
             sequence = 0 if protocol == V2 else sequence + 1 + number % 2
         steps += [*SEEN, *(fetch(at=at) for at in (1, 2, 3, 4)), describe("x")]
         name = "".join("c" if c else "a" for c in outcomes)
@@ -92,9 +93,9 @@ def sequences() -> list[Script]:
     found = []
     for protocol, ends, (name, (epoch, sequence)) in product((V1, V2), ("open", "commit", "abort"), after.items()):
         first = [add("x", "t-0")] if protocol == V1 else []
-        steps: list[Step] = [init("x"), *first, write("x", "t-0", 0, "abc", protocol=protocol)]
+        steps: list[Step] = [init("x"), init("x"), *first, write("x", "t-0", 0, "abc", protocol=protocol)]
         if ends != "open":
-            steps += [end("x", ends == "commit", protocol, once=True), sleep(), *first]
+            steps += [end("x", ends == "commit", protocol, once=True), settled(), *first]
         steps += [write("x", "t-0", int(sequence), "d", str(epoch), protocol)]
         steps += [
             write("x", "t-0", int(sequence) + 1, "e", str(epoch), protocol),
@@ -145,13 +146,13 @@ def requests() -> list[Script]:
 
 def markers() -> list[Script]:
     """Return markers that a coordinator would not send, to a partition with an open transaction of x."""
-    from tests.kafka.making.steps import mark
-
     pid, epoch = "$x.producer_id", "$x.producer_epoch"
     found = []
     rows: dict[str, list[Step]] = {
         "older_coordinator": [mark(pid, epoch, ["t-0"], True, 3), add("x", "t-0"), mark(pid, epoch, ["t-0"], True, 2)],
         "older_epoch": [mark(pid, epoch + "-1", ["t-0"])],
+        "older_epoch_tv2": [mark(pid, epoch + "-1", ["t-0"], tv=2)],
+        "negative_epoch": [mark(pid, epoch + "-2", ["t-0"])],
         "newer_epoch": [mark(pid, epoch + "+1", ["t-0"])],
         "newer_epoch_tv2": [mark(pid, epoch + "+1", ["t-0"], tv=2)],
         "same_epoch_tv2": [mark(pid, epoch, ["t-0"], tv=2)],
@@ -177,7 +178,7 @@ def markers() -> list[Script]:
             ]
             if suffix and name == "abort_after_commit":
                 continue
-            start = [init("x"), add("x", "t-0"), write("x", "t-0", 0, "a")]
+            start = [init("x"), init("x"), add("x", "t-0"), write("x", "t-0", 0, "a")]
             found.append(script(f"markers.{name}{suffix}", *start, *asked, *SEEN, fetch("t-1")))
     return found
 

@@ -27,7 +27,7 @@ from tests.kafka.making.steps import (
     produce,
     producers,
     script,
-    sleep,
+    settled,
     write,
     write_plain,
 )
@@ -88,8 +88,8 @@ def _end(v: int) -> list[Step]:
         return ask("EndTxn", "coordinator of x", v, {**me("x", epoch), "committed": commit})
 
     start = begun() if v < 5 else [init("x"), write("x", "t-0", 0, "a", protocol=V2)]
-    once = [ended("", True), sleep()]
-    return [*start, ended("-1", True), *once, *once, ended("", False), ended("+1", False), sleep(), describe("x")]
+    once = [ended("", True), settled()]
+    return [*start, ended("-1", True), *once, *once, ended("", False), ended("+1", False), settled(), describe("x")]
 
 
 def _produce(v: int) -> list[Step]:
@@ -104,7 +104,7 @@ def _produce(v: int) -> list[Step]:
 
 def _fetch(v: int) -> list[Step]:
     both = [fetch(version=v), fetch(isolation="read_uncommitted", version=v)]
-    return [*begun(), *both, end("x", False), sleep(), *both, fetch(at=9, version=v)]
+    return [*begun(), *both, end("x", False), settled(), *both, fetch(at=9, version=v)]
 
 
 def _list_offsets(v: int) -> list[Step]:
@@ -131,7 +131,7 @@ def _txn_offset_commit(v: int) -> list[Step]:
     first = [] if v >= 5 else [add_offsets("x", "g")]
     asked = [commit_offsets("x", "g", {"t-0": 3, "t-1": 4}, e, v, metadata={"t-0": "m"}) for e in ("", "-1")]
     stranger = commit_offsets("x", "g", {"t-0": 9}, "", v, generation_id=3, member_id="nobody")
-    closing = [end("x", True, V2 if v >= 5 else V1, once=True), sleep(), offsets("g", ["t-0", "t-1"])]
+    closing = [end("x", True, V2 if v >= 5 else V1, once=True), settled(), offsets("g", ["t-0", "t-1"])]
     return [init("x"), *first, *asked, stranger, describe("x"), *closing]
 
 
