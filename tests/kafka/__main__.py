@@ -53,6 +53,13 @@ def _hunt(options: argparse.Namespace) -> int:
     return hunt(options.recording, options.minutes, options.seed, *where, options.out or Path("build/oracle.json"))
 
 
+def _page(options: argparse.Namespace) -> int:
+    from tests.kafka.page import PAGE, text
+
+    PAGE.write_text(text(), "utf-8")
+    return 0
+
+
 def main() -> int:
     """Do one of the four; the exit status is 1 if something failed or differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.kafka", description=__doc__)
@@ -71,6 +78,7 @@ def main() -> int:
             command.add_argument("--libs", type=Path, required=True, help="the folder with Kafka's jars")
             command.add_argument("--home", type=Path, required=True, help="a folder for its data; it is emptied")
             command.add_argument("--port", type=int, default=19092, help="the first of its four ports")
+    commands.add_parser("page", help="write docs/compared.md").set_defaults(act=_page)
     options = parser.parse_args()
     status: int = options.act(options)
     return int(status)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.kafka.differences import differences, explanations, rows_of, unexplained
 from tests.kafka.lab_side import run
+from tests.kafka.page import HUNTS
 from tests.kafka.random_scripts import random_script
 from tests.kafka.real_cluster import RealCluster
 from tests.kafka.record import cluster_of, recorded_now
@@ -104,6 +105,10 @@ def hunt(recording: str, minutes: float, seed: int, libs: Path, home: Path, port
     print(f"{len(done.races)} of races {done.races}, {len(done.found)} scripts differ; the next seed is {seed}")
     for name, lines in told.items():
         print(name, *lines, sep="\n    ")
+    row = {"recording": recording, "minutes": minutes, "scripts": done.scripts, "answers": done.answers}
+    row |= {"explained": done.explained, "races": len(done.races), "different": len(done.found)}
+    rows = json.loads(HUNTS.read_text("utf-8")) if HUNTS.exists() else []
+    HUNTS.write_text("[\n" + ",\n".join(json.dumps(r) for r in [*rows, row]) + "\n]\n", "utf-8")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(done.found, indent=1))
     return len(done.found)

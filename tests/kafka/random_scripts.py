@@ -16,7 +16,7 @@ IDEMPOTENT = "i"
 OLDEST = {"Produce": 3, "Fetch": 4, "ListOffsets": 1, "OffsetCommit": 2, "OffsetFetch": 1, "DeleteRecords": 1}
 """Kafka 4 no longer takes older versions."""
 SETTLE_MS = 300
-"""After what is completed in the background."""
+"""After what is completed in the background, where something is held back that never completes."""
 WEIGHTS = {
     "produce": 34, "produce_idempotent": 8, "produce_plain": 3, "end": 14, "init": 10, "add_partitions": 8,
     "verify": 4, "add_offsets": 4, "commit_offsets": 8, "fetch_offsets": 5, "commit_group_offsets": 2, "fetch": 8,
@@ -55,7 +55,7 @@ class _Writer:
                 self.steps.append({"min_isr": {"t": self.random.choice((1, 2))}})
             getattr(self, f"_{kind}")()
         if self.held:
-            self.steps += [{"min_isr": {"t": 1}}, {"sleep": 2 * SETTLE_MS}]
+            self.steps += [{"min_isr": {"t": 1}}, {"settle": True}]
         self._look_around()
         script = {"name": f"random.{self.seed}", "topics": TOPICS, "steps": self.steps}
         return {**script, "producer_epochs": self.epochs} if self.epochs else script
@@ -71,7 +71,7 @@ class _Writer:
         return usual if usual in known and self.random.random() < 0.75 else self.random.choice(known)
 
     def _settle(self) -> None:
-        self.steps.append({"sleep": SETTLE_MS})
+        self.steps.append({"sleep": SETTLE_MS} if self.held else {"settle": True})
 
     def _chance(self, share: float) -> bool:
         return self.random.random() < share

@@ -9,7 +9,7 @@ from tests.kafka.script import RECORDED, belongs, families, recorded, scripts_of
 
 CASES = [
     (path.stem, family)
-    for path in sorted(RECORDED.glob("*.json"))
+    for path in sorted(RECORDED.glob("[0-9]*.json"))
     for family in families()
     if any(belongs(s, path.stem) for s in scripts_of(family))
 ]
@@ -22,7 +22,7 @@ def test_kafkalab_answers_as_the_recording(recording: str, family: str):
     assert not unexplained(rows), report(rows, SHOWN)
 
 
-@pytest.mark.parametrize("recording", [path.stem for path in sorted(RECORDED.glob("*.json"))])
+@pytest.mark.parametrize("recording", [path.stem for path in sorted(RECORDED.glob("[0-9]*.json"))])
 def test_every_script_is_recorded(recording: str):
     found = recorded(recording)["answers"]
     assert list(found) == [s["name"] for s in scripts_of() if belongs(s, recording)]
