@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
 from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN, View
 from kafkalab.history.schema import LogRecord
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
@@ -101,7 +101,11 @@ def _committed_offsets(view: View) -> dict[str, int]:
     return found
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly(
+    "exactly-once",
+    "Every input has exactly-once effects inside Kafka: one committed output, as read_committed sees it.",
+)
+def exactly_once(check: Check, view: View) -> Examined:
     """A finding for every input without exactly one effect; examined are those whose fate is certain."""
     rows = effects(view)
     policy = FORBIDDEN if _through_transactions(view) else ALLOWED
@@ -123,11 +127,3 @@ def _through_transactions(view: View) -> bool:
     offsets = [r for key, records in view.logs.items() if topic_of(key) == OFFSETS_TOPIC for r in records]
     kept = [r.transactional for r in offsets if r.record_key]
     return bool(kept) and all(kept)
-
-
-CHECK = Check(
-    name="exactly-once",
-    policy=FORBIDDEN,
-    meaning="Every input has exactly-once effects inside Kafka: one committed output, as read_committed sees it.",
-    examine=examine,
-)

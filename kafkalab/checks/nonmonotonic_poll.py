@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
 from kafkalab.checks.order_of_polls import comparisons, jumps
 from kafkalab.checks.view import View
 
@@ -20,15 +20,8 @@ def examine(check: Check, view: View) -> Examined:
     return comparisons(view)[inside], found
 
 
-BETWEEN = Check(
-    name="nonmonotonic-poll",
-    policy=FORBIDDEN,
-    meaning="A later poll starts at or before the end of an earlier one; allowed after seek, assign or rebalance.",
-    examine=examine,
-)
-INSIDE = Check(
-    name="int-nonmonotonic-poll",
-    policy=FORBIDDEN,
-    meaning="Inside one poll a later record has an earlier offset.",
-    examine=examine,
-)
+BETWEEN = anomaly(
+    "nonmonotonic-poll",
+    "A later poll starts at or before the end of an earlier one; allowed after seek, assign or rebalance.",
+)(examine)
+INSIDE = anomaly("int-nonmonotonic-poll", "Inside one poll a later record has an earlier offset.")(examine)

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, Finding
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, Finding, anomaly
 from kafkalab.checks.dependencies import end_of
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import COMMITTED, OPEN, PLAIN, View
@@ -28,7 +28,10 @@ class _Input:
     read_by: dict[int, dict[str, int]] = field(default_factory=dict)  # offset -> transaction -> step
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly(
+    "offset/output split", "Committed input offset and committed output disagree: an input's effect is lost or doubled."
+)
+def offset_output_split(check: Check, view: View) -> Examined:
     """Which committed transactions read an input offset below the committed one: none is a loss, two a double."""
     inputs, split = _inputs(view), list(_disagreeing(check, view))
     _attribute(view, inputs)
@@ -107,11 +110,3 @@ def _disagreeing(check: Check, view: View) -> Iterator[Finding]:
             records = [*offsets.values(), *output.values()]
             text = f"{transaction.id}: its offsets {' and '.join(offsets)}, its output {' and '.join(output)}"
             yield check.found(text, [r.step for r in records], [r.key for r in records])
-
-
-CHECK = Check(
-    name="offset/output split",
-    policy=FORBIDDEN,
-    meaning="Committed input offset and committed output disagree: an input's effect is lost or doubled.",
-    examine=examine,
-)

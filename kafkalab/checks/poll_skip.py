@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
 from kafkalab.checks.order_of_polls import comparisons, jumps
 from kafkalab.checks.view import View
 
@@ -24,15 +24,7 @@ def examine(check: Check, view: View) -> Examined:
     return comparisons(view)[inside], found
 
 
-BETWEEN = Check(
-    name="poll-skip",
-    policy=FORBIDDEN,
-    meaning="Two consecutive polls jump over known committed values; allowed across a rebalance.",
-    examine=examine,
+BETWEEN = anomaly("poll-skip", "Two consecutive polls jump over known committed values; allowed across a rebalance.")(
+    examine
 )
-INSIDE = Check(
-    name="int-poll-skip",
-    policy=FORBIDDEN,
-    meaning="One poll jumps over known committed values.",
-    examine=examine,
-)
+INSIDE = anomaly("int-poll-skip", "One poll jumps over known committed values.")(examine)

@@ -19,19 +19,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
+from kafkalab.spark.audits.check import ARROW, rows_of
 from kafkalab.spark.simulation.bundle import unpacked
 from kafkalab.spark.storage.frames import Histories, histories_from, history_from
 from kafkalab.spark.storage.schemas import TABLES, columns
 
-TEXTS, LONGS = pa.list_(pa.string()), pa.list_(pa.int64())
-ARROW = pa.schema(
-    [
-        *(("run", pa.int64()), ("anomaly", pa.string()), ("policy", pa.string()), ("keys", TEXTS)),
-        *(("offsets", LONGS), ("steps", LONGS), ("text", pa.string()), ("examined", pa.int64())),
-    ]
-)
-FINDING = ("anomaly", "policy", "keys", "offsets", "steps", "text")
-SCHEMA = from_arrow_schema(ARROW)
+COUNTED = ARROW.append(pa.field("examined", pa.int64()))
+SCHEMA = from_arrow_schema(COUNTED)
 
 
 def checked(histories: Histories, names: Sequence[str]) -> DataFrame:
@@ -73,9 +67,9 @@ def _said(runs: Iterable[tuple[int, History]], names: Sequence[str]) -> pa.Recor
         for run, history in runs:
             view = view_of(history)
             for result in (BY_NAME[name](view) for name in names):
-                rows += [{field: getattr(one, field) for field in FINDING} | {"run": run} for one in result.findings]
+                rows += rows_of(run, result.findings)
                 rows.append({"run": run, "anomaly": result.name, "examined": result.examined})
-    return pa.RecordBatch.from_pylist(rows, ARROW)
+    return pa.RecordBatch.from_pylist(rows, COUNTED)
 
 
 @contextmanager
