@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+
 Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -143,6 +145,18 @@ class Log:
         committed = (found >= 0) & ~self.abort[found]
         self.final = ~self.marker & (committed | ~self.transactional)
         self.known = self.final & (self.removed == self.names.number(""))
+
+    def of_topics(self, *topics: str) -> Flags:
+        """Whether a record lies in one of these topics."""
+        numbers = [n for n, text in enumerate(self.names.texts) if topic_of(text) in topics]
+        found: Flags = np.isin(self.key, numbers)
+        return found
+
+    @cached_property
+    def data(self) -> Flags:
+        """Whether a record is no marker, and of a topic that is not internal."""
+        found: Flags = ~self.marker & ~self.of_topics(*INTERNAL_TOPICS)
+        return found
 
     @cached_property
     def keyed(self) -> Flags:
