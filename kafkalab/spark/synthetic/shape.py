@@ -25,9 +25,14 @@ COMMITS_KEY = offsets_partition("app")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What `synthetic` was asked for. Shares and rates are between 0 and 1; ValueError for what cannot be."""
+    """What `synthetic` was asked for. Shares and rates are between 0 and 1; ValueError for what cannot be.
 
-    records: int
+    `records` is about how many records and markers the topics have, `txn_size` the mean of records in a transaction,
+    `idempotent` the share of records outside transactions, `transform` the share of transactions that consume,
+    transform and produce, `inject` the windows of each anomaly per record. Another `block` gives other rows.
+    """
+
+    records: int = 10_000
     producers: int = 20
     partitions: int = 8
     txn_size: int = 5

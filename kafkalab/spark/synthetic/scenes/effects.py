@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalab.spark.synthetic.scenes.reads import result_of
 from kafkalab.spark.synthetic.scenes.scene import Scene
-from kafkalab.spark.synthetic.scenes.window import A, B, Key, Producer, Ref, inner_reader, own_key, watcher
+from kafkalab.spark.synthetic.scenes.window import A, B, Key, Ref, Sender, inner_reader, own_key, watcher
 
 
 def inputs(scene: Scene, count: int) -> Key:
@@ -17,7 +17,7 @@ def inputs(scene: Scene, count: int) -> Key:
 
 
 def process(
-    scene: Scene, worker: Producer, key: Key, reads: list[int], outputs: dict[Key, list[int]], offset: int
+    scene: Scene, worker: Sender, key: Key, reads: list[int], outputs: dict[Key, list[int]], offset: int
 ) -> Ref:
     """One transaction: reads inputs, sends what becomes of some of them, commits an input offset; the poll's step."""
     scene.begin(worker, *outputs)

@@ -49,7 +49,7 @@ def truncated(scene: Scene) -> None:
 
 
 def late(scene: Scene) -> None:
-    """unseen: the last record has not been polled when the hiscene ends."""
+    """unseen: the last record has not been polled when the history ends."""
     key = own_key()
     sender = scene.producer(transactional=False)
     scene.leader(key)
@@ -87,7 +87,8 @@ def sent_again(scene: Scene) -> None:
     scene.found("duplicate", [A], [A.offset + first, A.offset + again], steps, "allowed")
 
 
-def _crossed(scene: Scene, inside: bool, idempotent: bool = True) -> None:
+def crossed(scene: Scene, inside: bool = False, idempotent: bool = True) -> None:
+    """nonmonotonic-send: what was sent later lies in front; `inside` one transaction, allowed if not `idempotent`."""
     sender = scene.producer(transactional=inside, idempotent=idempotent)
     if inside:
         scene.begin(sender, A)
@@ -102,32 +103,8 @@ def _crossed(scene: Scene, inside: bool, idempotent: bool = True) -> None:
     scene.found(name, [A], [A.offset + 1, A.offset], [*first, *second], "forbidden" if idempotent else "allowed")
 
 
-def crossed_sends(scene: Scene) -> None:
-    """nonmonotonic-send: what was sent later lies in front."""
-    _crossed(scene, inside=False)
-
-
-def crossed_without_idempotence(scene: Scene) -> None:
-    """nonmonotonic-send, allowed: nobody promised an order."""
-    _crossed(scene, inside=False, idempotent=False)
-
-
-def crossed_in_a_transaction(scene: Scene) -> None:
-    """int-nonmonotonic-send: the same inside one transaction."""
-    _crossed(scene, inside=True)
-
-
-def a_sequence_is_missing(scene: Scene) -> None:
-    """sequence gap: 2 follows 0."""
-    _sequences(scene, 2)
-
-
-def a_sequence_comes_again(scene: Scene) -> None:
-    """sequence gap: 0 follows 0, with another value."""
-    _sequences(scene, 0)
-
-
-def _sequences(scene: Scene, second: int) -> None:
+def wrong_sequence(scene: Scene, second: int) -> None:
+    """sequence gap: `second` follows 0, with another value."""
     sender = scene.producer(transactional=False)
     a, b = scene.send(sender, A, sequence=0), scene.send(sender, A, sequence=second)
     scene.found("sequence gap", [A], [A.offset + a, A.offset + b], [scene.step_of(A, a), scene.step_of(A, b)])

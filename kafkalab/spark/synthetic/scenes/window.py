@@ -75,7 +75,7 @@ class Key:
 
 
 @dataclass(slots=True, eq=False)
-class Producer:
+class Sender:
     """One client: idempotent without `transactional`. `epoch` and `sequences` go on from send to send."""
 
     role: int
@@ -146,7 +146,7 @@ def watcher(role: int = 0) -> Reader:
     )
 
 
-def inner_reader(producer: Producer) -> Reader:
+def inner_reader(producer: Sender) -> Reader:
     """The consumer in the process of a producer that transforms what it reads, in the group "app"."""
     return Reader(producer.named(names.PRODUCER_CONSUMER), producer.process, READ_COMMITTED, word("app"))
 
@@ -178,7 +178,7 @@ class Rows:
         assert self.values <= MOST_VALUES, "a window has at most MOST_VALUES values"
         return Ref(Start.VALUE, names.VALUE + self.values - 1)
 
-    def operation(self, producer: Producer, function: str, end: str = "ok", **given: Any) -> None:
+    def operation(self, producer: Sender, function: str, end: str = "ok", **given: Any) -> None:
         """An invoke and, unless `end` is empty, its end, in two steps."""
         offset, error = given.pop("offset", -1), given.pop("error", "NONE" if end == "ok" else "")
         row = {
