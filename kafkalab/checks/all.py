@@ -10,8 +10,8 @@ from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
 
 MODULES = (
-    "inconsistent_offsets", "g1a", "precommitted_read", "lost_write", "unseen", "duplicate", "poll_skip",
-    "nonmonotonic_poll", "nonmonotonic_send", "int_send_skip", "g0", "g1c", "torn_transaction", "partial_visibility",
+    "inconsistent_offsets", "g1a", "precommitted_read", "lost_write", "unseen", "duplicate", "order_of_polls",
+    "nonmonotonic_send", "int_send_skip", "g0", "g1c", "torn_transaction", "partial_visibility",
     "zombie_write", "hanging_transaction", "offset_output_split", "sequence_gap", "lso_regression",
     "markers_and_decisions", "exactly_once"
 )  # fmt: skip

@@ -41,21 +41,18 @@ def offset_output_split(check: Check, view: View) -> Examined:
 
 def _inputs(view: View) -> dict[str, _Input]:
     inputs: dict[str, _Input] = {}
-    for log, records in view.logs.items():
-        if topic_of(log) != OFFSETS_TOPIC:
+    for record in view.offset_commits:
+        name, place = record.record_key or "", (record.key, record.offset)
+        if view.outcomes.get(place) not in (COMMITTED, PLAIN):
             continue
-        for record in records:
-            outcome = view.outcomes.get((log, record.offset), "")
-            if not record.record_key or outcome not in (COMMITTED, PLAIN):
-                continue
-            group, _, key = record.record_key.rpartition("/")
-            one = inputs.setdefault(record.record_key, _Input(group, key))
-            one.committed, one.step = int(record.value or -1), record.step
-            owner = view.transaction_of.get((log, record.offset))
-            if owner is None:
-                one.plain = True
-            else:
-                one.readers[owner.id] = owner, one.committed
+        group, _, key = name.rpartition("/")
+        one = inputs.setdefault(name, _Input(group, key))
+        one.committed, one.step = int(record.value or -1), record.step
+        owner = view.transaction_of.get(place)
+        if owner is None:
+            one.plain = True
+        else:
+            one.readers[owner.id] = owner, one.committed
     return inputs
 
 

@@ -52,12 +52,6 @@ def longs(table: pa.Table, name: str) -> Longs:
     return found
 
 
-def flags(table: pa.Table, name: str) -> Flags:
-    """A column of flags."""
-    found: Flags = table.column(name).to_numpy().astype(np.bool_, copy=False)
-    return found
-
-
 def groups(*columns: Longs) -> Longs:
     """A number for each different row of these columns, in their order, from 0."""
     if not len(columns[0]):
@@ -119,7 +113,7 @@ class Log:
         self.group, self.removed = group[order], removed[order]
         self.pid, self.epoch = longs(table, "producer_id")[order], longs(table, "producer_epoch")[order]
         self.sequence, self.at_ms = longs(table, "sequence")[order], longs(table, "at_ms")[order]
-        self.transactional = flags(table, "transactional")[order]
+        self.transactional = longs(table, "transactional")[order] > 0
         control = names.codes(table.column("control"))[order]
         self.marker, self.abort = control != names.number(""), control == names.number("ABORT")
         self.place = self.group * PLACE + self.offset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalab.spark.synthetic.scenes.reads import result_of
 from kafkalab.spark.synthetic.scenes.scene import Scene
-from kafkalab.spark.synthetic.scenes.window import A, B, Key, Ref, Sender, inner_reader, own_key, watcher
+from kafkalab.spark.synthetic.scenes.window import WATCHER, A, B, Key, Ref, Sender, inner_reader, own_key
 
 
 def inputs(scene: Scene, count: int) -> Key:
@@ -33,7 +33,7 @@ def process(
 def offset_ahead_of_output(scene: Scene) -> None:
     """offset/output split: the committed offset lies behind a record that no committed transaction has read."""
     key, worker = inputs(scene, 2), scene.producer()
-    scene.poll(watcher(), key, [0, 1], 2)
+    scene.poll(WATCHER, key, [0, 1], 2)
     process(scene, worker, key, [0], {A: [0]}, offset=2)
     committed = [row["step"] for row in scene.tables["log"] if row["record_key"] != -1][-1]
     lost = scene.step_of(key, 1)

@@ -50,7 +50,7 @@ class Scene(Rows):
             self.entry(made, "Empty")
         return made
 
-    def entry(self, producer: Sender, state: str, *keys: Key, epoch: int | None = None) -> tuple[Ref, Ref]:
+    def entry(self, producer: Sender, state: str, *keys: Key) -> tuple[Ref, Ref]:
         """An entry of the transaction log: its step and its offset."""
         step, offset = self.tick(), Ref(Start.ENTRIES, self.entries)
         self.entries += 1
@@ -62,7 +62,7 @@ class Scene(Rows):
             transactional_id=producer.id,
             state=word(state),
             producer_id=producer.pid,
-            producer_epoch=producer.epoch if epoch is None else epoch,
+            producer_epoch=producer.epoch,
             partitions=tuple(key.name for key in keys),
             timeout_ms=TIMEOUT_MS,
             started=-1 if state in ("Empty", "CompleteCommit", "CompleteAbort") else Ref(Start.STEP),
@@ -190,11 +190,11 @@ class Scene(Rows):
             self.marker(producer, key, control)
         self.entry(producer, f"Complete{kind}")
 
-    def decide(self, producer: Sender, control: str = "COMMIT", *keys: Key) -> Ref:
-        """The PREPARE, which under transaction version 2 raises the epoch; for all partitions if none are given."""
+    def decide(self, producer: Sender, control: str = "COMMIT") -> Ref:
+        """The PREPARE for all partitions, which under transaction version 2 raises the epoch."""
         producer.epoch += self.bump
         state = "PrepareCommit" if control == "COMMIT" else "PrepareAbort"
-        return self.entry(producer, state, *(keys or self.open[producer]))[0]
+        return self.entry(producer, state, *self.open[producer])[0]
 
     def visible(self, key: Key, level: int) -> list[int]:
         """The offsets that a reader of this level is given."""
@@ -234,17 +234,16 @@ class Scene(Rows):
             self.add("reads", **same, index=index, key=key.name, offset=key.offset + at, value=value, step=step)
         return step
 
-    def mark(self, key: Key, stable: int, end: int | None = None) -> Ref:
+    def mark(self, key: Key, stable: int) -> Ref:
         """The last stable offset moved on the leader."""
         step = self.tick()
-        high = self.ends.get(key, 0) if end is None else end
         self.add(
             "watermarks",
             key=key.name,
             node=key.node,
             leads=1,
             leader_epoch=key.leader_epoch,
-            high_watermark=key.offset + high,
+            high_watermark=key.offset + self.ends.get(key, 0),
             last_stable_offset=key.offset + stable,
             step=step,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalab.spark.synthetic.names import word
 from kafkalab.spark.synthetic.scenes.scene import Scene
-from kafkalab.spark.synthetic.scenes.window import RC, RU, A, Ref, Start, own_key, watcher
+from kafkalab.spark.synthetic.scenes.window import RC, RU, WATCHER, A, Ref, Start, own_key
 
 
 def two_values(scene: Scene) -> None:
@@ -44,7 +44,7 @@ def truncated(scene: Scene) -> None:
     scene.asked(aborting, key, value, 0, end="info")
     scene.end(aborting, "ABORT")
     scene.send(last, key)
-    poll = scene.poll(watcher(), key, [0, 3], 4)
+    poll = scene.poll(WATCHER, key, [0, 3], 4)
     scene.found("lost-write", [key], [key.offset + at], [invoke, told, poll, cut])
 
 
@@ -55,7 +55,7 @@ def late(scene: Scene) -> None:
     scene.leader(key)
     scene.send(sender, key)
     at = scene.send(sender, key)
-    scene.poll(watcher(), key, [0], 1)
+    scene.poll(WATCHER, key, [0], 1)
     scene.found("unseen", [key], [key.offset + at], [scene.step_of(key, at)], "reported")
 
 
