@@ -89,19 +89,11 @@ class _Tables:
 
     def _watermark(self, event: Event) -> None:
         key = event.data["partition"]
-        led = self.led.get(key)
-        self.watermarks.append(
-            Watermark(
-                key=key,
-                node=event.node,
-                leads=led is not None and led.leader == event.node,
-                leader_epoch=led.leader_epoch if led else -1,
-                high_watermark=event.data["high_watermark"],
-                last_stable_offset=event.data["last_stable_offset"],
-                step=event.step,
-                at_ms=event.at_ms,
-            )
-        )
+        led = self.led.get(key, Leader())
+        mark = {name: event.data[name] for name in ("high_watermark", "last_stable_offset")}
+        leads, when = led.leader == event.node, {"step": event.step, "at_ms": event.at_ms}
+        row = Watermark(key=key, node=event.node, leads=leads, leader_epoch=led.leader_epoch, **mark, **when)
+        self.watermarks.append(row)
 
     def _metadata(self, event: Event) -> None:
         for key, leader in event.data["leaders"].items():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from kafkalab.protocol.partitions import offsets_partition
-from kafkalab.protocol.profiles import PROFILES
+from kafkalab.protocol.profiles import Rules
 from kafkalab.spark.synthetic.scenes.anomalies import SCENES, Window, windows_of
 from kafkalab.spark.synthetic.scenes.window import MOST_ROLES, MOST_VALUES
 
@@ -56,8 +56,7 @@ class Shape:
             raise ValueError(f"a block has 100 to 50000 records, not {self.block}")
         if self.seed < 0:
             raise ValueError(f"a seed is 0 or more, not {self.seed}")
-        if self.profile not in PROFILES:
-            raise ValueError(f"no profile {self.profile!r}; there are {', '.join(PROFILES)}")
+        Rules(self.profile)
         self._check_rates()
 
     def _check_rates(self) -> None:
