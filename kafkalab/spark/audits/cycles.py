@@ -57,17 +57,18 @@ def _inside(placed: DataFrame, spans: DataFrame) -> DataFrame:
 
 def cycles_of(edges: DataFrame, name: str) -> DataFrame:
     """Return the findings of the check of this name in each block, given the block's graph of each kind of edge."""
+    schema = from_arrow_schema(ARROW)
+    return blocks(edges).groupBy("run", "block").applyInArrow(lambda block: _in_block(block, name), schema)
 
-    def in_block(block: pa.Table) -> pa.Table:
-        graphs: Graphs = {}
-        rows = block.sort_by([(name, "ascending") for name in ("kind", "start", "end")])
-        columns = [rows.column(name).to_pylist() for name in ("kind", "start", "end", "first", "second")]
-        for kind, start, end, first, second in zip(*columns, strict=True):
-            add_edge(graphs.setdefault(kind, {}), start, end, (first, second))
-        run = rows.column("run")[0].as_py()
-        return pa.Table.from_pylist(rows_of(run, SEARCHES[name](BY_NAME[name], graphs)), ARROW)
 
-    return blocks(edges).groupBy("run", "block").applyInArrow(in_block, from_arrow_schema(ARROW))
+def _in_block(block: pa.Table, name: str) -> pa.Table:
+    graphs: Graphs = {}
+    rows = block.sort_by([(column, "ascending") for column in ("kind", "start", "end")])
+    columns = [rows.column(column).to_pylist() for column in ("kind", "start", "end", "first", "second")]
+    for kind, start, end, first, second in zip(*columns, strict=True):
+        add_edge(graphs.setdefault(kind, {}), start, end, (first, second))
+    run = rows.column("run")[0].as_py()
+    return pa.Table.from_pylist(rows_of(run, SEARCHES[name](BY_NAME[name], graphs)), ARROW)
 
 
 def find_write_cycles(derived: DerivedTables) -> DataFrame:
