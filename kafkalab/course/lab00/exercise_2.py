@@ -15,20 +15,13 @@ from kafkalab.trace import Frame
 
 FORM = 'a function request_of(response, requests) that returns the id of a request, such as "Produce#2"'
 RUNS = 4
+OUTSIDE = ("id", "name", "sender", "receiver", "sent_ms", "version", "correlation_id")
 Row = dict[str, Any]
 
 
 def row(frame: Frame) -> Row:
     """What stands on the outside of a frame."""
-    return {
-        "id": frame.id,
-        "name": frame.name,
-        "sender": frame.sender,
-        "receiver": frame.receiver,
-        "sent_ms": frame.sent_ms,
-        "version": frame.version,
-        "correlation_id": frame.correlation_id,
-    }
+    return {name: getattr(frame, name) for name in OUTSIDE}
 
 
 def frames(cluster: Cluster) -> tuple[list[Row], list[Row]]:
