@@ -239,15 +239,7 @@ class _PayloadMaker:
         return roles + [f"leader of {p}" for p in led if not p.startswith("__")]
 
     def _fault(self, event: Event) -> tuple[str, bool, str, list[Op]]:
-        words = {"Drop": "is lost on its way", "Duplicate": "will arrive twice", "Delay": "is held back"}
-        node = self._label(event.node)
-        if event.name in words:
-            return "transaction", True, f"{event.frame} {words[event.name]}.", []
-        if told := sentence_of(event, self._label):
-            return "transaction", True, told, fault_changes(event)
-        paused = event.name == "Pause"
-        text = f"{node} stops for a while; what arrives waits." if paused else f"{node} goes on."
-        return "transaction", True, text, [["node", event.node, "paused" if paused else "up"]]
+        return "transaction", True, sentence_of(event, self._label), fault_changes(event)
 
     def _call(self, event: Event, last: str) -> Op:
         return ["client", event.node, {"last": last}]

@@ -7,13 +7,13 @@ from typing import Any
 import traitlets
 
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import near
+from kafkalab.widgets.model.presses import checked, near
 from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places, subjects
 from kafkalab.widgets.payload.state_diagrams import committed
 from kafkalab.widgets.payload.state_machines import Machine, machine
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_state_chart import draw
-from kafkalab.widgets.views.view import Source, View, beside, checked
+from kafkalab.widgets.views.view import Source, View, beside
 
 
 class StateChart(View):
