@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, cells, described, is_blank
 from kafkalab.grading.mutants import called, same, shown
 from kafkalab.grading.seeds import seed
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, ran
 
 if TYPE_CHECKING:
     from kafkalab.sim.scenario import Scenario
@@ -43,8 +43,7 @@ def facts_of(
     """
     found = []
     for number, row in enumerate(rows, 1):
-        cluster = Cluster(scenario_of(row))
-        cluster.run()
+        cluster = ran(scenario_of(row))
         run, truth = partial(scenario_of, row), truth_of(cluster)
         found.append(Fact(name=number, says=row.says, truth=truth, look=row.look, run=run, misses=row.misses))
     return tuple(found)

@@ -8,7 +8,7 @@ from typing import Any
 from kafkalab.grading.mutants import Case, Mutant, function_exercise
 from kafkalab.grading.seeds import random_for
 from kafkalab.programs.orders import TOPIC
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
@@ -52,8 +52,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     for _ in range(RUNS):
         names = random.sample(["ProduceResponse#1", "ProduceResponse#3", "Produce#2", "Produce#4"], 3)
         faults = (Drop(names[0]), Delay(names[1], random.randint(20, 60)), Duplicate(names[2]))
-        cluster = Cluster(two_shops(random.randint(1, 999), *faults))
-        cluster.run()
+        cluster = ran(two_shops(random.randint(1, 999), *faults))
         requests, responses = frames(cluster)
         for response in responses:
             before = [r for r in requests if r["sent_ms"] < response["sent_ms"]]

@@ -11,7 +11,7 @@ from typing import Any
 from kafkalab.grading.mutants import Case, Mutant, function_exercise
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Event
@@ -76,8 +76,7 @@ def _whole(random: Random, call: str) -> _Whole:
         topics={"accounts": 2},
         programs=(Program("app", "operations", {"transactional_id": name, "steps": steps}),),
     )
-    cluster = Cluster(scenario)
-    cluster.run()
+    cluster = ran(scenario)
     return _Whole(scenario=scenario, cluster=cluster, name=name, call=call)
 
 
@@ -108,8 +107,7 @@ def _crashes(whole: _Whole, random: Random) -> Iterator[tuple[int, tuple[str, ..
 def _moment(whole: _Whole, step: int, crashed: tuple[str, ...]) -> Moment:
     """The run with these crashes, and what a witness of the moment would write down."""
     scenario = whole.scenario.with_faults(*(Crash(node, at_step=step) for node in crashed))
-    cluster = Cluster(scenario)
-    cluster.run()
+    cluster = ran(scenario)
     asked = cluster.trace.frames.get("EndTxn#1")
     arrived = asked is not None and (0 <= asked.received_step <= step or "app" in crashed and asked.received_step >= 0)
     events = cluster.trace.events
