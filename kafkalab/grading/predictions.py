@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, cells, described, is_blank
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, cells, described, is_blank
 from kafkalab.grading.mutants import called, same, shown
-from kafkalab.grading.seeds import seed
 from kafkalab.sim.cluster import Cluster, ran
 
 if TYPE_CHECKING:
@@ -47,25 +46,6 @@ def facts_of(
         run, truth = partial(scenario_of, row), truth_of(cluster)
         found.append(Fact(name=number, says=row.says, truth=truth, look=row.look, run=run, misses=row.misses))
     return tuple(found)
-
-
-def table_exercise(
-    exercise_id: str,
-    form: str,
-    words: Sequence[str],
-    facts: Callable[[int], Sequence[Fact]],
-    hints: tuple[str, ...],
-    *,
-    points: int,
-    misses: Mapping[str, int | str],
-    questions: tuple[int, ...] = (),
-) -> Exercise:
-    """Return the exercise that asks for one of `words` for each row of `facts(seed)`: `table`."""
-
-    def check(answer: Any) -> str:
-        return table(answer, facts(seed()), words, form)
-
-    return Exercise(exercise_id, check, hints, points, questions, misses)
 
 
 def table(answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, what: str = "row") -> str:

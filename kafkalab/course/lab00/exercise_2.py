@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kafkalab.grading.mutants import Case, Mutant, function_exercise
-from kafkalab.grading.seeds import random_for
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.orders import TOPIC
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
@@ -115,12 +116,9 @@ MUTANTS = (
 )
 
 
-EXERCISE = function_exercise(
+EXERCISE = Exercise(
     "L0.E2",
-    FORM,
-    reference,
-    MUTANTS,
-    cases,
+    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM),
     (
         "Print one request and its response from the picture above, and compare them field by field.",
         "Frames are lost, late and doubled, and several are under way at a time: neither their times nor the numbers "
@@ -128,5 +126,6 @@ EXERCISE = function_exercise(
         "Look for the request whose correlation_id is the response's, and return its id.",
     ),
     points=3,
+    misses=hints_of(MUTANTS),
     question=lambda of_seed: cases(of_seed)[:6],
 )

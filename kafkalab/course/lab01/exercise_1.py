@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, partial
 
-from kafkalab.grading.predictions import Fact, table_exercise
-from kafkalab.grading.seeds import LEARNER_SEED, random_for
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.seeds import LEARNER_SEED, random_for, seed
 from kafkalab.programs.orders import PARTITION, TOPIC
 from kafkalab.programs.steps import idempotent, produce_idempotent
 from kafkalab.sim.cluster import ran
@@ -106,11 +107,9 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     )
 
 
-EXERCISE = table_exercise(
+EXERCISE = Exercise(
     "L1.E1",
-    FORM,
-    WORDS,
-    facts,
+    lambda answer: table(answer, facts(seed()), WORDS, FORM),
     (
         "Keep a small table while you read: for A and for B the epoch, and the sequences of each batch that the leader "
         "has. Only an appended batch changes it.",

@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.grading.predictions import Fact, table_exercise
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, table
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Operation, Poll, Read
 
@@ -127,11 +128,9 @@ def facts() -> tuple[Fact, ...]:
     return tuple(found)
 
 
-EXERCISE = table_exercise(
+EXERCISE = Exercise(
     "L12.E4",
-    FORM,
-    WORDS,
-    lambda _: facts(),
+    lambda answer: table(answer, facts(), WORDS, FORM),
     (
         "Ask of each row: who promised the contrary? A finding without a promise is no bug.",
         "Kafka promises: no duplicates inside one producer's session, nothing aborted for read_committed, an order "

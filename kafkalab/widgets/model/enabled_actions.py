@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -47,7 +48,7 @@ class Watch:
         self._seen: tuple[Any, ...] = ()
         self._image: ClusterMetadata | None = None
         self._planned: dict[int, list[TimedFault]] = {}
-        self._labels: dict[str, str] = {}
+        self._label: Callable[[str], str] = str
         self._kept: list[str] = []
         self._struck = False
         self._noted_ms = 0
@@ -63,7 +64,7 @@ class Watch:
         self._note_storage(cluster, step, planned)
 
     def _begin(self, cluster: Cluster) -> None:
-        self._labels = {name: label_of(cluster, name) for name in cluster.nodes}
+        self._label = partial(label_of, cluster)
         for fault in cluster.scenario.faults:
             if isinstance(fault, TimedFault) and fault.at_step >= 0:
                 self._planned.setdefault(max(fault.at_step, cluster.start), []).append(fault)
@@ -83,9 +84,6 @@ class Watch:
     def _note_all(self, step: int, found: dict[Fault, str]) -> None:
         for fault, reason in found.items():
             self._note(step, key_of(fault), reason)
-
-    def _label(self, node: str) -> str:
-        return self._labels.get(node, node)
 
     def _note_nodes(self, cluster: Cluster, step: int, planned: bool) -> None:
         links = cluster.network.links

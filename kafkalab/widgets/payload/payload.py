@@ -189,8 +189,9 @@ class _PayloadMaker:
                 known |= {"epoch": data["producer_epoch"], "partitions": list(data["partitions"]), "node": event.node}
                 return "transaction", not data["pending"], text, [["txn", data["transactional_id"], known]]
             case "producer":
-                text = f"{node}'s producer is {data['state']}."
-                return "transaction", False, text, [self._client(event)]
+                known = {"state": data["state"], "producer_id": data["producer_id"], "epoch": data["producer_epoch"]}
+                known["tid"] = data["transactional_id"] or ""
+                return "transaction", False, f"{node}'s producer is {data['state']}.", [["client", event.node, known]]
             case "metadata":
                 return self._metadata(event)
             case "record skipped":
@@ -243,12 +244,6 @@ class _PayloadMaker:
 
     def _call(self, event: Event, last: str) -> Op:
         return ["client", event.node, {"last": last}]
-
-    def _client(self, event: Event) -> Op:
-        data = event.data
-        known = {"state": data["state"], "producer_id": data["producer_id"], "epoch": data["producer_epoch"]}
-        known["tid"] = data["transactional_id"] or ""
-        return ["client", event.node, known]
 
     def _completed(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         data, node = event.data, self._label(event.node)
