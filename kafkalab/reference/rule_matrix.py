@@ -14,7 +14,8 @@ from kafkalab.history.export import history_of
 from kafkalab.protocol import rules
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.protocol.rules import REGISTRY, Rule
-from kafkalab.sim.cluster import Cluster
+from kafkalab.reference.protocol_page import table
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Scenario
 
 FOLDER = Path("data") / "rules"
@@ -44,8 +45,7 @@ REASONS: dict[Rule, str] = {
     rules.DELETE_HORIZON: "Without it the age is taken from the file's modification time, which every cleaning renews, "
     "so markers and tombstones stay; what is read is the same, from a log that grows.",
 }
-"""One sentence for each rule: why no check can show it to be missing, and what it protects."""
-"""Rules that no scenario can show to matter to a promise about data: what stops without them instead."""
+"""Rules that no scenario can show to matter to a promise about data: why, and what stops without them instead."""
 
 PAGE = Path("docs") / "rules.md"
 
@@ -129,11 +129,15 @@ def scenario_of(rule: Rule, root: Path) -> Scenario:
 
 def report_of(scenario: Scenario) -> Report:
     """What the checks say of a run of the scenario. ValueError if one of its faults changed nothing."""
-    cluster = Cluster(scenario)
-    cluster.run()
+    return check_all(history_of(ran_with_all(scenario)))
+
+
+def ran_with_all(scenario: Scenario) -> Cluster:
+    """Run the scenario to its end. ValueError if one of its faults changed nothing."""
+    cluster = ran(scenario)
     if cluster.unused_faults:
         raise ValueError(f"{scenario.title!r}: {', '.join(map(repr, cluster.unused_faults))} changed nothing")
-    return check_all(history_of(cluster))
+    return cluster
 
 
 def matrix(root: Path) -> list[Row]:
@@ -160,34 +164,23 @@ def page(rows: list[Row]) -> str:
 def _marks(rows: list[Row]) -> list[str]:
     found = {name for row in rows for name in row.off}
     anomalies = [check.name for check in CHECKS if check.name in found]
-    lines = [f"| rule off | {' | '.join(anomalies)} |", f"|---|{':-:|' * len(anomalies)}"]
+    lines = []
     for row in rows:
-        marks = [_mark(row, name) for name in anomalies]
-        lines.append(f"| {row.rule.name} | {' | '.join(marks)} |")
-    return lines
-
-
-def _mark(row: Row, anomaly: str) -> str:
-    if anomaly not in row.off:
-        return ""
-    return "**X**" if EXPECTED.get(row.rule) == anomaly else "x"
+        signs = {name: "**X**" if EXPECTED.get(row.rule) == name else "x" for name in row.off}
+        lines.append((row.rule.name, *(signs.get(name, "") for name in anomalies)))
+    return table(("rule off", *anomalies), lines, f"|---|{':-:|' * len(anomalies)}")
 
 
 def _stories(rows: list[Row]) -> list[str]:
-    lines = [
-        "## What happens in the scenarios",
-        "",
-        "| rule | from | what happens | profile | anomalies with the rule off | profiles without it |",
-        "|---|---|---|---|---|---|",
-    ]
+    head = ("rule", "from", "what happens", "profile", "anomalies with the rule off", "profiles without it")
+    lines = []
     for row in rows:
         lacking = ", ".join(name for name, profile in PROFILES.items() if row.rule in profile.lacks) or "none"
         off = ", ".join(row.off) or "none"
         clean = "" if not row.on else f" (with it on: {', '.join(row.on)})"
         where = "; ".join((row.profile, *(f'also off: "{name}"' for name in row.besides)))
-        cells = (row.rule.name, row.rule.source, row.title, where, off + clean, lacking)
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+        lines.append((row.rule.name, row.rule.source, row.title, where, off + clean, lacking))
+    return ["## What happens in the scenarios", "", *table(head, lines, "|---|---|---|---|---|---|")]
 
 
 def _without_scenario(rows: list[Row]) -> list[str]:

@@ -223,3 +223,10 @@ class Cluster:
     def _having(self, name: str) -> str:
         found = [i for i, f in self.trace.frames.items() if f.name == name]
         return f"{found[0]} to {found[-1]}" if found else f"no {name} at all"
+
+
+def ran(scenario: Scenario) -> Cluster:
+    """Run the scenario to its end; return its cluster. For what can go wrong see `Cluster.run`."""
+    cluster = Cluster(scenario)
+    cluster.run()
+    return cluster
