@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import offsets_of
-from kafkalab.broker.handlers.offset_commit import REQUIRES_STABLE
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import DESCRIBE, GROUP
 from kafkalab.protocol.api import Header
@@ -13,16 +12,18 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.offset_fetch import OffsetFetch, OffsetFetchResponse
 from kafkalab.protocol.rules import STABLE_OFFSETS
 
+GROUP_ERROR = 2
+
 
 def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> OffsetFetchResponse:
     """The last committed offsets below the high watermark."""
     if broker.denies(header.sender, DESCRIBE, GROUP, request.group_id):
-        return OffsetFetchResponse(error=Error.GROUP_AUTHORIZATION_FAILED, offsets={}, errors={})
+        return _refused(request, Error.GROUP_AUTHORIZATION_FAILED, header)
     error = group_error(broker, request.group_id, may_be_empty=True)
     if error is not Error.NONE:
-        return OffsetFetchResponse(error=error, offsets={}, errors={})
+        return _refused(request, error, header)
     group, known = request.group_id, offsets_of(broker, request.group_id)
-    stable = request.require_stable and header.version >= REQUIRES_STABLE and broker.rules.on(STABLE_OFFSETS)
+    stable = request.require_stable and broker.rules.on(STABLE_OFFSETS)
     asked = known.offsets_of(group) if request.partitions is None else request.partitions
     response = OffsetFetchResponse(offsets={}, errors={})
     for partition in asked:
@@ -34,3 +35,14 @@ def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> OffsetF
         response.metadata[partition] = given.metadata if given else ""
         response.leader_epochs[partition] = given.leader_epoch if given else -1
     return response
+
+
+def _refused(request: OffsetFetch, error: Error, header: Header) -> OffsetFetchResponse:
+    """The group's error; before version 2 there is a place for it at each partition only."""
+    if header.version >= GROUP_ERROR:
+        return OffsetFetchResponse(error=error, offsets={}, errors={})
+    named = request.partitions or ()
+    none = dict.fromkeys(named, -1)
+    return OffsetFetchResponse(
+        offsets=none, errors=dict.fromkeys(named, error), metadata=dict.fromkeys(named, ""), leader_epochs=dict(none)
+    )
