@@ -29,6 +29,8 @@ def handle(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> 
     first, *further = yield from all_of(
         *(_add_or_verify(broker, one, header) for one in (request, *request.further))
     )
+    if any(Error.UNSUPPORTED_VERSION in errors.values() for errors in (first, *further)):
+        return AddPartitionsToTxnResponse(errors={}, error=Error.UNSUPPORTED_VERSION)  # thrown, so for the whole request
     return AddPartitionsToTxnResponse(errors=first, further=tuple(further))
 
 
