@@ -30,7 +30,8 @@ def handle(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> 
         *(_add_or_verify(broker, one, header) for one in (request, *request.further))
     )
     if any(Error.UNSUPPORTED_VERSION in errors.values() for errors in (first, *further)):
-        return AddPartitionsToTxnResponse(errors={}, error=Error.UNSUPPORTED_VERSION)  # thrown, so for the whole request
+        # Kafka throws there, so it is the error of the whole request
+        return AddPartitionsToTxnResponse(errors={}, error=Error.UNSUPPORTED_VERSION)
     return AddPartitionsToTxnResponse(errors=first, further=tuple(further))
 
 
