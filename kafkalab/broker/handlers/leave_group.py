@@ -31,8 +31,9 @@ def handle(broker: BrokerState, request: LeaveGroup, header: Header) -> Effects[
                 errors[name] = Error.UNKNOWN_MEMBER_ID
             else:
                 leaving.append(member_id)
-    only = next(iter(errors.values()), Error.NONE) if header.version < SEVERAL_MEMBERS else Error.NONE
-    yield Respond(LeaveGroupResponse(error=only, errors=errors))
+    failed = [error for error in errors.values() if error is not Error.NONE]
+    error = failed[0] if failed and header.version < SEVERAL_MEMBERS else Error.NONE
+    yield Respond(LeaveGroupResponse(error=error, errors=errors))
     for member_id in leaving:
         if group is not None:
             yield Spawn(_leave(broker, group, member_id))
