@@ -31,6 +31,7 @@ from kafkalab.broker.services import Context
 from kafkalab.broker.state import BrokerState, Waiter
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import as_read
 from kafkalab.protocol.messages.broker_registration import BrokerRegistration
 from kafkalab.protocol.messages.replica_fetch import ReplicaFetch
 from kafkalab.protocol.messages.update_metadata import UpdateMetadata, UpdateMetadataResponse
@@ -78,7 +79,7 @@ class Broker:
     def receive(self, frame: Frame) -> None:
         """Handle one request; its response may come now, later, or never."""
         context = Context(frame, frame.received_step)
-        body = frame.body
+        body = as_read(frame.body, frame.version)
         if isinstance(body, ReplicaFetch):
             self.replication.serve(body, context)
         elif isinstance(body, UpdateMetadata):
@@ -90,7 +91,7 @@ class Broker:
             if type(outcome) is GeneratorType:
                 self.run(outcome, context)
             else:
-                self.port.respond(frame, outcome, context.cause)
+                self._answer(frame, outcome, context.cause)
 
     def run(self, effects: Effects[Any], context: Context, result: Any = None) -> None:
         """Run the generator, from where it is, with the result that it waits for, until it ends or waits again.
@@ -105,14 +106,17 @@ class Broker:
             except StopIteration as end:
                 del self._live[effects]
                 if end.value is not None:
-                    assert context.request is not None, "a response without a request"
-                    self.port.respond(context.request, end.value, context.cause)
+                    self._answer(context.request, end.value, context.cause)
                 return
             result = self._carry_out[type(effect)](effect, effects, context)
 
     def _respond(self, effect: Respond, effects: Effects[Any], context: Context) -> None:
-        assert context.request is not None, "a Respond without a request"
-        self.port.respond(context.request, effect.body, context.cause)
+        self._answer(context.request, effect.body, context.cause)
+
+    def _answer(self, request: Frame | None, body: Any, cause: int) -> None:
+        """Respond with what the request's version carries."""
+        assert request is not None, "a response without a request"
+        self.port.respond(request, as_read(body, request.version), cause)
 
     def _note(self, effect: Note, effects: Effects[Any], context: Context) -> None:
         self.port.record(self.name, "state", effect.name, context.cause, effect.data)

@@ -50,7 +50,7 @@ def _send(
     link.in_flight += 1
     response: AddPartitionsToTxnResponse | None = yield Send(coordinator, request)
     link.in_flight -= 1
-    errors = _errors(response, request.partitions)
+    errors = _errors(response, request.partitions, request.verify_only)
     yield Resume(place, {p: _as_leader_says(e, old_errors) for p, e in errors.items()})
     if link.in_flight == 0:
         queued, link.queued = link.queued, {}
@@ -58,15 +58,17 @@ def _send(
             yield Spawn(_send(coordinator, link, waiting_request, waiting, link.old_errors))
 
 
-def _errors(response: AddPartitionsToTxnResponse | None, partitions: tuple[str, ...]) -> dict[str, Error]:
+def _errors(
+    response: AddPartitionsToTxnResponse | None, partitions: tuple[str, ...], verifies: bool
+) -> dict[str, Error]:
     """An error of the whole answer counts for all partitions.
 
-    A coordinator that is too old to be asked counts as a yes; one that does not take this broker for a broker leaves
+    A coordinator that is too old to verify counts as a yes; one that does not take this broker for a broker leaves
     the verification undone, which a client must not see as a matter of its own rights.
     """
     if response is None:
         return dict.fromkeys(partitions, Error.NETWORK_EXCEPTION)
-    if response.error is Error.UNSUPPORTED_VERSION:
+    if response.error is Error.UNSUPPORTED_VERSION and verifies:
         return dict.fromkeys(partitions, Error.NONE)
     if response.error is Error.CLUSTER_AUTHORIZATION_FAILED:
         return dict.fromkeys(partitions, Error.INVALID_TXN_STATE)

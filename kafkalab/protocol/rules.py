@@ -54,6 +54,7 @@ FENCE_BUMPS_ONCE = Rule("a coordinator's own abort raises the epoch once", "KAFK
 FENCE_ROTATES = Rule("a coordinator's own abort replaces a used-up id", "KAFKA-20090", "nobody gets the last epoch")
 ROTATION_LOGGED = Rule("a producer id's successor is logged", "KAFKA-20310", "a rotation survives failover")
 MARKERS_BY_EPOCH = Rule("an answer counts for its coordinator epoch only", "KAFKA-16352", "no completion is lost")
+LEADER_AWAITED = Rule("markers wait for a partition without a leader", "KAFKA-20734", "no hanging transaction")
 TIMEOUT_ABORT = Rule("a transaction that is open too long is aborted", "KIP-98", "readers are not blocked for ever")
 TIMEOUT_BUMPS = Rule("an abort by timeout raises the epoch", "KAFKA-6119", "a late producer cannot go on")
 TIMEOUT_MAXIMUM = Rule("a timeout has a maximum", "KIP-98", "readers are not blocked for long")

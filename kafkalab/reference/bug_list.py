@@ -257,6 +257,20 @@ BUGS: tuple[Bug, ...] = (
         bad="INVALID_PRODUCER_ID_MAPPING",
     ),
     Bug(
+        number="KAFKA-20734",
+        title="A partition without a leader counts as deleted",
+        broke="Liveness: the coordinator sent the partition no marker and completed the transaction. When the leader "
+        "is back the transaction is open there, and nobody will ever end it. A restart of a cluster is enough: a "
+        "coordinator that loads a decided transaction before its partitions have leaders does the same.",
+        cure="None in 4.3 and 4.4 (the lookup of a leader came with KAFKA-17573). Up to 4.2 the marker waited for a "
+        "leader, and so it does here.",
+        rule=rules.LEADER_AWAITED,
+        sign=both(stable("single-0"), state("pay")),
+        good="2 of 2; CompleteCommit",
+        bad="0 of 1; CompleteCommit",
+        anomaly="hanging transaction",
+    ),
+    Bug(
         number="KIP-101",
         title="Replicas that differ for ever",
         broke="Durability: followers cut their logs at the high watermark that they knew of, and that was too low.",

@@ -73,6 +73,7 @@ EXPECTED: dict[Rule, str] = {
     rules.FENCE_ROTATES: "torn transaction",
     rules.ROTATION_LOGGED: "torn transaction",
     rules.MARKERS_BY_EPOCH: "decision without marker",
+    rules.LEADER_AWAITED: "hanging transaction",
     rules.TIMEOUT_ABORT: "hanging transaction",
     rules.TIMEOUT_BUMPS: "torn transaction",
     rules.TIMEOUT_MAXIMUM: "hanging transaction",

@@ -13,7 +13,7 @@ from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import transaction_partition
-from kafkalab.protocol.rules import COMPLETE_REWRITTEN, MARKERS_BY_EPOCH, PREPARE_FIRST, REDRIVE_PREPARE
+from kafkalab.protocol.rules import COMPLETE_REWRITTEN, LEADER_AWAITED, MARKERS_BY_EPOCH, PREPARE_FIRST, REDRIVE_PREPARE
 from tests.conformance.one_broker import HOLD, LOST, OneBroker, Sent
 
 EPOCH = 4
@@ -433,6 +433,21 @@ def test_an_answer_that_does_not_name_the_producer_is_an_illegal_state() -> None
 
 
 # rules
+
+
+@pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort"])
+def test_kafka_20734_without_the_rule_a_partition_that_has_no_leader_gets_no_marker(state: str) -> None:
+    done = dict(DECISIONS)[state]
+    for off, expected in (((), []), ((LEADER_AWAITED.name,), [done])):
+        world = prepared("t-0", "u-0", state=state, leaders={"u-0": ""}, off=off)
+        (sent,) = markers(world)
+        assert sent.body.markers[0].partitions == ("t-0",)
+        answer(sent)
+        world.run_for(1_000)
+        assert completions(world) == expected
+        world.image({"u-0": "b2"}, 1)
+        world.run_for(1_000)
+        assert entries(markers(world)) == ([] if off else [("b2", [(7, ("u-0",))])])
 
 
 def test_without_the_rule_a_decided_transaction_stays_where_it_was_after_a_failover() -> None:

@@ -6,7 +6,6 @@ from kafkalab.broker.effects import Appended, AwaitDurable, Effects
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import newest_offsets_of, offsets_of
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets
-from kafkalab.broker.handlers.offset_commit import REQUIRES_STABLE
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import DESCRIBE, GROUP
 from kafkalab.protocol.api import Header
@@ -14,6 +13,8 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.offset_fetch import OffsetFetch, OffsetFetchResponse
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.rules import STABLE_OFFSETS
+
+GROUP_ERROR = 2
 
 
 def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> Effects[OffsetFetchResponse]:
@@ -24,12 +25,11 @@ def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> Effects
     it is NOT_COORDINATOR (`GroupCoordinatorService.fetchOffsets`).
     """
     if broker.denies(header.sender, DESCRIBE, GROUP, request.group_id):
-        return OffsetFetchResponse(error=Error.GROUP_AUTHORIZATION_FAILED, offsets={}, errors={})
+        return _refused(request, Error.GROUP_AUTHORIZATION_FAILED, header)
     error = group_error(broker, request.group_id, may_be_empty=True)
     if error is not Error.NONE:
-        return OffsetFetchResponse(error=error, offsets={}, errors={})
-    stable = request.require_stable and header.version >= REQUIRES_STABLE and broker.rules.on(STABLE_OFFSETS)
-    if not stable:
+        return _refused(request, error, header)
+    if not (request.require_stable and broker.rules.on(STABLE_OFFSETS)):
         return _response(request, offsets_of(broker, request.group_id), stable=False)
     response = _response(request, newest_offsets_of(broker, request.group_id), stable=True)
     log = broker.log(offsets_partition(request.group_id))
@@ -37,7 +37,7 @@ def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> Effects
         newest = AwaitDurable(log.partition, log.batches[-1], broker.config.offsets_commit_timeout_ms)
         appended: Appended = yield newest
         if appended.error is not Error.NONE:
-            return OffsetFetchResponse(error=Error.NOT_COORDINATOR, offsets={}, errors={})
+            return _refused(request, Error.NOT_COORDINATOR, header)
     return response
 
 
@@ -53,3 +53,14 @@ def _response(request: OffsetFetch, known: GroupOffsets, stable: bool) -> Offset
         response.metadata[partition] = given.metadata if given else ""
         response.leader_epochs[partition] = given.leader_epoch if given else -1
     return response
+
+
+def _refused(request: OffsetFetch, error: Error, header: Header) -> OffsetFetchResponse:
+    """The group's error; before version 2 there is a place for it at each partition only."""
+    if header.version >= GROUP_ERROR:
+        return OffsetFetchResponse(error=error, offsets={}, errors={})
+    named = request.partitions or ()
+    none = dict.fromkeys(named, -1)
+    return OffsetFetchResponse(
+        offsets=none, errors=dict.fromkeys(named, error), metadata=dict.fromkeys(named, ""), leader_epochs=dict(none)
+    )

@@ -20,7 +20,7 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit, TxnOff
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.rules import GENERATION_CHECK, GROUP_SEEN_AGAIN
 
-MEMBER_FIELDS, GROUP_NOT_FOUND, KNOWS_LOADING = 3, 6, 2
+GROUP_NOT_FOUND, KNOWS_LOADING = 6, 2
 
 
 def handle(broker: BrokerState, request: TxnOffsetCommit, header: Header) -> Effects[TxnOffsetCommitResponse]:
@@ -88,7 +88,5 @@ def _member_error(broker: BrokerState, request: TxnOffsetCommit, version: int) -
     if not broker.rules.on(GENERATION_CHECK):
         return Error.NONE
     generation, member_id, instance = request.generation_id, request.member_id, request.group_instance_id
-    if version < MEMBER_FIELDS:
-        generation, member_id, instance = -1, "", None
     group = find_group(broker, request.group_id)
     return commit_error(group, member_id, instance, generation, transactional=True, old=version < GROUP_NOT_FOUND)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 from kafkalab.protocol.messages.fetch import READ_UNCOMMITTED
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
@@ -24,7 +25,7 @@ class ListOffsets:
 
     partitions: tuple[str, ...]
     timestamp: int
-    isolation_level: str = READ_UNCOMMITTED
+    isolation_level: str = since(2, READ_UNCOMMITTED)
     replica: str = ""
 
 
