@@ -126,7 +126,7 @@ class Replication:
                 leader_epoch=info.leader_epoch,
                 high_watermark=log.high_watermark,
                 log_start_offset=log.log_start_offset,
-                batches=tuple(log.read(position, end)) if in_range else (),
+                batches=tuple(log.read_segment(position, end)) if in_range else (),
             )
         for partition, data in found.items():
             if data.log_start_offset:
