@@ -8,7 +8,7 @@ from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, Fetch, FetchResponse, PartitionFetched
-from kafkalab.protocol.rules import HIGH_WATERMARK, LSO_BOUND
+from kafkalab.protocol.rules import HIGH_WATERMARK, LSO_BOUND, LSO_FOR_ALL
 
 
 def handle(broker: BrokerState, request: Fetch, header: Header) -> Effects[FetchResponse]:
@@ -62,9 +62,10 @@ def _read_one(broker: BrokerState, partition: str, offset: int, isolation_level:
     upper = upper_bound(broker, log, isolation_level)
     batches = tuple(log.read_segment(offset, upper)) if offset < upper else ()
     aborted = log.aborted_for(offset, batches) if isolation_level == READ_COMMITTED else None
+    tells = isolation_level == READ_COMMITTED or broker.rules.on(LSO_FOR_ALL)
     return PartitionFetched(
         high_watermark=log.high_watermark,
-        last_stable_offset=log.last_stable_offset,
+        last_stable_offset=log.last_stable_offset if tells else -1,
         log_start_offset=log.log_start_offset,
         aborted_transactions=aborted,
         batches=batches,

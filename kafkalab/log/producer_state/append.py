@@ -21,6 +21,7 @@ from kafkalab.protocol.rules import (
     MARKER_PRODUCER_EPOCH,
     MARKER_RETRY,
     NEWER_MARKER_EPOCH,
+    OFFSETS_EPOCH,
     OLD_BATCHES,
     PRODUCE_EPOCH,
     SEQUENCE_GAPS,
@@ -47,7 +48,8 @@ def data_error(
     """NONE, or why a leader refuses this data batch. `guard` is NO_GUARD where nothing was verified."""
     if origin is Origin.REPLICATION:
         return Error.NONE
-    fenced = batch.producer_epoch < current.producer_epoch and rules.on(PRODUCE_EPOCH)
+    compared = PRODUCE_EPOCH if origin is Origin.CLIENT else OFFSETS_EPOCH
+    fenced = batch.producer_epoch < current.producer_epoch and rules.on(compared)
     if batch.transactional and (current.txn_first_offset is None or current.producer_epoch != batch.producer_epoch):
         if fenced and rules.on(EPOCH_BEFORE_GUARD):
             return Error.INVALID_PRODUCER_EPOCH

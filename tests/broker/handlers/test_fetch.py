@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from kafkalab.client.consumer.aborted_filter import deliver
 from kafkalab.log.offset_index import OffsetIndex
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, READ_UNCOMMITTED, Fetch, PartitionFetched
+from kafkalab.protocol.profiles import PROFILES
 from kafkalab.protocol.records import Batch, Record
 from tests.conformance.one_broker import Asked, OneBroker
 from tests.conformance.producer_log import ABORT, COMMIT, data, end
@@ -55,6 +58,16 @@ def test_the_list_names_what_begins_above_the_last_stable_offset() -> None:
     assert (answer.last_stable_offset, listed(answer)) == (2, [(GIVEN_UP, 0), (GIVEN_UP, 3)])
     assert fetched(fetch(world, 0, READ_UNCOMMITTED)).aborted_transactions is None
     assert listed(fetched(fetch(world, 1))) == [(GIVEN_UP, 0), (GIVEN_UP, 3)]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_read_uncommitted_is_told_the_last_stable_offset_since_2_1(profile: str) -> None:
+    world = OneBroker(profile)
+    write(world, of(DONE), of(OPEN))
+    assert fetched(fetch(world, 0, READ_UNCOMMITTED)).last_stable_offset == (-1 if profile in ("0.11", "1.0") else 0)
+    waiting = fetch(world, 0)
+    world.run_for(500)
+    assert fetched(waiting).last_stable_offset == 0
 
 
 def test_an_answer_without_batches_lists_nothing() -> None:
