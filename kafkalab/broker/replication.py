@@ -13,6 +13,9 @@ from kafkalab.protocol.messages.alter_partition import AlterPartition
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
 from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, LEADER_EPOCH
 
+FORGOTTEN = (-1, -1)
+"""The position of a partition that a follower fetches no more."""
+
 
 class Replication:
     """Both halves of one broker: as a leader it serves followers, as a follower it fetches from leaders."""
@@ -23,11 +26,12 @@ class Replication:
         self.altering: dict[str, tuple[str, ...]] = {}
         self.maximal: dict[str, tuple[str, ...]] = {}  # with those that this leader wants back in sync (KIP-497)
         self.led_since: dict[str, int] = {}  # partition -> metadata version in which this broker became its leader
+        self.failed: dict[str, int] = {}  # partition -> leader epoch whose batches this follower could not append
         self._generation = 0
 
     def forget(self) -> None:
         """A crash: no sessions, no requests under way."""
-        self.fetching, self.altering, self.maximal, self.led_since = {}, {}, {}, {}
+        self.fetching, self.altering, self.maximal, self.led_since, self.failed = {}, {}, {}, {}, {}
         self._generation += 1
 
     # the leader's half
@@ -53,7 +57,7 @@ class Replication:
             if not state.leads(partition) or self.led_since.get(partition, 0) > request.metadata_version:
                 continue
             log = state.log(partition)
-            data = self._diverging(log, offset, last_epoch)
+            data = None if offset < 0 else self._diverging(log, offset, last_epoch)
             if data is not None:
                 diverging[partition] = data
                 session.positions.pop(partition, None)
@@ -114,6 +118,9 @@ class Replication:
         for partition in list(session.behind):
             log, position = state.log(partition), session.positions.get(partition, 0)
             end = log.log_end_offset
+            if position < 0:
+                del session.behind[partition]
+                continue
             if position >= end and session.told_starts.get(partition, 0) >= log.log_start_offset:
                 del session.behind[partition]
                 continue
@@ -127,7 +134,7 @@ class Replication:
                 leader_epoch=info.leader_epoch,
                 high_watermark=log.high_watermark,
                 log_start_offset=log.log_start_offset,
-                batches=tuple(log.read(position, end)) if in_range else (),
+                batches=tuple(log.read_segment(position, end)) if in_range else (),
             )
         for partition, data in found.items():
             if data.log_start_offset:
@@ -235,7 +242,7 @@ class Replication:
         """Start a new fetch session at this leader, with all that this broker has of its partitions."""
         state = self.broker.state
         positions = {
-            partition: (log.log_end_offset, log.last_epoch)
+            partition: FORGOTTEN if self._has_failed(partition) else (log.log_end_offset, log.last_epoch)
             for partition, log in state.logs.items()
             if state.metadata.leader(partition) == leader
         }
@@ -244,6 +251,10 @@ class Replication:
     def take_image(self) -> None:
         """Forget what was asked of the controller and answered: the image has the in-sync sets that it granted."""
         self.maximal = {p: isr for p, isr in self.maximal.items() if p in self.altering and self.broker.state.leads(p)}
+
+    def _has_failed(self, partition: str) -> bool:
+        """Whether the partition is fetched no more, until it has another leader epoch (`FailedPartitions`)."""
+        return self.failed.get(partition, -1) == self.broker.state.metadata.partitions[partition].leader_epoch
 
     def unfollow(self, leader: str) -> None:
         """Forget the fetch under way; its answer will be ignored."""
@@ -301,10 +312,14 @@ class Replication:
             elif log.log_end_offset < data.log_start_offset:
                 self.truncate(partition, log.log_start_offset, cause)
                 log.start_at(data.log_start_offset)
-            for batch in data.batches:
-                if batch.base_offset >= log.log_end_offset:
-                    log.replicate(batch)
-                    self.broker.port.record(self.broker.name, "append", partition, cause, batch)
+            new = [batch for batch in data.batches if batch.base_offset >= log.log_end_offset]
+            if log.producers.replication_error(new) is not Error.NONE:
+                self.failed[partition] = info.leader_epoch
+                changed[partition] = FORGOTTEN
+                continue
+            for batch in new:
+                log.replicate(batch)
+                self.broker.port.record(self.broker.name, "append", partition, cause, batch)
             if self.broker.incarnation != incarnation:
                 return changed
             if log.advance(data.high_watermark):

@@ -27,6 +27,7 @@ ANY_FIRST_SEQUENCE = Rule("a leader without state takes any first sequence", "KI
 STATE_OUTLIVES_DATA = Rule("producer state outlives deleted records", "KAFKA-7190", "an idle producer goes on")
 MARKERS_KEEP_STATE = Rule("markers keep producer state alive", "KAFKA-9144", "an old coordinator stays fenced")
 PRODUCE_EPOCH = Rule("the leader compares the producer epoch", "KIP-98", "a fenced producer cannot write")
+INVALID_RECORD_CODE = Rule("a malformed batch has an error of its own", "KIP-467", "what never works is not retried")
 TOPIC_WRITE_SUFFICES = Rule("who may write to a topic may be idempotent", "KIP-679", "idempotence needs no extra right")
 
 # verification at the partition leader
@@ -68,6 +69,7 @@ EMPTY_NOT_COMPLETED = Rule("an empty transaction completes nothing", "after 1.0"
 
 # groups
 GENERATION_CHECK = Rule("transactional offsets name the group's generation", "KIP-447", "a zombie commits no offsets")
+OFFSETS_EPOCH = Rule("offsets are refused by producer epoch", "KAFKA-9144", "a fenced producer commits no offsets")
 GROUP_SEEN_AGAIN = Rule("a group is looked at after the verification", "KAFKA-15784", "a zombie commits no offsets")
 STABLE_OFFSETS = Rule("a reader waits for stable offsets", "KIP-447", "no input is processed twice")
 GROUP_LOG_WAITS = Rule("a group's record waits for its replicas", "KIP-848", "a commit outlives a short outage")
@@ -75,6 +77,7 @@ NEWEST_OFFSET = Rule("the newest offset wins when a transaction ends", "KAFKA-14
 
 # reading and replication
 LSO_BOUND = Rule("the last stable offset bounds read_committed", "KIP-98", "undecided records stay unseen")
+LSO_FOR_ALL = Rule("read_uncommitted is told the last stable offset", "KAFKA-7395", "lag is seen by every reader")
 ABORTED_FILTER = Rule("the consumer filters aborted transactions", "KIP-98", "aborted records stay unseen")
 HIGH_WATERMARK = Rule("readers see only what is replicated", "KAFKA-50", "what was read is never lost")
 EFFECTIVE_MIN_ISR = Rule("too few in-sync replicas stop the high watermark", "KAFKA-15583", "what was read has copies")

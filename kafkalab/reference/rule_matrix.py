@@ -24,6 +24,9 @@ REASONS: dict[Rule, str] = {
     "(UNKNOWN_PRODUCER_ID), and nothing is written; the rule protects the producer's right to go on.",
     rules.TOPIC_WRITE_SUFFICES: "It decides who may ask for a producer id, not what becomes of records; without it "
     "idempotence needs one more right.",
+    rules.INVALID_RECORD_CODE: "A malformed batch is refused with it and without it; without it with the error of a "
+    "damaged one (CORRUPT_MESSAGE), which producers retry.",
+    rules.LSO_FOR_ALL: "Without it a Fetch under read_uncommitted has -1 in its place; no record depends on it.",
     rules.NEXT_GUARD_STAYS: "Without it the first batch of the next transaction is refused (INVALID_TXN_STATE) and its "
     "producer ends; nothing is written that should not be, and nothing is lost that was acknowledged.",
     rules.VERIFIED_AT_ONCE: "Without it a batch has to wait (NOT_ENOUGH_REPLICAS) and may arrive after a later one, "
@@ -82,6 +85,7 @@ EXPECTED: dict[Rule, str] = {
     rules.NEWER_MARKER_EPOCH: "torn transaction",
     rules.MARKER_RETRY: "decision without marker",
     rules.GENERATION_CHECK: "offset/output split",
+    rules.OFFSETS_EPOCH: "zombie write",
     rules.GROUP_SEEN_AGAIN: "offset/output split",
     rules.STABLE_OFFSETS: "offset/output split",
     rules.NEWEST_OFFSET: "exactly-once",

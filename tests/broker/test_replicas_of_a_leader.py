@@ -52,6 +52,21 @@ def test_a_session_goes_on_where_it_was() -> None:
     assert sent.response_cause == 3
 
 
+def test_a_partition_that_the_follower_fetches_no_more_is_not_sent_and_holds_the_high_watermark() -> None:
+    w = led("x", "y")
+    w.fetch("b2", 1, 0, session=0)
+    w.fetch("b3", 2, 0, session=0)
+    assert w.marks("b1") == (1, 2)
+    sent = w.fetch("b2", -1, -1, session=1)
+    w.write("b1", "z")
+    w.fetch("b3", 3, 0, session=1)
+    assert (sent.response, w.marks("b1")) == (NOTHING, (1, 3))
+    again = w.fetch("b2", -1, -1, session=0)
+    assert again.response is NOTHING
+    found = partition_of(w.fetch("b2", 1, 0, session=0).response)
+    assert [b.base_offset for b in found.batches] == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("sessions", "error"),
     [

@@ -153,6 +153,13 @@ def test_a_batch_that_no_client_may_write_is_invalid(batch: Batch) -> None:
     assert world.state.log(T).log_end_offset == 0
 
 
+@pytest.mark.parametrize("batch", [bad for bad in BAD if "than offsets" not in str(bad.id)])
+@pytest.mark.parametrize("profile", ["0.11", "1.0"])
+def test_before_kip_467_it_is_corrupt_and_comes_without_the_log_start_offset(profile: str, batch: Batch) -> None:
+    world = broker(profile=profile)
+    assert answer(produce(world, tid="a", version=5, t_0=batch)) == (Error.CORRUPT_MESSAGE, -1, -1)
+
+
 @pytest.mark.parametrize(
     ("partition", "batch", "expected"),
     [

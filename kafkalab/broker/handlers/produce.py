@@ -17,7 +17,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce, ProduceResponse
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.protocol.records import Batch, OtherRecords
-from kafkalab.protocol.rules import TOPIC_WRITE_SUFFICES
+from kafkalab.protocol.rules import INVALID_RECORD_CODE, TOPIC_WRITE_SUFFICES
 
 ACKS_ALL = -1
 ACKS = (ACKS_ALL, 0, 1)
@@ -102,7 +102,11 @@ def _records_error(broker: BrokerState, partition: str, batch: Batch, header: He
         return Error.TOPIC_AUTHORIZATION_FAILED
     if partition not in broker.metadata.partitions:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
-    return Error.INVALID_RECORD if isinstance(batch, OtherRecords) else Error.NONE
+    return _invalid_record(broker) if isinstance(batch, OtherRecords) else Error.NONE
+
+
+def _invalid_record(broker: BrokerState) -> Error:
+    return Error.INVALID_RECORD if broker.rules.on(INVALID_RECORD_CODE) else Error.CORRUPT_MESSAGE
 
 
 def _verify(
@@ -160,7 +164,7 @@ def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> 
     if work.request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
         return Error.NOT_ENOUGH_REPLICAS
     if not _is_valid(batch):
-        return Error.INVALID_RECORD
+        return _invalid_record(broker)
     guard = work.guards.get(partition, NO_GUARD)
     return broker.log(partition).producers.analyze(batch, Origin.CLIENT, guard)
 
