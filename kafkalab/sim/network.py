@@ -31,7 +31,7 @@ class Network:
         self.used: list[FrameFault] = []
         self.frames_sent = 0
         self._outstanding: dict[int, Outstanding] = {}
-        self._held = HeldFetches()
+        self._held = HeldFetches(self._outstanding)
         self._counts: dict[str, int] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
@@ -191,7 +191,7 @@ class Network:
         waiting = self._outstanding.get(frame.correlation_id)
         if frame.kind == "request":
             if waiting is not None and waiting.background:
-                self._held.hold(waiting)
+                self._held.hold(frame.correlation_id, waiting)
             node.receive(frame)
             return
         if waiting is not None and waiting.sender == frame.receiver and waiting.incarnation == incarnation:
@@ -230,7 +230,7 @@ class Network:
         sender, background, _ = key
         queue = self._timeouts[key]
         if background:
-            self._held.renew(queue, self._outstanding, self.kernel.nodes, self.kernel.now)
+            self._held.renew(queue, self.kernel.nodes, self.kernel.now)
         while queue:
             waiting = self._outstanding.get(queue[0])
             if waiting is None:

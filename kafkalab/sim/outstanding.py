@@ -37,12 +37,17 @@ class HeldFetches:
     leader runs and no network partition is between the two.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, outstanding: dict[int, Outstanding]) -> None:
+        self._outstanding = outstanding
         self._held: dict[tuple[str, str], Outstanding] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
 
-    def hold(self, waiting: Outstanding) -> None:
-        """The fetch has arrived; an older one of the pair is held no longer."""
-        self._held[waiting.sender, waiting.to] = waiting
+    def hold(self, number: int, waiting: Outstanding) -> None:
+        """The fetch has arrived; an older one of the pair is over."""
+        pair = waiting.sender, waiting.to
+        if pair in self._held and self._numbers[pair] != number:
+            self._outstanding.pop(self._numbers[pair], None)
+        self._held[pair], self._numbers[pair] = waiting, number
 
     def let_go(self, waiting: Outstanding, now: int) -> None:
         """The fetch is answered, or its answer will be lost: it times out as the last of the empty exchanges would."""
@@ -56,11 +61,9 @@ class HeldFetches:
             if waiting is not None:
                 self.let_go(waiting, now)
 
-    def renew(
-        self, queue: deque[int], outstanding: dict[int, Outstanding], nodes: dict[str, Node], now: int
-    ) -> None:
+    def renew(self, queue: deque[int], nodes: dict[str, Node], now: int) -> None:
         """Give what is held and due another 30 s unless its leader is paused; order the queue by deadline."""
-        found = {number: outstanding[number] for number in queue if number in outstanding}
+        found = {number: self._outstanding[number] for number in queue if number in self._outstanding}
         for waiting in found.values():
             held = self._held.get((waiting.sender, waiting.to)) is waiting
             if held and waiting.deadline_ms <= now and not nodes[waiting.to].paused:
