@@ -11,7 +11,7 @@ from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
-from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, LEADER_EPOCH
+from kafkalab.protocol.rules import LEADER_EPOCH
 
 FORGOTTEN = (-1, -1)
 """The position of a partition that a follower fetches no more."""
@@ -51,6 +51,7 @@ class Replication:
             self._refuse(context, error)
             return
         session.epoch += 1
+        session.silent_since_ms = -1
         session.parked = (context, request.metadata_version)
         diverging: dict[str, ReplicaData] = {}
         for partition, (offset, last_epoch) in request.positions.items():
@@ -106,6 +107,8 @@ class Replication:
         for follower in info.replicas:
             session = self.broker.state.sessions.get(follower)
             if session is not None:
+                if session.parked is not None and partition not in session.behind:
+                    session.caught_up_ms[partition] = session.heard_ms(self.broker.port.now)
                 session.behind[partition] = None
                 if session.parked is not None:
                     self._answer(follower, session, {}, cause)
@@ -163,13 +166,12 @@ class Replication:
                     return
                 if position < reached:
                     reached = position
-        if reached > before and state.rules.on(EFFECTIVE_MIN_ISR) and state.is_under_min_isr(partition):
-            return
-        if reached > before and log.advance(reached):
-            step = self._note_marks(log, cause)
+        if reached > before and not state.high_watermark_stands(partition) and log.advance(reached):
+            step = self.note_marks(log, cause)
             self.broker.watermark_moved(partition, before, step)
 
-    def _note_marks(self, log: PartitionLog, cause: int) -> int:
+    def note_marks(self, log: PartitionLog, cause: int) -> int:
+        """Record the log's high watermark and last stable offset."""
         marks = {"partition": log.partition, "high_watermark": log.high_watermark}
         marks["last_stable_offset"] = log.last_stable_offset
         return self.broker.port.record(self.broker.name, "state", "watermark", cause, marks)
@@ -228,9 +230,8 @@ class Replication:
                 return
             del self.altering[partition]
             image = self.broker.state.metadata
-            info = image.partitions.get(partition)
-            failed = response is None or response.error is not Error.NONE
-            if failed or info is None or info.isr == tuple(r for r in isr if r in image.alive):
+            granted = image.partitions[partition].isr == tuple(r for r in isr if r in image.alive)
+            if response is None or response.error is not Error.NONE or granted:
                 self.maximal.pop(partition, None)
                 self.advance(partition, cause)
 
@@ -323,7 +324,7 @@ class Replication:
             if self.broker.incarnation != incarnation:
                 return changed
             if log.advance(data.high_watermark):
-                self._note_marks(log, cause)
+                self.note_marks(log, cause)
             if log.raise_log_start(data.log_start_offset):
                 self.broker.port.record(
                     self.broker.name, "state", "log start", cause, log_start_note(state, partition).data

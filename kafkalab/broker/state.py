@@ -73,7 +73,11 @@ class Waiter:
 
 @dataclass(slots=True)
 class FetchSession:
-    """A follower as its leader sees it: what it has of each partition, and its parked request (KIP-227)."""
+    """A follower as its leader sees it: what it has of each partition, and its parked request (KIP-227).
+
+    While nothing is new, the follower is taken to repeat its request every `replica.fetch.wait.max.ms`, until
+    `silent_since_ms` if that is not -1.
+    """
 
     epoch: int = 0
     positions: dict[str, int] = field(default_factory=dict)
@@ -82,6 +86,11 @@ class FetchSession:
     log_starts: dict[str, int] = field(default_factory=dict)  # as the follower said; 0 is not said
     told_starts: dict[str, int] = field(default_factory=dict)  # as it was told
     parked: Any = None
+    silent_since_ms: int = -1
+
+    def heard_ms(self, now: int) -> int:
+        """Return when the follower whose request is parked has last repeated it, to replica.fetch.wait.max.ms."""
+        return now if self.silent_since_ms < 0 else self.silent_since_ms
 
 
 @dataclass(slots=True)
@@ -219,6 +228,10 @@ class BrokerState:
         """Return whether fewer replicas are in sync than min.insync.replicas requires."""
         info = self.metadata.partitions.get(partition)
         return info is not None and len(info.isr) < self.min_isr(partition, len(info.replicas))
+
+    def high_watermark_stands(self, partition: str) -> bool:
+        """Return whether too few replicas are in sync for the high watermark to move."""
+        return self.rules.on(EFFECTIVE_MIN_ISR) and self.is_under_min_isr(partition)
 
     def coordinates(self, transactional_id: str) -> TxnPartition | Error:
         """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS

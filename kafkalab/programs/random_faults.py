@@ -27,7 +27,7 @@ from kafkalab.sim.faults import (
     Resume,
     Roll,
 )
-from kafkalab.sim.network import REQUEST_TIMEOUT_MS
+from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
 
 T = TypeVar("T")
 BROKERS = ("b1", "b2", "b3")

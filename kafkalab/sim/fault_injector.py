@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from kafkalab.broker.broker import Broker
@@ -95,6 +96,7 @@ class FaultInjector:
         node.inbox.clear()
         step = self.kernel.record(node.name, "crash", node.name, cause, {"node": node.name})
         self.network.node_died(node.name, step)
+        self._silence(node.name, self.kernel.now)
         if node.name in self.brokers:
             self.brokers[node.name].crash()
             self.sessions.watch(node.name, step)
@@ -109,6 +111,7 @@ class FaultInjector:
 
     def _pause(self, node: Node, cause: int) -> bool:
         node.paused = True
+        self._silence(node.name, self.kernel.now)
         step = self.kernel.record(node.name, "fault", "Pause", cause, {"node": node.name})
         if node.name in self.brokers:
             self.sessions.watch(node.name, step)
@@ -116,6 +119,7 @@ class FaultInjector:
 
     def _resume(self, node: Node, cause: int) -> bool:
         node.paused = False
+        self._silence(node.name, -1)
         step = self.kernel.record(node.name, "fault", "Resume", cause, {"node": node.name})
         for action in node.inbox:
             self.kernel.schedule.at(self.kernel.now, node.name, node.incarnation, action)
@@ -124,13 +128,22 @@ class FaultInjector:
             self.sessions.heard_again(node.name, step)
         return True
 
+    def _silence(self, follower: str, since_ms: int, leaders: Iterable[str] = ()) -> None:
+        """Tell these leaders (all if none is named) that the follower repeats no fetch from then on; -1: it does."""
+        for leader in leaders or self.brokers:
+            session = self.brokers[leader].state.sessions.get(follower)
+            if session is not None:
+                session.silent_since_ms = since_ms
+
     # the network
 
     def _cut(self, fault: Cut, cause: int) -> bool:
-        links = self.network.links
-        new = [(a, b) for a in nodes_of(fault.a) for b in nodes_of(fault.b) if links.cut(a, b)]
+        new = [(a, b) for a in nodes_of(fault.a) for b in nodes_of(fault.b) if self.network.part(a, b)]
         if not new:
             return False
+        for a, b in [pair for pair in new if pair[0] in self.brokers and pair[1] in self.brokers]:
+            self._silence(b, self.kernel.now, (a,))
+            self._silence(a, self.kernel.now, (b,))
         step = self._note(new[0][0], fault, cause, {"pairs": new})
         for name in self._brokers_parted_from_the_controller(new):
             self.sessions.watch(name, step)

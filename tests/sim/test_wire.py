@@ -7,7 +7,7 @@ import pytest
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.heartbeat import HeartbeatResponse
 from kafkalab.sim.faults import Delay, Drop, Duplicate, Hold, Reorder
-from kafkalab.sim.network import REQUEST_TIMEOUT_MS
+from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
 from tests.sim.wire import NEVER, Wire
 
 
