@@ -29,6 +29,8 @@ from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProd
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 
 FIRST_PARTITION_BACKOFF_MS = 20
+ASKED_AGAIN = (TransactionalIdAuthorizationError, ClusterAuthorizationError)
+"""After these errors of InitProducerId the producer is UNINITIALIZED once more (`shouldHandleAuthorizationError`)."""
 TWO_PHASE_UNKNOWN = "The broker does not know two-phase commit: it takes InitProducerId version 6 (KIP-939)"
 
 
@@ -56,7 +58,10 @@ class CoordinatorRequests:
         first_backoff_ms: int = 0,
         retrying: Callable[[], None] = lambda: None,
     ) -> CoordinatorAnswer:
-        """Return the final answer; call `retrying` before each back-off. Nothing is sent once the producer has failed or was closed: that error is raised."""
+        """Return the final answer; call `retrying` before each back-off.
+
+        Nothing is sent once the producer has failed or was closed: that error is raised.
+        """
         manager = self.manager
         before, mine = self._last, manager.port.promise()
         self._last = mine
@@ -118,7 +123,7 @@ class CoordinatorRequests:
         """
         try:
             await self._init_producer_id(expect)
-        except (TransactionalIdAuthorizationError, ClusterAuthorizationError):
+        except ASKED_AGAIN:
             if self.manager.state is ProducerState.ABORTABLE_ERROR:
                 self.manager.apply_event(Happening.INIT_REFUSED)
             raise
@@ -143,9 +148,12 @@ class CoordinatorRequests:
     async def initialise_idempotent(self) -> None:
         """Take a producer id from any broker, for a producer without a transactional id.
 
-        Raises an error that the table calls abortable: the waiting batches fail, and the next one asks again.
+        Raise an error that the table calls abortable: the waiting batches fail, and the next one asks again. The state
+        becomes READY; a producer older than KIP-360 has none.
         """
         manager, attempt = self.manager, 0
+        if not manager.config.legacy:
+            manager.apply_event(Happening.ID_NEEDED)
         while manager.producer_id == -1 and not manager.fatal:
             body = InitProducerId(transactional_id=None)
             response: InitProducerIdResponse | None = await self.connection.call(self.connection.any_broker(), body)
@@ -153,13 +161,17 @@ class CoordinatorRequests:
                 self.connection.ask_another()
             elif response.error is Error.NONE:
                 manager.adopt(response.producer_id, response.producer_epoch)
+                if not manager.config.legacy:
+                    manager.apply_event(Happening.INITIALIZED)
                 return
             elif (what := reaction("InitProducerId", response.error)) not in (Reaction.RETRY, Reaction.LOOKUP):
                 exception = coordinator_error(CoordinatorAnswer(response, "InitProducerId", response.error, what))
-                if what is not Reaction.FATAL:
-                    raise exception
                 manager.fail(exception, what)
-                return
+                if what is Reaction.FATAL:
+                    return
+                if isinstance(exception, ASKED_AGAIN):
+                    manager.apply_event(Happening.INIT_REFUSED)
+                raise exception
             await self.connection.back_off(attempt)
             attempt += 1
 

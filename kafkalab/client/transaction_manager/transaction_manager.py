@@ -257,6 +257,7 @@ class TransactionManager:
             return False
         if self.producer_epoch >= EPOCH_MAX:
             self.producer_id = self.producer_epoch = -1
+            self.apply_event(Happening.ID_DROPPED)
             return False
         self.producer_epoch += 1
         self._record_state()
