@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -46,7 +47,10 @@ class CoordinatorRequests:
         self._last: Promise[Any] | None = None
 
     async def finish(self) -> None:
-        """Wait until the last request has its answer."""
+        """Wait until the last request has its answer, and partitions that are to be added have been."""
+        if self._adding is not None:
+            with suppress(KafkaError):
+                await self._adding
         if self._last is not None:
             await self._last
 
@@ -57,6 +61,7 @@ class CoordinatorRequests:
         group: str | None = None,
         first_backoff_ms: int = 0,
         retrying: Callable[[], None] = lambda: None,
+        version: int | None = None,
     ) -> CoordinatorAnswer:
         """Return the final answer; call `retrying` before each back-off.
 
@@ -70,7 +75,8 @@ class CoordinatorRequests:
         key_type, key = (TRANSACTION, self._id()) if group is None else (GROUP, group)
         try:
             answer = await self.connection.ask_coordinator(
-                key_type, key, body, error_of, lambda: manager.failed or manager.closed, first_backoff_ms, retrying
+                key_type, key, body, error_of, lambda: manager.failed or manager.closed, first_backoff_ms, retrying,
+                version,
             )
         finally:
             mine.resolve(None)
@@ -177,7 +183,7 @@ class CoordinatorRequests:
 
     async def add_offsets(self, offsets: Offsets, group: GroupMetadata) -> None:
         """Add the group's partition to the transaction, then write the offsets to it, pending."""
-        manager, found = self.manager, offset_fields(offsets)
+        manager, found, version = self.manager, offset_fields(offsets), self.manager.transaction_version
         if not manager.brokers_add_partitions:
             add = AddOffsetsToTxn(
                 transactional_id=self._id(),
@@ -199,7 +205,7 @@ class CoordinatorRequests:
             member_id=group.member_id,
             group_instance_id=group.group_instance_id,
         )
-        self._check(await self._ask(commit, _of_offsets, group=group.group_id), group.group_id)
+        self._check(await self._ask(commit, _of_offsets, group.group_id, version=version), group.group_id)
 
     async def end(self, committed: bool) -> None:
         """Commit or abort and become READY.
@@ -223,7 +229,7 @@ class CoordinatorRequests:
             producer_epoch=manager.producer_epoch,
             committed=committed,
         )
-        answer = await self._ask(request, lambda r: r.error)
+        answer = await self._ask(request, lambda r: r.error, version=manager.ending_version)
         if answer.api == "EndTxn" and answer.error is not Error.NONE:
             answer = replace(answer, reaction=reaction("EndTxn", answer.error, aborting=not committed))
         self._check(answer)
