@@ -20,7 +20,8 @@ RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS = 100, 1000
 
 
 class ClientPort(Protocol):
-    """What a client needs of its node. `transaction_version` is the one that this client speaks.
+    """What a client needs of its node. `transaction_version` is the one that client and cluster have in common now; a
+    request goes out in its version, or in that of the `transaction_version` given with it.
 
     `coordinator_bumps_epoch` says that coordinators know InitProducerId 3 and later (KIP-360), `two_phase_commit` that
     they know version 6 (KIP-939, not stable in 4.4). `timed_out` says, while a request is answered with None, that its
@@ -30,15 +31,25 @@ class ClientPort(Protocol):
     now: int
     node: str
     bootstrap: tuple[str, ...]
-    transaction_version: int
     coordinator_bumps_epoch: bool
     two_phase_commit: bool
     filters_aborted: bool
 
     @property
+    def transaction_version(self) -> int: ...
+
+    @property
     def timed_out(self) -> bool: ...
 
-    def request(self, to: str, body: Any, answered: Callable[[Any], None], *, timeout_ms: int) -> None:
+    def request(
+        self,
+        to: str,
+        body: Any,
+        answered: Callable[[Any], None],
+        *,
+        timeout_ms: int,
+        transaction_version: int | None = None,
+    ) -> None:
         """`answered` gets the response, or None once the connection broke or the time was up."""
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None: ...
@@ -63,10 +74,12 @@ class Connection:
         self._bootstrap = 0
         self._coordinators: dict[tuple[int, str], str] = {}
 
-    def call(self, to: str, body: Any) -> Promise[Any]:
+    def call(self, to: str, body: Any, transaction_version: int | None = None) -> Promise[Any]:
         """Send `body`; the response, or None if the connection broke or request.timeout.ms passed."""
-        promise = self.port.promise()
-        self.port.request(to, body, promise.resolve, timeout_ms=self.request_timeout_ms)
+        promise, version = self.port.promise(), transaction_version
+        self.port.request(
+            to, body, promise.resolve, timeout_ms=self.request_timeout_ms, transaction_version=version
+        )
         return promise
 
     def sleep(self, delay_ms: int) -> Promise[None]:
@@ -170,6 +183,7 @@ class Connection:
         stop: Callable[[], bool] = lambda: False,
         first_backoff_ms: int = 0,
         retrying: Callable[[], None] = lambda: None,
+        transaction_version: int | None = None,
     ) -> CoordinatorAnswer:
         """Ask the coordinator until the answer is final, or until `stop` returns True.
 
@@ -183,7 +197,7 @@ class Connection:
             if found.error is not Error.NONE:
                 what = reaction("FindCoordinator", found.error)
                 return CoordinatorAnswer(None, "FindCoordinator", found.error, what, sought=(key_type, key))
-            response = await self.call(found.node_id, body)
+            response = await self.call(found.node_id, body, transaction_version)
             error = Error.NONE if response is None else error_of(response)
             if response is not None and error is Error.NONE:
                 return CoordinatorAnswer(response, api, error, Reaction.SUCCESS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from kafkalab.broker.broker import Broker
@@ -22,6 +23,7 @@ from kafkalab.sim.faults import (
     Resume,
     Roll,
     TimedFault,
+    Upgrade,
     nodes_of,
 )
 from kafkalab.sim.kernel.kernel import Kernel
@@ -74,6 +76,8 @@ class FaultInjector:
                 return self.storage.apply(fault, cause)
             case Release():
                 return self._release(fault, cause)
+            case Upgrade():
+                return self._upgrade(fault, cause)
 
     def _note(self, node: str, fault: TimedFault, cause: int, data: dict[str, object], frame: str = "") -> int:
         return self.kernel.record(node, "fault", type(fault).__name__, cause, {"fault": repr(fault), **data}, frame)
@@ -169,6 +173,18 @@ class FaultInjector:
             return False
         self.network.links.release(fault.frame)
         self._note(frame.sender, fault, cause, {}, fault.frame)
+        return True
+
+    # features
+
+    def _upgrade(self, fault: Upgrade, cause: int) -> bool:
+        """Raise the level at every broker: one that is down has read it when it is back."""
+        states = [broker.state for broker in self.brokers.values()]
+        if states[0].transaction_version >= fault.level:
+            return False
+        for state in states:
+            state.config = replace(state.config, transaction_version=fault.level)
+        self._note(Controller.name, fault, cause, {"level": fault.level})
         return True
 
     # leaders

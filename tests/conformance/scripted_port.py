@@ -48,6 +48,7 @@ class ScriptedPort:
         self.two_phase_commit = self.timed_out = False
         self.script: dict[str, list[Any]] = {k: v if isinstance(v, list) else [v] for k, v in script.items()}
         self.requests: list[tuple[int, Any]] = []
+        self.versions: list[int] = []
         self.held: list[tuple[Any, Callable[[Any], None]]] = []
         self.schedule = Schedule()
         self.next_offset = 0
@@ -62,8 +63,12 @@ class ScriptedPort:
     def now(self, value: int) -> None:
         raise AttributeError("the schedule moves the clock")
 
-    def request(self, to: str, body: Any, answered: Callable[[Any], None], *, timeout_ms: int) -> None:
+    def request(
+        self, to: str, body: Any, answered: Callable[[Any], None], *, timeout_ms: int,
+        transaction_version: int | None = None,
+    ) -> None:  # fmt: skip
         self.requests.append((self.now, body))
+        self.versions.append(self.transaction_version if transaction_version is None else transaction_version)
         waiting = self.script.get(type(body).__name__)
         answer = waiting.pop(0) if waiting else Error.NONE
         if answer is HOLD:
@@ -124,7 +129,7 @@ class ScriptedPort:
             answers = {p: PartitionProduced(error=error, base_offset=base) for p in body.batches}
             return ProduceResponse(partitions=answers)
         epoch = EPOCH if not isinstance(body, InitProducerId) or body.producer_epoch < 0 else body.producer_epoch + 1
-        if isinstance(body, EndTxn) and self.transaction_version >= 2:
+        if isinstance(body, EndTxn) and self.version_of(body) >= 2:
             return EndTxnResponse(error=error, producer_id=body.producer_id, producer_epoch=body.producer_epoch + 1)
         return {
             ApiVersions: lambda: ApiVersionsResponse(),
@@ -136,6 +141,10 @@ class ScriptedPort:
             TxnOffsetCommit: lambda: TxnOffsetCommitResponse(errors=dict.fromkeys(body.offsets, error)),
             EndTxn: lambda: EndTxnResponse(error=error),
         }[type(body)]()
+
+    def version_of(self, body: Any) -> int:
+        """The transaction version in whose version the request was sent."""
+        return next(v for (_, b), v in zip(self.requests, self.versions, strict=True) if b is body)
 
     def release(self, answer: Any = Error.NONE) -> None:
         """Answer the request that has been held longest."""

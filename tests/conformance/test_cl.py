@@ -177,7 +177,7 @@ def test_CL_15_an_unauthorized_init_may_be_tried_again() -> None:
 
 @pytest.mark.parametrize("api", ["FindCoordinator", "InitProducerId"])
 def test_an_init_that_may_only_be_aborted_leaves_a_producer_without_an_id(api: str) -> None:
-    port = ScriptedPort(**{api: Error.TRANSACTION_ABORTABLE})
+    port = ScriptedPort(1, **{api: Error.TRANSACTION_ABORTABLE})
 
     async def program() -> Any:
         producer = port.producer()

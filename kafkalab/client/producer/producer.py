@@ -63,6 +63,7 @@ class Producer:
         """Become READY with a producer id and an epoch; a predecessor's unfinished transaction is aborted first."""
         self._check_transactional()
         await self.calls.run(Call.INIT, self.requests.initialise)
+        self.transaction_manager.initialised()
 
     def begin_transaction(self) -> Promise[None]:
         """Become IN_TRANSACTION. Nothing is sent: the coordinator learns of it with the first partition."""
@@ -171,7 +172,6 @@ class Producer:
         await self.requests.end(committed=True)
 
     async def _abort(self) -> None:
-        self.transaction_manager.forget_new_partitions()
         self.sender.drop(self.accumulator.never_sent(), TransactionAbortedError())
         await self.sender.flush()
         await self.requests.finish()

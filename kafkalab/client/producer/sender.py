@@ -157,7 +157,10 @@ class Sender:
             self._finish_flush()
             self.drain()
 
-        self.port.request(leader, request, answered, timeout_ms=self.config.request_timeout_ms)
+        version = self.manager.transaction_version if self.manager.transactional else None
+        self.port.request(
+            leader, request, answered, timeout_ms=self.config.request_timeout_ms, transaction_version=version
+        )
 
     def _watch_expiry(self) -> None:
         """Set one timer for the oldest batch; it does not by itself keep a run going."""

@@ -51,9 +51,10 @@ class TransactionManager:
     """The state of one producer, transactional or idempotent only.
 
     `started`: the coordinator may know of the present transaction. `bump_needed`: InitProducerId must follow its end
-    (transaction versions 0 and 1). `partitions` belong to the transaction, `new_partitions` are to be added to it, and
-    `pending_partitions` are named in a request without a final answer. `closed`: the producer was closed; no request is
-    sent any more.
+    (transaction versions 0 and 1). `transaction_version` stays until the transaction ends (KIP-890).
+
+    `partitions` belong to the transaction, `new_partitions` are to be added to it, and `pending_partitions` are named
+    in a request without a final answer. `closed`: the producer was closed; no request is sent any more.
     """
 
     def __init__(self, port: ClientPort, config: ProducerConfig, wake_sender: Callable[[], None]) -> None:
@@ -63,6 +64,7 @@ class TransactionManager:
         self.producer_id, self.producer_epoch = -1, -1
         self.error: KafkaError | None = None
         self.started = self.bump_needed = self.closed = False
+        self.transaction_version = self.ending_version = min(port.transaction_version, 1)
         self.partitions: dict[str, None] = {}
         self.new_partitions: list[str] = []
         self.pending_partitions: dict[str, None] = {}
@@ -85,12 +87,12 @@ class TransactionManager:
     @property
     def brokers_add_partitions(self) -> bool:
         """Whether the client sends neither AddPartitionsToTxn nor AddOffsetsToTxn (KIP-890 part 2)."""
-        return self.port.transaction_version >= 2
+        return self.transaction_version >= 2
 
     @property
     def bumps_by_request(self) -> bool:
         """Whether a new epoch takes an InitProducerId of this client; with transaction version 2 EndTxn returns it."""
-        return self.port.coordinator_bumps_epoch and self.port.transaction_version < 2
+        return self.port.coordinator_bumps_epoch and self.transaction_version < 2
 
     # the application's calls and the sender's events
 
@@ -102,6 +104,8 @@ class TransactionManager:
         if cell.verdict is V.MOVE:
             assert cell.target is not None
             self._enter(cell.target)
+            if cell.target in COMPLETING:
+                self._begin_completing()
         elif cell.verdict not in (V.STAY, V.CACHED):
             raise self._refusal(call, cell, waiting, partition)
         return cell
@@ -162,7 +166,7 @@ class TransactionManager:
     def fail(self, exception: KafkaError, what: Reaction) -> None:
         """Enter an error state; RECOVERABLE is abortable if the epoch can be raised, else fatal."""
         if what is Reaction.RECOVERABLE:
-            recoverable = self.port.coordinator_bumps_epoch or self.port.transaction_version >= 2
+            recoverable = self.port.coordinator_bumps_epoch or self.transaction_version >= 2
             self.bump_needed = self.bump_needed or self.bumps_by_request
             what = Reaction.ABORTABLE if recoverable else Reaction.FATAL
         self.apply_event(Happening.ABORTABLE if what is Reaction.ABORTABLE else Happening.FATAL, exception)
@@ -208,10 +212,6 @@ class TransactionManager:
         self.new_partitions = []
         return tuple(self.pending_partitions)
 
-    def forget_new_partitions(self) -> None:
-        """Add no further partitions: the transaction is being aborted."""
-        self.new_partitions.clear()
-
     def answered_partitions(self, partitions: tuple[str, ...]) -> None:
         """Note that a request that adds `partitions` has its final answer."""
         for partition in partitions:
@@ -221,6 +221,21 @@ class TransactionManager:
         """Note that the coordinator may know of the transaction, and has added `partitions` to it."""
         self.started = True
         self.partitions.update(dict.fromkeys(partitions))
+
+    def initialised(self) -> None:
+        """Take the cluster's transaction version: `initTransactions` has succeeded."""
+        self.transaction_version = self.port.transaction_version
+
+    def _begin_completing(self) -> None:
+        """Take the cluster's version for the next transaction; EndTxn has that of this one (`maybeUpdate...V2Enabled`).
+
+        On the way to version 2 the next transaction needs an epoch of its own. An abort adds no further partitions.
+        """
+        if self.state is S.ABORTING_TRANSACTION:
+            self.new_partitions.clear()
+        self.ending_version, self.transaction_version = self.transaction_version, self.port.transaction_version
+        if self.ending_version < 2 <= self.transaction_version:
+            self.bump_needed = True
 
     def complete(self) -> bool:
         """Leave the transaction, which has ended; return whether InitProducerId must follow (`completeTransaction`)."""
@@ -257,6 +272,7 @@ class TransactionManager:
             return False
         if self.producer_epoch >= EPOCH_MAX:
             self.producer_id = self.producer_epoch = -1
+            self.apply_event(Happening.ID_DROPPED)
             return False
         self.producer_epoch += 1
         self._record_state()

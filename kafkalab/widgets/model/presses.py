@@ -22,7 +22,7 @@ NODE_FAULTS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get
 STORAGE_FAULTS: dict[str, type[Any]] = {
     "compact": faults.Compact, "roll": faults.Roll, "delete_segment": faults.DeleteSegment
 }  # fmt: skip
-FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "elect", *STORAGE_FAULTS)
+FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "upgrade", "elect", *STORAGE_FAULTS)
 RULE_PRESSES = ("rule_off", "rule_on")
 ACTIONS = (*MOVES, *FAULTS, *RULE_PRESSES, *TRAVELS, "name", "hide", "show")
 DELAY_MS, ADVANCE_MS = 1_000, 10_000
@@ -102,6 +102,8 @@ def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) 
             return (faults.Cut if action == "cut" else faults.Heal)(_side(a), _side(b))
         case "advance":
             return faults.AdvanceClock(details.get("ms", ADVANCE_MS))
+        case "upgrade":
+            return faults.Upgrade()
         case "elect":
             return faults.ElectLeader(target, str(details.get("broker", "")), unclean=bool(details.get("unclean")))
     return {**FRAME_FAULTS, "release": faults.Release, **NODE_FAULTS, **STORAGE_FAULTS}[action](target)

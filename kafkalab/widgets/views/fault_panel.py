@@ -16,7 +16,7 @@ from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
 
 Button = tuple[str, str, dict[str, Any]]
-LABELS = {"cut": "isolate", "heal": "rejoin", "delete_segment": "delete segment"}
+LABELS = {"cut": "isolate", "heal": "rejoin", "upgrade": "transaction.version 2", "delete_segment": "delete segment"}
 """What stands on a button whose label is not its action's name."""
 CLIENT_ACTIONS = ("crash", "pause", "resume", "cut", "heal")
 NODE_ACTIONS = ("crash", "restart", "pause", "resume", "cut", "heal")
@@ -138,6 +138,7 @@ def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]
         actions = {"broker": NODE_ACTIONS, "client": CLIENT_ACTIONS}.get(node["kind"], ("cut", "heal"))
         rows.append((node["label"], [(action, node["id"], {}) for action in actions]))
     rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
+    rows.append(("Cluster", [("upgrade", "", {})]))
     shown = fold(payload, max(step, payload["actions"]["start"]))
     for partition in payload["partitions"]:
         replicas, in_sync = replicas_of(payload, partition), shown.in_sync.get(partition, [])

@@ -313,7 +313,6 @@ def test_a_notebook_cell_may_await_a_client_directly() -> None:
 
 
 NEVER_TAKEN = [
-    (ProducerState.READY, ProducerState.UNINITIALIZED),  # Kafka's idempotent-only producer resets its id so
     (ProducerState.INITIALIZING, ProducerState.PREPARED_TRANSACTION),  # only initTransactions(keepPreparedTxn) does
 ]
 
