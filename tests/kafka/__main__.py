@@ -11,13 +11,13 @@ from tests.kafka.differences import compared, report
 from tests.kafka.lab_side import run
 from tests.kafka.script import RECORDED, belongs, recorded, scripts_of, text_of
 
-RECORDINGS = ("4.3.1-tv0", "4.3.1-tv1", "4.3.1-tv2")
+RECORDINGS = ("4.3.1-tv0", "4.3.1-tv1", "4.3.1-tv2", "4.3.1-three-nodes", "1.0.0")
 
 
 def _record(options: argparse.Namespace) -> int:
     from tests.kafka.record import record
 
-    where = (options.libs, options.home, options.port)
+    where = (options.libs, options.home, options.port, options.messages)
     features, answers = record(options.recording, *where, options.only, options.family)
     path = options.out or RECORDED / f"{options.recording}.json"
     if path.exists() and (options.only or options.family):
@@ -77,6 +77,7 @@ def main() -> int:
         if name in ("record", "hunt"):
             command.add_argument("--libs", type=Path, required=True, help="the folder with Kafka's jars")
             command.add_argument("--home", type=Path, required=True, help="a folder for its data; it is emptied")
+            command.add_argument("--messages", type=Path, help="a kafka-clients jar with message definitions (1.0.0)")
             command.add_argument("--port", type=int, default=19092, help="the first of its four ports")
     commands.add_parser("page", help="write docs/compared.md").set_defaults(act=_page)
     options = parser.parse_args()

@@ -15,8 +15,9 @@ from tests.kafka.schema import Protocol
 
 COORDINATOR_ERRORS = {14, 15, 16}
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
-IDS = [f"wake-{i}" for i in range(400)]
-"""Ids and groups that meet every partition of the internal topics."""
+IDS = sorted({internal_partition(f"wake-{i}"): f"wake-{i}" for i in range(400)}.values())
+"""One id, or group, for each partition of the internal topics."""
+PAUSE_S = 0.5
 
 
 class RealCluster:
@@ -149,7 +150,7 @@ class RealCluster:
                 errors |= self._coordinator_errors(node)
             if not errors:
                 return
-            time.sleep(0.1)
+            time.sleep(PAUSE_S)
 
     def _coordinator_errors(self, node: int) -> set[int]:
         several = self.kafka.brokers > 1  # then each coordinates a part of the ids

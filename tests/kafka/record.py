@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.kafka.kafka_side import KafkaSide
+from tests.kafka.old_kafka import OldCluster, OldKafka
 from tests.kafka.real_cluster import RealCluster
 from tests.kafka.running_kafka import RunningKafka
 from tests.kafka.schema import Protocol
@@ -23,14 +24,15 @@ TOPICS_AT_ONCE = 40
 
 
 @contextmanager
-def cluster_of(recording: str, libs: Path, home: Path, port: int) -> Iterator[RealCluster]:
+def cluster_of(recording: str, libs: Path, home: Path, port: int, messages: Path | None) -> Iterator[RealCluster]:
     """Start the cluster of a recording ("4.3.1-tv2", "4.3.1-three-nodes"), and kill it in the end."""
     version, _, kind = recording.partition("-")
-    kafka = RunningKafka(libs, home, 3 if kind == "three-nodes" else 1, port)
-    kafka.format(2 if kind == "three-nodes" else int(kind[-1]))
+    runs, asks = (OldKafka, OldCluster) if version.startswith("1.") else (RunningKafka, RealCluster)
+    kafka = runs(libs, home, 3 if kind == "three-nodes" else 1, port)
+    kafka.format(int(kind[-1]) if kind.startswith("tv") else 2)
     try:
         kafka.start_all()
-        cluster = RealCluster(kafka, Protocol(str(libs / f"kafka-clients-{version}.jar")))
+        cluster = asks(kafka, Protocol(str(messages or libs / f"kafka-clients-{version}.jar")))
         cluster.wake()
         yield cluster
     finally:
@@ -74,9 +76,9 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
 
 
 def record(
-    recording: str, libs: Path, home: Path, port: int, only: str, families: list[str]
+    recording: str, libs: Path, home: Path, port: int, messages: Path | None, only: str, families: list[str]
 ) -> tuple[dict[str, int], dict[str, list[Answer]]]:
     """Record the scripts of the families whose name holds `only`; return features and answers."""
     scripts = [s for s in scripts_of(*families) if belongs(s, recording) and only in s["name"]]
-    with cluster_of(recording, libs, home, port) as cluster:
+    with cluster_of(recording, libs, home, port, messages) as cluster:
         return cluster.features(), recorded_now(cluster, scripts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.kafka.script import HERE
@@ -40,6 +41,12 @@ replica.lag.time.max.ms=3000
 
 class RunningKafka:
     """Start and stop the nodes of one cluster; `libs` holds the jars, `home` gets the data and the output."""
+
+    log4j = f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}"
+    mains: Mapping[int, str] = {}
+    """What a node runs, if not kafka.Kafka."""
+    started: Mapping[int, str] = {}
+    """What a node prints when it has started, if not `STARTED`."""
 
     def __init__(self, libs: Path, home: Path, brokers: int = 1, first_port: int = FIRST_PORT) -> None:
         self.libs, self.home, self.brokers = libs, home, brokers
@@ -80,8 +87,16 @@ class RunningKafka:
         return "\n".join(rows) + common + (THREE if three else "")
 
     def _command(self, *more: str) -> list[str]:
-        log4j = f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}"
-        return ["java", "-Xmx512m", "-XX:+UseSerialGC", log4j, "-cp", f"{self.libs}/*", *more]
+        return [
+            "java",
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            self.log4j,
+            "-cp",
+            f"{self.libs}/*",
+            *more,
+        ]
 
     def _java(self, *more: str) -> None:
         done = subprocess.run(self._command(*more), cwd=self.home, capture_output=True, text=True)
@@ -96,15 +111,15 @@ class RunningKafka:
                 kept.write(out.read_bytes())
         with out.open("wb") as log:
             self.processes[node] = subprocess.Popen(
-                self._command("kafka.Kafka", f"{node}.properties"), cwd=self.home, stdout=log, stderr=log,
+                self._command(self.mains.get(node, "kafka.Kafka"), f"{node}.properties"), cwd=self.home, stdout=log, stderr=log,
                 stdin=subprocess.DEVNULL,
             )  # fmt: skip
-        for _ in range(1200):
-            if STARTED in out.read_text(errors="replace"):
+        for _ in range(600):
+            if self.started.get(node, STARTED) in out.read_text(errors="replace"):
                 return
             if self.processes[node].poll() is not None:
                 break
-            time.sleep(0.1)
+            time.sleep(0.5)
         raise RuntimeError(f"node {node} did not start: {out.read_text(errors='replace')[-2000:]}")
 
     def start_all(self) -> None:
