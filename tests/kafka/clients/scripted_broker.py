@@ -7,7 +7,8 @@ kafkalab.protocol, so that Java's client (behind `wire_server`) and kafkalab's o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kafkalab.protocol.aborted_transaction import AbortedTxn
@@ -18,6 +19,7 @@ from kafkalab.protocol.messages.find_coordinator import FindCoordinator
 from kafkalab.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafkalab.protocol.messages.join_group import JoinedMember
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST
+from kafkalab.protocol.messages.offset_fetch import OffsetFetchResponse
 from kafkalab.protocol.messages.produce import PartitionProduced
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.records import Batch, ControlType, Record
@@ -28,6 +30,17 @@ NODE = "b1"
 FIRST_PRODUCER_ID = 1000
 UNSEEN = ("ApiVersions", "Metadata")
 """Requests that are not compared: Java sends them for each connection and in the background as well."""
+
+
+@dataclass(slots=True)
+class State:
+    """What healthy answers depend on; an answer that the script names changes nothing of it."""
+
+    ends: dict[str, int]
+    producers: dict[str | None, tuple[int, int]] = field(default_factory=dict)
+    next_id: int = FIRST_PRODUCER_ID
+    generation: int = 0
+    members: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +60,8 @@ class ScriptedBroker:
         self.log: list[dict[str, Any]] = []
         self.logs = {p: _batches(rows) for p, rows in script.logs.items()}
         self._counts: dict[str, int] = {}
-        self._producers: dict[str | None, tuple[int, int]] = {}
-        self._next_id = FIRST_PRODUCER_ID
-        self._generation = self._members = 0
-        self._ends = {f"{t}-{i}": 0 for t, n in script.topics.items() for i in range(n)}
-        self._failed_ms: float | None = None  # when the last answer that a script names left
+        self._state = State(ends={f"{t}-{i}": 0 for t, n in script.topics.items() for i in range(n)})
+        self._failed_ms: float | None = None  # when the last error that the script names was answered
         self._failed_api = ""
 
     def answer(self, api: str, version: int, body: Any, now_ms: float) -> Answer:
@@ -63,16 +73,16 @@ class ScriptedBroker:
                 self._failed_ms = None
         if api not in UNSEEN:
             self.log.append(row)
-        rule = self._rule(api, body)
+        rule, before = self._rule(api, body), deepcopy(self._state)
         response = self._healthy(api, version, body)
         if rule is None:
             waits = api == "Fetch" and not any(p.batches for p in response.partitions.values())
             return Answer(response, body.max_wait_ms if waits else 0)
+        self._state = before
+        if "do" in rule:
+            return Answer(closes=rule["do"] == "close")
         if api not in UNSEEN:
             self._failed_ms, self._failed_api = now_ms, api
-        if "do" in rule:
-            self._failed_ms = now_ms if rule["do"] == "close" else None
-            return Answer(closes=rule["do"] == "close")
         return Answer(with_error(response, Error[rule["error"]], rule.get("partition")))
 
     def _rule(self, api: str, body: Any) -> dict[str, Any] | None:
@@ -115,29 +125,29 @@ class ScriptedBroker:
     def metadata(self) -> ClusterMetadata:
         """Return the cluster: one broker, which leads everything."""
         info = PartitionInfo(leader=NODE, leader_epoch=0, replicas=(NODE,), isr=(NODE,))
-        return ClusterMetadata(1, (NODE,), dict.fromkeys(self._ends, info))
+        return ClusterMetadata(1, (NODE,), dict.fromkeys(self._state.ends, info))
 
     def _init_producer_id(self, body: Any, _version: int) -> dict[str, Any]:
-        known = self._producers.get(body.transactional_id)
+        known = self._state.producers.get(body.transactional_id)
         if known is None or body.transactional_id is None:
-            known = (self._next_id, -1)
-            self._next_id += 1
-        known = self._producers[body.transactional_id] = (known[0], known[1] + 1)
+            known = (self._state.next_id, -1)
+            self._state.next_id += 1
+        known = self._state.producers[body.transactional_id] = (known[0], known[1] + 1)
         return {"producer_id": known[0], "producer_epoch": known[1]}
 
     def _end_txn(self, body: Any, version: int) -> dict[str, Any]:
         if version < 5:
             return {}
-        known = self._producers[body.transactional_id] = (body.producer_id, body.producer_epoch + 1)
+        known = self._state.producers[body.transactional_id] = (body.producer_id, body.producer_epoch + 1)
         return {"producer_id": known[0], "producer_epoch": known[1]}
 
     def _produce(self, body: Any, _version: int) -> dict[str, Any]:
         produced = {}
         for partition, batch in body.batches.items():
             produced[partition] = PartitionProduced(
-                error=Error.NONE, base_offset=self._ends[partition], log_start_offset=0
+                error=Error.NONE, base_offset=self._state.ends[partition], log_start_offset=0
             )
-            self._ends[partition] += len(batch.records)
+            self._state.ends[partition] += len(batch.records)
         return {"partitions": produced}
 
     def _end(self, partition: str) -> int:
@@ -177,13 +187,13 @@ class ScriptedBroker:
 
     def _join(self, body: Any, _version: int) -> dict[str, Any]:
         if not body.member_id and body.group_instance_id is None:
-            self._members += 1
-            return {"error": Error.MEMBER_ID_REQUIRED, "member_id": f"member-{self._members}"}
-        self._generation += 1
+            self._state.members += 1
+            return {"error": Error.MEMBER_ID_REQUIRED, "member_id": f"member-{self._state.members}"}
+        self._state.generation += 1
         member = body.member_id or "member-static"
         protocol, topics = next(iter(body.protocols.items()))
         return {
-            "generation_id": self._generation,
+            "generation_id": self._state.generation,
             "protocol_type": "consumer",
             "protocol_name": protocol,
             "leader": member,
@@ -226,9 +236,9 @@ def with_error(response: Any, error: Error, partition: str | None) -> Any:
     if isinstance(response, InitProducerIdResponse):
         return InitProducerIdResponse(error=error)
     if hasattr(response, "errors") and response.errors:
-        errors = {p: error if partition in (None, p) else e for p, e in response.errors.items()}
-        if hasattr(response, "error") and partition is None:
+        if isinstance(response, OffsetFetchResponse) and partition is None:
             return replace(response, error=error)
+        errors = {p: error if partition in (None, p) else e for p, e in response.errors.items()}
         changed = {"errors": errors}
         if hasattr(response, "offsets"):
             changed["offsets"] = {p: o if errors[p] is Error.NONE else -1 for p, o in response.offsets.items()}
