@@ -16,12 +16,13 @@ from typing import Any
 
 from tests.kafka.clients import translation
 from tests.kafka.clients.message_codec import MessageCodec
-from tests.kafka.clients.outcome import with_classes
+from tests.kafka.clients.outcome import with_classes, without_objects
 from tests.kafka.clients.script import RECORDED, Script, scripts
 from tests.kafka.clients.scripted_broker import ScriptedBroker
 
 HEAP = ("-Xms128m", "-Xmx256m", "-XX:TieredStopAtLevel=1")
 FUTURES_MS = 3_000
+RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 
 
 class WireServer:
@@ -104,7 +105,7 @@ async def record(java: Java, codec: MessageCodec, script: Script) -> dict[str, A
     config = {"bootstrap.servers": f"{translation.HOST}:{server.port}", **java_config(script)}
     calls = [await java.ask(script.client, *(f"{k}={v}" for k, v in config.items()))]
     for call in script.calls:
-        calls.append(await java.ask(*words(call)))
+        calls.append(without_objects(await java.ask(*words(call))))
     futures = await java.ask("futures", str(FUTURES_MS))
     requests = with_classes(server.broker.log)
     await java.ask("end")
@@ -113,10 +114,11 @@ async def record(java: Java, codec: MessageCodec, script: Script) -> dict[str, A
 
 
 def java_config(script: Script) -> dict[str, Any]:
-    """Return the settings as Java reads them; the classic group protocol is the one that kafkalab has."""
+    """Return the settings as Java reads them; kafkalab has the classic group protocol, and is eager by default."""
     given = {k: str(v).lower() if isinstance(v, bool) else v for k, v in script.config.items()}
     if script.client == "consumer":
         given.setdefault("group.protocol", "classic")
+        given.setdefault("partition.assignment.strategy", RANGE)
     return given
 
 
@@ -125,6 +127,8 @@ async def record_all(jars: Path, only: str, out: Path) -> None:
     codec = MessageCodec(next(jars.glob("kafka-clients-*.jar")))
     recorded = json.loads(out.read_text()) if only and out.exists() else {}
     java = await Java.start(jars)
+    for script in (next(s for s in scripts() if s.client == c) for c in ("producer", "consumer")):
+        await record(java, codec, script)  # so that Java has loaded its classes
     for script in scripts():
         if only in script.name:
             recorded[script.name] = await record(java, codec, script)

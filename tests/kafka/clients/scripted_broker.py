@@ -28,6 +28,8 @@ from tests.kafka.clients.script import Script
 
 NODE = "b1"
 FIRST_PRODUCER_ID = 1000
+NEWEST = {"Produce": 12, "TxnOffsetCommit": 5, "OffsetCommit": 9, "OffsetFetch": 9}
+"""The newest versions offered, where newer ones name topics by ids, which kafkalab's clients do not know (KIP-516)."""
 UNSEEN = ("ApiVersions", "Metadata")
 """Requests that are not compared: Java sends them for each connection and in the background as well."""
 
@@ -66,17 +68,13 @@ class ScriptedBroker:
 
     def answer(self, api: str, version: int, body: Any, now_ms: float) -> Answer:
         """Log the request and return its answer."""
-        row = {"request": request_line(body), "version": version}
-        if self._failed_ms is not None and api not in UNSEEN:
-            row["after_ms"] = now_ms - self._failed_ms
-            if api == self._failed_api:
-                self._failed_ms = None
-        if api not in UNSEEN:
-            self.log.append(row)
+        version = min(version, NEWEST.get(api, version))
         rule, before = self._rule(api, body), deepcopy(self._state)
         response = self._healthy(api, version, body)
+        waits = api == "Fetch" and rule is None and _finds_nothing(response)
+        if api not in UNSEEN and not waits:
+            self._write_down(api, {"request": request_line(body), "version": version}, now_ms)
         if rule is None:
-            waits = api == "Fetch" and not any(p.batches for p in response.partitions.values())
             return Answer(response, body.max_wait_ms if waits else 0)
         self._state = before
         if "do" in rule:
@@ -84,6 +82,14 @@ class ScriptedBroker:
         if api not in UNSEEN:
             self._failed_ms, self._failed_api = now_ms, api
         return Answer(with_error(response, Error[rule["error"]], rule.get("partition")))
+
+    def _write_down(self, api: str, row: dict[str, Any], now_ms: float) -> None:
+        """Log a request; of the retry of a failed one, and of look-ups before it, also how long they waited."""
+        if self._failed_ms is not None and api in (self._failed_api, "FindCoordinator"):
+            row["after_ms"] = now_ms - self._failed_ms
+        if api != "FindCoordinator" or self._failed_api == api:
+            self._failed_ms = None
+        self.log.append(row)
 
     def _rule(self, api: str, body: Any) -> dict[str, Any] | None:
         """Return the script's answer to this request, if it names one; count the request."""
@@ -207,6 +213,11 @@ class ScriptedBroker:
             "offsets": {p: self.script.committed.get(p, -1) for p in asked},
             "errors": dict.fromkeys(asked, Error.NONE),
         }
+
+
+def _finds_nothing(response: Any) -> bool:
+    """Return whether a Fetch finds neither records nor an error: it waits, and says nothing about its client."""
+    return not any(p.batches or p.error is not Error.NONE for p in response.partitions.values())
 
 
 def _batches(rows: list[dict[str, Any]]) -> list[Batch]:

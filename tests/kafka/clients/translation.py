@@ -12,11 +12,10 @@ from kafkalab.protocol.messages.join_group import JoinGroup
 from kafkalab.protocol.messages.leave_group import LeaveGroup, LeavingMember
 from kafkalab.protocol.messages.registry import BY_NAME
 from tests.kafka.clients.message_codec import Reader
+from tests.kafka.clients.scripted_broker import NEWEST
 
 HOST = "127.0.0.1"
 NODE_NUMBER = 1
-NEWEST = {"Produce": 12, "TxnOffsetCommit": 5, "OffsetCommit": 9, "OffsetFetch": 9}
-"""The newest versions offered where kafkalab's clients speak an older one than Java's: they know no topic ids."""
 
 
 def topic_id(name: str) -> bytes:
