@@ -65,6 +65,7 @@ class ScriptedBroker:
         self._state = State(ends={f"{t}-{i}": 0 for t, n in script.topics.items() for i in range(n)})
         self._failed_ms: float | None = None  # when the last error that the script names was answered
         self._failed_api = ""
+        self._found = False  # whether the last request was a look-up that succeeded
 
     def answer(self, api: str, version: int, body: Any, now_ms: float) -> Answer:
         """Log the request and return its answer."""
@@ -74,6 +75,8 @@ class ScriptedBroker:
         waits = api == "Fetch" and rule is None and _finds_nothing(response)
         if api not in UNSEEN and not waits:
             self._write_down(api, {"request": request_line(body), "version": version}, now_ms)
+        if api not in UNSEEN:
+            self._found = rule is None and api == "FindCoordinator"
         if rule is None:
             return Answer(response, body.max_wait_ms if waits else 0)
         self._state = before
@@ -89,7 +92,8 @@ class ScriptedBroker:
             row["after_ms"] = now_ms - self._failed_ms
         if api != "FindCoordinator" or self._failed_api == api:
             self._failed_ms = None
-        self.log.append(row)
+        if not (api == "FindCoordinator" and self._found and self.log and self.log[-1]["request"] == row["request"]):
+            self.log.append(row)  # else another thread of the client has looked up the same once more
 
     def _rule(self, api: str, body: Any) -> dict[str, Any] | None:
         """Return the script's answer to this request, if it names one; count the request."""
