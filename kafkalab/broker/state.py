@@ -213,12 +213,14 @@ class BrokerState:
         configured = self.config.transaction_version
         return self.rules.cluster_version if configured is None else configured
 
-    def min_isr(self, partition: str, replicas: int) -> int:
+    def min_isr(self, partition: str) -> int:
         """Return min.insync.replicas of the partition's topic, but not more than it has replicas
         (`Partition.effectiveMinIsr`)."""
         logged = topic_of(partition) == TRANSACTION_TOPIC
         configured = self.config.transaction_state_log_min_isr if logged else self.config.min_insync_replicas
-        return min(configured, replicas) if self.rules.on(EFFECTIVE_MIN_ISR) else configured
+        if not self.rules.on(EFFECTIVE_MIN_ISR):
+            return configured
+        return min(configured, len(self.metadata.partitions[partition].replicas))
 
     def denies(self, principal: str, operation: str, kind: str, name: str = "") -> bool:
         """Whether a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
@@ -227,7 +229,7 @@ class BrokerState:
     def is_under_min_isr(self, partition: str) -> bool:
         """Return whether fewer replicas are in sync than min.insync.replicas requires."""
         info = self.metadata.partitions.get(partition)
-        return info is not None and len(info.isr) < self.min_isr(partition, len(info.replicas))
+        return info is not None and len(info.isr) < self.min_isr(partition)
 
     def high_watermark_stands(self, partition: str) -> bool:
         """Return whether too few replicas are in sync for the high watermark to move."""
