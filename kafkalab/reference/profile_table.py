@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafkalab.programs.steps import Step, abort, add, commit, idempotent, init, produce, produce_idempotent, sleep
+from kafkalab.programs.steps import (
+    Step,
+    abort,
+    add,
+    add_offsets,
+    commit,
+    idempotent,
+    init,
+    offsets,
+    produce,
+    produce_idempotent,
+    sleep,
+)
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.reference.protocol_page import table
 from kafkalab.sim.cluster import ran
@@ -40,6 +52,8 @@ def _ones(count: int) -> list[Step]:
 _BEGIN = (init("a"), add("a", "out-0"), produce("a", "out-0", 0, "x"))
 _EXPIRED = (init("a", timeout_ms=1000), *_BEGIN[1:], sleep(TIMED_OUT_MS))
 
+_OFFSETS = offsets("a", "g", "out-0", 1, until="NONE")
+
 QUESTIONS: tuple[Question, ...] = (
     Question("The newest batch is sent again", (idempotent("p"), *_ones(3), _ones(3)[2])),
     Question("The batch before the newest is sent again", (idempotent("p"), *_ones(3), _ones(3)[1])),
@@ -59,6 +73,10 @@ QUESTIONS: tuple[Question, ...] = (
     Question("Commit, asked twice", (*_BEGIN, commit("a"), sleep(1000), commit("a"))),
     Question("Commit, then abort", (*_BEGIN, commit("a"), sleep(1000), abort("a"))),
     Question("Abort of a transaction in which nothing was written", (init("a"), abort("a"))),
+    Question(
+        "TxnOffsetCommit of a fenced producer",
+        (init("a"), init("a"), add_offsets("a", "g"), _OFFSETS, offsets("a", "g", "out-0", 2, epoch="-1")),
+    ),
     Question(
         "The epoch after a second InitProducerId",
         (init("a"), {**init("a"), "show": ["producer_epoch"]}),

@@ -22,6 +22,9 @@ from kafkalab.sim.scenario_names import SCENARIOS
 HERE = Path(__file__).parent
 SAVED = sorted(path.relative_to(HERE / "data").as_posix() for path in (HERE / "data").rglob("*.klab"))
 GIVEN = json.loads((HERE / "codes.json").read_text(encoding="utf-8"))
+REWRITTEN = ("rules/keep_epoch_expected.klab",)
+"""Their scenario is another one today: this one's program went on as producer -1 after it had been refused, which Kafka
+takes for plain records. They are still read and run."""
 LOST = (
     Drop("EndTxnResponse#1"),
     Reorder("ProduceResponse#1", "EndTxnResponse#1"),
@@ -58,6 +61,10 @@ def _ended(cluster: Cluster) -> object:
 @pytest.mark.parametrize("name", SAVED)
 def test_a_saved_file_gives_the_run_that_it_gave(name: str, root: Path) -> None:
     before, present = HERE / "data" / name, root / "data" / name
+    if name in REWRITTEN:
+        assert Scenario.load(before).title == Scenario.load(present).title
+        assert outcome(before)[0] is outcome(present)[0]
+        return
     assert Scenario.load(before) == Scenario.load(present)
     if before.read_bytes() != present.read_bytes():
         assert outcome(before) == outcome(present)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.programs.steps import Step, commit, init
+from kafkalab.programs.steps import add_offsets, commit, init, offsets, sleep
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
@@ -12,38 +12,17 @@ from kafkalab.sim.scenario import Program, Scenario
 REFUSED = "INVALID_PRODUCER_EPOCH"
 
 
-def offsets(producer: str, offset: int) -> Step:
-    """TxnOffsetCommit of the producer id and epoch that the answer `producer` named."""
-    identity = {"producer_id": f"${producer}.producer_id", "producer_epoch": f"${producer}.producer_epoch"}
-    fields = {"transactional_id": "a", "group_id": "g", **identity, "offsets": {"in-0": offset}}
-    return {"ask": "TxnOffsetCommit", "to": "group coordinator of g", "version": 0, "with": fields}
-
-
 def answers(profile: str) -> list[list[str]]:
+    fetch = {"group_id": "g", "partitions": ["in-0"]}
     steps = [
-        {**init("a"), "as": "old"},
         init("a"),
-        {
-            "ask": "AddOffsetsToTxn",
-            "to": "coordinator of a",
-            "version": 0,
-            "with": {
-                "transactional_id": "a",
-                "group_id": "g",
-                "producer_id": "$a.producer_id",
-                "producer_epoch": "$a.producer_epoch",
-            },
-        },
-        {**offsets("a", 1), "until": "NONE"},
-        offsets("old", 2),
+        init("a"),
+        add_offsets("a", "g"),
+        offsets("a", "g", "in-0", 1, until="NONE", version=0),
+        offsets("a", "g", "in-0", 2, epoch="-1", version=0),
         commit("a"),
-        {"sleep": 1000},
-        {
-            "ask": "OffsetFetch",
-            "to": "group coordinator of g",
-            "with": {"group_id": "g", "partitions": ["in-0"]},
-            "show": ["offsets"],
-        },
+        sleep(1000),
+        {"ask": "OffsetFetch", "to": "group coordinator of g", "with": fetch, "show": ["offsets"]},
     ]
     programs = (Program("p", "raw_requests", {"steps": steps}),)
     cluster = Cluster(Scenario(profile=profile, topics={"in": 1}, programs=programs))
