@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,33 +46,47 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
     aged = [(f"{run}.{n}.{tid}", e) for n, s in enumerate(scripts) for tid, e in s.get("producer_epochs", {}).items()]
     cluster.preload(aged, base_ms)
     sides = [KafkaSide(cluster, f"{run}.{n}.", s, base_ms) for n, s in enumerate(scripts)]
-    held = cluster.kafka.brokers == 1 and any("min_isr" in step for s in scripts for step in s["steps"])
-    if held:
-        cluster.kafka.start(2)
-    topics = [row for side in sides for row in side.topics.items()]
-    for first in range(0, len(topics), TOPICS_AT_ONCE):
-        cluster.create(dict(topics[first : first + TOPICS_AT_ONCE]))
-    with ThreadPoolExecutor(TOGETHER) as pool:
-        list(pool.map(KafkaSide.until_ready, sides))
-    if held:
-        time.sleep(SETTLE_S)
-        cluster.kafka.stop(2)
-        time.sleep(SETTLE_S)
-    alone = [s for s in sides if any("kill" in step for step in s.script["steps"])]
+    for kind in ("clean", "kill"):  # first, while there are few logs to load
+        _stopped(cluster, [s for s in sides if s.stops == kind], kind == "kill")
+    others = [s for s in sides if not s.done]
+    _create(cluster, others)
+    alone = [s for s in others if any("kill" in step for step in s.script["steps"])]
     for side in alone:
         side.run()
         for node in side.gone.values():
             cluster.kafka.start(node)
         cluster.until_in_sync()
-    with ThreadPoolExecutor(TOGETHER) as pool:
-        list(pool.map(KafkaSide.run, [s for s in sides if not s.stops and s not in alone]))
-        for kind in ("clean", "kill"):
-            stopped = [s for s in sides if s.stops == kind]
-            list(pool.map(KafkaSide.run, stopped))
-            if stopped:
-                cluster.restart(kill=kind == "kill")
-                list(pool.map(KafkaSide.go_on, stopped))
+    _together(KafkaSide.run, [s for s in others if s not in alone])
     return {s.script["name"]: Normaliser(base_ms)(s.answers) for s in sides}
+
+
+def _together(act: Callable[[KafkaSide], None], sides: list[KafkaSide]) -> None:
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        list(pool.map(act, sides))
+
+
+def _stopped(cluster: RealCluster, sides: list[KafkaSide], kill: bool) -> None:
+    """Run scripts that stop the broker once, all with the same stop."""
+    if sides:
+        _create(cluster, sides)
+        _together(KafkaSide.run, sides)
+        cluster.restart(kill)
+        _together(KafkaSide.go_on, sides)
+
+
+def _create(cluster: RealCluster, sides: list[KafkaSide]) -> None:
+    """Create the scripts' topics; node 2 runs only while it is given its replicas."""
+    held = cluster.kafka.brokers == 1 and any("min_isr" in step for s in sides for step in s.script["steps"])
+    if held:
+        cluster.kafka.start(2)
+    topics = [row for side in sides for row in side.topics.items()]
+    for first in range(0, len(topics), TOPICS_AT_ONCE):
+        cluster.create(dict(topics[first : first + TOPICS_AT_ONCE]))
+    _together(KafkaSide.until_ready, sides)
+    if held:
+        time.sleep(SETTLE_S)
+        cluster.kafka.stop(2)
+        time.sleep(SETTLE_S)
 
 
 def record(

@@ -111,10 +111,13 @@ class RunningKafka:
                 kept.write(out.read_bytes())
         with out.open("wb") as log:
             self.processes[node] = subprocess.Popen(
-                self._command(self.mains.get(node, "kafka.Kafka"), f"{node}.properties"), cwd=self.home, stdout=log, stderr=log,
+                self._command(self.mains.get(node, "kafka.Kafka"), f"{node}.properties"),
+                cwd=self.home,
+                stdout=log,
+                stderr=log,
                 stdin=subprocess.DEVNULL,
-            )  # fmt: skip
-        for _ in range(600):
+            )
+        for _ in range(1200):
             if self.started.get(node, STARTED) in out.read_text(errors="replace"):
                 return
             if self.processes[node].poll() is not None:
