@@ -212,21 +212,23 @@ class BrokerState:
         configured = self.config.transaction_version
         return self.rules.cluster_version if configured is None else configured
 
-    def min_isr(self, partition: str, replicas: int) -> int:
-        """Return min.insync.replicas of the partition's topic, but not more than it has replicas
-        (`Partition.effectiveMinIsr`)."""
-        logged = topic_of(partition) == TRANSACTION_TOPIC
-        configured = self.config.transaction_state_log_min_isr if logged else self.config.min_insync_replicas
-        return min(configured, replicas) if self.rules.on(EFFECTIVE_MIN_ISR) else configured
+    def min_isr(self, partition: str) -> int:
+        """Return min.insync.replicas of the partition's topic."""
+        if topic_of(partition) == TRANSACTION_TOPIC:
+            return self.config.transaction_state_log_min_isr
+        return self.config.min_insync_replicas
 
     def denies(self, principal: str, operation: str, kind: str, name: str = "") -> bool:
         """Whether a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
         return bool(self.acls) and is_denied(self.acls, principal, operation, f"{kind}:{name}" if name else kind)
 
     def is_under_min_isr(self, partition: str) -> bool:
-        """Return whether fewer replicas are in sync than min.insync.replicas requires."""
+        """Return whether fewer replicas are in sync than min.insync.replicas requires, which is never more than there
+        are (`Partition.effectiveMinIsr`)."""
         info = self.metadata.partitions.get(partition)
-        return info is not None and len(info.isr) < self.min_isr(partition, len(info.replicas))
+        if info is None or len(info.isr) >= self.min_isr(partition):
+            return False
+        return len(info.isr) < len(info.replicas) or not self.rules.on(EFFECTIVE_MIN_ISR)
 
     def high_watermark_stands(self, partition: str) -> bool:
         """Return whether too few replicas are in sync for the high watermark to move."""
