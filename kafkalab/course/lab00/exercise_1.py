@@ -1,4 +1,4 @@
-"""L0.E1: three presses after which the kitchen is given one order twice; the presses are replayed."""
+"""L0.E1: presses after which the kitchen is given one order twice; the presses are replayed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ EXERCISE = press_exercise(
         "strike, such as at_ms=50.",
     ),
     most=4,
-    par=3,
+    par=2,
     allowed=("Drop", "Delay", "Pause", "Resume"),
     points=3,
 )
