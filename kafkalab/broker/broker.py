@@ -199,6 +199,7 @@ class Broker:
         return WAITS
 
     def _await_durable(self, effect: AwaitDurable, effects: Effects[Any], context: Context) -> Any:
+        self.replication.advance(effect.partition, context.cause)
         reached = self.state.log(effect.partition).high_watermark > effect.batch.last_offset
         if effect.acks != -1 or reached:
             return Appended(Error.NONE, effect.batch)

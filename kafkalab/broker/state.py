@@ -227,7 +227,8 @@ class BrokerState:
         return bool(self.acls) and is_denied(self.acls, principal, operation, f"{kind}:{name}" if name else kind)
 
     def is_under_min_isr(self, partition: str) -> bool:
-        """Return whether fewer replicas are in sync than min.insync.replicas requires."""
+        """Return whether fewer replicas are in sync than min.insync.replicas requires, which is never more than there
+        are (`Partition.effectiveMinIsr`)."""
         info = self.metadata.partitions.get(partition)
         return info is not None and len(info.isr) < self.min_isr(partition)
 

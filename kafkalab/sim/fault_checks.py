@@ -11,6 +11,7 @@ from kafkalab.sim.faults import (
     AdvanceClock,
     ClusterFault,
     Compact,
+    Crash,
     Cut,
     Delay,
     DeleteSegment,
@@ -42,6 +43,8 @@ def check_fault(fault: Any, nodes: tuple[str, ...], topics: dict[str, int] | Non
         _check_node(fault.node, nodes)
         if fault.node == "controller":
             raise ValueError("the controller cannot fail: its consensus is not modelled")
+        if isinstance(fault, Crash) and not isinstance(fault.sent, bool):
+            raise TypeError(f"sent is True or False, not {fault.sent!r}")
         if isinstance(fault, Restart) and not fault.node.startswith("b"):
             raise ValueError(f"{fault.node!r} is a client; only a broker can be restarted")
     else:

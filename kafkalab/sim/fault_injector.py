@@ -87,18 +87,19 @@ class FaultInjector:
     def _strike_node(self, fault: Crash | Restart | Pause | Resume, cause: int) -> bool:
         node = self.kernel.nodes[fault.node]
         if isinstance(fault, Crash):
-            return node.alive and self._crash(node, cause)
+            return node.alive and self._crash(node, cause, fault.sent)
         if isinstance(fault, Restart):
             return not node.alive and self._restart(node, cause)
         if isinstance(fault, Pause):
             return node.alive and not node.paused and self._pause(node, cause)
         return node.paused and self._resume(node, cause)
 
-    def _crash(self, node: Node, cause: int) -> bool:
-        node.alive, node.paused = False, False
+    def _crash(self, node: Node, cause: int, sent: bool) -> bool:
+        node.alive, node.paused, node.last_frame_leaves = False, False, sent
         node.incarnation += 1
         node.inbox.clear()
-        step = self.kernel.record(node.name, "crash", node.name, cause, {"node": node.name})
+        data = {"node": node.name, **({"sent": True} if sent else {})}
+        step = self.kernel.record(node.name, "crash", node.name, cause, data)
         self.network.node_died(node.name, step)
         self._silence(node.name, self.kernel.now)
         if node.name in self.brokers:

@@ -78,7 +78,13 @@ class _AtNode(Timed):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Crash(_AtNode):
-    """The node's process ends. A broker's logs stay; a client is gone."""
+    """The node's process ends. A broker's logs stay; a client is gone.
+
+    A frame whose sending is the event `at_step` never leaves; with `sent` it was handed to the network before, and
+    arrives. What was sent in earlier events arrives in both cases.
+    """
+
+    sent: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -213,7 +219,10 @@ def did_you_mean(name: object, known: Iterable[str], ending: str = "") -> str:
 
 def fault_to_json(fault: Fault) -> dict[str, Any]:
     """Return plain data: `{"fault": "Drop", "frame": "EndTxn#1"}`."""
-    return {"fault": type(fault).__name__, **asdict(fault)}
+    data = {"fault": type(fault).__name__, **asdict(fault)}
+    if not data.get("sent", True):
+        del data["sent"]  # as it was written before there was the choice
+    return data
 
 
 def fault_from_json(row: Any) -> Fault:

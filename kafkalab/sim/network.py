@@ -101,7 +101,7 @@ class Network:
             kernel.trace.frames[frame.id] = frame
         frame.sent_step = kernel.trace.steps
         kernel.record(frame.sender, "send", frame.name, cause, frame, frame.id)
-        if kernel.interrupted and not kernel.running(frame.sender):
+        if kernel.interrupted and not (sender := kernel.nodes[frame.sender]).alive and not sender.last_frame_leaves:
             frame.fate = "lost"  # the sender died in the moment of sending
             return
         extra_ms, copies = self._meet_faults(frame) if frame.id in self.faults else (0, 1)

@@ -162,12 +162,12 @@ def _why_not_frame(cluster: Cluster, fault: FrameFault) -> str:
 
 
 def _never_left(cluster: Cluster, frame: Frame) -> bool:
-    """Whether the frame's sender crashed right after the event of sending it."""
+    """Whether the frame's sender crashed right after the event of sending it, and took it along."""
     for event in cluster.trace.events[frame.sent_step + 1 :]:
         if event.at_ms > frame.sent_ms:
             return False
         if event.kind == "crash" and event.cause == frame.sent_step and event.node == frame.sender:
-            return True
+            return "sent" not in event.data
     return False
 
 

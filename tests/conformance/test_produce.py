@@ -417,3 +417,13 @@ def test_by_default_a_producer_id_lasts_a_day_and_is_looked_at_every_ten_minutes
     assert list(world.state.log(T).producers.entries) == [PID]
     world.run_for(600_001)
     assert list(world.state.log(T).producers.entries) == []
+
+
+def test_a_duplicate_moves_the_high_watermark_that_stood_as_an_append_does() -> None:
+    world = broker(min_insync_replicas=2, isr=("b1", "b2"))
+    in_sync(world, ("b1",))
+    produce(world, t_0=data(0, 0), acks=1)
+    assert world.state.log(T).high_watermark == 0
+    world.state.config = replace(world.state.config, min_insync_replicas=1)
+    assert errors(produce(world, t_0=data(0, 0))) == {T: OK}
+    assert world.state.log(T).high_watermark == 1

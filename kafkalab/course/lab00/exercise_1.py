@@ -1,4 +1,4 @@
-"""L0.E1: three presses after which the kitchen is given one order twice; the presses are replayed."""
+"""L0.E1: presses after which the kitchen is given one order twice; the presses are replayed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ALLOWED = ("Drop", "Delay", "Pause", "Resume")
 
 EXERCISE = Exercise(
     "L0.E1",
-    lambda answer: replayed(answer, lab00(seed()), GOAL, most=4, par=3, allowed=ALLOWED),
+    lambda answer: replayed(answer, lab00(seed()), GOAL, most=4, par=2, allowed=ALLOWED),
     (
         "Two things are needed: soup must stand in the log twice, and the kitchen must read only then. The first "
         "takes one press.",

@@ -39,7 +39,8 @@ def moved(places: Sequence[int], step: int, action: str) -> int:
 def fault_of(payload: Payload, step: int, action: str, target: str = "", **details: Any) -> tuple[int, Fault]:
     """The step to fork at and the fault that the button of this name adds.
 
-    `details` are delay_ms for delay, after for reorder, ms for advance, broker and unclean for elect. The target of
+    `details` are delay_ms for delay, after for reorder, ms for advance, broker and unclean for elect, sent for crash
+    (the frame whose sending is this step arrives). The target of
     cut and heal is two nodes, "b1|b2", with commas between several on a side; one node alone is cut off from all
     others. ValueError, with the reason, if the press would change nothing or is none.
     """
@@ -100,6 +101,8 @@ def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) 
         case "cut" | "heal":
             a, b = sides(payload, target)
             return (faults.Cut if action == "cut" else faults.Heal)(_side(a), _side(b))
+        case "crash":
+            return faults.Crash(target, sent=bool(details.get("sent", False)))
         case "advance":
             return faults.AdvanceClock(details.get("ms", ADVANCE_MS))
         case "upgrade":
