@@ -95,7 +95,7 @@ class Accumulator:
         if batch.base_sequence == -1 and producer[0] >= 0:
             self.sequences.number(batch, producer)
         batch.attempts += 1
-        batch.closed = True
+        batch.closed, batch.renumbered = True, False
         self.in_flight.setdefault(partition, []).append(batch)
         return batch
 

@@ -101,6 +101,9 @@ def test_a_raised_epoch_numbers_what_is_under_way_anew_from_zero() -> None:
     accumulator.rewrite("t-0", (7, 1))
     assert [(b.base_sequence, b.producer) for b in sent] == [(0, (7, 1)), (1, (7, 1))]
     assert accumulator.take("t-0", (7, 1)).base_sequence == 2
+    assert [b.renumbered for b in sent] == [True, True]
+    accumulator.again(sent[0])
+    assert not accumulator.take("t-0", (7, 1)).renumbered  # `close` before each send forgets it (`reopened`)
 
 
 def test_never_more_than_five_requests_are_in_flight() -> None:
