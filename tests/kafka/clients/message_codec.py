@@ -74,7 +74,7 @@ def default(field: dict[str, Any]) -> Any:
         return int(str(given), 0) if given not in (None, "") else 0
     if kind == "bool":
         return str(given).lower() == "true"
-    return EMPTY[kind] if kind in EMPTY else {}
+    return EMPTY.get(kind, {})
 
 
 class MessageCodec:

@@ -16,12 +16,13 @@ from typing import Any
 
 from tests.kafka.clients import translation
 from tests.kafka.clients.message_codec import MessageCodec
-from tests.kafka.clients.outcome import with_classes, without_objects
+from tests.kafka.clients.outcome import quickest, with_classes, without_objects
 from tests.kafka.clients.script import RECORDED, Script, scripts
 from tests.kafka.clients.scripted_broker import ScriptedBroker
 
 HEAP = ("-Xms128m", "-Xmx256m", "-XX:TieredStopAtLevel=1")
 FUTURES_MS = 3_000
+TIMES = 3
 RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 
 
@@ -97,8 +98,19 @@ def words(call: list[Any]) -> list[str]:
     return found
 
 
-async def record(java: Java, codec: MessageCodec, script: Script) -> dict[str, Any]:
-    """Run one script; return the outcome of its calls and the requests that arrived."""
+async def record(java: Java, codec: MessageCodec, script: Script, times: int = TIMES) -> dict[str, Any]:
+    """Run one script several times; return the outcome of its calls and the requests. AssertionError if they differ."""
+    runs, logs = [], []
+    for _ in range(times):
+        outcome, log = await run(java, codec, script)
+        runs.append(outcome)
+        logs.append(log)
+        assert outcome == runs[0], f"{script.name} is a race: {runs[0]}, {outcome}"
+    return {**runs[0], "requests": with_classes(quickest(logs))}
+
+
+async def run(java: Java, codec: MessageCodec, script: Script) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Run one script once; return the outcome of its calls and the broker's log."""
     server = WireServer(codec, script)
     listening = await asyncio.start_server(server.serve, translation.HOST, 0)
     server.port = listening.sockets[0].getsockname()[1]
@@ -106,11 +118,11 @@ async def record(java: Java, codec: MessageCodec, script: Script) -> dict[str, A
     calls = [await java.ask(script.client, *(f"{k}={v}" for k, v in config.items()))]
     for call in script.calls:
         calls.append(without_objects(await java.ask(*words(call))))
-    futures = await java.ask("futures", str(FUTURES_MS))
-    requests = with_classes(server.broker.log)
+    futures = [without_objects(f) for f in await java.ask("futures", str(FUTURES_MS))]
+    log = list(server.broker.log)
     await java.ask("end")
     listening.close()
-    return {"calls": calls[1:] if calls[0] == "ok" else calls, "futures": futures, "requests": requests}
+    return {"calls": calls[1:] if calls[0] == "ok" else calls, "futures": futures}, log
 
 
 def java_config(script: Script) -> dict[str, Any]:
@@ -128,11 +140,13 @@ async def record_all(jars: Path, only: str, out: Path) -> None:
     recorded = json.loads(out.read_text()) if only and out.exists() else {}
     java = await Java.start(jars)
     for script in (next(s for s in scripts() if s.client == c) for c in ("producer", "consumer")):
-        await record(java, codec, script)  # so that Java has loaded its classes
+        await run(java, codec, script)  # so that Java has loaded its classes
     for script in scripts():
         if only in script.name:
-            recorded[script.name] = await record(java, codec, script)
-            print(script.name, file=sys.stderr, flush=True)
+            try:
+                recorded[script.name] = await record(java, codec, script)
+            except AssertionError as race:
+                print(f"{script.name} is a race: {race}", file=sys.stderr, flush=True)
     await java.stop()
     known = [s.name for s in scripts()]
     lines = [f"{json.dumps(n)}: {json.dumps(recorded[n], indent=1)}" for n in known if n in recorded]

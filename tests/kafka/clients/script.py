@@ -44,7 +44,8 @@ def scripts() -> list[Script]:
             versions = row.pop("versions", [2])
             for version in versions:
                 name = f"{row['name']} TV{version}" if len(versions) > 1 else row["name"]
-                found.append(Script(**{**row, "name": name, "client": path.stem.split("-")[0]}, transaction_version=version))
+                values = {**row, "name": name, "client": path.stem.split("-")[0]}
+                found.append(Script(**values, transaction_version=version))
     names = [s.name for s in found]
     assert len(set(names)) == len(names), [n for n in names if names.count(n) > 1]
     return found

@@ -90,6 +90,7 @@ class ScriptedBroker:
         """Log a request; of the retry of a failed one, and of look-ups before it, also how long they waited."""
         if self._failed_ms is not None and api in (self._failed_api, "FindCoordinator"):
             row["after_ms"] = now_ms - self._failed_ms
+            row["around_look_up"] = api != self._failed_api or self.log[-1]["request"].startswith("FindCoordinator")
         if api != "FindCoordinator" or self._failed_api == api:
             self._failed_ms = None
         if not (api == "FindCoordinator" and self._found and self.log and self.log[-1]["request"] == row["request"]):

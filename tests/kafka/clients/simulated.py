@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
 from typing import Any
@@ -20,7 +21,7 @@ from kafkalab.sim.app import SimPort
 from kafkalab.sim.kernel.kernel import LIMIT, Kernel
 from kafkalab.sim.network import Network
 from kafkalab.trace import Frame
-from tests.kafka.clients.outcome import with_classes
+from tests.kafka.clients.outcome import with_classes, without_objects
 from tests.kafka.clients.script import Script
 from tests.kafka.clients.scripted_broker import NODE, ScriptedBroker
 
@@ -69,7 +70,8 @@ class Simulated:
         done = self.kernel.drive(CLIENT, self._program(), main=True)
         self.kernel.run(LIMIT, lambda: False)
         done.result()
-        return {"calls": self.calls, "futures": self.futures, "requests": with_classes(self.broker.log)}
+        calls, futures = ([without_objects(o) for o in outcomes] for outcomes in (self.calls, self.futures))
+        return {"calls": calls, "futures": futures, "requests": with_classes(self.broker.log)}
 
     async def _program(self) -> None:
         try:
@@ -130,10 +132,8 @@ def producer_methods(run: Simulated, producer: Producer) -> dict[str, Callable[.
 
     async def get(number: int) -> Any:
         promise = run.sends[number - 1]
-        try:
+        with suppress(KafkaError):
             await promise
-        except KafkaError:
-            pass
         return await run.future(promise)
 
     def send_offsets(offsets: dict[str, int], group: str, generation: int = -1, member: str = "") -> Any:

@@ -118,8 +118,9 @@ def _list_offsets(v: dict[str, Any]) -> Any:
 
 def _offset_fetch(v: dict[str, Any]) -> Any:
     group = v["Groups"][0]
-    topics = group["Topics"]
-    partitions = None if topics is None else tuple(f"{topic_name(t)}-{p}" for t in topics for p in t["PartitionIndexes"])
+    partitions = None
+    if group["Topics"] is not None:
+        partitions = tuple(f"{topic_name(t)}-{p}" for t in group["Topics"] for p in t["PartitionIndexes"])
     return _new(
         "OffsetFetch", group_id=group["GroupId"], partitions=partitions, require_stable=v.get("RequireStable", False)
     )
