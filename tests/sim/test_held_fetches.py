@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kafkalab.course.lab00.scenario import lab00
+from kafkalab.protocol.errors import Error
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Cut, Drop, Fault, Heal, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
+from tests.conformance.group_driver import Groups
 
 
 def writing(*at_ms: int) -> Scenario:
@@ -111,3 +113,10 @@ def test_a_restarted_replica_is_served() -> None:
 def test_the_soup_of_lab_0_is_served_twice_as_soon_as_the_second_one_is_written() -> None:
     cluster = ran(lab00(), Drop("ProduceResponse#1"), Pause("kitchen", at_ms=50), Resume("kitchen", at_ms=30_200))
     assert cluster.results["kitchen"].count("soup") == 2
+
+
+def test_a_cell_may_ask_after_half_an_hour_in_which_nothing_happened() -> None:
+    groups = Groups()
+    assert groups.error() is Error.NONE
+    groups.sleep(1_800_000)
+    assert groups.fetch("foo-0") == {"foo-0": 5}
