@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from kafkalab.broker.state import BrokerState
@@ -143,6 +144,20 @@ def _marked(batch: dict[str, Any]) -> dict[str, Any]:
     return {**batch, "control": ControlType[batch["control"]]} if batch.get("control") else batch
 
 
+def _add_lost_replica(cluster: Cluster, topics: set[str]) -> None:
+    """Give the topics a second replica on a broker that is not there, as the recorder does."""
+    before = cluster.controller.metadata
+    placed = {
+        p: replace(info, replicas=(*info.replicas, "b2"))
+        for p, info in before.partitions.items()
+        if topic_of(p) in topics
+    }
+    if placed:
+        cluster.controller.metadata = before.with_partitions(placed, before.alive)
+        for broker in cluster.brokers.values():
+            broker.state.metadata = cluster.controller.metadata
+
+
 @contextmanager
 def own_min_isr(topics: dict[str, int]) -> Iterator[None]:
     """Let `topics` give a topic its own min.insync.replicas, which no scenario can; the class is put back after."""
@@ -185,6 +200,7 @@ def run(script: Script, recording: str) -> list[Answer]:
     with own_min_isr(min_isr):
         try:
             clusters.append(Cluster(scenario))
+            _add_lost_replica(clusters[0], {t for step in script["steps"] for t in step.get("min_isr", ())})
             clusters[0].run()
         except Exception as error:  # told as an answer, so that the comparison shows it
             failed = [{"failed": repr(error)[:400]}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -49,10 +50,12 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
     for kind in ("clean", "kill"):  # first, while there are few logs to load
         _stopped(cluster, [s for s in sides if s.stops == kind], kind == "kill")
     others = [s for s in sides if not s.done]
-    _create(cluster, others)
     alone = [s for s in others if any("kill" in step for step in s.script["steps"])]
+    _create(cluster, [s for s in others if s not in alone])
     for side in alone:
+        _create(cluster, [side])
         side.run()
+        print(f"{side.script['name']}: {len(side.answers)} answers", file=sys.stderr, flush=True)
         for node in side.gone.values():
             cluster.kafka.start(node)
         cluster.until_in_sync()

@@ -27,7 +27,6 @@ from tests.kafka.making.steps import (
     producers,
     script,
     settled,
-    sleep,
     write,
     write_plain,
 )
@@ -137,7 +136,7 @@ def administration() -> list[Script]:
         "",
     )
     rows: dict[str, list[Step]] = {
-        "create": [create(one), sleep(2_000), {**fetch("new-0"), "to": "b1"}],
+        "create": [create(one), {**fetch("new-0"), "to": "b1", "until": "NONE"}],
         "create_existing": [create({**one, "name": "t"})],
         "create_twice_in_one": [create(one, one)],
         "create_several_some_wrong": [create(one, {**one, "name": "t"}, {**one, "name": "zero", "num_partitions": 0})],
@@ -145,7 +144,7 @@ def administration() -> list[Script]:
         "create_negative_partitions": [create({**one, "num_partitions": -2})],
         "create_default": [create({"name": "new"})],
         "create_no_replicas": [create({**one, "replication_factor": 0})],
-        "create_too_many_replicas": [create({**one, "replication_factor": 2})],
+        "create_too_many_replicas": [create({**one, "replication_factor": 4})],
         "create_empty_name": [create({**one, "name": ""})],
         "create_bad_name": [create({**one, "name": "a/b"})],
         "create_dots": [create({**one, "name": "."})],

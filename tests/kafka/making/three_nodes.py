@@ -24,15 +24,18 @@ from tests.kafka.making.steps import (
     offsets,
     producers,
     script,
+    settled,
     sleep,
     write,
     write_plain,
 )
 
-FENCED_MS = 12_000
+FENCED_MS, BACK_MS = 10_500, 4_000
+LONG = 600_000
+"""The timeout of transactions: starting a broker may take a minute."""
 COORDINATOR, LEADER = "coordinator of x", "leader of t-0"
-BEGUN = [init("x"), add("x", "t-0"), write("x", "t-0", 0, "a")]
-BEGUN_V2 = [init("x"), write("x", "t-0", 0, "a", protocol=V2)]
+BEGUN = [init("x", LONG), add("x", "t-0"), write("x", "t-0", 0, "a")]
+BEGUN_V2 = [init("x", LONG), write("x", "t-0", 0, "a", protocol=V2)]
 SEEN = [describe("x"), fetch(), list_offsets(-1, READ_COMMITTED), producers()]
 
 
@@ -43,7 +46,7 @@ def kill(node: str, name: str = "lost") -> list[Step]:
 
 def start(name: str = "lost") -> list[Step]:
     """Start it again and wait until it is in sync."""
-    return [{"start": name}, sleep(FENCED_MS)]
+    return [{"start": name}, sleep(BACK_MS)]
 
 
 def again(step: Step) -> Step:
@@ -53,7 +56,7 @@ def again(step: Step) -> Step:
 
 def committed(protocol: int = 1) -> list[Step]:
     """Commit, and see what is there."""
-    return [again(end("x", True, protocol, once=True)), sleep(1000), *SEEN]
+    return [again(end("x", True, protocol, once=True)), settled(), *SEEN]
 
 
 def both(first: str, second: str) -> list[Step]:
@@ -78,12 +81,20 @@ ROWS: dict[str, list[Step]] = {
         fetch(),
         producers(),
     ],
-    "leader_lost_prepared": [*BEGUN, {"kill": LEADER, "as": "lost"}, end("x", True), sleep(FENCED_MS + 3000), *SEEN],
+    "leader_lost_prepared": [
+        *BEGUN,
+        {"kill": LEADER, "as": "lost"},
+        end("x", True),
+        sleep(FENCED_MS),
+        settled(),
+        *SEEN,
+    ],
     "leader_lost_prepared_abort": [
         *BEGUN_V2,
         {"kill": LEADER, "as": "lost"},
         end("x", False, V2, once=True),
-        sleep(FENCED_MS + 3000),
+        sleep(FENCED_MS),
+        settled(),
         *SEEN,
     ],
     "coordinator_lost_open": [
@@ -94,11 +105,11 @@ ROWS: dict[str, list[Step]] = {
         *committed(),
     ],
     "coordinator_lost_open_v2": [*BEGUN_V2, *kill(COORDINATOR), again(describe("x")), *committed(V2)],
-    "coordinator_lost_open_abort": [*BEGUN, *kill(COORDINATOR), again(end("x", False)), sleep(1000), *SEEN],
+    "coordinator_lost_open_abort": [*BEGUN, *kill(COORDINATOR), again(end("x", False)), settled(), *SEEN],
     "coordinator_lost_after_commit": [
         *BEGUN,
         end("x", True),
-        sleep(1000),
+        settled(),
         *kill(COORDINATOR),
         again(end("x", True)),
         end("x", False),
@@ -107,16 +118,22 @@ ROWS: dict[str, list[Step]] = {
     "coordinator_lost_after_commit_v2": [
         *BEGUN_V2,
         end("x", True, V2, once=True),
-        sleep(1000),
+        settled(),
         *kill(COORDINATOR),
         again(describe("x")),
         end("x", True, V2, once=True),
         end("x", False, V2, once=True),
         *SEEN,
     ],
-    "coordinator_lost_new_instance": [*BEGUN, *kill(COORDINATOR), init("x"), write("x", "t-0", 1, "b", "-1"), *SEEN],
+    "coordinator_lost_new_instance": [
+        *BEGUN,
+        *kill(COORDINATOR),
+        init("x", LONG),
+        write("x", "t-0", 1, "b", "-1"),
+        *SEEN,
+    ],
     "coordinator_lost_expected_epoch": [
-        init("x"),
+        init("x", LONG),
         expect("x"),
         *kill(COORDINATOR),
         again(describe("x")),
@@ -134,7 +151,7 @@ ROWS: dict[str, list[Step]] = {
         *committed(),
     ],
     "group_coordinator_lost_pending": [
-        init("x"),
+        init("x", LONG),
         add_offsets("x", "g"),
         commit_plain("g", {"t-0": 1}),
         commit_offsets("x", "g", {"t-0": 5}),
