@@ -140,6 +140,7 @@ class CoordinatorLink:
     """A leader's questions to one coordinator: how many are unanswered, and what is queued per transactional id."""
 
     in_flight: int = 0
+    old_errors: bool = False  # as the first question in the queue was asked; it counts for all of them
     queued: dict[str, tuple[Any, Suspended]] = field(default_factory=dict)
 
 

@@ -50,13 +50,4 @@ def ask_coordinator(
         partitions=partitions,
         verify_only=mode != ADD,
     )
-    errors = yield from ask(broker, coordinator, request)
-    return {p: _as_leader_says(e, mode) for p, e in errors.items()}
-
-
-def _as_leader_says(error: Error, mode: str) -> Error:
-    if error is Error.PRODUCER_FENCED:
-        return Error.INVALID_PRODUCER_EPOCH
-    if error is Error.TRANSACTION_ABORTABLE and mode == OLD_VERIFY:
-        return Error.INVALID_TXN_STATE
-    return error
+    return (yield from ask(broker, coordinator, request, mode == OLD_VERIFY))

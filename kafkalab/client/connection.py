@@ -12,7 +12,7 @@ from kafkalab.client.transaction_manager.error_reactions import APIS, Reaction, 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersions
-from kafkalab.protocol.messages.find_coordinator import FindCoordinator, FindCoordinatorResponse
+from kafkalab.protocol.messages.find_coordinator import TRANSACTION, FindCoordinator, FindCoordinatorResponse
 from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
 
 REQUEST_TIMEOUT_MS = 30_000
@@ -20,21 +20,36 @@ RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS = 100, 1000
 
 
 class ClientPort(Protocol):
-    """What a client needs of its node. `transaction_version` is the one that this client speaks.
+    """What a client needs of its node. `transaction_version` is the one that client and cluster have in common now; a
+    request goes out in its version, or in that of the `transaction_version` given with it.
 
     `coordinator_bumps_epoch` says that coordinators know InitProducerId 3 and later (KIP-360), `two_phase_commit` that
-    they know version 6 (KIP-939, not stable in 4.4).
+    they know version 6 (KIP-939, not stable in 4.4). `timed_out` says, while a request is answered with None, that its
+    connection was closed because a request on it had timed out.
     """
 
     now: int
     node: str
     bootstrap: tuple[str, ...]
-    transaction_version: int
     coordinator_bumps_epoch: bool
     two_phase_commit: bool
     filters_aborted: bool
 
-    def request(self, to: str, body: Any, answered: Callable[[Any], None], *, timeout_ms: int) -> None:
+    @property
+    def transaction_version(self) -> int: ...
+
+    @property
+    def timed_out(self) -> bool: ...
+
+    def request(
+        self,
+        to: str,
+        body: Any,
+        answered: Callable[[Any], None],
+        *,
+        timeout_ms: int,
+        transaction_version: int | None = None,
+    ) -> None:
         """`answered` gets the response, or None once the connection broke or the time was up."""
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None: ...
@@ -59,10 +74,12 @@ class Connection:
         self._bootstrap = 0
         self._coordinators: dict[tuple[int, str], str] = {}
 
-    def call(self, to: str, body: Any) -> Promise[Any]:
+    def call(self, to: str, body: Any, transaction_version: int | None = None) -> Promise[Any]:
         """Send `body`; the response, or None if the connection broke or request.timeout.ms passed."""
-        promise = self.port.promise()
-        self.port.request(to, body, promise.resolve, timeout_ms=self.request_timeout_ms)
+        promise, version = self.port.promise(), transaction_version
+        self.port.request(
+            to, body, promise.resolve, timeout_ms=self.request_timeout_ms, transaction_version=version
+        )
         return promise
 
     def sleep(self, delay_ms: int) -> Promise[None]:
@@ -135,7 +152,7 @@ class Connection:
         if response is None:
             return ""
         if response.error is not Error.NONE:
-            raise exception_for(response.error, "FindCoordinator")
+            raise exception_for(response.error)
         return response.node_id
 
     async def _look_up(self, key_type: int, key: str) -> FindCoordinatorResponse | None:
@@ -165,16 +182,22 @@ class Connection:
         error_of: Callable[[Any], Error],
         stop: Callable[[], bool] = lambda: False,
         first_backoff_ms: int = 0,
+        retrying: Callable[[], None] = lambda: None,
+        transaction_version: int | None = None,
     ) -> CoordinatorAnswer:
-        """Ask the coordinator until the answer is final, or until `stop` returns True."""
+        """Ask the coordinator until the answer is final, or until `stop` returns True.
+
+        Call `retrying` each time that it has to be asked again.
+        """
         api, attempt = type(body).__name__, 0
         while True:
             found = await self.find_coordinator(key_type, key, stop)
             if found is None:
                 return CoordinatorAnswer(None, api, Error.NONE, Reaction.FATAL, stopped=True)
             if found.error is not Error.NONE:
-                return CoordinatorAnswer(None, "FindCoordinator", found.error, reaction("FindCoordinator", found.error))
-            response = await self.call(found.node_id, body)
+                what = reaction("FindCoordinator", found.error)
+                return CoordinatorAnswer(None, "FindCoordinator", found.error, what, sought=(key_type, key))
+            response = await self.call(found.node_id, body, transaction_version)
             error = Error.NONE if response is None else error_of(response)
             if response is not None and error is Error.NONE:
                 return CoordinatorAnswer(response, api, error, Reaction.SUCCESS)
@@ -185,6 +208,7 @@ class Connection:
                     self.ask_another()
             elif what is not Reaction.RETRY:
                 return CoordinatorAnswer(response, api, error, what)
+            retrying()
             if first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS:
                 await self.sleep(first_backoff_ms)
             else:
@@ -194,13 +218,17 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorAnswer:
-    """A coordinator's final answer; `api` is FindCoordinator if that was refused. `stopped`: nothing was sent."""
+    """A coordinator's final answer. `stopped`: nothing was sent.
+
+    `api` is FindCoordinator if that was refused; `sought` is then the type of its key, and the key.
+    """
 
     response: Any
     api: str
     error: Error
     reaction: Reaction
     stopped: bool = False
+    sought: tuple[int, str] = (TRANSACTION, "")
 
 
 def _reaction(api: str, error: Error) -> Reaction:

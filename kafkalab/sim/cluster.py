@@ -125,7 +125,8 @@ class Cluster:
         """Return a client without a program, for a notebook cell: `await cluster.client("p").producer().send(...)`."""
         if node not in self.nodes:
             self.kernel.add_node(node)
-        return App(SimPort(self.kernel, self.network, self.rules, self.broker_names, node), self.controller)
+        level = next(iter(self.brokers.values())).state
+        return App(SimPort(self.kernel, self.network, self.rules, self.broker_names, node, level), self.controller)
 
     def _ended(self, node: str, promise: Promise[Any]) -> None:
         try:

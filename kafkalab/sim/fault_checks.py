@@ -22,6 +22,7 @@ from kafkalab.sim.faults import (
     Reorder,
     Restart,
     Roll,
+    Upgrade,
     did_you_mean,
     nodes_of,
 )
@@ -89,6 +90,9 @@ def _check_cluster_fault(fault: ClusterFault, nodes: tuple[str, ...], topics: di
     elif isinstance(fault, AdvanceClock):
         if not isinstance(fault.ms, int) or isinstance(fault.ms, bool) or fault.ms < 1:
             raise ValueError(f"ms is a number of milliseconds from 1 on, not {fault.ms!r}")
+    elif isinstance(fault, Upgrade):
+        if fault.level not in (1, 2) or isinstance(fault.level, bool):
+            raise ValueError(f"level is 1 or 2, not {fault.level!r}: the levels of transaction.version")
     elif isinstance(fault, ElectLeader | Compact | DeleteSegment | Roll):
         if topics is not None:
             _check_partition(fault.partition, topics)

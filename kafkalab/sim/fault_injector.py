@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from kafkalab.broker.broker import Broker
@@ -21,6 +22,7 @@ from kafkalab.sim.faults import (
     Resume,
     Roll,
     TimedFault,
+    Upgrade,
     nodes_of,
 )
 from kafkalab.sim.kernel.kernel import Kernel
@@ -73,6 +75,8 @@ class FaultInjector:
                 return self.storage.apply(fault, cause)
             case Release():
                 return self._release(fault, cause)
+            case Upgrade():
+                return self._upgrade(fault, cause)
 
     def _note(self, node: str, fault: TimedFault, cause: int, data: dict[str, object], frame: str = "") -> int:
         return self.kernel.record(node, "fault", type(fault).__name__, cause, {"fault": repr(fault), **data}, frame)
@@ -156,6 +160,18 @@ class FaultInjector:
             return False
         self.network.links.release(fault.frame)
         self._note(frame.sender, fault, cause, {}, fault.frame)
+        return True
+
+    # features
+
+    def _upgrade(self, fault: Upgrade, cause: int) -> bool:
+        """Raise the level at every broker: one that is down has read it when it is back."""
+        states = [broker.state for broker in self.brokers.values()]
+        if states[0].transaction_version >= fault.level:
+            return False
+        for state in states:
+            state.config = replace(state.config, transaction_version=fault.level)
+        self._note(Controller.name, fault, cause, {"level": fault.level})
         return True
 
     # leaders

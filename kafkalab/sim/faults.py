@@ -171,6 +171,19 @@ class Roll(Timed):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Upgrade(Timed):
+    """The cluster's feature `transaction.version` rises to `level` (`kafka-features.sh upgrade`).
+
+    A producer speaks the new version from its next transaction on: it ends the present one as it began it, then takes
+    a new epoch by InitProducerId (KIP-890).
+    """
+
+    level: int = 2
+    at_step: int = -1
+    at_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Release(Timed):
     """The frame that a `Hold` keeps on its way arrives now, if its receiver still runs."""
 
@@ -181,7 +194,7 @@ class Release(Timed):
 
 FrameFault: TypeAlias = Drop | Duplicate | Delay | Hold | Reorder
 NodeFault: TypeAlias = Crash | Restart | Pause | Resume
-ClusterFault: TypeAlias = Cut | Heal | AdvanceClock | ElectLeader | Compact | DeleteSegment | Roll | Release
+ClusterFault: TypeAlias = Cut | Heal | AdvanceClock | ElectLeader | Compact | DeleteSegment | Roll | Release | Upgrade
 TimedFault: TypeAlias = NodeFault | ClusterFault
 Fault: TypeAlias = FrameFault | TimedFault
 TYPES: dict[str, type] = {t.__name__: t for t in get_args(Fault)}

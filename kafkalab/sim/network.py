@@ -55,6 +55,7 @@ class Network:
         self._headers_of_servers = frame_headers(None)
         self._headers_of_clients = frame_headers(client_version)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
+        self.timing_out = False  # while a connection is being closed because a request timed out
 
     # sending
 
@@ -252,9 +253,11 @@ class Network:
                 waiting.cause,
                 {"to": waiting.to, "request": type(waiting.body).__name__},
             )
+            self.timing_out = True
             self._fail(correlation_id, self.kernel.trace.steps - 1)
             if not background:
                 self._fail_connection(sender, waiting.to)
+            self.timing_out = False
 
     def _fail(self, correlation_id: int, cause: int) -> None:
         waiting = self._outstanding.pop(correlation_id, None)

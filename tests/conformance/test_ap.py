@@ -185,6 +185,27 @@ def test_a_group_coordinators_queued_question_ends_as_one_after_a_disconnect() -
     assert told(older) is Error.COORDINATOR_LOAD_IN_PROGRESS
 
 
+@pytest.mark.parametrize(
+    ("versions", "error"),
+    [((11, 10), Error.TRANSACTION_ABORTABLE), ((10, 11), Error.INVALID_TXN_STATE)],
+    ids=["new-client-first", "old-client-first"],
+)
+def test_what_is_queued_together_is_told_the_error_that_the_first_client_knows(
+    versions: tuple[int, int], error: Error
+) -> None:
+    """`TransactionDataAndCallbacks` has one mode for the whole request."""
+    here = world()
+    produce(here)
+    asked = [
+        produce(here, versions[0], partitions=("t-1",)),
+        produce(here, versions[1], transactional_id=OTHER_ID, producer_id=8),
+    ]
+    answer(questions(here)[0])
+    for sent in questions(here):
+        answer(sent, Error.TRANSACTION_ABORTABLE)
+    assert [told(asked[0], "t-1"), told(asked[1])] == [error, error]
+
+
 @pytest.mark.parametrize("first_ends", [Error.NONE, Error.PRODUCER_FENCED, LOST])
 def test_one_question_flies_to_a_coordinator_and_the_next_ones_wait_for_its_end(first_ends: Any) -> None:
     here = world()

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kafkalab.broker.effects import Append, Appended, Effects, Note
 from kafkalab.broker.state import BrokerState, TxnPartition
 from kafkalab.broker.transaction_coordinator.metadata import Txn, check_transition
@@ -40,6 +42,13 @@ def note(owned: TxnPartition, txn: Txn) -> Note:
     )
 
 
+def _value(broker: BrokerState, txn: Txn) -> Txn:
+    """Return what the record holds: at level 0 of transaction.version its value has no fields of KIP-890."""
+    if broker.transaction_version == 0:
+        return replace(txn, prev_producer_id=-1, next_producer_id=-1, client_transaction_version=0)
+    return txn
+
+
 def append_txn(broker: BrokerState, owned: TxnPartition, new: Txn, retry: bool = False) -> Effects[Error]:
     """Pend and append `new`; once all in-sync replicas have it, it is the state. Return NONE, or the translated error.
 
@@ -56,7 +65,7 @@ def append_txn(broker: BrokerState, owned: TxnPartition, new: Txn, retry: bool =
     pending = owned.pending.setdefault(tid, new.state)
     if pending is not new.state:
         raise IllegalStateError(f"{tid}: {new.state.label} while {pending.label} is pending")
-    batch = Batch(records=(Record(tid, new),), timestamp_ms=broker.now)
+    batch = Batch(records=(Record(tid, _value(broker, new)),), timestamp_ms=broker.now)
     appended: Appended = yield Append(partition, batch, new.timeout_ms)
     error = TRANSLATED.get(appended.error, appended.error)
     holder = broker.coordinates(tid)

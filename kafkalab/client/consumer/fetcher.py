@@ -56,7 +56,7 @@ class Fetcher:
             if response is not None and response.errors[partition] is Error.NONE:
                 return response.offsets[partition]
             if response is not None and not response.errors[partition].retriable:
-                raise exception_for(response.errors[partition], "ListOffsets")
+                raise exception_for(response.errors[partition])
             await self.connection.back_off(attempt)
             self.connection.ask_another()
             await self.connection.refresh()
@@ -108,7 +108,7 @@ class Fetcher:
                 await self._reset(partition, positions[partition])
             elif fetched.error is not Error.NONE:
                 if not fetched.error.retriable:
-                    raise exception_for(fetched.error, f"Fetch of {partition}")
+                    raise exception_for(fetched.error)
                 complete = False
             if fetched.error is not Error.NONE:
                 continue

@@ -142,7 +142,7 @@ class GroupMember:
             self.membership.forget(response.error)
         elif response.error not in RETRIED:
             self.membership.restart()
-            raise exception_for(response.error, "JoinGroup")
+            raise exception_for(response.error)
         return None
 
     async def _sync_once(self, joined: JoinGroupResponse) -> SyncGroupResponse | None:
@@ -164,7 +164,7 @@ class GroupMember:
             self.membership.forget(response.error)
         elif response.error not in RETRIED:
             self.membership.restart()
-            raise exception_for(response.error, "SyncGroup")
+            raise exception_for(response.error)
         return None
 
     async def _shares(self, joined: JoinGroupResponse) -> Assignment:

@@ -68,4 +68,4 @@ class Heartbeats:
         elif error in UNKNOWN:
             self.membership.forget(error)
         elif error is not Error.NONE:
-            self.membership.fail(exception_for(error, "Heartbeat"))
+            self.membership.fail(exception_for(error))

@@ -98,7 +98,7 @@ class OffsetCommits:
             raise CommitFailedError(MOVED_ON, error)
         if error is Error.FENCED_INSTANCE_ID and not same:
             raise RebalanceInProgressError(REBALANCING, error)
-        raise exception_for(error, "commit_sync")
+        raise exception_for(error)
 
     def commit_later(self, group: str, offsets: Offsets, callback: Callback | None = None) -> Promise[None]:
         """Commit without waiting; call back with the offsets and the error, or None."""
@@ -123,7 +123,7 @@ class OffsetCommits:
         body = OffsetFetch(group_id=group, partitions=partitions, require_stable=stable)
         answer = await self._ask(group, body)
         if answer.error is not Error.NONE:
-            raise exception_for(answer.error, "committed")
+            raise exception_for(answer.error)
         found: dict[str, int] = answer.response.offsets
         return found
 

@@ -95,7 +95,7 @@ class Accumulator:
         if batch.base_sequence == -1 and producer[0] >= 0:
             self.sequences.number(batch, producer)
         batch.attempts += 1
-        batch.closed = True
+        batch.closed, batch.renumbered = True, False
         self.in_flight.setdefault(partition, []).append(batch)
         return batch
 
@@ -142,8 +142,10 @@ class Accumulator:
         return any(self.queues.values()) or any(self.in_flight.values())
 
     def expired(self, now: int) -> list[ProducerBatch]:
-        """Return the batches older than delivery.timeout.ms (`expiredBatches`)."""
-        return [b for b in self.all() if now - b.created_ms >= self.delivery_timeout_ms]
+        """Return the batches older than delivery.timeout.ms: first those that wait, then those in flight."""
+        waiting = [b for queue in self.queues.values() for b in queue]
+        flying = [b for batches in self.in_flight.values() for b in batches]
+        return [b for b in (*waiting, *flying) if now - b.created_ms >= self.delivery_timeout_ms]
 
     def next_expiry_ms(self) -> int | None:
         """Return the time at which the oldest batch expires; None if there is no batch."""

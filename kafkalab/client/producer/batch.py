@@ -21,7 +21,7 @@ def size_of(record: Record) -> int:
 class ProducerBatch:
     """Records for one partition. `closed`: it was sent or split, and takes no more records.
 
-    `retried`: it was queued again after an answer. `renumbered`: its sequence changed after it was sent.
+    `retried`: it was queued again after an answer. `renumbered`: its sequence changed since it was sent last.
     """
 
     partition: str

@@ -22,7 +22,7 @@ from kafkalab.sim.faults import (
     TimedFault,
     nodes_of,
 )
-from kafkalab.sim.possible_faults import leader_faults, node_faults, storage_faults, why_not
+from kafkalab.sim.possible_faults import feature_faults, leader_faults, node_faults, storage_faults, why_not
 
 EnabledActions = dict[str, Any]
 """Plain data, a part of the payload.
@@ -70,6 +70,8 @@ class Watch:
         if self._image is None:
             self._begin(cluster)
         planned = step in self._planned or step - 1 in self._planned
+        if planned or step == cluster.start or cluster.trace.events[-1].name == "Upgrade":
+            self._note_all(step, feature_faults(cluster))
         self._note_nodes(cluster, step, planned)
         self._note_leaders(cluster, step, planned)
         self._note_storage(cluster, step, planned)

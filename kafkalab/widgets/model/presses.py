@@ -32,6 +32,7 @@ from kafkalab.sim.faults import (
     Resume,
     Roll,
     TimedFault,
+    Upgrade,
 )
 from kafkalab.widgets.model.enabled_actions import noted, reason_at
 
@@ -42,7 +43,7 @@ FRAME_FAULTS: dict[str, type[Any]] = {
 }  # fmt: skip
 NODE_FAULTS: dict[str, type[NodeFault]] = {"crash": Crash, "restart": Restart, "pause": Pause, "resume": Resume}
 STORAGE_FAULTS: dict[str, type[Any]] = {"compact": Compact, "roll": Roll, "delete_segment": DeleteSegment}
-FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "elect", *STORAGE_FAULTS)
+FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "upgrade", "elect", *STORAGE_FAULTS)
 RULE_PRESSES = ("rule_off", "rule_on")
 ACTIONS = (*MOVES, *FAULTS, *RULE_PRESSES, *TRAVELS, "name", "hide", "show")
 DELAY_MS, ADVANCE_MS = 1_000, 10_000
@@ -115,6 +116,8 @@ def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) 
             return (Cut if action == "cut" else Heal)(_side(a), _side(b))
         case "advance":
             return AdvanceClock(details.get("ms", ADVANCE_MS))
+        case "upgrade":
+            return Upgrade()
         case "elect":
             return ElectLeader(target, str(details.get("broker", "")), unclean=bool(details.get("unclean", False)))
     return {**FRAME_FAULTS, "release": Release, **NODE_FAULTS, **STORAGE_FAULTS}[action](target)

@@ -11,6 +11,7 @@ FAULTS = {
     "Cut": "No frame gets through between {pairs}.",
     "Heal": "Frames fly again: {pairs}.",
     "AdvanceClock": "All clocks jump forward by {ms} ms.",
+    "Upgrade": "The cluster's transaction.version rises to {level}.",
     "ElectLeader": "The controller elects {broker} as leader of {partition}.",
     "Compact": "{partition} is compacted.",
     "DeleteSegment": "{node} deletes segment {base_offset} of {partition}.",

@@ -19,7 +19,8 @@ Button = tuple[str, str, dict[str, Any]]
 LABELS = {
     "drop": "drop", "duplicate": "duplicate", "delay": "delay", "hold": "hold", "release": "release",
     "crash": "crash", "restart": "restart", "pause": "pause", "resume": "resume", "cut": "isolate", "heal": "rejoin",
-    "advance": "advance", "elect": "elect", "compact": "compact", "roll": "roll", "delete_segment": "delete segment",
+    "advance": "advance", "upgrade": "transaction.version 2",
+    "elect": "elect", "compact": "compact", "roll": "roll", "delete_segment": "delete segment",
 }  # fmt: skip
 CLIENT_ACTIONS = ("crash", "pause", "resume", "cut", "heal")
 NODE_ACTIONS = ("crash", "restart", "pause", "resume", "cut", "heal")
@@ -147,6 +148,7 @@ def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]
         actions = {"broker": NODE_ACTIONS, "client": CLIENT_ACTIONS}.get(node["kind"], ("cut", "heal"))
         rows.append((node["label"], [(action, node["id"], {}) for action in actions]))
     rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
+    rows.append(("Cluster", [("upgrade", "", {})]))
     shown = fold(payload, max(step, payload["actions"]["start"]))
     for partition in payload["partitions"]:
         replicas, in_sync = replicas_of(payload, partition), shown.in_sync.get(partition, [])

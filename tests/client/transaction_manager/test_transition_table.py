@@ -226,8 +226,10 @@ def test_the_tables_are_total() -> None:
 
 # Columns: the nine states in the order of ProducerState. > the move, i ignored, ! poisoned.
 HAPPENINGS = """
+ID_NEEDED     INITIALIZING     >!!!!!!!!
 INITIALIZED   READY            !>!!!!!!!
 INIT_REFUSED  UNINITIALIZED    !!!!!!!>!
+ID_DROPPED    UNINITIALIZED    !!>!!!!!!
 ENDED         READY            !!!!!>>!!
 EPOCH_NEEDED  INITIALIZING     !!!!!>>!!
 ABORTABLE     ABORTABLE_ERROR  !>!>!>i>!
