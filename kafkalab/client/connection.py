@@ -226,6 +226,8 @@ class Connection:
             elif what is not Reaction.RETRY:
                 return CoordinatorAnswer(response, api, error, what)
             retrying(error if response is not None else Error.NETWORK_EXCEPTION)
+            if stop():
+                continue
             soon = first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS
             wait_ms = first_backoff_ms if soon else self._retry_ms(attempt, lost=response is None)
             attempt += 1
