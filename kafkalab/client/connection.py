@@ -70,7 +70,7 @@ class Connection:
     """One client's view of the cluster; a stale view is refreshed when a call fails.
 
     `backs_off_evenly` is a producer's way to ask coordinators: it looks a lost one up at once, and then waits
-    retry.backoff.ms before each retry (`Sender`). A consumer waits first, longer each time (`ConsumerCoordinator`).
+    retry.backoff.ms before each retry. A consumer waits first, longer each time (docs/protocol.md#client-retries).
     """
 
     def __init__(
