@@ -113,6 +113,10 @@ class CommitFailedError(KafkaError):
     """The group has moved on: the offsets cannot be committed by this member (Java: CommitFailedException)."""
 
 
+class RetriableCommitFailedError(KafkaError):
+    """A commit that is sent only once was refused for now (Java: RetriableCommitFailedException)."""
+
+
 class InvalidOffsetError(KafkaError):
     """A consumer has no offset, or none that exists, and auto.offset.reset is none; `positions` are the wrong ones."""
 

@@ -87,8 +87,7 @@ def partitions_error(errors: dict[str, Error]) -> KafkaError:
 
 def stored_error(stored: KafkaError, transactional_id: str | None, identity: tuple[int, int]) -> KafkaError:
     """Return what a later call raises for a stored error: fencing and old epochs as themselves, others as the cause."""
-    who = f"Producer with transactionalId '{transactional_id}' and ProducerIdAndEpoch(producerId={identity[0]}, "
-    who += f"epoch={identity[1]})"
+    who = f"Producer with transactionalId '{transactional_id}' and (producerId={identity[0]}, epoch={identity[1]})"
     again: KafkaError
     if isinstance(stored, ProducerFencedError):
         text = f"{who} has been fenced by another producer with the same transactionalId"
