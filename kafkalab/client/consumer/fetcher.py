@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from kafkalab.client.config.config import ConsumerConfig
-from kafkalab.client.connection import Connection
+from kafkalab.client.connection import RETRY_BACKOFF_MS, Connection
 from kafkalab.client.consumer.aborted_filter import ConsumerRecord, deliver
 from kafkalab.client.consumer.offset_commits import OffsetCommits
 from kafkalab.client.consumer.subscription_state import SubscriptionState
-from kafkalab.client.exceptions import NoOffsetForPartitionError, OffsetOutOfRangeError, exception_for
+from kafkalab.client.exceptions import (
+    IllegalStateError,
+    KafkaError,
+    NoOffsetForPartitionError,
+    OffsetOutOfRangeError,
+    TopicAuthorizationError,
+)
 from kafkalab.client.promise import Promise
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import Fetch, FetchResponse
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets, ListOffsetsResponse
+from kafkalab.protocol.partitions import topic_of
+
+FETCHED_AGAIN = (
+    Error.NOT_LEADER_OR_FOLLOWER, Error.KAFKA_STORAGE_ERROR, Error.FENCED_LEADER_EPOCH, Error.UNKNOWN_LEADER_EPOCH,
+    Error.OFFSET_NOT_AVAILABLE, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_SERVER_ERROR,
+)  # fmt: skip
+"""The errors of Fetch that no poll raises."""
 
 
 class Fetcher:
@@ -32,35 +45,44 @@ class Fetcher:
         await self.connection.known()
         group, assignment = self.config.group_id, self.subscriptions.assignments
         committed = await self.commits.committed(group, tuple(missing)) if group is not None else {}
+        without = [p for p in missing if committed.get(p, -1) < 0]
+        if without and self.config.auto_offset_reset == "none":
+            raise NoOffsetForPartitionError(
+                f"Undefined offset with no reset policy for partitions: [{', '.join(without)}]",
+                dict.fromkeys(without, -1),
+            )
+        offsets = {**committed, **await self.list_offsets(tuple(without), self._first_to_read())}
         for partition in missing:
-            offset = committed.get(partition, -1)
-            if offset < 0 and self.config.auto_offset_reset == "none":
-                raise NoOffsetForPartitionError(
-                    f"Undefined offset with no reset policy for partitions: [{partition}]", {partition: -1}
-                )
-            if offset < 0:
-                offset = await self.list_offset(partition, self._first_to_read())
+            offset = offsets[partition]
             if partition not in self.subscriptions.assigned or self.subscriptions.assignments != assignment:
                 continue  # a rebalance came in between: look again
             self.subscriptions.initialise(partition, offset)
 
-    async def list_offset(self, partition: str, timestamp: int) -> int:
-        """Return the offset for `timestamp` by ListOffsets, -1 if there is none; retry until it is answered."""
-        attempt = 0
-        while True:
-            leader = (await self.connection.known()).leader(partition)
-            body = ListOffsets(
-                partitions=(partition,), timestamp=timestamp, isolation_level=self.config.isolation_level
-            )
-            response: ListOffsetsResponse | None = await self.connection.call(leader, body) if leader else None
-            if response is not None and response.errors[partition] is Error.NONE:
-                return response.offsets[partition]
-            if response is not None and not response.errors[partition].retriable:
-                raise exception_for(response.errors[partition])
-            await self.connection.back_off(attempt)
-            self.connection.ask_another()
-            await self.connection.refresh()
-            attempt += 1
+    async def list_offsets(self, partitions: tuple[str, ...], timestamp: int) -> dict[str, int]:
+        """Return each partition's offset for `timestamp`, -1 if there is none: one ListOffsets per leader.
+
+        Only TopicAuthorizationError is raised; after any other error the leader is asked again.
+        """
+        found: dict[str, int] = {}
+        while left := [p for p in partitions if p not in found]:
+            metadata, by_leader = await self.connection.known(), dict[str, list[str]]()
+            for partition in left:
+                by_leader.setdefault(metadata.leader(partition), []).append(partition)
+            calls = [self._ask_offsets(node, tuple(some), timestamp) for node, some in by_leader.items() if node]
+            for call in calls:
+                found.update(_listed(await call))
+            if len(found) < len(partitions):
+                await self.connection.sleep(RETRY_BACKOFF_MS)
+                self.connection.ask_another()
+                await self.connection.refresh()
+        return found
+
+    def _ask_offsets(
+        self, leader: str, partitions: tuple[str, ...], timestamp: int
+    ) -> Promise[ListOffsetsResponse | None]:
+        level = self.config.isolation_level
+        body = ListOffsets(partitions=partitions, timestamp=timestamp, isolation_level=level)
+        return self.connection.call(leader, body)
 
     async def fetch(self, max_wait_ms: int) -> tuple[list[ConsumerRecord], bool]:
         """Send one Fetch per leader; return the records, and whether any request failed."""
@@ -102,13 +124,12 @@ class Fetcher:
     ) -> tuple[list[ConsumerRecord], bool]:
         """Return the records of one response, and whether no partition has an error to retry."""
         records: list[ConsumerRecord] = []
+        outside = {p: positions[p] for p, f in response.partitions.items() if f.error is Error.OFFSET_OUT_OF_RANGE}
+        await self._reset(outside)
         complete = True
         for partition, fetched in response.partitions.items():
-            if fetched.error is Error.OFFSET_OUT_OF_RANGE:
-                await self._reset(partition, positions[partition])
-            elif fetched.error is not Error.NONE:
-                if not fetched.error.retriable:
-                    raise exception_for(fetched.error)
+            if fetched.error not in (Error.NONE, Error.OFFSET_OUT_OF_RANGE):
+                _check(partition, positions[partition], fetched.error)
                 complete = False
             if fetched.error is not Error.NONE:
                 continue
@@ -121,17 +142,40 @@ class Fetcher:
             self.subscriptions.advance(partition, position)
         return records, complete
 
-    async def _reset(self, partition: str, position: int) -> None:
-        """Replace a position that does not exist as auto.offset.reset says; "none" raises OffsetOutOfRangeError."""
-        if self.subscriptions.positions.get(partition) != position:
-            return  # a seek came in between
-        if self.config.auto_offset_reset == "none":
-            raise OffsetOutOfRangeError(
-                "Fetch position out of range, and no reset policy is configured", {partition: position}
-            )
-        offset = await self.list_offset(partition, self._first_to_read())
-        if partition in self.subscriptions.positions:
-            self.subscriptions.reset(partition, offset)
+    async def _reset(self, outside: dict[str, int]) -> None:
+        """Replace positions that do not exist as auto.offset.reset says; "none" raises OffsetOutOfRangeError."""
+        here = self.subscriptions.positions
+        outside = {p: position for p, position in outside.items() if here.get(p) == position}  # no seek came in between
+        if outside and self.config.auto_offset_reset == "none":
+            partition, position = next(iter(outside.items()))
+            text = f"Fetch position FetchPosition{{offset={position}}} is out of range for partition {partition}"
+            raise OffsetOutOfRangeError(text, {partition: position})
+        for partition, offset in (await self.list_offsets(tuple(outside), self._first_to_read())).items():
+            if partition in self.subscriptions.positions:
+                self.subscriptions.reset(partition, offset)
 
     def _first_to_read(self) -> int:
         return EARLIEST if self.config.auto_offset_reset == "earliest" else LATEST
+
+
+def _check(partition: str, position: int, error: Error) -> None:
+    """Raise the exception for an error of Fetch that is not cured by the next one (`FetchCollector`)."""
+    if error in FETCHED_AGAIN:
+        return
+    if error is Error.TOPIC_AUTHORIZATION_FAILED:
+        raise TopicAuthorizationError((topic_of(partition),))
+    where = f"at offset {position} from topic-partition {partition}"
+    if error is Error.CORRUPT_MESSAGE:
+        text = f"Encountered corrupt message when fetching offset {position} for topic-partition {partition}"
+        raise KafkaError(text, error)
+    raise IllegalStateError(f"Unexpected error code {error.code} while fetching {where}", error)
+
+
+def _listed(response: ListOffsetsResponse | None) -> dict[str, int]:
+    """Return the offsets that a leader answered; TopicAuthorizationError for topics that may not be read."""
+    if response is None:
+        return {}
+    denied = [topic_of(p) for p, e in response.errors.items() if e is Error.TOPIC_AUTHORIZATION_FAILED]
+    if denied:
+        raise TopicAuthorizationError(tuple(dict.fromkeys(denied)))
+    return {p: response.offsets[p] for p, e in response.errors.items() if e is Error.NONE}

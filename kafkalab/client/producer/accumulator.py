@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkalab.client.config.config import ProducerConfig, delivery_timeout_ms
 from kafkalab.client.exceptions import BufferExhaustedError, RecordTooLargeError
-from kafkalab.client.producer.batch import ProducerBatch, size_of
+from kafkalab.client.producer.batch import ProducerBatch, largest_size_of, size_of
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.sequences import Sequences
 from kafkalab.protocol.records import Record
@@ -26,7 +26,7 @@ class Accumulator:
 
     def check_size(self, record: Record) -> None:
         """Raise RecordTooLargeError for a record that no request takes, or that memory never holds."""
-        size, config = size_of(record), self.config
+        size, config = largest_size_of(record), self.config
         text = f"The message is {size} bytes when serialized which is larger than "
         if size > config.max_request_size:
             text += f"{config.max_request_size}, which is the value of the max.request.size configuration."

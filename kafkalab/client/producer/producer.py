@@ -43,7 +43,7 @@ class Producer:
 
     def __init__(self, port: ClientPort, config: ProducerConfig) -> None:
         self.port, self.config = port, config
-        self.connection = Connection(port, config.request_timeout_ms)
+        self.connection = Connection(port, config.request_timeout_ms, backs_off_evenly=True)
         self.partitioner = StickyPartitioner(config.batch_size)
         self.transaction_manager = TransactionManager(port, config, lambda: self.sender.wake())
         self.accumulator = Accumulator(config, self.transaction_manager.sequences)

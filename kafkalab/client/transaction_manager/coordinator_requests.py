@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.client.connection import Connection, CoordinatorAnswer
+from kafkalab.client.connection import RETRY_BACKOFF_MS, Connection, CoordinatorAnswer
 from kafkalab.client.exceptions import (
     ClusterAuthorizationError,
     KafkaError,
@@ -30,6 +30,8 @@ from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProd
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 
 FIRST_PARTITION_BACKOFF_MS = 20
+NO_TIMEOUT_MS = 2**31 - 1
+"""What InitProducerId says of an idempotent producer's transactions, which it does not have."""
 ASKED_AGAIN = (TransactionalIdAuthorizationError, ClusterAuthorizationError)
 """After these errors of InitProducerId the producer is UNINITIALIZED once more (`shouldHandleAuthorizationError`)."""
 TWO_PHASE_UNKNOWN = "The broker does not know two-phase commit: it takes InitProducerId version 6 (KIP-939)"
@@ -60,7 +62,7 @@ class CoordinatorRequests:
         error_of: Callable[[Any], Error],
         group: str | None = None,
         first_backoff_ms: int = 0,
-        retrying: Callable[[], None] = lambda: None,
+        retrying: Callable[[Error], object] = lambda error: None,
         version: int | None = None,
     ) -> CoordinatorAnswer:
         """Return the final answer; call `retrying` before each back-off.
@@ -97,7 +99,7 @@ class CoordinatorRequests:
         if self._adding is None or self._adding.done:
             self._add_all()
 
-    def _add_all(self) -> None:
+    def _add_all(self, _error: Error = Error.NONE) -> None:
         """Ask for the new partitions, together with those that an earlier request is to be sent again for."""
         if self.manager.new_partitions:
             partitions = self.manager.take_new_partitions()
@@ -157,11 +159,11 @@ class CoordinatorRequests:
         Raise an error that the table calls abortable: the waiting batches fail, and the next one asks again. The state
         becomes READY; a producer older than KIP-360 has none.
         """
-        manager, attempt = self.manager, 0
+        manager = self.manager
         if not manager.config.legacy:
             manager.apply_event(Happening.ID_NEEDED)
         while manager.producer_id == -1 and not manager.fatal:
-            body = InitProducerId(transactional_id=None)
+            body = InitProducerId(transactional_id=None, transaction_timeout_ms=NO_TIMEOUT_MS)
             response: InitProducerIdResponse | None = await self.connection.call(self.connection.any_broker(), body)
             if response is None:
                 self.connection.ask_another()
@@ -178,8 +180,7 @@ class CoordinatorRequests:
                 if isinstance(exception, ASKED_AGAIN):
                     manager.apply_event(Happening.INIT_REFUSED)
                 raise exception
-            await self.connection.back_off(attempt)
-            attempt += 1
+            await self.connection.sleep(RETRY_BACKOFF_MS)
 
     async def add_offsets(self, offsets: Offsets, group: GroupMetadata) -> None:
         """Add the group's partition to the transaction, then write the offsets to it, pending."""

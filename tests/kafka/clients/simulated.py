@@ -48,7 +48,7 @@ class Simulated:
         self.network = Network(self.kernel, 1, rules.client_version, ())
         self.kernel.add_node(NODE, self._receive)
         self.kernel.add_node(CLIENT)
-        self.port = SimPort(self.kernel, self.network, rules, (NODE,), CLIENT)
+        self.port = SimPort(self.kernel, self.network, rules, (NODE,), CLIENT, script)
         self.sends: list[Promise[Any]] = []
         self.callbacks: list[Any] = []
         self.calls: list[Any] = []
