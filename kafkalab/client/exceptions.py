@@ -7,7 +7,6 @@ The family says what a class means in general; what a producer does about an err
 
 from __future__ import annotations
 
-from kafkalab.client.error_messages import MESSAGES
 from kafkalab.protocol.errors import Error
 
 
@@ -282,7 +281,7 @@ _JAVA = {
 
 def exception_for(error: Error, message: str = "") -> KafkaError:
     """Return the exception that Java's client raises for a wire error, with Kafka's message unless one is given."""
-    message = message or MESSAGES[error]
+    message = message or error.message
     if error is Error.TOPIC_AUTHORIZATION_FAILED:
         return TopicAuthorizationError((), message)
     known = _BY_ERROR.get(error, RetriableError if error.retriable else ApiError)

@@ -13,7 +13,6 @@ from kafkalab.client.consumer.heartbeats import Heartbeats
 from kafkalab.client.consumer.membership import LOOK_UP, UNKNOWN, Membership, MemberState
 from kafkalab.client.consumer.offset_commits import OffsetCommits
 from kafkalab.client.consumer.subscription_state import SubscriptionState
-from kafkalab.client.error_messages import MESSAGES
 from kafkalab.client.exceptions import KafkaError, exception_for
 from kafkalab.client.promise import Promise
 from kafkalab.protocol.errors import Error
@@ -163,7 +162,7 @@ class GroupMember:
         if error is Error.GROUP_MAX_SIZE_REACHED and error in known:
             text = f"Consumer group {group} already has the configured maximum number of members."
             return exception_for(error, text)
-        return exception_for(error) if error in known else KafkaError(f"{unexpected}: {MESSAGES[error]}", error)
+        return exception_for(error) if error in known else KafkaError(f"{unexpected}: {error.message}", error)
 
     async def _sync_once(self, joined: JoinGroupResponse) -> SyncGroupResponse | None:
         """Return the assignment or an error after which to join again, None if there was no answer.

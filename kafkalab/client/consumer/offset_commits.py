@@ -8,7 +8,6 @@ from kafkalab.client.config.config import ConsumerConfig
 from kafkalab.client.connection import RETRY_BACKOFF_MS, Connection, CoordinatorAnswer
 from kafkalab.client.consumer.membership import UNKNOWN, Membership, MemberState
 from kafkalab.client.consumer.subscription_state import SubscriptionState
-from kafkalab.client.error_messages import MESSAGES
 from kafkalab.client.exceptions import (
     CommitFailedError,
     KafkaError,
@@ -134,7 +133,7 @@ class OffsetCommits:
             raise RebalanceInProgressError(REBALANCING, error)
         if error in (Error.FENCED_INSTANCE_ID, Error.OFFSET_METADATA_TOO_LARGE):
             raise exception_for(error)
-        raise KafkaError(f"Unexpected error in commit: {MESSAGES[error]}", error)
+        raise KafkaError(f"Unexpected error in commit: {error.message}", error)
 
     def _check_permission(self, answer: CoordinatorAnswer) -> None:
         """Raise the exception of an error that says what this client may not do."""
@@ -173,7 +172,7 @@ class OffsetCommits:
             if answer.error is Error.UNKNOWN_TOPIC_OR_PARTITION:
                 missing = [p for p, e in answer.response.errors.items() if e is answer.error]
                 raise KafkaError(f"Topic or Partition {missing[0]} does not exist", answer.error)
-            raise KafkaError(f"Unexpected error in fetch offset response: {MESSAGES[answer.error]}", answer.error)
+            raise KafkaError(f"Unexpected error in fetch offset response: {answer.error.message}", answer.error)
         found: dict[str, int] = answer.response.offsets
         return found
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from kafkalab.client.error_messages import MESSAGES
 from kafkalab.client.exceptions import (
     KafkaError,
     KafkaTimeoutError,
@@ -64,7 +63,7 @@ class BatchResponses:
         if error is Error.TOPIC_AUTHORIZATION_FAILED:
             return TopicAuthorizationError((topic_of(batch.partition),))
         if self.config.legacy and error is Error.INVALID_PRODUCER_EPOCH:
-            return ProducerFencedError(MESSAGES[error], error)  # until KIP-588 this code was the fencing
+            return ProducerFencedError(error.message, error)  # until KIP-588 this code was the fencing
         if self._of_another_id(batch) and error.retriable:
             return OutOfOrderSequenceError(OTHER_ID.format(batch.producer[0], self.manager.producer_id), error)
         if error is Error.CLUSTER_AUTHORIZATION_FAILED:

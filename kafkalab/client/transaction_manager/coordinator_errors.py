@@ -4,7 +4,6 @@ docs/protocol.md#producer-reactions)."""
 from __future__ import annotations
 
 from kafkalab.client.connection import CoordinatorAnswer
-from kafkalab.client.error_messages import MESSAGES
 from kafkalab.client.exceptions import (
     CommitFailedError,
     IllegalStateError,
@@ -52,7 +51,7 @@ def coordinator_error(answer: CoordinatorAnswer, group_id: str = "") -> KafkaErr
     if error in FENCING and api != "FindCoordinator":
         return exception_for(Error.PRODUCER_FENCED)
     if error in GROUP_MISMATCH and api == "TxnOffsetCommit":
-        text = f"Transaction offset Commit failed due to consumer group metadata mismatch: {MESSAGES[error]}"
+        text = f"Transaction offset Commit failed due to consumer group metadata mismatch: {error.message}"
         return CommitFailedError(text, error)
     if error is Error.GROUP_AUTHORIZATION_FAILED and answer.reaction is Reaction.ABORTABLE:
         return exception_for(error, f"Not authorized to access group: {answer.sought[1] or group_id}")
@@ -66,12 +65,12 @@ def _unexpected(answer: CoordinatorAnswer) -> KafkaError:
     api, error, (key_type, key) = answer.api, answer.error, answer.sought
     if api == "FindCoordinator":
         text = f"Could not find a coordinator with type {KEY_TYPES[key_type]} with key {key} due to unexpected error: "
-        return KafkaError(text + MESSAGES[error], error)
+        return KafkaError(text + error.message, error)
     if api == "EndTxn" and error is Error.TRANSACTION_ABORTABLE:
         aborting = KafkaError("Failed to abort transaction", error)
         aborting.__cause__ = exception_for(error)
         return aborting
-    return KafkaError(UNEXPECTED[api] + MESSAGES[error], error)
+    return KafkaError(UNEXPECTED[api] + error.message, error)
 
 
 def partitions_error(errors: dict[str, Error]) -> KafkaError:

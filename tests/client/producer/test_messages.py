@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kafkalab.client.error_messages import MESSAGES
 from kafkalab.client.exceptions import KafkaError, java_name
 from kafkalab.client.results import GroupMetadata
 from kafkalab.protocol.errors import Error
@@ -72,10 +71,6 @@ SAID = [
 def test_an_error_is_told_in_kafkas_words(api: str, error: Error, text: str) -> None:
     port = ScriptedPort(1, **{api: [error]})
     assert str(port.run(one_transaction(port))) == text
-
-
-def test_every_error_has_kafkas_message() -> None:
-    assert set(MESSAGES) == set(Error) - {Error.NONE}
 
 
 def test_an_abort_that_may_not_be_aborted_again_names_its_cause() -> None:

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kafkalab.client.error_messages import MESSAGES
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.join_group import JoinGroup
@@ -244,7 +243,8 @@ def _metadata(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
 def _find_coordinator(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
     found = body.error is Error.NONE
     place = {"NodeId": NODE_NUMBER, "Host": HOST, "Port": port} if found else {"NodeId": -1, "Host": "", "Port": -1}
-    row = {"Key": asked.key, **place, "ErrorCode": body.error.code, "ErrorMessage": MESSAGES.get(body.error)}
+    text = None if found else body.error.message
+    row = {"Key": asked.key, **place, "ErrorCode": body.error.code, "ErrorMessage": text}
     return {"Coordinators": [row]}
 
 
