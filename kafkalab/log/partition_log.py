@@ -40,9 +40,15 @@ class PartitionLog:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the earliest transaction begins that is undecided or whose marker is not replicated; None for none."""
+        """Where the earliest transaction begins that is undecided or whose marker is not replicated; None for none.
+
+        If its beginning was deleted: the base offset of the batch that holds the log's start, which may lie below it
+        (`UnifiedLog.maybeIncrementFirstUnstableOffset`).
+        """
         first = self.producers.first_unstable_offset
-        return None if first is None else max(first, self.log_start_offset)
+        if first is None or first >= self.log_start_offset:
+            return first
+        return next((b.base_offset for b in self.batches if b.last_offset >= self.log_start_offset), self.log_end_offset)
 
     @property
     def last_stable_offset(self) -> int:

@@ -53,7 +53,7 @@ def _read(broker: BrokerState, request: Fetch) -> dict[str, PartitionFetched]:
 
 def _read_one(broker: BrokerState, partition: str, offset: int, isolation_level: str) -> PartitionFetched:
     if partition not in broker.metadata.partitions:
-        return PartitionFetched(error=Error.UNKNOWN_TOPIC_OR_PARTITION)
+        return PartitionFetched(error=Error.UNKNOWN_TOPIC_OR_PARTITION, aborted_transactions=())
     if not broker.leads(partition):
         return PartitionFetched(error=Error.NOT_LEADER_OR_FOLLOWER)
     log = broker.log(partition)

@@ -53,6 +53,8 @@ def _refusal(broker: BrokerState, partition: str, batch: Batch, version: int) ->
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if info.leader != broker.name or partition in broker.offsets_loading:
         return Error.NOT_LEADER_OR_FOLLOWER
+    if batch.producer_epoch < 0:
+        return Error.UNKNOWN_SERVER_ERROR  # Kafka cannot build such a batch
     if broker.is_under_min_isr(partition) and not _by_group_coordinator(broker, partition):
         return Error.NOT_ENOUGH_REPLICAS
     return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, version)
