@@ -70,7 +70,7 @@ class Connection:
     """One client's view of the cluster; a stale view is refreshed when a call fails.
 
     `backs_off_evenly` is a producer's way to ask coordinators: it looks a lost one up at once, and then waits
-    retry.backoff.ms before each retry (`Sender`). A consumer waits first, longer each time (`ConsumerCoordinator`).
+    retry.backoff.ms before each retry. A consumer waits first, longer each time (docs/protocol.md#client-retries).
     """
 
     def __init__(
@@ -226,6 +226,8 @@ class Connection:
             elif what is not Reaction.RETRY:
                 return CoordinatorAnswer(response, api, error, what)
             retrying(error if response is not None else Error.NETWORK_EXCEPTION)
+            if stop():
+                continue
             soon = first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS
             wait_ms = first_backoff_ms if soon else self._retry_ms(attempt, lost=response is None)
             attempt += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafkalab.client.config.config import ConsumerConfig
-from kafkalab.client.connection import Connection, CoordinatorAnswer
+from kafkalab.client.connection import RETRY_BACKOFF_MS, Connection, CoordinatorAnswer
 from kafkalab.client.consumer.membership import UNKNOWN, Membership, MemberState
 from kafkalab.client.consumer.subscription_state import SubscriptionState
 from kafkalab.client.exceptions import (
@@ -192,7 +192,12 @@ class OffsetCommits:
         self._next_ms = self.port.now + self.config.auto_commit_interval_ms
         positions = dict(self.subscriptions.positions)
         if positions and self.config.group_id is not None:
-            self._under_way = self.commit_later(self.config.group_id, positions)
+            self._under_way = self.commit_later(self.config.group_id, positions, self._committed_by_interval)
+
+    def _committed_by_interval(self, _offsets: Offsets, error: KafkaError | None) -> None:
+        """Commit again soon if the commit was refused for now."""
+        if isinstance(error, RetriableCommitFailedError):
+            self._next_ms = self.port.now + RETRY_BACKOFF_MS
 
     async def before_rebalance(self) -> None:
         """Commit automatically a last time before partitions are given up; failures are ignored."""
