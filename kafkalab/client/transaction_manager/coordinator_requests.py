@@ -212,10 +212,17 @@ class CoordinatorRequests:
         """Commit or abort and become READY.
 
         No EndTxn is sent if the coordinator knows of no transaction. A new epoch is taken if an error asked for one.
+        Without a producer id (initTransactions failed) there is no epoch to raise: as in Java, InitProducerId then goes
+        before EndTxn, and READY does not lead to INITIALIZING, so that the producer ends in FATAL_ERROR.
         """
         manager = self.manager
         if manager.failed and manager.error is not None:
             raise manager.error  # the call that waited gets the error itself
+        if manager.bump_needed and manager.producer_id == -1:
+            manager.apply_event(Happening.EPOCH_NEEDED)
+            await self.initialise()
+            manager.complete()
+            return
         if manager.started:
             await self._end_txn(committed)
         if manager.complete():
