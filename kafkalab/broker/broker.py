@@ -178,7 +178,7 @@ class Broker:
         if info is None or info.leader != self.name:
             return Appended(Error.NOT_LEADER_OR_FOLLOWER if info else Error.UNKNOWN_TOPIC_OR_PARTITION)
         if effect.acks == -1 and not effect.below_min_isr and self.state.is_under_min_isr(effect.partition):
-            self.replication.readmit(effect.partition)
+            self.replication.in_sync.readmit(effect.partition)
             return Appended(Error.NOT_ENOUGH_REPLICAS)
         log = self.state.log(effect.partition)
         batch = log.append(effect.batch, info.leader_epoch)

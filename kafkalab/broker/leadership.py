@@ -43,7 +43,7 @@ class Leadership:
             (config.log_retention_check_interval_ms, apply_retention),
         ):
             self._every(interval_ms, partial(self._scan, scan, context))
-        self._every(config.replica_lag_time_max_ms // 2, self.replication.shrink)
+        self._every(config.replica_lag_time_max_ms // 2, self.replication.in_sync.shrink)
 
     def _scan(self, scan: Callable[[BrokerState], Effects[None]], context: Context) -> None:
         self.broker.run(scan(self.broker.state), context)
@@ -82,7 +82,7 @@ class Leadership:
             replication.unfollow(gone)
         for leader in sorted(leaders):
             replication.follow(leader, context.cause)
-        replication.take_image()
+        replication.in_sync.take_image()
         for partition in list(state.logs):
             replication.advance(partition, context.cause)
 

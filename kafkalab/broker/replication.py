@@ -1,15 +1,15 @@
-"""Replication: followers fetch from leaders; the high watermark follows; the in-sync set shrinks and grows."""
+"""Replication: followers fetch from leaders, and the high watermark follows."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kafkalab.broker.handlers.delete_records import log_start_note
+from kafkalab.broker.in_sync_sets import InSyncSets
 from kafkalab.broker.services import Context, Services
 from kafkalab.broker.state import FetchSession
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.errors import Error
-from kafkalab.protocol.messages.alter_partition import AlterPartition
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
 from kafkalab.protocol.rules import LEADER_EPOCH
 
@@ -23,15 +23,15 @@ class Replication:
     def __init__(self, broker: Services) -> None:
         self.broker = broker
         self.fetching: dict[str, int] = {}  # leader -> generation of the fetch under way
-        self.altering: dict[str, tuple[str, ...]] = {}
-        self.maximal: dict[str, tuple[str, ...]] = {}  # with those that this leader wants back in sync (KIP-497)
+        self.in_sync = InSyncSets(broker, self.advance)
         self.led_since: dict[str, int] = {}  # partition -> metadata version in which this broker became its leader
         self.failed: dict[str, int] = {}  # partition -> leader epoch whose batches this follower could not append
         self._generation = 0
 
     def forget(self) -> None:
         """A crash: no sessions, no requests under way."""
-        self.fetching, self.altering, self.maximal, self.led_since, self.failed = {}, {}, {}, {}, {}
+        self.fetching, self.led_since, self.failed = {}, {}, {}
+        self.in_sync.forget()
         self._generation += 1
 
     # the leader's half
@@ -71,7 +71,7 @@ class Replication:
             self.advance(partition, context.cause)
             if self.broker.incarnation != incarnation:
                 return
-            self._maybe_expand(partition, request.replica)
+            self.in_sync.maybe_expand(partition, request.replica)
         for partition, start in request.log_starts.items():
             if session.log_starts.get(partition) != start:
                 session.log_starts[partition] = start
@@ -158,7 +158,7 @@ class Replication:
             return
         log, sessions = state.log(partition), state.sessions
         before, reached = log.high_watermark, log.log_end_offset
-        for replica in self.maximal.get(partition, info.isr):
+        for replica in self.in_sync.maximal.get(partition, info.isr):
             if replica != name:
                 session = sessions.get(replica)
                 position = session.positions.get(partition, 0) if session else 0
@@ -176,67 +176,6 @@ class Replication:
         marks["last_stable_offset"] = log.last_stable_offset
         return self.broker.port.record(self.broker.name, "state", "watermark", cause, marks)
 
-    # the in-sync set
-
-    def shrink(self) -> None:
-        """Ask the controller to drop in-sync replicas that lag for longer than replica.lag.time.max.ms."""
-        state, now = self.broker.state, self.broker.port.now
-        for partition, log in state.logs.items():
-            info = state.metadata.partitions.get(partition)
-            if info is None or info.leader != self.broker.name or log.high_watermark == log.log_end_offset:
-                continue
-            kept = tuple(r for r in info.isr if r == self.broker.name or not self._lags(r, partition, now))
-            if kept != info.isr:
-                self._alter(partition, info.leader_epoch, kept)
-
-    def _lags(self, replica: str, partition: str, now: int) -> bool:
-        session = self.broker.state.sessions.get(replica)
-        if (
-            session is not None
-            and session.positions.get(partition, 0) >= self.broker.state.log(partition).log_end_offset
-        ):
-            return False
-        since = session.caught_up_ms.get(partition, 0) if session else 0
-        return now - since > self.broker.state.config.replica_lag_time_max_ms
-
-    def readmit(self, partition: str) -> None:
-        """Let followers back in that have all there is but had nothing to report: of a log without records, say."""
-        state = self.broker.state
-        for replica in state.metadata.partitions[partition].replicas:
-            if replica in state.sessions:
-                self._maybe_expand(partition, replica)
-
-    def _maybe_expand(self, partition: str, replica: str) -> None:
-        state = self.broker.state
-        info = state.metadata.partitions.get(partition)
-        if info is None or info.leader != self.broker.name or replica in info.isr or replica not in info.replicas:
-            return
-        if replica in state.metadata.alive and state.sessions[replica].positions.get(partition, 0) >= max(
-            state.log(partition).high_watermark, 0
-        ):
-            isr = tuple(r for r in info.replicas if r in info.isr or r == replica)
-            self._alter(partition, info.leader_epoch, isr)
-
-    def _alter(self, partition: str, leader_epoch: int, isr: tuple[str, ...]) -> None:
-        if self.altering.get(partition) == isr:
-            return
-        self.altering[partition] = isr
-        known = self.maximal.get(partition) or self.broker.state.metadata.partitions[partition].isr
-        self.maximal[partition] = tuple(dict.fromkeys((*known, *isr)))
-        request = AlterPartition(partition=partition, leader_epoch=leader_epoch, isr=isr)
-
-        def answered(response: Any, cause: int) -> None:
-            if self.altering.get(partition) != isr:
-                return
-            del self.altering[partition]
-            image = self.broker.state.metadata
-            granted = image.partitions[partition].isr == tuple(r for r in isr if r in image.alive)
-            if response is None or response.error is not Error.NONE or granted:
-                self.maximal.pop(partition, None)
-                self.advance(partition, cause)
-
-        self.broker.port.request(self.broker.name, "controller", request, answered, -1)
-
     # the follower's half
 
     def follow(self, leader: str, cause: int) -> None:
@@ -248,10 +187,6 @@ class Replication:
             if state.metadata.leader(partition) == leader
         }
         self._fetch(leader, 0, positions, cause)
-
-    def take_image(self) -> None:
-        """Forget what was asked of the controller and answered: the image has the in-sync sets that it granted."""
-        self.maximal = {p: isr for p, isr in self.maximal.items() if p in self.altering and self.broker.state.leads(p)}
 
     def _has_failed(self, partition: str) -> bool:
         """Whether the partition is fetched no more, until it has another leader epoch (`FailedPartitions`)."""

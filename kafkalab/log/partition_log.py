@@ -48,7 +48,8 @@ class PartitionLog:
         first = self.producers.first_unstable_offset
         if first is None or first >= self.log_start_offset:
             return first
-        return next((b.base_offset for b in self.batches if b.last_offset >= self.log_start_offset), self.log_end_offset)
+        holding = (b.base_offset for b in self.batches if b.last_offset >= self.log_start_offset)
+        return next(holding, self.log_end_offset)
 
     @property
     def last_stable_offset(self) -> int:

@@ -454,7 +454,7 @@ def lagging(lag_ms: int) -> ReplicaWorld:
 
 def test_a_replica_that_lags_for_too_long_is_dropped() -> None:
     w = lagging(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     sent = w.take(AlterPartition)
     assert sent.body == AlterPartition(partition="t-0", leader_epoch=0, isr=("b1", "b2"))
     assert (sent.sender, sent.to, sent.background, sent.cause) == ("b1", "controller", False, -1)
@@ -462,14 +462,14 @@ def test_a_replica_that_lags_for_too_long_is_dropped() -> None:
 
 def test_a_replica_that_lags_for_as_long_as_allowed_stays() -> None:
     w = lagging(1_000)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.waiting(AlterPartition) == []
 
 
 def test_a_replica_that_never_fetched_is_dropped() -> None:
     w = led("x")
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.altered() == ("b1",)
 
 
@@ -477,7 +477,7 @@ def test_a_replica_that_began_to_fetch_but_never_had_all_is_dropped() -> None:
     w = led("x")
     w.fetch("b2", 0, -1, session=0)
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.altered() == ("b1",)
 
 
@@ -485,20 +485,20 @@ def test_a_replica_that_diverges_lags() -> None:
     w = led("x")
     w.fetch("b2", 5, 0, session=0)
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.altered() == ("b1",)
 
 
 def test_an_idle_replica_that_has_all_stays_while_another_goes() -> None:
     w = lagging(20_000)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.altered() == ("b1", "b2")
 
 
 def test_while_nothing_waits_for_replicas_nobody_is_dropped() -> None:
     w = led()
     w.run_for(60_000)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.waiting(AlterPartition) == []
 
 
@@ -508,7 +508,7 @@ def test_only_leaders_shrink_and_each_partition_on_its_own() -> None:
     for partition in ("t-0", "gone-0", "u-0"):
         w.log("b1", partition).append(batch("x"), 0)
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     sent = w.take(AlterPartition)
     assert (sent.body.partition, sent.body.leader_epoch, sent.body.isr) == ("u-0", 3, ("b1",))
 
@@ -519,10 +519,10 @@ def test_the_limit_counts_from_the_election() -> None:
     w.run_for(10_000)
     w.tell(t_0=info("b1", 1))
     w.write("b1", "y")
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.waiting(AlterPartition)[0].body.isr == ("b1", "b2"), "b3 never fetched"
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.waiting(AlterPartition)[-1].body.isr == ("b1",)
 
 
@@ -596,11 +596,11 @@ def test_with_too_few_in_sync_replicas_an_append_is_refused_and_the_idle_are_ask
 def test_the_same_change_is_asked_for_once_until_it_is_answered() -> None:
     w = led("x")
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     sent = w.take(AlterPartition)
     w.answer(sent, AlterPartitionResponse(error=Error.FENCED_LEADER_EPOCH))
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.altered() == ("b1",)
 
 
@@ -608,15 +608,15 @@ def test_a_late_answer_to_an_older_change_does_not_release_the_newer_one() -> No
     w = led("x")
     w.run_for(1_001)
     w.fetch("b2", 1, 0, session=0)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     old = w.take(AlterPartition)
     w.run_for(1)
     w.write("b1", "y")
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert [s.body.isr for s in w.waiting(AlterPartition)] == [("b1", "b2"), ("b1",)]
     w.answer(old, None)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert len(w.waiting(AlterPartition)) == 1, "the newer change is still under way"
 
 

@@ -91,7 +91,7 @@ def differs(recording: str, one: list[Answer], two: list[Answer], name: str) -> 
 
 def hunt(recording: str, minutes: float, seed: int, libs: Path, home: Path, port: int, out: Path) -> int:
     """Hunt for so long, print what was found, write the shrunk scripts to `out`, and return how many they are."""
-    with cluster_of(recording, libs, home, port) as cluster:
+    with cluster_of(recording, libs, home, port, None) as cluster:
         done, end = Hunt(recording, cluster), time.monotonic() + 60 * minutes
         while time.monotonic() < end:
             done.batch(seed)

@@ -51,8 +51,10 @@ def text() -> str:
 
 
 def _table(head: list[str], rows: list[list[object]]) -> str:
-    lines = [head, ["---"] + ["--:" if isinstance(cell, int) else "---" for cell in (rows[0][1:] if rows else head[1:])]]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in [*lines, *rows]) + "\n"
+    numbers = ["--:" if isinstance(cell, int) else "---" for cell in rows[0]]
+    numbers = ["--:" if isinstance(cell, int) else "---" for cell in rows[0]]
+    lines = [head, numbers, *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
 
 
 def _recordings_and_families() -> str:
