@@ -36,7 +36,6 @@ class Consumer:
         self.member = GroupMember(self.subscriptions, self.membership, self.commits)
         self.fetcher = Fetcher(self.subscriptions, config, self.connection, self.commits)
         self._polling: Promise[list[ConsumerRecord]] | None = None  # a poll that timed out and goes on
-        self._finding: tuple[int, Promise[None]] | None = None  # a search for positions, and what it is a search for
         self._before: dict[str, int] = {}  # the positions when the present poll began
 
     # what to read
@@ -125,23 +124,8 @@ class Consumer:
         if partition not in self.subscriptions.assigned:
             raise IllegalStateError("You can only check the position for partitions assigned to this consumer.")
         late = timeout(self.config, f"the position for partition {partition} could be determined")
-        if not await self._positions(self.config.default_api_timeout_ms):
-            raise late
+        await self._within(late, self.fetcher.find_positions())
         return self.subscriptions.positions[partition]
-
-    async def _positions(self, timeout_ms: int) -> bool:
-        """Find positions that are missing; return whether that is done within `timeout_ms`. A later call waits on."""
-        version = self.subscriptions.version
-        if self._finding is None or self._finding[0] != version:
-            if not self.subscriptions.missing:
-                return True
-            self._finding = version, self.port.spawn(self.fetcher.find_positions())
-        found = self._finding[1]
-        if not await self.connection.done_within(found, timeout_ms):
-            return False
-        self._finding = None
-        found.result()
-        return True
 
     # reading
 
@@ -180,8 +164,7 @@ class Consumer:
             if self.subscriptions.topics and not await self.member.ready(until):
                 return []
             self.commits.commit_if_due()
-            if not await self._positions(max(until - self.port.now, 0)):
-                return []
+            await self.fetcher.find_positions()
             self._before = dict(self.subscriptions.positions)
             wait_ms = max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0)
             records, failed = await self.fetcher.fetch(wait_ms)
