@@ -16,7 +16,7 @@ from kafkalab.client.exceptions import (
 )
 from kafkalab.client.promise import Promise
 from kafkalab.protocol.errors import Error
-from kafkalab.protocol.messages.fetch import Fetch, FetchResponse
+from kafkalab.protocol.messages.fetch import Fetch, FetchResponse, PartitionFetched
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets, ListOffsetsResponse
 from kafkalab.protocol.partitions import topic_of
 
@@ -25,6 +25,8 @@ FETCHED_AGAIN = (
     Error.OFFSET_NOT_AVAILABLE, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_SERVER_ERROR,
 )  # fmt: skip
 """The errors of Fetch that no poll raises."""
+Fetched = tuple[int, str, int, PartitionFetched]
+"""A leader's answer: the version of the subscriptions, the partition and the position for which it was sent."""
 
 
 class Fetcher:
@@ -35,6 +37,7 @@ class Fetcher:
     ) -> None:
         self.subscriptions, self.config, self.connection = subscriptions, config, connection
         self.commits, self.port = commits, connection.port
+        self._fetched: list[Fetched] = []  # answered, and not yet collected because of an exception
 
     async def find_positions(self) -> None:
         """Give every assigned partition a position: its committed offset, or what auto.offset.reset says."""
@@ -85,7 +88,16 @@ class Fetcher:
         return self.connection.call(leader, body)
 
     async def fetch(self, max_wait_ms: int) -> tuple[list[ConsumerRecord], bool]:
-        """Send one Fetch per leader; return the records, and whether any request failed."""
+        """Return records that are buffered, else send one Fetch per leader; also return whether any request failed."""
+        if self._fetched:
+            fetched, failed = self._fetched, False
+        else:
+            fetched, failed = await self._fetch(max_wait_ms)
+        records, complete = await self._collect(fetched)
+        return records, failed or not complete
+
+    async def _fetch(self, max_wait_ms: int) -> tuple[list[Fetched], bool]:
+        """Send one Fetch per leader; return the answers, and whether any request failed."""
         metadata = await self.connection.known()
         by_leader: dict[str, dict[str, int]] = {}
         failed = False
@@ -96,19 +108,17 @@ class Fetcher:
             failed = failed or not leader
         version = self.subscriptions.version
         calls = [(positions, self._ask(leader, positions, max_wait_ms)) for leader, positions in by_leader.items()]
-        records: list[ConsumerRecord] = []
+        fetched: list[Fetched] = []
         for positions, call in calls:
             response = await call
             if response is None:
                 self.connection.ask_another()
                 failed = True
                 continue
-            found, complete = await self._take(response, positions, version)
-            records += found
-            failed = failed or not complete
+            fetched += [(version, p, positions[p], found) for p, found in response.partitions.items()]
         if not calls and not failed:
             await self.connection.sleep(max(max_wait_ms, 1))  # nothing is assigned, or all of it is paused
-        return records, failed
+        return fetched, failed
 
     def _ask(self, leader: str, positions: dict[str, int], max_wait_ms: int) -> Promise[FetchResponse | None]:
         body = Fetch(
@@ -119,37 +129,37 @@ class Fetcher:
         )
         return self.connection.call(leader, body)
 
-    async def _take(
-        self, response: FetchResponse, positions: dict[str, int], version: int
-    ) -> tuple[list[ConsumerRecord], bool]:
-        """Return the records of one response, and whether no partition has an error to retry."""
+    async def _collect(self, answers: list[Fetched]) -> tuple[list[ConsumerRecord], bool]:
+        """Return the records of the answers, and whether no partition has an error to retry (`FetchCollector`).
+
+        An exception that follows records waits for the next call, and so do the answers behind an exception.
+        """
         records: list[ConsumerRecord] = []
-        outside = {p: positions[p] for p, f in response.partitions.items() if f.error is Error.OFFSET_OUT_OF_RANGE}
-        await self._reset(outside)
-        complete = True
-        for partition, fetched in response.partitions.items():
-            if fetched.error not in (Error.NONE, Error.OFFSET_OUT_OF_RANGE):
-                _check(partition, positions[partition], fetched.error)
-                complete = False
-            if fetched.error is not Error.NONE:
-                continue
-            here = self.subscriptions.positions.get(partition)
-            if self.subscriptions.version != version or here != positions[partition]:
+        outside: list[str] = []
+        complete, self._fetched = True, []
+        for number, (version, partition, position, fetched) in enumerate(answers):
+            if version != self.subscriptions.version or self.subscriptions.positions.get(partition) != position:
                 continue  # a seek came in between
-            aborted = fetched.aborted_transactions if self.port.filters_aborted else None
-            found, position = deliver(partition, positions[partition], fetched.batches, aborted)
-            records += found
-            self.subscriptions.advance(partition, position)
+            if fetched.error is Error.OFFSET_OUT_OF_RANGE and self.config.auto_offset_reset != "none":
+                outside.append(partition)
+            elif fetched.error is not Error.NONE:
+                complete = False
+                refusal = _refusal(partition, position, fetched.error)
+                if refusal is not None:
+                    self._fetched = answers[number if records else number + 1 :]
+                    if not records:
+                        raise refusal
+                    break
+            else:
+                aborted = fetched.aborted_transactions if self.port.filters_aborted else None
+                found, position = deliver(partition, position, fetched.batches, aborted)
+                records += found
+                self.subscriptions.advance(partition, position)
+        await self._reset(outside)
         return records, complete
 
-    async def _reset(self, outside: dict[str, int]) -> None:
-        """Replace positions that do not exist as auto.offset.reset says; "none" raises OffsetOutOfRangeError."""
-        here = self.subscriptions.positions
-        outside = {p: position for p, position in outside.items() if here.get(p) == position}  # no seek came in between
-        if outside and self.config.auto_offset_reset == "none":
-            partition, position = next(iter(outside.items()))
-            text = f"Fetch position FetchPosition{{offset={position}}} is out of range for partition {partition}"
-            raise OffsetOutOfRangeError(text, {partition: position})
+    async def _reset(self, outside: list[str]) -> None:
+        """Replace positions that do not exist as auto.offset.reset says."""
         for partition, offset in (await self.list_offsets(tuple(outside), self._first_to_read())).items():
             if partition in self.subscriptions.positions:
                 self.subscriptions.reset(partition, offset)
@@ -158,17 +168,20 @@ class Fetcher:
         return EARLIEST if self.config.auto_offset_reset == "earliest" else LATEST
 
 
-def _check(partition: str, position: int, error: Error) -> None:
-    """Raise the exception for an error of Fetch that is not cured by the next one (`FetchCollector`)."""
+def _refusal(partition: str, position: int, error: Error) -> KafkaError | None:
+    """Return the exception for an error of Fetch, None if the next one may succeed (`FetchCollector`)."""
     if error in FETCHED_AGAIN:
-        return
+        return None
+    if error is Error.OFFSET_OUT_OF_RANGE:
+        text = f"Fetch position FetchPosition{{offset={position}}} is out of range for partition {partition}"
+        return OffsetOutOfRangeError(text, {partition: position})
     if error is Error.TOPIC_AUTHORIZATION_FAILED:
-        raise TopicAuthorizationError((topic_of(partition),))
-    where = f"at offset {position} from topic-partition {partition}"
+        return TopicAuthorizationError((topic_of(partition),))
     if error is Error.CORRUPT_MESSAGE:
         text = f"Encountered corrupt message when fetching offset {position} for topic-partition {partition}"
-        raise KafkaError(text, error)
-    raise IllegalStateError(f"Unexpected error code {error.code} while fetching {where}", error)
+        return KafkaError(text, error)
+    where = f"at offset {position} from topic-partition {partition}"
+    return IllegalStateError(f"Unexpected error code {error.code} while fetching {where}", error)
 
 
 def _listed(response: ListOffsetsResponse | None) -> dict[str, int]:
