@@ -13,7 +13,6 @@ from kafkalab.client.admin.descriptions import AbortTransactionSpec, HangingTran
 from kafkalab.client.exceptions import (
     ClusterAuthorizationError,
     InvalidMetadataError,
-    InvalidProducerEpochError,
     KafkaError,
     KafkaTimeoutError,
     ProducerFencedError,
@@ -23,6 +22,7 @@ from kafkalab.client.exceptions import (
     exception_for,
 )
 from kafkalab.protocol.acls import Deny
+from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.create_topics import NewTopic
 from kafkalab.protocol.messages.describe_producers import ActiveProducer
 from kafkalab.protocol.partitions import transaction_partition
