@@ -177,7 +177,7 @@ def test_records_that_were_cleaned_before_the_last_leader_read_the_log_are_compa
     key = "__transaction_state-22"
     alone = lab03().with_faults(Crash("b1", at_step=60))
     complete = max(e.step for e in Cluster(alone).run().events if (e.kind, e.name) == ("append", key))
-    lagging = alone.with_faults(Compact(key, at_step=complete + 3), Restart("b1", at_step=complete + 5))
+    lagging = alone.with_faults(Compact(key, at_step=complete + 5), Restart("b1", at_step=complete + 8))
     caught_up = Cluster(lagging)
     caught_up.run()
     caught_up.run_for(5_000)
