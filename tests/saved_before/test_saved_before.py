@@ -80,7 +80,8 @@ def test_there_are_files_of_that_version_with_the_former_names() -> None:
 
 @pytest.mark.parametrize("name", [name for name in GIVEN["codes"] if name != "own"])
 def test_a_code_that_names_responses_is_read_and_still_written(name: str) -> None:
-    scenario = SCENARIOS[name]().with_faults(*LOST)
+    paused = {"paused_ms": 120} if name.startswith("lab06") else {}  # it falls asleep earlier today
+    scenario = SCENARIOS[name](**paused).with_faults(*LOST)
     assert scenario_of_code(GIVEN["codes"][name]) == scenario
     assert code_of(scenario) == GIVEN["codes"][name]
 

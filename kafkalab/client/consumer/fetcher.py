@@ -64,18 +64,23 @@ class Fetcher:
     async def list_offsets(self, partitions: tuple[str, ...], timestamp: int) -> dict[str, int]:
         """Return each partition's offset for `timestamp`, -1 if there is none: one ListOffsets per leader.
 
-        Only TopicAuthorizationError is raised; after any other error the leader is asked again.
+        Only TopicAuthorizationError is raised; after any other error the leader is asked again after retry.backoff.ms,
+        and later each time if there is no leader that answers.
         """
         found: dict[str, int] = {}
+        attempt = 0
         while left := [p for p in partitions if p not in found]:
             metadata, by_leader = await self.connection.known(), dict[str, list[str]]()
             for partition in left:
                 by_leader.setdefault(metadata.leader(partition), []).append(partition)
             calls = [self._ask_offsets(node, tuple(some), timestamp) for node, some in by_leader.items() if node]
-            for call in calls:
-                found.update(_listed(await call))
+            responses = [await call for call in calls]
+            for response in responses:
+                found.update(_listed(response))
             if len(found) < len(partitions):
-                await self.connection.sleep(RETRY_BACKOFF_MS)
+                lost = None in responses or not all(by_leader)
+                await (self.connection.back_off(attempt) if lost else self.connection.sleep(RETRY_BACKOFF_MS))
+                attempt += 1
                 self.connection.ask_another()
                 await self.connection.refresh()
         return found
