@@ -70,12 +70,20 @@ def rows_of(name: str, real: list[Answer], lab: list[Answer], rules: list[dict[s
     for number in range(1, max(len(real), len(lab)) + 1):
         one = real[number - 1] if number <= len(real) else {}
         two = lab[number - 1] if number <= len(lab) else {}
-        found = tuple(differences(one, two))
+        found = tuple(differences(_ordered(one), _ordered(two)))
         reasons = tuple(
             next((r["why"] for r in rules if re.search(r["where"], f"{name}/{number} {d}")), None) for d in found
         )
         rows.append(Row(name, number, one.get("ask") or two.get("ask", ""), found, reasons))
     return rows
+
+
+def _ordered(answer: Answer) -> Answer:
+    """The answer with the producers of each partition by their ids: Kafka lists them in the order of a hash."""
+    if answer.get("ask") != "DescribeProducers":
+        return answer
+    rows = [{**p, "active": sorted(p.get("active", ()), key=lambda r: str(r["producer_id"]))} for p in answer["parts"]]
+    return {**answer, "parts": rows}
 
 
 def unexplained(rows: list[Row]) -> list[Row]:

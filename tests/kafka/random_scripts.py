@@ -15,6 +15,8 @@ IDEMPOTENT = "i"
 """The name of a producer without transactions."""
 OLDEST = {"Produce": 3, "Fetch": 4, "ListOffsets": 1, "OffsetCommit": 2, "OffsetFetch": 1, "DeleteRecords": 1}
 """Kafka 4 no longer takes older versions."""
+NEWEST = {"TxnOffsetCommit": 5, "OffsetCommit": 9, "OffsetFetch": 9}
+"""Newer versions are younger than Kafka 4.3, or name topics by id."""
 SETTLE_MS = 300
 """After what is completed in the background, where something is held back that never completes."""
 WEIGHTS = {
@@ -67,7 +69,7 @@ class _Writer:
 
     def _version(self, api: str, usual: int = -1, least: int = 0) -> int:
         """Return the usual version mostly, else any that both sides know."""
-        known = [v for v in BY_NAME[api].versions if v >= max(OLDEST.get(api, 0), least)]
+        known = [v for v in BY_NAME[api].versions if max(OLDEST.get(api, 0), least) <= v <= NEWEST.get(api, v)]
         return usual if usual in known and self.random.random() < 0.75 else self.random.choice(known)
 
     def _settle(self) -> None:
