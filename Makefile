@@ -3,6 +3,7 @@
 # make fast  checks what takes seconds: no browser, Spark, notebooks, campaigns
 # make bench measures                            make clean  removes what these made
 # make mutants PART=replication   breaks the code, one expression at a time, and asks the tests (without PART: the parts)
+# make oracle MINUTES=10   asks a real Kafka and this one the same random questions (needs Java 17 and Maven)
 
 PYTHONS := python3 python3.13 python3.12 python3.11
 # Looked for once, and only where it is needed.
@@ -11,7 +12,7 @@ BIN := .venv/bin
 # What is compiled once serves all the processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: lab test fast bench mutants clean
+.PHONY: lab test fast bench mutants oracle clean
 
 lab: .venv/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
@@ -28,6 +29,17 @@ bench: .venv/bench.stamp
 
 mutants: .venv/mutants.stamp
 	@$(BIN)/python -m tests.mutation $(PART) $(ARGS)
+
+KAFKA := 4.3.1
+MINUTES := 10
+LEVELS := 0 1 2
+oracle: .venv/test.stamp build/kafka/$(KAFKA)
+	@for level in $(LEVELS); do $(BIN)/python -m tests.kafka hunt $(KAFKA)-tv$$level --minutes $(MINUTES) \
+	  --libs build/kafka/$(KAFKA) --home build/kafka/data $(ARGS) || exit 1; done
+
+build/kafka/$(KAFKA): tests/kafka/pom.xml
+	@echo "Getting Kafka $(KAFKA) from Maven Central, and only this once"
+	@mvn -q -B -f $< dependency:copy-dependencies -Dkafka.version=$(KAFKA) -DoutputDirectory=$(abspath $@)
 
 clean:
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

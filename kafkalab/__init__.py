@@ -15,7 +15,7 @@ _PLACES = {
         "sim.scenario": "Scenario Program program",
         "sim.cluster": "Cluster",
         "sim.faults": "Drop Duplicate Delay Crash Restart Pause Resume Hold Reorder Release Cut Heal AdvanceClock "
-        "ElectLeader Compact DeleteSegment Roll",
+        "ElectLeader Compact DeleteSegment Roll Upgrade",
         "protocol.acls": "Deny",
         "cli.transactions": "transactions_of",
         "widgets.model.journey": "Journey",

@@ -23,7 +23,6 @@ from kafkalab.broker.effects import (
     Suspend,
     Suspended,
 )
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.handlers.registry import HANDLERS
 from kafkalab.broker.leadership import Leadership
 from kafkalab.broker.port import Port
@@ -32,12 +31,13 @@ from kafkalab.broker.services import Context
 from kafkalab.broker.state import BrokerState, Waiter
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import as_read
 from kafkalab.protocol.messages.broker_registration import BrokerRegistration
 from kafkalab.protocol.messages.replica_fetch import ReplicaFetch
 from kafkalab.protocol.messages.update_metadata import UpdateMetadata, UpdateMetadataResponse
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.protocol.records import Batch
-from kafkalab.protocol.rules import HIGH_WATERMARK, NEWEST_OFFSET
+from kafkalab.protocol.rules import HIGH_WATERMARK
 from kafkalab.trace import Frame
 
 WAITS = object()
@@ -79,7 +79,7 @@ class Broker:
     def receive(self, frame: Frame) -> None:
         """Handle one request; its response may come now, later, or never."""
         context = Context(frame, frame.received_step)
-        body = frame.body
+        body = as_read(frame.body, frame.version)
         if isinstance(body, ReplicaFetch):
             self.replication.serve(body, context)
         elif isinstance(body, UpdateMetadata):
@@ -91,7 +91,7 @@ class Broker:
             if type(outcome) is GeneratorType:
                 self.run(outcome, context)
             else:
-                self.port.respond(frame, outcome, context.cause)
+                self._answer(frame, outcome, context.cause)
 
     def run(self, effects: Effects[Any], context: Context, result: Any = None) -> None:
         """Run the generator, from where it is, with the result that it waits for, until it ends or waits again.
@@ -106,14 +106,17 @@ class Broker:
             except StopIteration as end:
                 del self._live[effects]
                 if end.value is not None:
-                    assert context.request is not None, "a response without a request"
-                    self.port.respond(context.request, end.value, context.cause)
+                    self._answer(context.request, end.value, context.cause)
                 return
             result = self._carry_out[type(effect)](effect, effects, context)
 
     def _respond(self, effect: Respond, effects: Effects[Any], context: Context) -> None:
-        assert context.request is not None, "a Respond without a request"
-        self.port.respond(context.request, effect.body, context.cause)
+        self._answer(context.request, effect.body, context.cause)
+
+    def _answer(self, request: Frame | None, body: Any, cause: int) -> None:
+        """Respond with what the request's version carries."""
+        assert request is not None, "a response without a request"
+        self.port.respond(request, as_read(body, request.version), cause)
 
     def _note(self, effect: Note, effects: Effects[Any], context: Context) -> None:
         self.port.record(self.name, "state", effect.name, context.cause, effect.data)
@@ -174,11 +177,13 @@ class Broker:
         info = self.state.metadata.partitions.get(effect.partition)
         if info is None or info.leader != self.name:
             return Appended(Error.NOT_LEADER_OR_FOLLOWER if info else Error.UNKNOWN_TOPIC_OR_PARTITION)
-        if effect.acks == -1 and len(info.isr) < self.state.min_isr(effect.partition):
-            self.replication.readmit(effect.partition)
+        if effect.acks == -1 and not effect.below_min_isr and self.state.is_under_min_isr(effect.partition):
+            self.replication.in_sync.readmit(effect.partition)
             return Appended(Error.NOT_ENOUGH_REPLICAS)
         log = self.state.log(effect.partition)
         batch = log.append(effect.batch, info.leader_epoch)
+        if topic_of(effect.partition) == OFFSETS_TOPIC:
+            self.state.apply_offsets(self.state.newest_offsets, effect.partition, (batch,))
         incarnation = self.incarnation
         self.port.record(self.name, "append", effect.partition, context.cause, batch)
         if self.incarnation != incarnation:
@@ -194,6 +199,7 @@ class Broker:
         return WAITS
 
     def _await_durable(self, effect: AwaitDurable, effects: Effects[Any], context: Context) -> Any:
+        self.replication.advance(effect.partition, context.cause)
         reached = self.state.log(effect.partition).high_watermark > effect.batch.last_offset
         if effect.acks != -1 or reached:
             return Appended(Error.NONE, effect.batch)
@@ -246,16 +252,12 @@ class Broker:
         self.wake(partition, cause)
 
     def _apply_offsets(self, partition: str, before: int) -> None:
-        """A group coordinator answers from what is committed in its partition, never from what is only appended."""
+        """Replay what is replicated now for those who read what is committed only."""
         if partition in self.state.offsets_loading or not self.state.leads(partition):
             return
-        offsets = self.state.offsets.get(partition)
-        if offsets is None:
-            offsets = self.state.offsets[partition] = GroupOffsets(self.state.rules.on(NEWEST_OFFSET))
         log = self.state.log(partition)
-        for batch in log.read(before, log.high_watermark):
-            if before <= batch.base_offset:
-                offsets.apply(batch)
+        batches = (b for b in log.read(before, log.high_watermark) if before <= b.base_offset)
+        self.state.apply_offsets(self.state.offsets, partition, batches)
 
     # parked fetches of consumers
 

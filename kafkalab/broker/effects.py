@@ -44,13 +44,15 @@ class Append(NamedTuple):
     """Write `batch` to the local leader's log of `partition`. Result: an `Appended`, once it is durable or has failed.
 
     Durable means that all in-sync replicas have it; with `acks=1` the leader's own copy is enough. After `timeout_ms`
-    the result is REQUEST_TIMED_OUT, and the batch stays in the log.
+    the result is REQUEST_TIMED_OUT, and the batch stays in the log. Below min.insync.replicas nothing is appended,
+    unless `below_min_isr`: then the batch waits for the high watermark, which stands still until enough are in sync.
     """
 
     partition: str
     batch: Batch
     timeout_ms: int
     acks: int = -1
+    below_min_isr: bool = False
 
 
 class AwaitDurable(NamedTuple):

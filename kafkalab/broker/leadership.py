@@ -9,7 +9,6 @@ from functools import partial
 from kafkalab.broker.effects import Effects, Note, Sleep
 from kafkalab.broker.group_coordinator.group import loaded_group
 from kafkalab.broker.group_coordinator.offset_expiration import expire_offsets
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.group_coordinator.rebalance import renew_session, resign
 from kafkalab.broker.handlers.delete_records import apply_retention
 from kafkalab.broker.replication import Replication
@@ -19,7 +18,7 @@ from kafkalab.broker.transaction_coordinator.expiration import abort_timed_out, 
 from kafkalab.broker.transaction_coordinator.loading import load_transactions
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, offsets_partition, topic_of
-from kafkalab.protocol.rules import LEADER_EPOCH, NEWEST_OFFSET
+from kafkalab.protocol.rules import LEADER_EPOCH
 
 
 class Leadership:
@@ -44,7 +43,7 @@ class Leadership:
             (config.log_retention_check_interval_ms, apply_retention),
         ):
             self._every(interval_ms, partial(self._scan, scan, context))
-        self._every(config.replica_lag_time_max_ms // 2, self.replication.shrink)
+        self._every(config.replica_lag_time_max_ms // 2, self.replication.in_sync.shrink)
 
     def _scan(self, scan: Callable[[BrokerState], Effects[None]], context: Context) -> None:
         self.broker.run(scan(self.broker.state), context)
@@ -83,6 +82,7 @@ class Leadership:
             replication.unfollow(gone)
         for leader in sorted(leaders):
             replication.follow(leader, context.cause)
+        replication.in_sync.take_image()
         for partition in list(state.logs):
             replication.advance(partition, context.cause)
 
@@ -104,6 +104,7 @@ class Leadership:
         state.transactions.pop(partition, None)
         state.marker_queues.drop(partition)
         state.offsets.pop(partition, None)
+        state.newest_offsets.pop(partition, None)
         if partition in state.offsets_loading:
             state.offsets_loading.remove(partition)
         for session in state.sessions.values():
@@ -143,17 +144,15 @@ def load_offsets(broker: BrokerState, partition: str, epoch: int) -> Effects[Non
     info = broker.metadata.partitions.get(partition)
     if partition not in broker.offsets_loading or info is None or info.leader_epoch != epoch:
         return
-    offsets = broker.offsets[partition] = GroupOffsets(broker.rules.on(NEWEST_OFFSET))
     log = broker.log(partition)
-    for batch in log.read(0, max(log.high_watermark, 1)):
-        if batch.base_offset < log.high_watermark:
-            offsets.apply(batch)
+    replicated = (b for b in log.read(0, max(log.high_watermark, 1)) if b.base_offset < log.high_watermark)
+    broker.offsets.pop(partition, None)
+    broker.newest_offsets.pop(partition, None)
+    broker.apply_offsets(broker.offsets, partition, replicated)
+    broker.apply_offsets(broker.newest_offsets, partition, log.batches)
     broker.offsets_loading.remove(partition)
     yield Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})
-    whole = GroupOffsets()  # a group is what its last record says, be it replicated already or not
-    for batch in log.batches:
-        whole.apply(batch)
-    for name, entry in whole.groups.items():
+    for name, entry in list(broker.newest_offsets[partition].groups.items()):
         if entry is not None:
             group = broker.groups[name] = loaded_group(entry, epoch)
             for member in group.members.values():

@@ -1,17 +1,20 @@
-"""Replication: followers fetch from leaders; the high watermark follows; the in-sync set shrinks and grows."""
+"""Replication: followers fetch from leaders, and the high watermark follows."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kafkalab.broker.handlers.delete_records import log_start_note
+from kafkalab.broker.in_sync_sets import InSyncSets
 from kafkalab.broker.services import Context, Services
 from kafkalab.broker.state import FetchSession
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.errors import Error
-from kafkalab.protocol.messages.alter_partition import AlterPartition
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
 from kafkalab.protocol.rules import LEADER_EPOCH
+
+FORGOTTEN = (-1, -1)
+"""The position of a partition that a follower fetches no more."""
 
 
 class Replication:
@@ -20,13 +23,15 @@ class Replication:
     def __init__(self, broker: Services) -> None:
         self.broker = broker
         self.fetching: dict[str, int] = {}  # leader -> generation of the fetch under way
-        self.altering: dict[str, tuple[str, ...]] = {}
+        self.in_sync = InSyncSets(broker, self.advance)
         self.led_since: dict[str, int] = {}  # partition -> metadata version in which this broker became its leader
+        self.failed: dict[str, int] = {}  # partition -> leader epoch whose batches this follower could not append
         self._generation = 0
 
     def forget(self) -> None:
         """A crash: no sessions, no requests under way."""
-        self.fetching, self.altering, self.led_since = {}, {}, {}
+        self.fetching, self.led_since, self.failed = {}, {}, {}
+        self.in_sync.forget()
         self._generation += 1
 
     # the leader's half
@@ -46,13 +51,14 @@ class Replication:
             self._refuse(context, error)
             return
         session.epoch += 1
+        session.silent_since_ms = -1
         session.parked = (context, request.metadata_version)
         diverging: dict[str, ReplicaData] = {}
         for partition, (offset, last_epoch) in request.positions.items():
             if not state.leads(partition) or self.led_since.get(partition, 0) > request.metadata_version:
                 continue
             log = state.log(partition)
-            data = self._diverging(log, offset, last_epoch)
+            data = None if offset < 0 else self._diverging(log, offset, last_epoch)
             if data is not None:
                 diverging[partition] = data
                 session.positions.pop(partition, None)
@@ -65,7 +71,7 @@ class Replication:
             self.advance(partition, context.cause)
             if self.broker.incarnation != incarnation:
                 return
-            self._maybe_expand(partition, request.replica)
+            self.in_sync.maybe_expand(partition, request.replica)
         for partition, start in request.log_starts.items():
             if session.log_starts.get(partition) != start:
                 session.log_starts[partition] = start
@@ -101,6 +107,8 @@ class Replication:
         for follower in info.replicas:
             session = self.broker.state.sessions.get(follower)
             if session is not None:
+                if session.parked is not None and partition not in session.behind:
+                    session.caught_up_ms[partition] = session.heard_ms(self.broker.port.now)
                 session.behind[partition] = None
                 if session.parked is not None:
                     self._answer(follower, session, {}, cause)
@@ -113,6 +121,9 @@ class Replication:
         for partition in list(session.behind):
             log, position = state.log(partition), session.positions.get(partition, 0)
             end = log.log_end_offset
+            if position < 0:
+                del session.behind[partition]
+                continue
             if position >= end and session.told_starts.get(partition, 0) >= log.log_start_offset:
                 del session.behind[partition]
                 continue
@@ -126,7 +137,7 @@ class Replication:
                 leader_epoch=info.leader_epoch,
                 high_watermark=log.high_watermark,
                 log_start_offset=log.log_start_offset,
-                batches=tuple(log.read(position, end)) if in_range else (),
+                batches=tuple(log.read_segment(position, end)) if in_range else (),
             )
         for partition, data in found.items():
             if data.log_start_offset:
@@ -136,14 +147,18 @@ class Replication:
             self.broker.port.respond(context.request, ReplicaFetchResponse(partitions=found), cause)
 
     def advance(self, partition: str, cause: int) -> None:
-        """The high watermark is what every in-sync replica has; release what waited for it."""
+        """Raise the high watermark to what every in-sync replica has; release what waited for it.
+
+        It stays where it is while fewer replicas are in sync than min.insync.replicas requires, with any acks
+        (`Partition.maybeIncrementLeaderHW`).
+        """
         state, name = self.broker.state, self.broker.name
         info = state.metadata.partitions.get(partition)
         if info is None or info.leader != name:
             return
         log, sessions = state.log(partition), state.sessions
         before, reached = log.high_watermark, log.log_end_offset
-        for replica in info.isr:
+        for replica in self.in_sync.maximal.get(partition, info.isr):
             if replica != name:
                 session = sessions.get(replica)
                 position = session.positions.get(partition, 0) if session else 0
@@ -151,67 +166,15 @@ class Replication:
                     return
                 if position < reached:
                     reached = position
-        if reached > before and log.advance(reached):
-            step = self._note_marks(log, cause)
+        if reached > before and not state.high_watermark_stands(partition) and log.advance(reached):
+            step = self.note_marks(log, cause)
             self.broker.watermark_moved(partition, before, step)
 
-    def _note_marks(self, log: PartitionLog, cause: int) -> int:
+    def note_marks(self, log: PartitionLog, cause: int) -> int:
+        """Record the log's high watermark and last stable offset."""
         marks = {"partition": log.partition, "high_watermark": log.high_watermark}
         marks["last_stable_offset"] = log.last_stable_offset
         return self.broker.port.record(self.broker.name, "state", "watermark", cause, marks)
-
-    # the in-sync set
-
-    def shrink(self) -> None:
-        """Ask the controller to drop in-sync replicas that lag for longer than replica.lag.time.max.ms."""
-        state, now = self.broker.state, self.broker.port.now
-        for partition, log in state.logs.items():
-            info = state.metadata.partitions.get(partition)
-            if info is None or info.leader != self.broker.name or log.high_watermark == log.log_end_offset:
-                continue
-            kept = tuple(r for r in info.isr if r == self.broker.name or not self._lags(r, partition, now))
-            if kept != info.isr:
-                self._alter(partition, info.leader_epoch, kept)
-
-    def _lags(self, replica: str, partition: str, now: int) -> bool:
-        session = self.broker.state.sessions.get(replica)
-        if (
-            session is not None
-            and session.positions.get(partition, 0) >= self.broker.state.log(partition).log_end_offset
-        ):
-            return False
-        since = session.caught_up_ms.get(partition, 0) if session else 0
-        return now - since > self.broker.state.config.replica_lag_time_max_ms
-
-    def readmit(self, partition: str) -> None:
-        """Let followers back in that have all there is but had nothing to report: of a log without records, say."""
-        state = self.broker.state
-        for replica in state.metadata.partitions[partition].replicas:
-            if replica in state.sessions:
-                self._maybe_expand(partition, replica)
-
-    def _maybe_expand(self, partition: str, replica: str) -> None:
-        state = self.broker.state
-        info = state.metadata.partitions.get(partition)
-        if info is None or info.leader != self.broker.name or replica in info.isr or replica not in info.replicas:
-            return
-        if replica in state.metadata.alive and state.sessions[replica].positions.get(partition, 0) >= max(
-            state.log(partition).high_watermark, 0
-        ):
-            isr = tuple(r for r in info.replicas if r in info.isr or r == replica)
-            self._alter(partition, info.leader_epoch, isr)
-
-    def _alter(self, partition: str, leader_epoch: int, isr: tuple[str, ...]) -> None:
-        if self.altering.get(partition) == isr:
-            return
-        self.altering[partition] = isr
-        request = AlterPartition(partition=partition, leader_epoch=leader_epoch, isr=isr)
-
-        def answered(response: Any, cause: int) -> None:
-            if self.altering.get(partition) == isr:
-                del self.altering[partition]
-
-        self.broker.port.request(self.broker.name, "controller", request, answered, -1)
 
     # the follower's half
 
@@ -219,11 +182,15 @@ class Replication:
         """Start a new fetch session at this leader, with all that this broker has of its partitions."""
         state = self.broker.state
         positions = {
-            partition: (log.log_end_offset, log.last_epoch)
+            partition: FORGOTTEN if self._has_failed(partition) else (log.log_end_offset, log.last_epoch)
             for partition, log in state.logs.items()
             if state.metadata.leader(partition) == leader
         }
         self._fetch(leader, 0, positions, cause)
+
+    def _has_failed(self, partition: str) -> bool:
+        """Whether the partition is fetched no more, until it has another leader epoch (`FailedPartitions`)."""
+        return self.failed.get(partition, -1) == self.broker.state.metadata.partitions[partition].leader_epoch
 
     def unfollow(self, leader: str) -> None:
         """Forget the fetch under way; its answer will be ignored."""
@@ -281,14 +248,18 @@ class Replication:
             elif log.log_end_offset < data.log_start_offset:
                 self.truncate(partition, log.log_start_offset, cause)
                 log.start_at(data.log_start_offset)
-            for batch in data.batches:
-                if batch.base_offset >= log.log_end_offset:
-                    log.replicate(batch)
-                    self.broker.port.record(self.broker.name, "append", partition, cause, batch)
+            new = [batch for batch in data.batches if batch.base_offset >= log.log_end_offset]
+            if log.producers.replication_error(new) is not Error.NONE:
+                self.failed[partition] = info.leader_epoch
+                changed[partition] = FORGOTTEN
+                continue
+            for batch in new:
+                log.replicate(batch)
+                self.broker.port.record(self.broker.name, "append", partition, cause, batch)
             if self.broker.incarnation != incarnation:
                 return changed
             if log.advance(data.high_watermark):
-                self._note_marks(log, cause)
+                self.note_marks(log, cause)
             if log.raise_log_start(data.log_start_offset):
                 self.broker.port.record(
                     self.broker.name, "state", "log start", cause, log_start_note(state, partition).data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,8 @@ from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of, transaction_partition
 from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.records import Batch
+from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, NEWEST_OFFSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,11 @@ class Waiter:
 
 @dataclass(slots=True)
 class FetchSession:
-    """A follower as its leader sees it: what it has of each partition, and its parked request (KIP-227)."""
+    """A follower as its leader sees it: what it has of each partition, and its parked request (KIP-227).
+
+    While nothing is new, the follower is taken to repeat its request every `replica.fetch.wait.max.ms`, until
+    `silent_since_ms` if that is not -1.
+    """
 
     epoch: int = 0
     positions: dict[str, int] = field(default_factory=dict)
@@ -79,6 +86,11 @@ class FetchSession:
     log_starts: dict[str, int] = field(default_factory=dict)  # as the follower said; 0 is not said
     told_starts: dict[str, int] = field(default_factory=dict)  # as it was told
     parked: Any = None
+    silent_since_ms: int = -1
+
+    def heard_ms(self, now: int) -> int:
+        """Return when the follower whose request is parked has last repeated it, to replica.fetch.wait.max.ms."""
+        return now if self.silent_since_ms < 0 else self.silent_since_ms
 
 
 @dataclass(slots=True)
@@ -140,6 +152,7 @@ class CoordinatorLink:
     """A leader's questions to one coordinator: how many are unanswered, and what is queued per transactional id."""
 
     in_flight: int = 0
+    old_errors: bool = False  # as the first question in the queue was asked; it counts for all of them
     queued: dict[str, tuple[Any, Suspended]] = field(default_factory=dict)
 
 
@@ -159,7 +172,8 @@ class BrokerState:
     transactions: dict[str, TxnPartition] = field(default_factory=dict)
     marker_queues: MarkerQueues = field(default_factory=MarkerQueues)
     coordinator_links: dict[str, CoordinatorLink] = field(default_factory=dict)
-    offsets: dict[str, GroupOffsets] = field(default_factory=dict)
+    offsets: dict[str, GroupOffsets] = field(default_factory=dict)  # as far as they are replicated
+    newest_offsets: dict[str, GroupOffsets] = field(default_factory=dict)  # as far as they are appended
     offsets_loading: list[str] = field(default_factory=list)
     groups: dict[str, ClassicGroup] = field(default_factory=dict)
     held: dict[str, Suspended] = field(default_factory=dict)  # where requests wait for a group
@@ -180,6 +194,14 @@ class BrokerState:
             self.logs[partition] = log
         return log
 
+    def apply_offsets(self, views: dict[str, GroupOffsets], partition: str, batches: Iterable[Batch]) -> None:
+        """Replay batches of a `__consumer_offsets` partition into one of the two views of it."""
+        offsets = views.get(partition)
+        if offsets is None:
+            offsets = views[partition] = GroupOffsets(self.rules.on(NEWEST_OFFSET))
+        for batch in batches:
+            offsets.apply(batch)
+
     def leads(self, partition: str) -> bool:
         """Whether this broker believes that it leads the partition."""
         info = self.metadata.partitions.get(partition)
@@ -192,19 +214,27 @@ class BrokerState:
         return self.rules.cluster_version if configured is None else configured
 
     def min_isr(self, partition: str) -> int:
-        """min.insync.replicas of the partition's topic."""
-        if topic_of(partition) == TRANSACTION_TOPIC:
-            return self.config.transaction_state_log_min_isr
-        return self.config.min_insync_replicas
+        """Return min.insync.replicas of the partition's topic, but not more than it has replicas
+        (`Partition.effectiveMinIsr`)."""
+        logged = topic_of(partition) == TRANSACTION_TOPIC
+        configured = self.config.transaction_state_log_min_isr if logged else self.config.min_insync_replicas
+        if not self.rules.on(EFFECTIVE_MIN_ISR):
+            return configured
+        return min(configured, len(self.metadata.partitions[partition].replicas))
 
     def denies(self, principal: str, operation: str, kind: str, name: str = "") -> bool:
         """Whether a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
         return bool(self.acls) and is_denied(self.acls, principal, operation, f"{kind}:{name}" if name else kind)
 
     def is_under_min_isr(self, partition: str) -> bool:
-        """Whether fewer replicas are in sync than min.insync.replicas asks for."""
+        """Return whether fewer replicas are in sync than min.insync.replicas requires, which is never more than there
+        are (`Partition.effectiveMinIsr`)."""
         info = self.metadata.partitions.get(partition)
         return info is not None and len(info.isr) < self.min_isr(partition)
+
+    def high_watermark_stands(self, partition: str) -> bool:
+        """Return whether too few replicas are in sync for the high watermark to move."""
+        return self.rules.on(EFFECTIVE_MIN_ISR) and self.is_under_min_isr(partition)
 
     def coordinates(self, transactional_id: str) -> TxnPartition | Error:
         """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS
@@ -222,7 +252,7 @@ class BrokerState:
         """A crash: all that is not in a log is gone."""
         self.logs = {p: log.reloaded() for p, log in self.logs.items()}
         self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
-        self.offsets, self.offsets_loading = {}, []
+        self.offsets, self.newest_offsets, self.offsets_loading = {}, {}, []
         self.groups, self.held = {}, {}
         self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
         self.producer_ids, self.next_producer_ids, self.allocating, self.epoch_start = [], [], False, {}

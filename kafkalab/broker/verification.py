@@ -17,13 +17,14 @@ ADD, VERIFY, OLD_VERIFY = "add partition", "generic error", "default error"
 def guards_for(
     broker: BrokerState, batches: dict[str, Batch], mode: str
 ) -> tuple[dict[str, int], dict[str, Error]]:
-    """The guards of the partitions that must be verified, and those refused at once."""
+    """Return the guards of the partitions that must be verified, and the errors of those refused at once."""
     guards: dict[str, int] = {}
     refused: dict[str, Error] = {}
     if mode != ADD and not broker.rules.on(VERIFICATION):
         return guards, refused
     for partition, batch in batches.items():
-        if not batch.transactional or not broker.leads(partition):
+        if not broker.leads(partition):
+            refused[partition] = Error.NOT_LEADER_OR_FOLLOWER
             continue
         producers = broker.log(partition).producers
         version = 2 if mode == ADD else 0
@@ -50,13 +51,4 @@ def ask_coordinator(
         partitions=partitions,
         verify_only=mode != ADD,
     )
-    errors = yield from ask(broker, coordinator, request)
-    return {p: _as_leader_says(e, mode) for p, e in errors.items()}
-
-
-def _as_leader_says(error: Error, mode: str) -> Error:
-    if error is Error.PRODUCER_FENCED:
-        return Error.INVALID_PRODUCER_EPOCH
-    if error is Error.TRANSACTION_ABORTABLE and mode == OLD_VERIFY:
-        return Error.INVALID_TXN_STATE
-    return error
+    return (yield from ask(broker, coordinator, request, mode == OLD_VERIFY))

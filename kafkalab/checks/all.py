@@ -3,60 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 
-from kafkalab.checks import (
-    duplicate,
-    exactly_once,
-    g0,
-    g1a,
-    g1c,
-    hanging_transaction,
-    inconsistent_offsets,
-    int_send_skip,
-    lost_write,
-    lso_regression,
-    markers_and_decisions,
-    nonmonotonic_poll,
-    nonmonotonic_send,
-    offset_output_split,
-    partial_visibility,
-    poll_skip,
-    precommitted_read,
-    sequence_gap,
-    torn_transaction,
-    unseen,
-    zombie_write,
-)
 from kafkalab.checks.check import VIOLATED, Check, Finding, Result
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
 
-CHECKS: tuple[Check, ...] = (
-    inconsistent_offsets.CHECK,
-    g1a.CHECK,
-    precommitted_read.CHECK,
-    lost_write.CHECK,
-    unseen.CHECK,
-    duplicate.CHECK,
-    poll_skip.BETWEEN,
-    poll_skip.INSIDE,
-    nonmonotonic_poll.BETWEEN,
-    nonmonotonic_poll.INSIDE,
-    nonmonotonic_send.BETWEEN,
-    nonmonotonic_send.INSIDE,
-    int_send_skip.CHECK,
-    g0.CHECK,
-    g1c.CHECK,
-    torn_transaction.CHECK,
-    partial_visibility.CHECK,
-    zombie_write.CHECK,
-    hanging_transaction.CHECK,
-    offset_output_split.CHECK,
-    sequence_gap.CHECK,
-    lso_regression.CHECK,
-    markers_and_decisions.MARKERS,
-    markers_and_decisions.DECISIONS,
-    exactly_once.CHECK,
+MODULES = (
+    "inconsistent_offsets", "g1a", "precommitted_read", "lost_write", "unseen", "duplicate", "order_of_polls",
+    "nonmonotonic_send", "int_send_skip", "g0", "g1c", "torn_transaction", "partial_visibility",
+    "zombie_write", "hanging_transaction", "offset_output_split", "sequence_gap", "lso_regression",
+    "markers_and_decisions", "exactly_once"
+)  # fmt: skip
+"""The modules of this folder that have checks, in the order of the list of anomalies."""
+
+CHECKS: tuple[Check, ...] = tuple(
+    found
+    for name in MODULES
+    for found in vars(import_module(f"kafkalab.checks.{name}")).values()
+    if isinstance(found, Check)
 )
 BY_NAME = {check.name: check for check in CHECKS}
 

@@ -75,6 +75,11 @@ class Check:
         )
 
 
+def anomaly(name: str, meaning: str, policy: str = FORBIDDEN) -> Callable[[Callable[[Check, View], Examined]], Check]:
+    """Decorate the function that examines a view: the result is the check of that name."""
+    return lambda examine: Check(name=name, policy=policy, meaning=meaning, examine=examine)
+
+
 def verdict_of(examined: int, policies: Sequence[str]) -> str:
     """Violated if any finding is forbidden, unknown if there is none and nothing was examined, else ok."""
     if FORBIDDEN in policies:

@@ -9,6 +9,11 @@ from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import COMMITTED, View
 from kafkalab.history.schema import Read
 
+WRITE_WRITE, WRITE_READ, READ_COMMITTED = "ww", "wr", "rc"
+"""Kinds of edges; the last are the write-read edges of reads under read_committed."""
+Graphs = dict[str, Graph]
+"""The graph of each kind of edges."""
+
 
 def write_write(view: View, graph: Graph) -> int:
     """An edge from each committed transaction to the next one in the log of a key; how many were looked at."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
 from kafkalab.checks.view import View
 from kafkalab.history.schema import LogRecord
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly("duplicate", "One value lies at more than one offset of a key; legal for an application's own resend.")
+def duplicate(check: Check, view: View) -> Examined:
     """Forbidden where one producer id holds more copies than its application sent; else the application's resend."""
     sent: dict[tuple[str, int, str | None], int] = {}
     for send in view.sends:
@@ -40,11 +41,3 @@ def _too_many(records: list[LogRecord], sent: dict[tuple[str, int, str | None], 
 
 def _why(policy: str) -> str:
     return ", though it was sent once" if policy == FORBIDDEN else ": sent again, or without idempotence"
-
-
-CHECK = Check(
-    name="duplicate",
-    policy=FORBIDDEN,
-    meaning="One value lies at more than one offset of a key; legal for an application's own resend.",
-    examine=examine,
-)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined
-from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN, View
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
+from kafkalab.checks.view import COMMITTED, OPEN, PLAIN, View
 from kafkalab.history.schema import LogRecord
-from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
+from kafkalab.protocol.partitions import topic_of
 
 SourceOf = Callable[[str], str]
 ONCE, LOST, IN_FLIGHT, DUPLICATED = "once", "lost", "in flight", "duplicated"
@@ -91,20 +91,22 @@ def _effect(view: View, record: LogRecord, written: dict[tuple[str, str], list[L
 def _committed_offsets(view: View) -> dict[str, int]:
     """The largest offset that any group committed for each key."""
     found: dict[str, int] = {}
-    for key, records in view.logs.items():
-        if topic_of(key) != OFFSETS_TOPIC:
-            continue
-        for record in records:
-            if record.record_key and view.outcomes.get((key, record.offset), ABORTED) in (COMMITTED, PLAIN):
-                of = record.record_key.rpartition("/")[2]
-                found[of] = max(found.get(of, -1), int(record.value or -1))
+    for record in view.offset_commits:
+        if view.outcomes.get((record.key, record.offset)) in (COMMITTED, PLAIN):
+            of = (record.record_key or "").rpartition("/")[2]
+            found[of] = max(found.get(of, -1), int(record.value or -1))
     return found
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly(
+    "exactly-once",
+    "Every input has exactly-once effects inside Kafka: one committed output, as read_committed sees it.",
+)
+def exactly_once(check: Check, view: View) -> Examined:
     """A finding for every input without exactly one effect; examined are those whose fate is certain."""
     rows = effects(view)
-    policy = FORBIDDEN if _through_transactions(view) else ALLOWED
+    through = [record.transactional for record in view.offset_commits]
+    policy = FORBIDDEN if through and all(through) else ALLOWED  # only then does Kafka promise exactly-once effects
     found = []
     for row in rows:
         if row.verdict != ONCE:
@@ -116,18 +118,3 @@ def examine(check: Check, view: View) -> Examined:
             allowed = ALLOWED if row.verdict == IN_FLIGHT else policy
             found.append(check.found(text, steps, [row.key], [row.offset], allowed))
     return sum(row.verdict != IN_FLIGHT for row in rows), found
-
-
-def _through_transactions(view: View) -> bool:
-    """Whether all committed offsets went through transactions; only then does Kafka promise exactly-once effects."""
-    offsets = [r for key, records in view.logs.items() if topic_of(key) == OFFSETS_TOPIC for r in records]
-    kept = [r.transactional for r in offsets if r.record_key]
-    return bool(kept) and all(kept)
-
-
-CHECK = Check(
-    name="exactly-once",
-    policy=FORBIDDEN,
-    meaning="Every input has exactly-once effects inside Kafka: one committed output, as read_committed sees it.",
-    examine=examine,
-)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import ALLOWED, Check, Examined
-from kafkalab.checks.dependencies import write_write
-from kafkalab.checks.graph import Graph, cycles, proof
+from collections.abc import Iterator
+
+from kafkalab.checks.check import ALLOWED, Check, Examined, Finding, anomaly
+from kafkalab.checks.dependencies import WRITE_WRITE, Graphs, write_write
+from kafkalab.checks.graph import cycles, proof
 from kafkalab.checks.view import View
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly("G0", "Transactions wrote before each other, on different keys: a cycle of write-write edges only.", ALLOWED)
+def g0(check: Check, view: View) -> Examined:
     """One finding for each group of transactions that precede each other on different keys."""
-    graph: Graph = {}
-    examined = write_write(view, graph)
-    groups = list(cycles(graph))
-    return examined, [check.found(f"each wrote before the other: {'; '.join(g)}", proof(graph, g)) for g in groups]
+    graphs: Graphs = {WRITE_WRITE: {}}
+    return write_write(view, graphs[WRITE_WRITE]), list(write_cycles(check, graphs))
 
 
-CHECK = Check(
-    name="G0",
-    policy=ALLOWED,
-    meaning="Transactions wrote before each other, on different keys: a cycle of write-write edges only.",
-    examine=examine,
-)
+def write_cycles(check: Check, graphs: Graphs) -> Iterator[Finding]:
+    """Yield a finding for each cycle of `graphs`, which may be those of one run or of a part of it."""
+    graph = graphs.get(WRITE_WRITE, {})
+    for group in cycles(graph):
+        yield check.found(f"each wrote before the other: {'; '.join(group)}", proof(graph, group))

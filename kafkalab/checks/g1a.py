@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import ABORTED, View
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly("G1a", "A read_committed poll returns a value whose transaction definitely aborted.")
+def g1a(check: Check, view: View) -> Examined:
     """A transaction aborted if its ABORT marker says so, or if its client was told so and never asked for more."""
     reads = [r for r in view.history.reads if r.isolation_level == "read_committed"]
     found = []
@@ -23,11 +24,3 @@ def examine(check: Check, view: View) -> Examined:
         text = f"{read.consumer} was given {read.value!r} of {read.key} at offset {read.offset}, {why}"
         found.append(check.found(text, [view.at[place].step, read.step, step], [read.key], [read.offset]))
     return len(reads), found
-
-
-CHECK = Check(
-    name="G1a",
-    policy=FORBIDDEN,
-    meaning="A read_committed poll returns a value whose transaction definitely aborted.",
-    examine=examine,
-)

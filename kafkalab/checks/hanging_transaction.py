@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
-from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import View
 from kafkalab.history.schema import LogRecord, TxnEntry
 
@@ -14,7 +14,11 @@ LONGEST_MS = 900_000
 """transaction.max.timeout.ms: what was begun without a timeout counts as given up after that."""
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly(
+    "hanging transaction",
+    "An open transaction on a partition that no coordinator will ever end; the last stable offset stays.",
+)
+def hanging_transaction(check: Check, view: View) -> Examined:
     """Not hanging: one that its coordinator knows on this key, and that is decided or not overdue."""
     newest: dict[int, TxnEntry] = {entry.producer_id: entry for entry in view.entries}
     groups = {(r.key, r.producer_id) for records in view.logs.values() for r in records if r.transactional}
@@ -46,11 +50,3 @@ def _why(view: View, key: str, entry: TxnEntry | None) -> str:
         return f"it never times out, and has been open for {open_ms} ms" if open_ms > LONGEST_MS else ""
     overdue = view.end_ms - entry.start_ms - entry.timeout_ms
     return f"it timed out {overdue} ms ago, and nothing aborts it" if overdue > OVERDUE_MS else ""
-
-
-CHECK = Check(
-    name="hanging transaction",
-    policy=FORBIDDEN,
-    meaning="An open transaction on a partition that no coordinator will ever end; the last stable offset stays.",
-    examine=examine,
-)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import View
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly("inconsistent-offsets", "One offset of a key shows two different values.")
+def inconsistent_offsets(check: Check, view: View) -> Examined:
     """Offsets that clients were told or shown; what a log held and lost before anybody knew of it is legal."""
     shown: dict[tuple[str, int], dict[str | None, int]] = {}
     for send in view.sends:
@@ -19,11 +20,3 @@ def examine(check: Check, view: View) -> Examined:
         for (key, offset), values in shown.items()
         if len(values) > 1
     ]
-
-
-CHECK = Check(
-    name="inconsistent-offsets",
-    policy=FORBIDDEN,
-    meaning="One offset of a key shows two different values.",
-    examine=examine,
-)

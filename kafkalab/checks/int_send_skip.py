@@ -5,13 +5,16 @@ Always allowed: transactions interleave.
 
 from __future__ import annotations
 
-from kafkalab.checks.check import ALLOWED, Check, Examined
+from kafkalab.checks.check import ALLOWED, Check, Examined, anomaly
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import View
 from kafkalab.history.schema import LogRecord
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly(
+    "int-send-skip", "A foreign record lands between two sends of one transaction: transactions interleave.", ALLOWED
+)
+def int_send_skip(check: Check, view: View) -> Examined:
     """One finding for each pair of neighbours in a transaction that has something of another one in between."""
     examined, found = 0, []
     for key in view.data_keys:
@@ -28,11 +31,3 @@ def examine(check: Check, view: View) -> Examined:
                     found.append(check.found(text, [before.step, record.step], [key], [before.offset, record.offset]))
             last[owner.id] = (number, record)
     return examined, found
-
-
-CHECK = Check(
-    name="int-send-skip",
-    policy=ALLOWED,
-    meaning="A foreign record lands between two sends of one transaction: transactions interleave.",
-    examine=examine,
-)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined, Finding
+from kafkalab.checks.check import Check, Examined, Finding, anomaly
 from kafkalab.checks.reading import passages, passed_over, polled
 from kafkalab.checks.transactions import Send
 from kafkalab.checks.view import COMMITTED, PLAIN, View
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly("lost-write", "An acknowledged, committed value was never polled, though a poll of its key came past it.")
+def lost_write(check: Check, view: View) -> Examined:
     """A poll that began behind the offset, by seek or by committed offset, has not come past it."""
     given, passed = polled(view), passages(view)
     sends = [s for s in view.sends if s.offset >= 0 and s.invoke.key in passed and is_committed(view, s)]
@@ -53,11 +54,3 @@ def is_committed(view: View, send: Send) -> bool:
         for t in view.transactions
         if (t.client, t.number) == (send.invoke.client, send.invoke.transaction)
     )
-
-
-CHECK = Check(
-    name="lost-write",
-    policy=FORBIDDEN,
-    meaning="An acknowledged, committed value was never polled, though a poll of its key came past it.",
-    examine=examine,
-)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import View
 from kafkalab.history.schema import Watermark
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly("LSO regression", "The last stable offset of a key goes back while its leader stays the same.")
+def lso_regression(check: Check, view: View) -> Examined:
     """Within one leader epoch; a new leader may know less for a moment."""
     last: dict[tuple[str, str, int], Watermark] = {}
     examined, found = 0, []
@@ -22,11 +23,3 @@ def examine(check: Check, view: View) -> Examined:
             found.append(check.found(text, [before.step, mark.step], [mark.key], [mark.last_stable_offset]))
         last[place] = mark
     return examined, found
-
-
-CHECK = Check(
-    name="LSO regression",
-    policy=FORBIDDEN,
-    meaning="The last stable offset of a key goes back while its leader stays the same.",
-    examine=examine,
-)

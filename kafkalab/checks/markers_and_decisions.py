@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import PREPARED, View
 from kafkalab.history.operations import SERVER
 from kafkalab.history.schema import TxnEntry
@@ -11,7 +11,8 @@ GRACE_MS = 30_000
 """A decision younger than that may still be under way when the history ends."""
 
 
-def examine_markers(check: Check, view: View) -> Examined:
+@anomaly("marker without decision", "A COMMIT or ABORT marker with no PREPARE of that outcome in the transaction log.")
+def marker_without_decision(check: Check, view: View) -> Examined:
     """Allowed: an ABORT that an administrator asked for (its frame came from a client) to end what hangs."""
     senders = {frame.id: frame.sender for frame in view.history.frames}
     examined, found = 0, []
@@ -31,7 +32,8 @@ def examine_markers(check: Check, view: View) -> Examined:
     return examined, found
 
 
-def examine_decisions(check: Check, view: View) -> Examined:
+@anomaly("decision without marker", "A PREPARE that never reaches COMPLETE though all its partitions are up.")
+def decision_without_marker(check: Check, view: View) -> Examined:
     """The last entry of an id is a PREPARE although all its partitions have leaders, and it is not new."""
     newest: dict[str, TxnEntry] = {}
     decided = 0
@@ -47,17 +49,3 @@ def examine_decisions(check: Check, view: View) -> Examined:
             text = f"{entry.transactional_id} has been in {entry.state} for {age_ms} ms; all its partitions are up"
             found.append(check.found(text, [entry.step], entry.partitions, [entry.offset]))
     return decided, found
-
-
-MARKERS = Check(
-    name="marker without decision",
-    policy=FORBIDDEN,
-    meaning="A COMMIT or ABORT marker with no PREPARE of that outcome in the transaction log.",
-    examine=examine_markers,
-)
-DECISIONS = Check(
-    name="decision without marker",
-    policy=FORBIDDEN,
-    meaning="A PREPARE that never reaches COMPLETE though all its partitions are up.",
-    examine=examine_decisions,
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
 from kafkalab.checks.transactions import Send
 from kafkalab.checks.view import View
 
@@ -35,15 +35,9 @@ def examine(check: Check, view: View) -> Examined:
     return examined, found
 
 
-BETWEEN = Check(
-    name="nonmonotonic-send",
-    policy=FORBIDDEN,
-    meaning="A later send of a producer to a key gets an earlier offset; legal without idempotence.",
-    examine=examine,
-)
-INSIDE = Check(
-    name="int-nonmonotonic-send",
-    policy=FORBIDDEN,
-    meaning="Inside one transaction a later send to a key gets an earlier offset.",
-    examine=examine,
+BETWEEN = anomaly(
+    "nonmonotonic-send", "A later send of a producer to a key gets an earlier offset; legal without idempotence."
+)(examine)
+INSIDE = anomaly("int-nonmonotonic-send", "Inside one transaction a later send to a key gets an earlier offset.")(
+    examine
 )

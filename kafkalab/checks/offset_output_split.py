@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, Finding
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, Finding, anomaly
 from kafkalab.checks.dependencies import end_of
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import COMMITTED, OPEN, PLAIN, View
@@ -28,7 +28,10 @@ class _Input:
     read_by: dict[int, dict[str, int]] = field(default_factory=dict)  # offset -> transaction -> step
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly(
+    "offset/output split", "Committed input offset and committed output disagree: an input's effect is lost or doubled."
+)
+def offset_output_split(check: Check, view: View) -> Examined:
     """Which committed transactions read an input offset below the committed one: none is a loss, two a double."""
     inputs, split = _inputs(view), list(_disagreeing(check, view))
     _attribute(view, inputs)
@@ -38,21 +41,18 @@ def examine(check: Check, view: View) -> Examined:
 
 def _inputs(view: View) -> dict[str, _Input]:
     inputs: dict[str, _Input] = {}
-    for log, records in view.logs.items():
-        if topic_of(log) != OFFSETS_TOPIC:
+    for record in view.offset_commits:
+        name, place = record.record_key or "", (record.key, record.offset)
+        if view.outcomes.get(place) not in (COMMITTED, PLAIN):
             continue
-        for record in records:
-            outcome = view.outcomes.get((log, record.offset), "")
-            if not record.record_key or outcome not in (COMMITTED, PLAIN):
-                continue
-            group, _, key = record.record_key.rpartition("/")
-            one = inputs.setdefault(record.record_key, _Input(group, key))
-            one.committed, one.step = int(record.value or -1), record.step
-            owner = view.transaction_of.get((log, record.offset))
-            if owner is None:
-                one.plain = True
-            else:
-                one.readers[owner.id] = owner, one.committed
+        group, _, key = name.rpartition("/")
+        one = inputs.setdefault(name, _Input(group, key))
+        one.committed, one.step = int(record.value or -1), record.step
+        owner = view.transaction_of.get(place)
+        if owner is None:
+            one.plain = True
+        else:
+            one.readers[owner.id] = owner, one.committed
     return inputs
 
 
@@ -107,11 +107,3 @@ def _disagreeing(check: Check, view: View) -> Iterator[Finding]:
             records = [*offsets.values(), *output.values()]
             text = f"{transaction.id}: its offsets {' and '.join(offsets)}, its output {' and '.join(output)}"
             yield check.found(text, [r.step for r in records], [r.key for r in records])
-
-
-CHECK = Check(
-    name="offset/output split",
-    policy=FORBIDDEN,
-    meaning="Committed input offset and committed output disagree: an input's effect is lost or doubled.",
-    examine=examine,
-)

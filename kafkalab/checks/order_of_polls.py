@@ -1,10 +1,11 @@
-"""Walks over what one consumer read of one key, and tells where it jumped forwards or went back."""
+"""poll-skip and nonmonotonic-poll, each between two polls and inside one: where a consumer jumped on or went back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
 from kafkalab.checks.view import Stretch, View
 
 
@@ -50,3 +51,46 @@ def comparisons(view: View) -> tuple[int, int]:
     between = sum(len(s) - 1 for s in view.stretches.values())
     inside = sum(max(len(p.reads) - 1, 0) for s in view.stretches.values() for p in s)
     return between, inside
+
+
+def _skip(check: Check, view: View) -> Examined:
+    """Markers, aborted records and what was removed may be jumped over; after assign or seek all may."""
+    inside = check.name.startswith("int-")
+    found = []
+    for jump in jumps(view):
+        if jump.inside is not inside or jump.offset <= jump.expected or jump.moved in ("assign", "seek"):
+            continue
+        missed = view.committed_between(jump.after.key, jump.expected, jump.offset)
+        if missed:
+            key, consumer = jump.after.key, jump.after.consumer
+            text = f"{consumer} went from {jump.expected} to {jump.offset} of {key}, over committed values"
+            policy = ALLOWED if jump.moved else FORBIDDEN
+            steps = [view.at[key, missed[0]].step, jump.before.step, jump.after.step]
+            found.append(check.found(text, steps, [key], missed, policy))
+    return comparisons(view)[inside], found
+
+
+POLL_SKIP = anomaly("poll-skip", "Two consecutive polls jump over known committed values; allowed across a rebalance.")(
+    _skip
+)
+INT_POLL_SKIP = anomaly("int-poll-skip", "One poll jumps over known committed values.")(_skip)
+
+
+def _back(check: Check, view: View) -> Examined:
+    """Going back is allowed after assign, seek or rebalance."""
+    inside = check.name.startswith("int-")
+    found = []
+    for jump in jumps(view):
+        if jump.inside is inside and jump.offset < jump.expected:
+            text = f"{jump.after.consumer} went back from {jump.expected} to {jump.offset} of {jump.after.key}"
+            policy = ALLOWED if jump.moved else FORBIDDEN
+            steps = [jump.before.step, jump.after.step]
+            found.append(check.found(text, steps, [jump.after.key], [jump.offset], policy))
+    return comparisons(view)[inside], found
+
+
+NONMONOTONIC_POLL = anomaly(
+    "nonmonotonic-poll",
+    "A later poll starts at or before the end of an earlier one; allowed after seek, assign or rebalance.",
+)(_back)
+INT_NONMONOTONIC_POLL = anomaly("int-nonmonotonic-poll", "Inside one poll a later record has an earlier offset.")(_back)

@@ -5,13 +5,18 @@ Allowed: Kafka promises an atomic outcome, not a snapshot.
 
 from __future__ import annotations
 
-from kafkalab.checks.check import ALLOWED, Check, Examined
+from kafkalab.checks.check import ALLOWED, Check, Examined, anomaly
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import COMMITTED, View
 from kafkalab.history.schema import LogRecord
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly(
+    "partial visibility",
+    "Between two markers of a committed transaction a reader sees one part and not yet the other.",
+    ALLOWED,
+)
+def partial_visibility(check: Check, view: View) -> Examined:
     """One finding for each consumer and transaction: the consumer reads both keys, one of them too early."""
     reads_of: dict[str, dict[str, None]] = {}
     for consumer, key in view.stretches:
@@ -42,11 +47,3 @@ def _markers(view: View, transaction: ClientTxn) -> dict[str, LogRecord]:
     return {
         r.key: view.markers[r.key, r.offset] for r in transaction.records if view.outcomes[r.key, r.offset] == COMMITTED
     }
-
-
-CHECK = Check(
-    name="partial visibility",
-    policy=ALLOWED,
-    meaning="Between two markers of a committed transaction a reader sees one part and not yet the other.",
-    examine=examine,
-)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
 from kafkalab.checks.view import View
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly(
+    "precommitted-read",
+    "A transaction polls a value that it wrote itself before it committed; legal under read_uncommitted.",
+)
+def precommitted_read(check: Check, view: View) -> Examined:
     """Reads by a process that also writes transactions, against what its own transactions had not ended yet."""
     writers = {t.process for t in view.transactions}
     reads = [r for r in view.history.reads if r.process in writers]
@@ -22,11 +26,3 @@ def examine(check: Check, view: View) -> Examined:
             steps = [record.step, read.step, own.end_step]
             found.append(check.found(text, steps, [read.key], [read.offset], policy))
     return len(reads), found
-
-
-CHECK = Check(
-    name="precommitted-read",
-    policy=FORBIDDEN,
-    meaning="A transaction polls a value that it wrote itself before it committed; legal under read_uncommitted.",
-    examine=examine,
-)

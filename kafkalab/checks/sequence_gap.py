@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import Place, View
 from kafkalab.history.schema import LogRecord
 from kafkalab.log.producer_state.state import EXPIRATION_MS
@@ -15,7 +15,10 @@ IMPLICIT_ADD = 12
 EXPIRATION = "producer_id_expiration_ms="
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly(
+    "sequence gap", "The accepted sequences of a producer id, epoch and key do not follow each other in offset order."
+)
+def sequence_gap(check: Check, view: View) -> Examined:
     """They count records and wrap; a new epoch begins at 0 unless the leader knew nothing of the producer."""
     examined, found = 0, []
     from_zero, expiration_ms = _of_version_2(view), _expiration_ms(view)
@@ -78,11 +81,3 @@ def _wrong(before: LogRecord | None, record: LogRecord, unknown: int) -> str:
     if jump <= unknown:
         return ""
     return f"sequence {record.sequence} follows {before.sequence}"
-
-
-CHECK = Check(
-    name="sequence gap",
-    policy=FORBIDDEN,
-    meaning="The accepted sequences of a producer id, epoch and key do not follow each other in offset order.",
-    examine=examine,
-)

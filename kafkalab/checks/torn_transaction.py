@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined, Finding
+from kafkalab.checks.check import Check, Examined, Finding, anomaly
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import OPEN, View
 from kafkalab.history.schema import LogRecord
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly(
+    "torn transaction", "Of one transaction some records took effect and others did not, or joined another transaction."
+)
+def torn_transaction(check: Check, view: View) -> Examined:
     """Records that are still undecided do not count: a marker that is late is no tear."""
     examined, found = 0, []
     for transaction in view.transactions:
@@ -58,11 +61,3 @@ def _text(view: View, transaction: ClientTxn) -> str:
             marker = view.markers[place]
             parts[f"{record.key} {marker.control} at offset {marker.offset}"] = None
     return f"{transaction.id} ended in more than one way: {', '.join(parts)}"
-
-
-CHECK = Check(
-    name="torn transaction",
-    policy=FORBIDDEN,
-    meaning="Of one transaction some records took effect and others did not, or joined another transaction.",
-    examine=examine,
-)

@@ -43,7 +43,6 @@ class ClientTxn:
     client: str = ""
     number: int = -1
     records: list[LogRecord] = field(default_factory=list)
-    begin_step: int = -1
     end_step: int = -1
     ends: list[Operation] = field(default_factory=list)
 
@@ -101,13 +100,9 @@ def transactions_of(
             continue
         transaction = found.get((operation.client, operation.transaction))
         if transaction is None:
-            transaction = found[operation.client, operation.transaction] = ClientTxn(
-                f"{operation.client}, transaction {operation.transaction}",
-                operation.process,
-                operation.client,
-                operation.transaction,
-                begin_step=operation.step,
-            )
+            client, number = operation.client, operation.transaction
+            transaction = ClientTxn(f"{client}, transaction {number}", operation.process, client, number)
+            found[client, number] = transaction
         _note(transaction, operation)
         if operation.function == "offsets" and operation.type == "invoke":
             place = (f"{operation.value}/{operation.key}", str(operation.offset))

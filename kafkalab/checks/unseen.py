@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import REPORTED, Check, Examined
+from kafkalab.checks.check import REPORTED, Check, Examined, anomaly
 from kafkalab.checks.reading import polled
 from kafkalab.checks.view import View
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly("unseen", "A committed value was not polled by the end of the history; perhaps only late.", REPORTED)
+def unseen(check: Check, view: View) -> Examined:
     """One finding for each key that was polled at all, with what nobody was given."""
     given = polled(view)
     keys = list(dict.fromkeys(key for key, _ in given if key in view.known))
@@ -19,11 +20,3 @@ def examine(check: Check, view: View) -> Examined:
             text = f"{key}: {len(unseen)} committed value(s) were not polled, the first at offset {unseen[0]}"
             found.append(check.found(text, [view.at[key, unseen[0]].step], [key], unseen))
     return examined, found
-
-
-CHECK = Check(
-    name="unseen",
-    policy=REPORTED,
-    meaning="A committed value was not polled by the end of the history; perhaps only late.",
-    examine=examine,
-)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from kafkalab.checks.transactions import ClientTxn, Send, link_sends, transactions_of
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Poll, Read, TxnEntry
-from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, OFFSETS_TOPIC, topic_of
 
 COMMITTED, ABORTED, OPEN, PLAIN = "committed", "aborted", "open", "plain"
 Place = tuple[str, int]  # key and offset
@@ -60,6 +60,12 @@ class View:
     def data_keys(self) -> list[str]:
         """The keys that are not internal, in order."""
         return [key for key in self.logs if topic_of(key) not in INTERNAL_TOPICS]
+
+    @property
+    def offset_commits(self) -> list[LogRecord]:
+        """The records that hold a group's committed offset, however they ended."""
+        offsets = [records for key, records in self.logs.items() if topic_of(key) == OFFSETS_TOPIC]
+        return [record for records in offsets for record in records if record.record_key]
 
     def outcome(self, read: Read) -> str:
         """How the record ended that this read returned; empty where the log does not hold it any more."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from kafkalab.checks.check import FORBIDDEN, Check, Examined
+from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import View
 
 AT_REST = ("Empty", "CompleteCommit", "CompleteAbort")
 ROTATED = 1 << 16
 
 
-def examine(check: Check, view: View) -> Examined:
+@anomaly("zombie write", "A record of a fenced producer id and epoch is appended after the fencing was complete.")
+def zombie_write(check: Check, view: View) -> Examined:
     """Fenced by the transaction log (a later epoch or producer id is at rest there), or by a later epoch on the key."""
     fences = _fences(view)
     examined, found = 0, []
@@ -66,11 +67,3 @@ def _add(found: dict[int, tuple[list[int], list[int]]], producer_id: int, step: 
     if not epochs or epoch > epochs[-1]:
         steps.append(step)
         epochs.append(epoch)
-
-
-CHECK = Check(
-    name="zombie write",
-    policy=FORBIDDEN,
-    meaning="A record of a fenced producer id and epoch is appended after the fencing was complete.",
-    examine=examine,
-)

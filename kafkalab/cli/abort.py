@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, Text
-from kafkalab.cli.saved_scenarios import answer, free_name, simulated
+from kafkalab.cli.saved_scenarios import answer, free_name, log_of, simulated
 from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.protocol.messages.describe_producers import ActiveProducer
@@ -46,11 +46,9 @@ def _check(options: argparse.Namespace) -> None:
 
 def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> int:
     """Print the partition before and after the marker. CommandLineError if the leader refuses it."""
-    asked_ms, partition = cluster.now, f"{options.topic}-{options.partition}"
+    asked_ms, node, partition = cluster.now, free_name(cluster), f"{options.topic}-{options.partition}"
     before = _marks(cluster, partition)
-    node = free_name(cluster)
-    spec = _spec(cluster, partition, node, options)
-    arguments = _arguments(asked_ms, spec)
+    arguments = {"at_ms": asked_ms, **asdict(_spec(cluster, partition, node, options))}
     added = replace(scenario, programs=(*scenario.programs, Program(node, "abort_transaction", arguments)))
     again = simulated(added, None, 0)
     result = again.results.get(node)
@@ -67,22 +65,11 @@ def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> 
 
 def abort_now(cluster: Cluster, options: argparse.Namespace) -> Text:
     """Write the marker into the partition of this cluster. CommandLineError if its leader refuses it."""
-    asked_ms, partition = cluster.now, f"{options.topic}-{options.partition}"
+    asked_ms, node, partition = cluster.now, free_name(cluster), f"{options.topic}-{options.partition}"
     before = _marks(cluster, partition)
-    node = free_name(cluster)
     spec = _spec(cluster, partition, node, options)
     answer(cluster.client(node).admin().abort_transaction(spec))
-    return _told(_arguments(asked_ms, spec), before, _marks(cluster, partition), options.json)
-
-
-def _arguments(asked_ms: int, spec: AbortTransactionSpec) -> dict[str, Any]:
-    return {
-        "at_ms": asked_ms,
-        "partition": spec.partition,
-        "producer_id": spec.producer_id,
-        "producer_epoch": spec.producer_epoch,
-        "coordinator_epoch": spec.coordinator_epoch,
-    }
+    return _told({"at_ms": asked_ms, **asdict(spec)}, before, _marks(cluster, partition), options.json)
 
 
 def _told(arguments: dict[str, Any], before: dict[str, int], after: dict[str, int], as_json: bool) -> Text:
@@ -98,10 +85,7 @@ def _told(arguments: dict[str, Any], before: dict[str, int], after: dict[str, in
 
 
 def _marks(cluster: Cluster, partition: str) -> dict[str, int]:
-    try:
-        log = cluster.log_of(partition)
-    except ValueError as error:
-        raise CommandLineError(str(error)) from None
+    log = log_of(cluster, partition)
     return {"last_stable_offset": log.last_stable_offset, "high_watermark": log.high_watermark}
 
 

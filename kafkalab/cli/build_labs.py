@@ -23,16 +23,12 @@ def act(options: argparse.Namespace, root: Path) -> int:
     """
     from kafkalab.course.questions import PAGE, page
     from kafkalab.course.start_page import refresh_start_page
-    from kafkalab.grading.builder import build, refresh
+    from kafkalab.grading.builder import build, refresh, write_changed
     from kafkalab.grading.retake import build_clean
 
     try:
         changed = [*refresh_start_page(root), *(refresh(root, options.run) if options.run is not None else [])]
-        changed += build(root)
-        text = page(root)
-        if not (root / PAGE).exists() or (root / PAGE).read_text(encoding="utf-8") != text:
-            (root / PAGE).write_text(text, encoding="utf-8")
-            changed.append(root / PAGE)
+        changed += [*build(root), *write_changed({root / PAGE: page(root)})]
         if options.clean is not None:
             changed += build_clean(root, options.clean)
     except (ValueError, ImportError) as error:

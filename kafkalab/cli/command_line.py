@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 
@@ -17,6 +17,18 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise CommandLineError(message)
+
+
+def number_from(least: int, what: str = "number") -> Callable[[str], int]:
+    """Return an option's type: a whole number not less than `least`, which complaints call `what`."""
+
+    def number(text: str) -> int:
+        digits = text.replace("_", "")
+        if not digits.isdigit() or int(digits) < least:
+            raise argparse.ArgumentTypeError(f"a {what} from {least} on, not {text!r}")
+        return int(digits)
+
+    return number
 
 
 class Text(str):

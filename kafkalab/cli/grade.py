@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from kafkalab.cli.command_line import CommandLineError, table_text
+from kafkalab.cli.command_line import CommandLineError, number_from, table_text
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -16,9 +16,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("report.csv"), help="the table to write (report.csv)")
     parser.add_argument("--html", type=Path, help="the page to write (beside the table, with .html)")
     parser.add_argument("--seed", type=int, default=GRADER_SEED, help="the grader's seed; keep your own to yourself")
-    parser.add_argument("--time", type=_whole, default=0, metavar="S", help="seconds for one notebook")
-    parser.add_argument("--memory", type=_whole, default=0, metavar="MB", help="megabytes for one notebook")
-    parser.add_argument("--jobs", type=_whole, default=2, help="notebooks that run at once (2)")
+    parser.add_argument("--time", type=number_from(1), default=0, metavar="S", help="seconds for one notebook")
+    parser.add_argument("--memory", type=number_from(1), default=0, metavar="MB", help="megabytes for one notebook")
+    parser.add_argument("--jobs", type=number_from(1), default=2, help="notebooks that run at once (2)")
     parser.add_argument("--partial", action="store_true", help="parts of the points for answers right in parts")
     parser.add_argument("--tokens", type=Path, metavar="FILE", help="tokens of a challenge, one in a line")
     parser.add_argument("--challenge", metavar="CODE", help="the challenge they answer (a code, or a file with it)")
@@ -35,12 +35,6 @@ def act(options: argparse.Namespace, root: Path) -> int:
         raise CommandLineError(str(error)) from None
     except OSError as error:
         raise CommandLineError(f"{error.filename}: {(error.strerror or 'no file').lower()}") from None
-
-
-def _whole(text: str) -> int:
-    if not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"a number from 1 on, not {text!r}")
-    return int(text)
 
 
 def _notebooks(options: argparse.Namespace, root: Path) -> int:

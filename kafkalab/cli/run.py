@@ -39,16 +39,15 @@ def summary(cluster: Cluster) -> dict[str, Any]:
         "transactions": dict(outcome.txn_states),
         "committed": {p: list(values) for p, values in outcome.committed.items()},
         "offsets": dict(outcome.offsets),
-        "programs": {node: _returned(value) for node, value in cluster.results.items()},
+        "programs": {
+            node: f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else str(value)
+            for node, value in cluster.results.items()
+        },
         "time_ms": cluster.now,
         "steps": cluster.trace.steps,
         "digest": cluster.trace.digest(),
         "unused_faults": [repr(fault) for fault in cluster.unused_faults],
     }
-
-
-def _returned(value: Any) -> str:
-    return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else str(value)
 
 
 def _lines(value: Any) -> list[str]:

@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Coroutine
 from typing import Any
 
-from kafkalab.cli.command_line import CommandLineError
+from kafkalab.cli.command_line import CommandLineError, number_from
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.log.partition_log import PartitionLog
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
@@ -16,15 +17,10 @@ from kafkalab.sim.scenario import Scenario
 def add_scenario_options(parser: argparse.ArgumentParser) -> None:
     """FILE and the moment to ask at."""
     parser.add_argument("file", help="a saved scenario (.klab)")
+    milliseconds = number_from(0, "number of milliseconds")
     moment = parser.add_mutually_exclusive_group()
-    moment.add_argument("--at-ms", type=_milliseconds, help="ask at this virtual time, whatever is still under way")
-    moment.add_argument("--after-ms", type=_milliseconds, default=0, help="ask this long after the run has ended")
-
-
-def _milliseconds(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"a number of milliseconds from 0 on, not {text!r}")
-    return int(text)
+    moment.add_argument("--at-ms", type=milliseconds, help="ask at this virtual time, whatever is still under way")
+    moment.add_argument("--after-ms", type=milliseconds, default=0, help="ask this long after the run has ended")
 
 
 def loaded(path: str) -> Scenario:
@@ -50,6 +46,14 @@ def simulated(scenario: Scenario, at_ms: int | None, after_ms: int) -> Cluster:
     except (ValueError, TypeError, StuckError, RunawayError) as error:
         raise CommandLineError(str(error).partition("\n")[0]) from None
     return cluster
+
+
+def log_of(cluster: Cluster, partition: str) -> PartitionLog:
+    """Return the log of the partition's leader; CommandLineError for a partition that is not there."""
+    try:
+        return cluster.log_of(partition)
+    except ValueError as error:
+        raise CommandLineError(str(error)) from None
 
 
 def answer(step: Coroutine[Any, Any, Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.cli.abort import abort, abort_now, add_abort_options
 from kafkalab.cli.command_line import CommandLineError, Parser, Text, table_text
-from kafkalab.cli.saved_scenarios import add_scenario_options, answer, free_name, loaded, simulated
+from kafkalab.cli.saved_scenarios import add_scenario_options, answer, free_name, loaded, log_of, simulated
 from kafkalab.client.admin.admin import Admin
 from kafkalab.protocol.partitions import index_of, topic_of
 from kafkalab.sim.cluster import Cluster
@@ -136,19 +136,13 @@ def _describe(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> li
 
 def _producers(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> list[list[Any]]:
     partition = f"{options.topic}-{options.partition}"
-    known(cluster, partition)
+    log_of(cluster, partition)  # else the client would look for an unknown partition for a minute
     states = answer(admin.describe_producers([partition], _broker(cluster, options.broker_id)))[partition]
-    return [
-        [
-            s.producer_id,
-            s.producer_epoch,
-            s.coordinator_epoch,
-            s.last_sequence,
-            s.last_timestamp_ms,
-            s.current_txn_start_offset if s.current_txn_start_offset >= 0 else "None",
-        ]
-        for s in states
-    ]
+    rows: list[list[Any]] = []
+    for s in states:
+        start = s.current_txn_start_offset if s.current_txn_start_offset >= 0 else "None"
+        rows.append([s.producer_id, s.producer_epoch, s.coordinator_epoch, s.last_sequence, s.last_timestamp_ms, start])
+    return rows
 
 
 def _find_hanging(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> list[list[Any]]:
@@ -165,14 +159,6 @@ def _find_hanging(cluster: Cluster, admin: Admin, options: argparse.Namespace) -
         who = [state.producer_id, state.producer_epoch, state.coordinator_epoch, state.current_txn_start_offset]
         rows.append([*where, *who, state.last_timestamp_ms, found.duration_ms // MINUTE_MS])
     return rows
-
-
-def known(cluster: Cluster, partition: str) -> None:
-    """CommandLineError for a partition that is not there: the client would look for it for a minute."""
-    try:
-        cluster.log_of(partition)
-    except ValueError as error:
-        raise CommandLineError(str(error)) from None
 
 
 def _broker(cluster: Cluster, name: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.cli.command_line import CommandLineError
+from kafkalab.cli.command_line import CommandLineError, number_from
 from kafkalab.cli.spark_options import add_spark_options, spark_for
 from kafkalab.protocol.profiles import PROFILES
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kafkalab.spark.storage.frames import Histories
 
 DEFAULT_PROFILE = "4.x/TV2"
+COUNT = number_from(0, "whole number")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -29,12 +30,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     simulated.add_argument("--rules-off", default="", help="names of rules, with semicolons between (kafkalab rules)")
     simulated.add_argument("--scenario", default="", help="a .klab file that every seed runs; by chance if not given")
     synthetic = kinds.add_parser("synthetic", help="a long history, made with numpy")
-    synthetic.add_argument("--records", type=_count, default=10_000, help="records and markers, about")
-    synthetic.add_argument("--producers", type=_count, default=20)
-    synthetic.add_argument("--partitions", type=_count, default=8)
-    synthetic.add_argument("--txn-size", type=_count, default=5, help="mean of records in a transaction")
+    synthetic.add_argument("--records", type=COUNT, default=10_000, help="records and markers, about")
+    synthetic.add_argument("--producers", type=COUNT, default=20)
+    synthetic.add_argument("--partitions", type=COUNT, default=8)
+    synthetic.add_argument("--txn-size", type=COUNT, default=5, help="mean of records in a transaction")
     synthetic.add_argument("--abort-rate", type=_rate, default=0.1, help="share of transactions that are aborted")
-    synthetic.add_argument("--seed", type=_count, default=1)
+    synthetic.add_argument("--seed", type=COUNT, default=1)
     synthetic.add_argument(
         "--plant", action="append", default=[], metavar="ANOMALY=RATE", help="such as duplicate=0.0001, once for each"
     )
@@ -62,12 +63,6 @@ def act(options: argparse.Namespace, root: Path) -> int:
         write_histories(made, out)
     print(f"{out} is written, in {time.monotonic() - began:.1f} s; kafkalab audit {out} says what it holds")
     return 0
-
-
-def _count(text: str) -> int:
-    if not text.replace("_", "").isdigit():
-        raise argparse.ArgumentTypeError(f"a whole number from 0 on, not {text!r}")
-    return int(text)
 
 
 def _rate(text: str) -> float:
@@ -109,17 +104,8 @@ def _synthetic(spark: SparkSession, options: argparse.Namespace, planted: dict[s
     from kafkalab.spark.synthetic.generator import synthetic
 
     _say(f"making {options.records:,} records …", options.quiet)
-    return synthetic(
-        spark,
-        records=options.records,
-        producers=options.producers,
-        partitions=options.partitions,
-        txn_size=options.txn_size,
-        abort_rate=options.abort_rate,
-        inject=planted,
-        seed=options.seed,
-        profile=options.profile,
-    )
+    names = ("records", "producers", "partitions", "txn_size", "abort_rate", "seed", "profile")
+    return synthetic(spark, inject=planted, **{name: getattr(options, name) for name in names})
 
 
 def _say(line: str, quiet: bool) -> None:

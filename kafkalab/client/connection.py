@@ -12,29 +12,46 @@ from kafkalab.client.transaction_manager.error_reactions import APIS, Reaction, 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersions
-from kafkalab.protocol.messages.find_coordinator import FindCoordinator, FindCoordinatorResponse
+from kafkalab.protocol.messages.find_coordinator import TRANSACTION, FindCoordinator, FindCoordinatorResponse
 from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
 
 REQUEST_TIMEOUT_MS = 30_000
 RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS = 100, 1000
+COMMITTED_AGAIN = (Error.COORDINATOR_LOAD_IN_PROGRESS, Error.UNKNOWN_TOPIC_OR_PARTITION)
+"""The errors after which OffsetCommit is sent again to the same coordinator (`OffsetCommitResponseHandler`)."""
 
 
 class ClientPort(Protocol):
-    """What a client needs of its node. `transaction_version` is the one that this client speaks.
+    """What a client needs of its node. `transaction_version` is the one that client and cluster have in common now; a
+    request goes out in its version, or in that of the `transaction_version` given with it.
 
     `coordinator_bumps_epoch` says that coordinators know InitProducerId 3 and later (KIP-360), `two_phase_commit` that
-    they know version 6 (KIP-939, not stable in 4.4).
+    they know version 6 (KIP-939, not stable in 4.4). `timed_out` says, while a request is answered with None, that its
+    connection was closed because a request on it had timed out.
     """
 
     now: int
     node: str
     bootstrap: tuple[str, ...]
-    transaction_version: int
     coordinator_bumps_epoch: bool
     two_phase_commit: bool
     filters_aborted: bool
 
-    def request(self, to: str, body: Any, answered: Callable[[Any], None], *, timeout_ms: int) -> None:
+    @property
+    def transaction_version(self) -> int: ...
+
+    @property
+    def timed_out(self) -> bool: ...
+
+    def request(
+        self,
+        to: str,
+        body: Any,
+        answered: Callable[[Any], None],
+        *,
+        timeout_ms: int,
+        transaction_version: int | None = None,
+    ) -> None:
         """`answered` gets the response, or None once the connection broke or the time was up."""
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None: ...
@@ -50,19 +67,27 @@ class ClientPort(Protocol):
 
 
 class Connection:
-    """One client's view of the cluster; a stale view is refreshed when a call fails."""
+    """One client's view of the cluster; a stale view is refreshed when a call fails.
 
-    def __init__(self, port: ClientPort, request_timeout_ms: int = REQUEST_TIMEOUT_MS) -> None:
-        self.port = port
+    `backs_off_evenly` is a producer's way to ask coordinators: it looks a lost one up at once, and then waits
+    retry.backoff.ms before each retry. A consumer waits first, longer each time (docs/protocol.md#client-retries).
+    """
+
+    def __init__(
+        self, port: ClientPort, request_timeout_ms: int = REQUEST_TIMEOUT_MS, backs_off_evenly: bool = False
+    ) -> None:
+        self.port, self.backs_off_evenly = port, backs_off_evenly
         self.request_timeout_ms = request_timeout_ms
         self.metadata: ClusterMetadata | None = None
         self._bootstrap = 0
         self._coordinators: dict[tuple[int, str], str] = {}
 
-    def call(self, to: str, body: Any) -> Promise[Any]:
+    def call(self, to: str, body: Any, transaction_version: int | None = None) -> Promise[Any]:
         """Send `body`; the response, or None if the connection broke or request.timeout.ms passed."""
-        promise = self.port.promise()
-        self.port.request(to, body, promise.resolve, timeout_ms=self.request_timeout_ms)
+        promise, version = self.port.promise(), transaction_version
+        self.port.request(
+            to, body, promise.resolve, timeout_ms=self.request_timeout_ms, transaction_version=version
+        )
         return promise
 
     def sleep(self, delay_ms: int) -> Promise[None]:
@@ -82,7 +107,11 @@ class Connection:
 
     async def back_off(self, attempt: int) -> None:
         """Wait 100 ms, twice as long at each attempt, at most 1000 (KIP-580; simplified: no jitter)."""
-        await self.sleep(min(RETRY_BACKOFF_MS << min(attempt, 4), RETRY_BACKOFF_MAX_MS))
+        await self.sleep(backoff_ms(attempt))
+
+    def _retry_ms(self, attempt: int, lost: bool) -> int:
+        """Return how long to wait before a retry; `lost`: there was no answer, and a connection has to be opened."""
+        return RETRY_BACKOFF_MS if self.backs_off_evenly and not lost else backoff_ms(attempt)
 
     def any_broker(self) -> str:
         """Return the broker to ask when any will do."""
@@ -123,23 +152,24 @@ class Connection:
         attempt = 0
         while not stop():
             response = await self._look_up(key_type, key)
-            if response is not None:
+            if response is not None and not _retried(response):
                 return response
-            await self.back_off(attempt)
+            await self.sleep(self._retry_ms(attempt, lost=response is None))
             attempt += 1
         return None
 
     async def coordinator_now(self, key_type: int, key: str) -> str:
         """Return the coordinator's node, after one look-up if need be; "" if that failed. Raise a final error."""
         response = await self._look_up(key_type, key)
-        if response is None:
+        if response is None or _retried(response):
             return ""
         if response.error is not Error.NONE:
-            raise exception_for(response.error, "FindCoordinator")
+            denied = response.error is Error.GROUP_AUTHORIZATION_FAILED
+            raise exception_for(response.error, f"Not authorized to access group: {key}" if denied else "")
         return response.node_id
 
     async def _look_up(self, key_type: int, key: str) -> FindCoordinatorResponse | None:
-        """Return the known coordinator, or the answer to one FindCoordinator; None if it must be sent again."""
+        """Return the known coordinator, or the answer to one FindCoordinator; None if there was none."""
         known = self._coordinators.get((key_type, key))
         if known is not None:
             return FindCoordinatorResponse(node_id=known)
@@ -149,8 +179,6 @@ class Connection:
             self.ask_another()
         elif response.error is Error.NONE:
             self._coordinators[key_type, key] = response.node_id
-        elif reaction("FindCoordinator", response.error) is Reaction.RETRY:
-            return None
         return response
 
     def forget_coordinator(self, key_type: int, key: str) -> None:
@@ -165,16 +193,28 @@ class Connection:
         error_of: Callable[[Any], Error],
         stop: Callable[[], bool] = lambda: False,
         first_backoff_ms: int = 0,
+        retrying: Callable[[Error], object] = lambda error: None,
+        transaction_version: int | None = None,
     ) -> CoordinatorAnswer:
-        """Ask the coordinator until the answer is final, or until `stop` returns True."""
-        api, attempt = type(body).__name__, 0
+        """Ask the coordinator until the answer is final, or until `stop` returns True.
+
+        Call `retrying`, with the error that was answered, each time that it has to be asked again.
+        """
+        api, attempt, wait_ms = type(body).__name__, 0, 0
         while True:
+            if attempt and not self.backs_off_evenly:
+                await self.back_off(attempt - 1)
             found = await self.find_coordinator(key_type, key, stop)
             if found is None:
                 return CoordinatorAnswer(None, api, Error.NONE, Reaction.FATAL, stopped=True)
             if found.error is not Error.NONE:
-                return CoordinatorAnswer(None, "FindCoordinator", found.error, reaction("FindCoordinator", found.error))
-            response = await self.call(found.node_id, body)
+                what = reaction("FindCoordinator", found.error)
+                return CoordinatorAnswer(None, "FindCoordinator", found.error, what, sought=(key_type, key))
+            if wait_ms and self.backs_off_evenly:
+                await self.sleep(wait_ms)
+                if stop():
+                    continue
+            response = await self.call(found.node_id, body, transaction_version)
             error = Error.NONE if response is None else error_of(response)
             if response is not None and error is Error.NONE:
                 return CoordinatorAnswer(response, api, error, Reaction.SUCCESS)
@@ -185,22 +225,37 @@ class Connection:
                     self.ask_another()
             elif what is not Reaction.RETRY:
                 return CoordinatorAnswer(response, api, error, what)
-            if first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS:
-                await self.sleep(first_backoff_ms)
-            else:
-                await self.back_off(attempt)
-                attempt += 1
+            retrying(error if response is not None else Error.NETWORK_EXCEPTION)
+            if stop():
+                continue
+            soon = first_backoff_ms and error is Error.CONCURRENT_TRANSACTIONS
+            wait_ms = first_backoff_ms if soon else self._retry_ms(attempt, lost=response is None)
+            attempt += 1
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorAnswer:
-    """A coordinator's final answer; `api` is FindCoordinator if that was refused. `stopped`: nothing was sent."""
+    """A coordinator's final answer. `stopped`: nothing was sent.
+
+    `api` is FindCoordinator if that was refused; `sought` is then the type of its key, and the key.
+    """
 
     response: Any
     api: str
     error: Error
     reaction: Reaction
     stopped: bool = False
+    sought: tuple[int, str] = (TRANSACTION, "")
+
+
+def backoff_ms(attempt: int) -> int:
+    """`backoff_ms(0) == 100`, `backoff_ms(1) == 200`, at most 1000."""
+    return min(RETRY_BACKOFF_MS << min(attempt, 4), RETRY_BACKOFF_MAX_MS)
+
+
+def _retried(response: FindCoordinatorResponse) -> bool:
+    """Return whether a look-up was refused for now."""
+    return response.error is not Error.NONE and reaction("FindCoordinator", response.error) is Reaction.RETRY
 
 
 def _reaction(api: str, error: Error) -> Reaction:
@@ -209,4 +264,9 @@ def _reaction(api: str, error: Error) -> Reaction:
         return reaction(api, error)
     if error in (Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE):
         return Reaction.LOOKUP
-    return Reaction.RETRY if error.retriable else Reaction.FATAL
+    if api == "OffsetCommit" and error is Error.REQUEST_TIMED_OUT:
+        return Reaction.LOOKUP
+    again = error.retriable if api != "OffsetCommit" else error in COMMITTED_AGAIN
+    if api == "OffsetFetch" and error is Error.UNKNOWN_TOPIC_OR_PARTITION:
+        again = False
+    return Reaction.RETRY if again else Reaction.FATAL

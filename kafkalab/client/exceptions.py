@@ -112,6 +112,10 @@ class CommitFailedError(KafkaError):
     """The group has moved on: the offsets cannot be committed by this member (Java: CommitFailedException)."""
 
 
+class RetriableCommitFailedError(KafkaError):
+    """A commit that is sent only once was refused for now (Java: RetriableCommitFailedException)."""
+
+
 class InvalidOffsetError(KafkaError):
     """A consumer has no offset, or none that exists, and auto.offset.reset is none; `positions` are the wrong ones."""
 
@@ -207,6 +211,7 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.OFFSET_OUT_OF_RANGE: _of("OffsetOutOfRange", _A),
     Error.CORRUPT_MESSAGE: _of("CorruptRecord", _R),
     Error.UNKNOWN_TOPIC_OR_PARTITION: _of("UnknownTopicOrPartition", _M),
+    Error.LEADER_NOT_AVAILABLE: _of("LeaderNotAvailable", _M),
     Error.NOT_LEADER_OR_FOLLOWER: _of("NotLeaderOrFollower", _M),
     Error.REQUEST_TIMED_OUT: KafkaTimeoutError,
     Error.MESSAGE_TOO_LARGE: RecordTooLargeError,
@@ -269,16 +274,18 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
 _JAVA = {
     "KafkaTimeoutError": "TimeoutException",
     "OffsetMetadataTooLargeError": "OffsetMetadataTooLarge",
+    "InvalidRegularExpressionError": "InvalidRegularExpression",
     "ValueError": "IllegalArgumentException",
 }
 
 
-def exception_for(error: Error, what: str) -> KafkaError:
-    """Return the exception that Java's client raises for a wire error; `what` names the call that met it."""
+def exception_for(error: Error, message: str = "") -> KafkaError:
+    """Return the exception that Java's client raises for a wire error, with Kafka's message unless one is given."""
+    message = message or error.message
     if error is Error.TOPIC_AUTHORIZATION_FAILED:
-        return TopicAuthorizationError((), f"{what}: {error.name}")
+        return TopicAuthorizationError((), message)
     known = _BY_ERROR.get(error, RetriableError if error.retriable else ApiError)
-    return known(f"{what}: {error.name}", error)
+    return known(message, error)
 
 
 def java_name(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
 from kafkalab.course.outline import TRACKS, CourseMap
-from kafkalab.grading.builder import SOLUTIONS, as_text, read
+from kafkalab.grading.builder import SOLUTIONS, as_text, read, write_changed
 from kafkalab.grading.exercise import EXERCISES
 
 START = SOLUTIONS / "00_start.ipynb"
@@ -40,10 +40,7 @@ def refresh_start_page(root: Path) -> list[Path]:
     if (readme := root / README).exists():
         rows = [START_ROW, *_rows(there, "labs/")]
         pages[readme] = TABLE.sub(lambda found: "\n".join([found[1], *rows, ""]), readme.read_text(encoding="utf-8"), 1)
-    changed = [page for page, text in pages.items() if page.read_text(encoding="utf-8") != text]
-    for page in changed:
-        page.write_text(pages[page], encoding="utf-8")
-    return changed
+    return write_changed(pages)
 
 
 def picture() -> dict[str, list[str]]:

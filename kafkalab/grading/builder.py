@@ -10,7 +10,7 @@ import ast
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -92,13 +92,14 @@ def as_text(notebook: Notebook) -> str:
 
 def build(root: Path) -> list[Path]:
     """Make every labs/NN.ipynb from its solution; return the paths that changed. Notebooks without a solution stay."""
-    changed = []
-    for source in sources(root):
-        text = as_text(student(read(source)))
-        target = root / LABS / source.name
-        if not target.exists() or target.read_text(encoding="utf-8") != text:
-            target.write_text(text, encoding="utf-8")
-            changed.append(target)
+    return write_changed({root / LABS / source.name: as_text(student(read(source))) for source in sources(root)})
+
+
+def write_changed(texts: Mapping[Path, str]) -> list[Path]:
+    """Write each text to its path, unless the file has it already; return the paths that changed."""
+    changed = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in changed:
+        path.write_text(texts[path], encoding="utf-8")
     return changed
 
 
@@ -163,7 +164,5 @@ def refresh(root: Path, only: Sequence[str] = ()) -> list[Path]:
             raise ValueError(f"{path} does not end: a cell takes more than {CELL_SECONDS} s") from None
         except problems.CellExecutionError as error:
             raise ValueError(f"{path} does not run: {error}") from None
-        if path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-            changed.append(path)
+        changed += write_changed({path: text})
     return changed

@@ -106,8 +106,8 @@ def cells(answer: Any, names: tuple[Any, ...], words: Iterable[str], form: str, 
         raise WrongValue(f"There is no {what} {unknown[0]!r}{_meant(unknown[0], names)}. Give {form}.")
     missing = [n for n in names if n not in answer]
     if missing:
-        listed = ", ".join(str(n) for n in missing)
-        raise WrongValue(f"The {what}{'s' if len(missing) > 1 else ''} {listed} {_verb(missing)} missing. Give {form}.")
+        listed = f"{what}s {', '.join(map(str, missing))} are" if len(missing) > 1 else f"{what} {missing[0]} is"
+        raise WrongValue(f"The {listed} missing. Give {form}.")
     return {name: _word(answer[name], tuple(words), f"{what} {name}", form) for name in names}
 
 
@@ -135,7 +135,3 @@ def described(value: Any) -> str:
     """Its type and its value, cut where it is long, for an error about an answer."""
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:37] + '...'}"
-
-
-def _verb(items: list[Any]) -> str:
-    return "is" if len(items) == 1 else "are"

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described, is_blank
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.exercise import WrongAnswer, WrongType, described, is_blank
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -35,26 +34,9 @@ class Mutant:
     hint: int | str = 0
 
 
-def function_exercise(
-    exercise_id: str,
-    form: str,
-    reference: Callable[..., Any],
-    mutants: Sequence[Mutant],
-    cases: Callable[[int], Sequence[Case]],
-    hints: tuple[str, ...],
-    *,
-    points: int,
-    questions: tuple[int, ...] = (),
-    question: Callable[[int], Any] | None = None,
-    run_of: Callable[..., Scenario | Cluster] | None = None,
-) -> Exercise:
-    """Return the exercise that asks for `form` and compares it with `reference` on `cases(seed)`: `against_mutants`."""
-
-    def check(answer: Any) -> str:
-        return against_mutants(answer, reference, mutants, cases(seed()), form, run_of)
-
-    misses = {mutant.name: mutant.hint for mutant in mutants}
-    return Exercise(exercise_id, check, hints, points, questions, misses, question)
+def hints_of(mutants: Iterable[Mutant]) -> dict[str, int | str]:
+    """Return what helps against each mutant, by its name, as an `Exercise` takes it for `misses`."""
+    return {mutant.name: mutant.hint for mutant in mutants}
 
 
 def against_mutants(

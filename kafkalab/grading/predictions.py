@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, cells, described, is_blank
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, cells, described, is_blank
 from kafkalab.grading.mutants import called, same, shown
-from kafkalab.grading.seeds import seed
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, ran
 
 if TYPE_CHECKING:
     from kafkalab.sim.scenario import Scenario
@@ -43,30 +42,10 @@ def facts_of(
     """
     found = []
     for number, row in enumerate(rows, 1):
-        cluster = Cluster(scenario_of(row))
-        cluster.run()
+        cluster = ran(scenario_of(row))
         run, truth = partial(scenario_of, row), truth_of(cluster)
         found.append(Fact(name=number, says=row.says, truth=truth, look=row.look, run=run, misses=row.misses))
     return tuple(found)
-
-
-def table_exercise(
-    exercise_id: str,
-    form: str,
-    words: Sequence[str],
-    facts: Callable[[int], Sequence[Fact]],
-    hints: tuple[str, ...],
-    *,
-    points: int,
-    misses: Mapping[str, int | str],
-    questions: tuple[int, ...] = (),
-) -> Exercise:
-    """Return the exercise that asks for one of `words` for each row of `facts(seed)`: `table`."""
-
-    def check(answer: Any) -> str:
-        return table(answer, facts(seed()), words, form)
-
-    return Exercise(exercise_id, check, hints, points, questions, misses)
 
 
 def table(answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, what: str = "row") -> str:

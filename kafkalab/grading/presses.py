@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TYPES, Fault
 from kafkalab.sim.run_errors import RunawayError, StuckError
@@ -38,25 +37,10 @@ class Goal:
     reached: Callable[[Cluster], bool]
     misses: tuple[Miss, ...] = ()
 
-
-def press_exercise(
-    exercise_id: str,
-    base: Callable[[int], Scenario],
-    goal: Goal,
-    hints: tuple[str, ...],
-    *,
-    most: int,
-    par: int,
-    allowed: Sequence[str],
-    points: int,
-    questions: tuple[int, ...] = (),
-) -> Exercise:
-    """Return the exercise that asks for presses by which `base(seed)` reaches the goal: `replayed`."""
-
-    def check(answer: Any) -> str:
-        return replayed(answer, base(seed()), goal, most, par, allowed)
-
-    return Exercise(exercise_id, check, hints, points, questions, {miss.name: miss.hint for miss in goal.misses})
+    @property
+    def hints(self) -> dict[str, int | str]:
+        """Return which hint helps with each miss, as an `Exercise` takes it."""
+        return {miss.name: miss.hint for miss in self.misses}
 
 
 def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allowed: Sequence[str] = ()) -> str:

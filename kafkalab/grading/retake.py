@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kafkalab.grading.builder import Cell, Notebook, as_text, is_check, read, sources, student
+from kafkalab.grading.builder import Cell, Notebook, as_text, is_check, read, sources, student, write_changed
 
 HEADINGS = re.compile(r"^#{1,4} .*$", re.M)
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)[^)]*\)")
@@ -51,13 +51,6 @@ def _asked(cells: list[Cell]) -> set[int]:
 def build_clean(root: Path, folder: Path) -> list[Path]:
     """Write the clean variant of every lab with exercises into `folder`; return the paths that changed."""
     folder.mkdir(parents=True, exist_ok=True)
-    changed = []
-    for path in sources(root):
-        solution = read(path)
-        if not any(is_check(cell) for cell in solution["cells"]):
-            continue
-        target, text = folder / path.name, as_text(clean(solution))
-        if not target.exists() or target.read_text(encoding="utf-8") != text:
-            target.write_text(text, encoding="utf-8")
-            changed.append(target)
-    return changed
+    solutions = {folder / path.name: read(path) for path in sources(root)}
+    graded = {path: solution for path, solution in solutions.items() if any(map(is_check, solution["cells"]))}
+    return write_changed({path: as_text(clean(solution)) for path, solution in graded.items()})

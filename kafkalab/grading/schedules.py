@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafkalab.client.exceptions import KafkaError
 from kafkalab.grading.exercise import WrongAnswer, WrongType, described
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError, StuckError
@@ -81,19 +80,8 @@ def _audited(scenario: Scenario, audits: Sequence[Audit]) -> tuple[Cluster, Brok
         return cluster, Broken(says=f"{_first(error)}.", miss="foreign await")
     except Exception as error:
         return cluster, Broken(says=f"Your program stops with {type(error).__name__}: {_first(error)}.", miss="stops")
-    found = next(filter(None, (audit(cluster) for audit in audits)), None)
-    if found is not None:
-        return cluster, found
-    return cluster, None
+    return cluster, next(filter(None, (audit(cluster) for audit in audits)), None)
 
 
 def _first(error: Exception) -> str:
     return str(error).partition("\n")[0].partition("; the last")[0]
-
-
-def ended_with_error(cluster: Cluster, node: str) -> Broken | None:
-    """An audit's part: the program on this node ended with an error that it did not deal with."""
-    result = cluster.results.get(node)
-    if isinstance(result, KafkaError):
-        return Broken(says=f"The program on {node} ended with {type(result).__name__}: {result}", miss="gives up")
-    return None

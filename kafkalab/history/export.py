@@ -89,19 +89,11 @@ class _Tables:
 
     def _watermark(self, event: Event) -> None:
         key = event.data["partition"]
-        led = self.led.get(key)
-        self.watermarks.append(
-            Watermark(
-                key=key,
-                node=event.node,
-                leads=led is not None and led.leader == event.node,
-                leader_epoch=led.leader_epoch if led else -1,
-                high_watermark=event.data["high_watermark"],
-                last_stable_offset=event.data["last_stable_offset"],
-                step=event.step,
-                at_ms=event.at_ms,
-            )
-        )
+        led = self.led.get(key, Leader())
+        mark = {name: event.data[name] for name in ("high_watermark", "last_stable_offset")}
+        leads, when = led.leader == event.node, {"step": event.step, "at_ms": event.at_ms}
+        row = Watermark(key=key, node=event.node, leads=leads, leader_epoch=led.leader_epoch, **mark, **when)
+        self.watermarks.append(row)
 
     def _metadata(self, event: Event) -> None:
         for key, leader in event.data["leaders"].items():
@@ -113,39 +105,16 @@ class _Tables:
                 self.leaders.append(row)
 
     def _poll(self, event: Event) -> None:
-        data, number = event.data, self._polled.get(event.data["consumer"], 0) + 1
-        consumer, level = data["consumer"], data["isolation_level"]
-        self._polled[consumer] = number
+        data, consumer = event.data, event.data["consumer"]
+        number = self._polled[consumer] = self._polled.get(consumer, 0) + 1
+        same: dict[str, Any] = {"consumer": consumer, "process": event.node, "poll": number, "step": event.step}
+        same["isolation_level"] = data["isolation_level"]
         for key, start in data["from"].items():
-            self.polls.append(
-                Poll(
-                    consumer=consumer,
-                    process=event.node,
-                    group=data["group_id"],
-                    isolation_level=level,
-                    poll=number,
-                    key=key,
-                    start=start,
-                    end=data["to"].get(key, -1),
-                    moved=data["moved"].get(key, ""),
-                    step=event.step,
-                )
-            )
+            end, moved = data["to"].get(key, -1), data["moved"].get(key, "")
+            self.polls.append(Poll(group=data["group_id"], key=key, start=start, end=end, moved=moved, **same))
         for index, (key, offset, value) in enumerate(data["records"]):
-            self.reads.append(
-                Read(
-                    consumer=consumer,
-                    process=event.node,
-                    isolation_level=level,
-                    poll=number,
-                    index=index,
-                    key=key,
-                    offset=offset,
-                    value=_text(value),
-                    step=event.step,
-                    at_ms=event.at_ms,
-                )
-            )
+            read = Read(index=index, key=key, offset=offset, value=_text(value), at_ms=event.at_ms, **same)
+            self.reads.append(read)
 
     def removed(self, cluster: Cluster | None) -> dict[Place, tuple[str, int]]:
         """Why and when records are gone from the last leader's log; only a cluster tells what cleaning has removed."""
@@ -209,7 +178,7 @@ class _Tables:
             producer_id=batch.producer_id,
             producer_epoch=batch.producer_epoch,
             sequence=sequence_after(batch.base_sequence, _offsets(batch)[i] - batch.base_offset),
-            transactional=batch.transactional,
+            transactional=batch.in_transaction,
             control=batch.control.name if batch.control else "",
             coordinator_epoch=batch.coordinator_epoch,
             leader_epoch=batch.leader_epoch,
@@ -230,18 +199,11 @@ def _offsets(batch: Batch) -> Sequence[int]:
 
 def _txn_entry(event: Event, batch: Batch, i: int, removed: str) -> TxnEntry:
     record = batch.records[i]
-    given: dict[str, Any] = {"state": "Dead"}
-    if isinstance(record.value, Txn):
-        txn = record.value
-        given = {
-            "state": txn.state.label,
-            "producer_id": txn.producer_id,
-            "producer_epoch": txn.producer_epoch,
-            "partitions": txn.partitions,
-            "timeout_ms": txn.timeout_ms,
-            "start_ms": txn.start_ms,
-        }
+    same = ("producer_id", "producer_epoch", "partitions", "timeout_ms", "start_ms")
+    txn = record.value if isinstance(record.value, Txn) else None
+    given: dict[str, Any] = {name: getattr(txn, name) for name in same} if txn else {}
     return TxnEntry(
+        state=txn.state.label if txn else "Dead",
         key=event.name,
         offset=_offsets(batch)[i],
         transactional_id=record.key or "",

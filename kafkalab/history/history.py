@@ -143,11 +143,8 @@ def _fits(column: Column, value: Any) -> bool:
         return column.type == "bool" and isinstance(value, bool)
     if column.type == "string":
         return isinstance(value, str)
-    return isinstance(value, int) and -(1 << _bits(column)) <= value < 1 << _bits(column)
-
-
-def _bits(column: Column) -> int:
-    return 63 if column.type == "int64" else 31
+    end = 1 << (63 if column.type == "int64" else 31)
+    return isinstance(value, int) and -end <= value < end
 
 
 def _check_counts(path: str | Path, said: Any, found: dict[str, int]) -> None:

@@ -126,12 +126,10 @@ class _Operations:
             self.transaction[event.node, tid] = self.transaction.get((event.node, tid), 0) + 1
         number = self.transaction.get((event.node, tid), -1) if function != "init" else -1
         row = self._row(event, function, client=f"{event.node}/{tid}", transactional_id=tid, transaction=number)
-        call = _Call(row)
-        self.calls.append(call)
         if function == "begin":
-            self._close(call, "ok", "NONE", event)
+            self._done(row, event, -1)
         else:
-            self.open_calls[event.node, event.name] = call
+            self.open_calls[event.node, event.name] = self._called(row)
 
     def _completed(self, event: Event) -> None:
         call = self.open_calls.pop((event.node, event.name), None)
@@ -146,9 +144,11 @@ class _Operations:
         self._done(self._row(event, "poll", client=consumer), event, -1)
 
     def _done(self, row: Operation, event: Event, offset: int) -> None:
-        call = _Call(row)
-        self.calls.append(call)
-        self._close(call, "ok", "NONE", event, offset)
+        self._close(self._called(row), "ok", "NONE", event, offset)
+
+    def _called(self, row: Operation, **known: Any) -> _Call:
+        self.calls.append(_Call(row, **known))
+        return self.calls[-1]
 
     # frames
 
@@ -189,8 +189,7 @@ class _Operations:
                     sequence=sequence,
                     value=record.value if record.value is None else str(record.value),
                 )
-                call = self.sends[(*identity, record.value)] = _Call(row)
-                self.calls.append(call)
+                call = self.sends[(*identity, record.value)] = self._called(row)
             call.frames.append(frame.id)
             call.place, call.identity = i, (batch.producer_id, batch.producer_epoch, sequence)
             calls.append(call)
@@ -214,8 +213,8 @@ class _Operations:
         )
         for key, offset in getattr(frame.body, "offsets", {"": -1}).items():
             value = getattr(frame.body, "group_id", None)
-            call = _Call(row._replace(key=key, offset=offset, value=value), [frame.id], offset=offset)
-            self.calls.append(call)
+            row = row._replace(key=key, offset=offset, value=value)
+            call = self._called(row, frames=[frame.id], offset=offset)
             self.of_frame.setdefault(frame.id, []).append((key, call))
 
     def _response(self, frame: Frame, event: Event) -> None:

@@ -40,14 +40,17 @@ class Cleaning:
 
 
 def cleanable_end(log: PartitionLog, now: int, min_compaction_lag_ms: int = 0) -> int:
-    """Where a cleaning ends: at the last stable offset, the active segment, or the first segment that is too young."""
+    """Return where a cleaning ends: at the base of the segment that holds the last stable offset, of the active one,
+    or of the first dirty one that is too young (`LogCleanerManager.calculateCleanableBytes`)."""
     end = min(log.last_stable_offset, log.segments[-1])
     if min_compaction_lag_ms > 0:
+        first_dirty = max(log.checkpoint.first_dirty_offset, log.log_start_offset)
         for base, upper in zip(log.segments, log.segments[1:], strict=False):
             newest = max((b.timestamp_ms for b in log.batches_between(base, upper)), default=0)
-            if newest > now - min_compaction_lag_ms:
-                return min(end, base)
-    return end
+            if upper > first_dirty and newest > now - min_compaction_lag_ms:
+                end = min(end, base)
+                break
+    return log.segments[max(bisect_right(log.segments, end) - 1, 0)]
 
 
 def clean(

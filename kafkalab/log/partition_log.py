@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from kafkalab.log.cleaner_checkpoint import CleanerCheckpoint
+from kafkalab.log.offset_index import OffsetIndex
 from kafkalab.log.producer_state.state import EXPIRATION_MS, ProducerStates
 from kafkalab.log.transaction_index import TransactionIndex
 from kafkalab.protocol.aborted_transaction import AbortedTxn
@@ -33,14 +34,22 @@ class PartitionLog:
         self.checkpoint = CleanerCheckpoint()
         self._bases: list[int] = []
         self._epochs: list[tuple[int, int]] = []  # leader epoch, its first offset
+        self._indexes: dict[int, OffsetIndex] = {}  # by the base offset of their segments
 
     # marks
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the earliest transaction begins that is undecided or whose marker is not replicated; None for none."""
+        """Where the earliest transaction begins that is undecided or whose marker is not replicated; None for none.
+
+        If its beginning was deleted: the base offset of the batch that holds the log's start, which may lie below it
+        (`UnifiedLog.maybeIncrementFirstUnstableOffset`).
+        """
         first = self.producers.first_unstable_offset
-        return None if first is None else max(first, self.log_start_offset)
+        if first is None or first >= self.log_start_offset:
+            return first
+        holding = (b.base_offset for b in self.batches if b.last_offset >= self.log_start_offset)
+        return next(holding, self.log_end_offset)
 
     @property
     def last_stable_offset(self) -> int:
@@ -108,9 +117,39 @@ class PartitionLog:
         found = self.batches[start:end]
         return found[1:] if found and found[0].last_offset < offset else found
 
+    def read_segment(self, offset: int, upper: int) -> list[Batch]:
+        """Read as `read` does, but from one segment: the first that has such a batch (`LocalLog.read`)."""
+        if len(self.segments) == 1:
+            return self.read(offset, upper)
+        for end in self.segments[bisect_right(self.segments, offset) :]:
+            if found := self.read(offset, min(upper, end)):
+                return found
+        return self.read(offset, upper)
+
+    def segment_of(self, offset: int) -> int:
+        """Return the base offset of the segment in which `offset` lies, or will lie."""
+        return self.segments[max(bisect_right(self.segments, offset) - 1, 0)]
+
     def aborted_between(self, offset: int, upper: int) -> tuple[AbortedTxn, ...]:
-        """The aborted transactions that overlap [offset, upper): what Fetch returns to read_committed."""
+        """The aborted transactions that overlap [offset, upper)."""
         return self.transaction_index.collect(offset, upper)[0]
+
+    def aborted_for(self, offset: int, batches: Sequence[Batch]) -> tuple[AbortedTxn, ...]:
+        """Return what Fetch lists for read_committed: the aborted transactions from `offset` to the next entry of the
+        offset index behind `batches`, which are of one segment; else to the next segment; else to the log's end.
+
+        So it may name some that begin behind the batches, even above the last stable offset.
+        """
+        if not batches or not self.transaction_index.entries:
+            return ()
+        last_offset = batches[-1].last_offset
+        base = self.segment_of(last_offset)
+        following = bisect_right(self.segments, base)
+        end = self.segments[following] if following < len(self.segments) else self.log_end_offset
+        index = self._indexes.setdefault(base, OffsetIndex(base))
+        index.extend(self.batches_between(index.next_offset, end))
+        upper = index.upper_bound(last_offset)
+        return self.aborted_between(offset, end if upper is None else upper)
 
     # segments
 
@@ -130,6 +169,7 @@ class PartitionLog:
         """Put cleaned batches in place of those in [base_offset, next_base_offset). Producer state does not change."""
         place = slice(bisect_left(self._bases, base_offset), bisect_left(self._bases, next_base_offset))
         self.batches[place] = cleaned
+        self._indexes = {}
         self._bases[place] = [b.base_offset for b in cleaned]
 
     def raise_log_start(self, offset: int) -> bool:
@@ -158,6 +198,7 @@ class PartitionLog:
             return
         kept = bisect_left(self.batches, offset, key=lambda b: b.last_offset)
         del self.batches[kept:], self._bases[kept:]
+        self._indexes = {}
         self._epochs = [(epoch, first) for epoch, first in self._epochs if first < offset]
         self.segments = [base for base in self.segments if base <= offset] or [offset]
         self.log_end_offset = offset
@@ -168,20 +209,21 @@ class PartitionLog:
 
     def start_at(self, offset: int) -> None:
         """An empty log that begins at `offset`: nothing of the old one is left (`truncateFullyAndStartAt`)."""
-        self.batches, self._bases, self._epochs, self.segments = [], [], [], [offset]
+        self.batches, self._bases, self._epochs, self.segments, self._indexes = [], [], [], [offset], {}
         self.log_start_offset = self.log_end_offset = self.high_watermark = offset
         self.transaction_index.truncate(0)
-        self.producers = ProducerStates(self.producers.rules, self.producers.expiration_ms)
-        self.producers.map_end_offset = self.producers.snapshot_offset = offset
+        self.producers.start_at(offset)
 
     def close(self) -> None:
         """A clean shutdown: what is known of the producers is written down."""
         self.producers.take_snapshot()
 
     def reloaded(self, now: int = 0) -> PartitionLog:
-        """The log as read back after a restart: verification guards are forgotten, the records are not.
+        """Return the log as read back after a restart, clean or not: of each producer the last batch is known, and no
+        verification guard.
 
-        Of each producer only the last batch before the newest snapshot is known, and the batches after it.
+        Recovery replays what follows the newest snapshot and writes another one at the log's end; loading reads that
+        (`LogLoader`, `UnifiedLog.rebuildProducerState`).
         """
         old = self.producers
         log = PartitionLog(self.partition, old.rules, old.expiration_ms)
@@ -191,6 +233,8 @@ class PartitionLog:
         log.high_watermark = self.high_watermark
         log.transaction_index.entries = list(self.transaction_index.entries)
         log.producers.snapshots = dict(old.snapshots)
+        log._rebuild(now)
+        log.producers = ProducerStates(old.rules, old.expiration_ms, log.producers.snapshots)
         log._rebuild(now)
         return log
 

@@ -30,8 +30,8 @@ class TransactionIndex:
     def collect(self, fetch_offset: int, upper: int) -> tuple[tuple[AbortedTxn, ...], bool]:
         """The transactions that overlap [fetch_offset, upper), and whether no later entry can overlap it."""
         found = []
-        for entry in self.entries:
-            if entry.last_offset >= fetch_offset and entry.first_offset < upper:
+        for entry in self.entries[self._place(fetch_offset) :]:
+            if entry.first_offset < upper:
                 found.append(entry)
             if entry.last_stable_offset >= upper:
                 return tuple(found), True

@@ -7,7 +7,7 @@ from kafkalab.sim.scenario import program
 
 ORDERS, CHARGES, BILLING = "orders", "charges", "billing"
 VALUES = ("10", "25", "40")
-STARTED_MS, PAUSED_MS, REPLACED_MS, AWAKE_MS = 0, 120, 5_000, 20_000
+STARTED_MS, PAUSED_MS, REPLACED_MS, AWAKE_MS = 0, 90, 5_000, 20_000
 
 
 @program

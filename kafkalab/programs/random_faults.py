@@ -26,8 +26,9 @@ from kafkalab.sim.faults import (
     Restart,
     Resume,
     Roll,
+    Upgrade,
 )
-from kafkalab.sim.network import REQUEST_TIMEOUT_MS
+from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
 
 T = TypeVar("T")
 BROKERS = ("b1", "b2", "b3")
@@ -64,7 +65,7 @@ class Seeded:
 
 
 def random_fault(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
-    """One mishap: of a frame, a node, the network, the clock, a leader or a log.
+    """One mishap: of a frame, a node, the network, the clock or a feature, a leader or a log.
 
     `partitions` are those of the scenario's topics and at least one of an internal topic. Elections are clean
     ones: an unclean election loses records, and is meant to.
@@ -126,6 +127,8 @@ def _of_the_network(pick: Pick, clients: Sequence[str], partitions: Sequence[str
 
 
 def _of_the_clock(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
+    if pick.one_of((False, False, False, True)):
+        return [Upgrade(at_ms=pick.number(0, UNTIL_MS))]
     return [AdvanceClock(pick.one_of((500, 5_000, 31_000, 70_000)), at_ms=pick.number(0, UNTIL_MS))]
 
 

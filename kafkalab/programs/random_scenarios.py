@@ -11,7 +11,7 @@ from typing import Any
 from kafkalab.programs.groups import GROUP
 from kafkalab.programs.random_faults import Pick, Seeded, outlives_its_retry, random_fault
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, partition_for
-from kafkalab.sim.faults import Fault
+from kafkalab.sim.faults import Fault, Upgrade
 from kafkalab.sim.scenario import Program, Scenario
 
 __all__ = ["Pick", "Seeded", "random_scenario"]
@@ -43,12 +43,17 @@ def random_scenario(pick: Pick, profile: str | None = None, rules_off: tuple[str
         mishap = random_fault(pick, names, logs)
         if profile == "4.x/TV2" or not any(map(outlives_its_retry, mishap)):
             faults += mishap
+    config = {}
+    if profile == "4.x/TV2" and any(isinstance(fault, Upgrade) for fault in faults):  # begin lower, to rise
+        config = {"transaction_version": pick.number(0, 1)}
+        faults = [fault for fault in faults if not outlives_its_retry(fault)]
     return Scenario(
         title="by chance",
         profile=profile,
         rules_off=rules_off,
         topics=topics,
         records=records,
+        config=config,
         programs=tuple(programs),
         faults=tuple(faults),
         seed=pick.number(1, 1000),

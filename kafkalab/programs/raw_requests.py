@@ -12,6 +12,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from kafkalab.client.promise import Promise
+from kafkalab.protocol.field_versions import messages_in
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Batch, Record
@@ -131,13 +132,24 @@ def answer_of(response: Any) -> str:
 
 def request_of(api: str, given: dict[str, Any]) -> Any:
     """The request with these fields; StepError for a field it does not have, or one that is missing."""
-    kind = BY_NAME[api].request
+    return _message(BY_NAME[api].request, api, given)
+
+
+def _message(kind: type, api: str, given: dict[str, Any]) -> Any:
     known = {f.name: f for f in fields(kind)}
     unknown = sorted(set(given) - set(known))
     needed = [n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING and n not in given]
     if unknown or needed:
         raise StepError(f"{api} has the fields {', '.join(known)}; missing: {needed}, unknown: {unknown}")
-    return kind(**{name: _typed(value) for name, value in given.items()})
+    return kind(**{name: _field(kind, api, name, value) for name, value in given.items()})
+
+
+def _field(kind: type, api: str, name: str, value: Any) -> Any:
+    """The value of one field; a list of objects becomes the messages that the field holds."""
+    inside = messages_in(kind, name)
+    if inside and isinstance(value, list):
+        return tuple(_message(inside[0], f"{api}.{name}", one) for one in value)
+    return _typed(value)
 
 
 def _typed(value: Any) -> Any:

@@ -56,6 +56,18 @@ def _produce(
     return {"ask": "Produce", "to": f"leader of {partition}", "version": version, "with": given, **more}
 
 
+def add_offsets(who: str, group: str) -> Step:
+    """AddOffsetsToTxn, asked until it is answered with NONE."""
+    given = {**_identity(who, ""), "group_id": group}
+    return {"ask": "AddOffsetsToTxn", "to": f"coordinator of {who}", "with": given, "until": "NONE"}
+
+
+def offsets(who: str, group: str, partition: str, offset: int, epoch: str = "", **more: Any) -> Step:
+    """TxnOffsetCommit of one offset, by a producer that is no member of the group."""
+    given = {**_identity(who, epoch), "group_id": group, "offsets": {partition: offset}}
+    return {"ask": "TxnOffsetCommit", "to": f"group coordinator of {group}", "with": given, **more}
+
+
 def commit(who: str, epoch: str = "", version: int = 4, **more: Any) -> Step:
     """EndTxn(COMMIT); version 5 is that of TV2."""
     return _end(who, True, epoch, version, more)

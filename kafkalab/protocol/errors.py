@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from enum import Enum
 
+from kafkalab.protocol.error_messages import MESSAGES
+
 
 class Error(Enum):
-    """A wire error: `Error.NOT_COORDINATOR.code == 16`; `retriable` says that the same request may succeed later."""
+    """A wire error: `Error.NOT_COORDINATOR.code == 16`; `retriable` says that the same request may succeed later.
+
+    `message` is what its exception says: `Error.NOT_COORDINATOR.message == "This is not the correct coordinator."`.
+    """
 
     UNKNOWN_SERVER_ERROR = (-1, False)
     NONE = (0, False)
@@ -81,6 +86,7 @@ class Error(Enum):
     def __init__(self, code: int, retriable: bool) -> None:
         self.code = code
         self.retriable = retriable
+        self.message = MESSAGES[self.name]
 
     def __repr__(self) -> str:
         return f"Error.{self.name}"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kafkalab.protocol.field_versions import since
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberEntry:
     """A member as it stands in `__consumer_offsets`."""
 
     member_id: str
-    group_instance_id: str | None
+    group_instance_id: str | None = since(4, None)
+    """In the log always; in an answer to DescribeGroups since version 4."""
     client_id: str
     session_timeout_ms: int
     rebalance_timeout_ms: int

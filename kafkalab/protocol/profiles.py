@@ -36,6 +36,10 @@ _SINCE_1_0 = (
     rules.FENCE_BUMPS_ONCE,
     rules.FENCE_ROTATES,
     rules.TOPIC_WRITE_SUFFICES,
+    rules.EFFECTIVE_MIN_ISR,
+    rules.GROUP_LOG_WAITS,
+    rules.INVALID_RECORD_CODE,
+    rules.LSO_FOR_ALL,
 )
 _SINCE_0_11 = (*_SINCE_1_0, rules.FIVE_BATCHES, rules.TIMEOUT_BUMPS)
 
@@ -54,12 +58,16 @@ PROFILES: dict[str, Profile] = {
     p.name: p
     for p in (
         Profile(name="0.11", client_version=0, cluster_version=0, lacks=_SINCE_0_11),
-        Profile(name="1.0", client_version=0, cluster_version=0, lacks=_SINCE_1_0),
+        Profile(name="1.0", client_version=0, cluster_version=0, lacks=(*_SINCE_1_0, rules.OFFSETS_EPOCH)),
         Profile(name="4.x/TV1", client_version=1, cluster_version=2),
         Profile(name="4.x/TV2", client_version=2, cluster_version=2),
     )
 }
-"""What a scenario may name. In "4.x/TV1" the brokers are today's and the clients do not speak version 2."""
+"""What a scenario may name.
+
+0.11 refused a fenced producer's offsets, 1.0 to 2.4 did not. In "4.x/TV1" the brokers are today's and the clients do
+not speak version 2.
+"""
 
 
 RULE_NAMES = tuple(rule.name for rule in REGISTRY)

@@ -11,6 +11,7 @@ NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
 HEADER_BYTES = 61
+MARKER_BYTES = 78
 SEQUENCE_MAX = 2**31 - 1
 
 
@@ -27,6 +28,20 @@ class Record:
 
     key: str | None
     value: Any
+
+
+def _varint_bytes(number: int) -> int:
+    """The length of this number, not below 0, as a zig-zag varint."""
+    return (number.bit_length() + 7) // 7
+
+
+def _field_bytes(value: Any) -> int:
+    """The length of a key or value with its own length before it."""
+    if value is None:
+        return 1
+    text = str(value)
+    length = len(text) if text.isascii() else len(text.encode())
+    return _varint_bytes(length) + length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +98,24 @@ class Batch:
         return self.base_offset + (delta if delta >= 0 else len(self.records) - 1)
 
     @property
+    def in_transaction(self) -> bool:
+        """Whether the batch is part of a transaction: the bit means nothing without a producer id (`UnifiedLog`)."""
+        return self.transactional and self.producer_id >= 0
+
+    @property
     def last_sequence(self) -> int:
         return sequence_after(self.base_sequence, self.offset_delta)
 
     @property
     def size_bytes(self) -> int:
-        """What the batch takes, about: its header of 61 bytes, and keys and values as text."""
-        return HEADER_BYTES + sum(len(r.key or "") + len(str(r.value)) for r in self.records)
+        """What the batch takes in a log, uncompressed; an entry of an internal topic counts as its text, about."""
+        if self.control is not None:
+            return MARKER_BYTES if self.records else HEADER_BYTES
+        size, base = HEADER_BYTES, self.base_offset
+        for offset, record in zip(self.offsets, self.records, strict=True):
+            content = 3 + _varint_bytes(offset - base) + _field_bytes(record.key) + _field_bytes(record.value)
+            size += _varint_bytes(content) + content
+        return size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

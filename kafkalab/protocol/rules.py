@@ -27,6 +27,7 @@ ANY_FIRST_SEQUENCE = Rule("a leader without state takes any first sequence", "KI
 STATE_OUTLIVES_DATA = Rule("producer state outlives deleted records", "KAFKA-7190", "an idle producer goes on")
 MARKERS_KEEP_STATE = Rule("markers keep producer state alive", "KAFKA-9144", "an old coordinator stays fenced")
 PRODUCE_EPOCH = Rule("the leader compares the producer epoch", "KIP-98", "a fenced producer cannot write")
+INVALID_RECORD_CODE = Rule("a malformed batch has an error of its own", "KIP-467", "what never works is not retried")
 TOPIC_WRITE_SUFFICES = Rule("who may write to a topic may be idempotent", "KIP-679", "idempotence needs no extra right")
 
 # verification at the partition leader
@@ -40,7 +41,7 @@ EPOCH_BEFORE_GUARD = Rule("the epoch is compared before the verification", "KAFK
 
 # the transaction coordinator
 COORDINATOR_EPOCH_CHECK = Rule("the coordinator compares the producer epoch", "KIP-98", "a fenced producer cannot end")
-EXACT_END_EPOCH = Rule("EndTxn with a larger epoch is refused", "KAFKA-9600", "nobody ends another's transaction")
+EXACT_END_EPOCH = Rule("EndTxn with a larger epoch is refused", "KAFKA-9600", "a refused request decides nothing")
 FENCED_CODE = Rule("the coordinator says PRODUCER_FENCED", "KIP-588", "clients tell fenced from timed out")
 BUMP_ON_INIT = Rule("InitProducerId raises the epoch", "KIP-98", "the older instance is fenced")
 ABORT_ON_INIT = Rule("InitProducerId aborts the open transaction", "KIP-98", "nothing of a predecessor stays open")
@@ -54,6 +55,7 @@ FENCE_BUMPS_ONCE = Rule("a coordinator's own abort raises the epoch once", "KAFK
 FENCE_ROTATES = Rule("a coordinator's own abort replaces a used-up id", "KAFKA-20090", "nobody gets the last epoch")
 ROTATION_LOGGED = Rule("a producer id's successor is logged", "KAFKA-20310", "a rotation survives failover")
 MARKERS_BY_EPOCH = Rule("an answer counts for its coordinator epoch only", "KAFKA-16352", "no completion is lost")
+LEADER_AWAITED = Rule("markers wait for a partition without a leader", "KAFKA-20734", "no hanging transaction")
 TIMEOUT_ABORT = Rule("a transaction that is open too long is aborted", "KIP-98", "readers are not blocked for ever")
 TIMEOUT_BUMPS = Rule("an abort by timeout raises the epoch", "KAFKA-6119", "a late producer cannot go on")
 TIMEOUT_MAXIMUM = Rule("a timeout has a maximum", "KIP-98", "readers are not blocked for long")
@@ -67,14 +69,18 @@ EMPTY_NOT_COMPLETED = Rule("an empty transaction completes nothing", "after 1.0"
 
 # groups
 GENERATION_CHECK = Rule("transactional offsets name the group's generation", "KIP-447", "a zombie commits no offsets")
+OFFSETS_EPOCH = Rule("offsets are refused by producer epoch", "KAFKA-9144", "a fenced producer commits no offsets")
 GROUP_SEEN_AGAIN = Rule("a group is looked at after the verification", "KAFKA-15784", "a zombie commits no offsets")
 STABLE_OFFSETS = Rule("a reader waits for stable offsets", "KIP-447", "no input is processed twice")
+GROUP_LOG_WAITS = Rule("a group's record waits for its replicas", "KIP-848", "a commit outlives a short outage")
 NEWEST_OFFSET = Rule("the newest offset wins when a transaction ends", "KAFKA-14505", "an offset never goes back")
 
 # reading and replication
 LSO_BOUND = Rule("the last stable offset bounds read_committed", "KIP-98", "undecided records stay unseen")
+LSO_FOR_ALL = Rule("read_uncommitted is told the last stable offset", "KAFKA-7395", "lag is seen by every reader")
 ABORTED_FILTER = Rule("the consumer filters aborted transactions", "KIP-98", "aborted records stay unseen")
 HIGH_WATERMARK = Rule("readers see only what is replicated", "KAFKA-50", "what was read is never lost")
+EFFECTIVE_MIN_ISR = Rule("too few in-sync replicas stop the high watermark", "KAFKA-15583", "what was read has copies")
 LEADER_EPOCH = Rule("followers truncate by leader epoch", "KIP-101", "replicas never differ")
 CLEAN_ELECTION = Rule("only in-sync replicas are elected", "KAFKA-1028", "what was acknowledged is never lost")
 

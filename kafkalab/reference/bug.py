@@ -9,6 +9,7 @@ from pathlib import Path
 from kafkalab.checks.all import check_all
 from kafkalab.history.export import history_of
 from kafkalab.protocol.rules import Rule
+from kafkalab.reference.rule_matrix import ran_with_all
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 
@@ -73,10 +74,7 @@ def without_the_cure(bug: Bug, scenario: Scenario) -> Scenario:
 
 def show(bug: Bug, scenario: Scenario) -> Shown:
     """Run the scenario and look. ValueError if one of its faults changed nothing."""
-    cluster = Cluster(scenario)
-    cluster.run()
-    if cluster.unused_faults:
-        raise ValueError(f"{scenario.title!r}: {', '.join(map(repr, cluster.unused_faults))} changed nothing")
+    cluster = ran_with_all(scenario)
     return Shown(bug.sign.of(cluster), check_all(history_of(cluster)).violated)
 
 

@@ -72,12 +72,13 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         number="KAFKA-9600",
         title="An epoch from the future",
-        broke="Fencing: whoever named a larger epoch ended the transaction of another.",
-        cure="Since 2.6.0 a client's EndTxn needs exactly the current epoch.",
+        broke="Liveness: the request was refused, but only after its decision had been logged. No marker was sent, and "
+        "readers waited until the coordinator's partition was loaded again.",
+        cure="Since 2.6.0 a client's EndTxn needs exactly the current epoch, before anything is logged.",
         rule=rules.EXACT_END_EPOCH,
-        sign=answers("p", "EndTxn"),
-        good="PRODUCER_FENCED",
-        bad="NONE",
+        sign=both(answers("p", "EndTxn", 2), stable("out-0"), state("pay")),
+        good="PRODUCER_FENCED, NONE; 2 of 2; CompleteCommit",
+        bad="PRODUCER_FENCED, CONCURRENT_TRANSACTIONS; 0 of 1; PrepareCommit",
     ),
     Bug(
         number="KAFKA-14402",
@@ -254,6 +255,20 @@ BUGS: tuple[Bug, ...] = (
         sign=answers("p", "Produce"),
         good="NONE",
         bad="INVALID_PRODUCER_ID_MAPPING",
+    ),
+    Bug(
+        number="KAFKA-20734",
+        title="A partition without a leader counts as deleted",
+        broke="Liveness: the coordinator sent the partition no marker and completed the transaction. When the leader "
+        "is back the transaction is open there, and nobody will ever end it. A restart of a cluster is enough: a "
+        "coordinator that loads a decided transaction before its partitions have leaders does the same.",
+        cure="None in 4.3 and 4.4 (the lookup of a leader came with KAFKA-17573). Up to 4.2 the marker waited for a "
+        "leader, and so it does here.",
+        rule=rules.LEADER_AWAITED,
+        sign=both(stable("single-0"), state("pay")),
+        good="2 of 2; CompleteCommit",
+        bad="0 of 1; CompleteCommit",
+        anomaly="hanging transaction",
     ),
     Bug(
         number="KIP-101",

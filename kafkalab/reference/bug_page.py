@@ -7,6 +7,7 @@ from pathlib import Path
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.reference.bug import FOLDER, Bug, Shown, scenario_of, show, without_the_cure
 from kafkalab.reference.bug_list import BUGS
+from kafkalab.reference.protocol_page import table
 
 NOT_SHOWN: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
@@ -53,19 +54,16 @@ with the rule's name in `rules_off` or without it.
 
 def text_of(root: Path) -> str:
     """The page for the project's folder `root`. ValueError where a scenario cannot be run as it is meant."""
-    lines = [TOP, "| bug | what happens | sign | with the rule | without it |", "|---|---|---|---|---|"]
+    rows: list[tuple[str, ...]] = []
     sections: list[str] = []
     for bug in BUGS:
         scenario = scenario_of(bug, root)
         good, bad = show(bug, scenario), show(bug, without_the_cure(bug, scenario))
-        cells = (f"[{bug.number}](#{_anchor(bug)})", scenario.title, bug.sign.what, good.sign, bad.sign)
-        lines.append(f"| {' | '.join(cells)} |")
+        rows.append((f"[{bug.number}](#{_anchor(bug)})", scenario.title, bug.sign.what, good.sign, bad.sign))
         sections += _section(bug, scenario.title, good, bad)
-    return "\n".join([*lines, *sections, *_not_shown()]) + "\n"
-
-
-def _not_shown() -> list[str]:
-    return ["", "## Not shown", "", *(f"* {', '.join(numbers)}. {why}" for why, numbers in NOT_SHOWN)]
+    lines = table(("bug", "what happens", "sign", "with the rule", "without it"), rows, "|---|---|---|---|---|")
+    rest = ["", "## Not shown", "", *(f"* {', '.join(numbers)}. {why}" for why, numbers in NOT_SHOWN)]
+    return "\n".join([TOP, *lines, *sections, *rest]) + "\n"
 
 
 def _heading(bug: Bug) -> str:
@@ -89,11 +87,7 @@ def _section(bug: Bug, happens: str, good: Shown, bad: Shown) -> list[str]:
         "",
         f"* The cure: {bug.cure}",
         f'* The rule: "{bug.rule.name}"; profiles without it: {", ".join(lacking) or "none"}.',
-        f"* {_capital(bug.sign.what)}: {good.sign}; {without}: {bad.sign}.",
+        f"* {bug.sign.what[0].upper()}{bug.sign.what[1:]}: {good.sign}; {without}: {bad.sign}.",
         f"* Anomalies without the cure: {', '.join(bad.anomalies) or 'none'}.",
         f"* To run it: `kafkalab run {(FOLDER / bug.file).as_posix()}`",
     ]
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]

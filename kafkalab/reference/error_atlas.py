@@ -127,7 +127,7 @@ def consumers_reaction(error: Error) -> str:
         return "a commit raises CommitFailedException, and the member joins its group anew"
     if error.retriable:
         return "asked again"
-    return f"{java_name(exception_for(error, ''))} is raised"
+    return f"{java_name(exception_for(error))} is raised"
 
 
 def entries(root: Path) -> list[Entry]:
@@ -149,7 +149,7 @@ def page(found: list[Entry]) -> str:
         "`kafkalab run data/errors/NAME.klab` runs one.",
     ]
     for entry in found:
-        exception, title = exception_for(entry.error, ""), entry.scenario.title
+        exception, title = exception_for(entry.error), entry.scenario.title
         lines += [
             "",
             f"## {entry.error.name} ({entry.error.code})",

@@ -7,24 +7,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafkalab.programs.steps import Step, abort, add, commit, idempotent, init, produce, produce_idempotent, sleep
+from kafkalab.programs.steps import (
+    Step,
+    abort,
+    add,
+    add_offsets,
+    commit,
+    idempotent,
+    init,
+    offsets,
+    produce,
+    produce_idempotent,
+    sleep,
+)
 from kafkalab.protocol.profiles import PROFILES
-from kafkalab.sim.cluster import Cluster
+from kafkalab.reference.protocol_page import table
+from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import SCENARIOS
 
 PAGE = Path("docs") / "profiles.md"
+TOP = """\
+# What each profile answers
+
+Made by `kafkalab profiles` from runs; a test compares. `″` means: as in the column before.
+
+"""
 TIMED_OUT_MS = 90_000
 """Longer than a timeout of one second and the slowest periodic scan, that of 0.11 and 1.0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A short program by hand; its last answers, as many as `last`, are the answer to `text`."""
+    """A short program by hand; the last answer that it gets is the answer to `text`."""
 
     text: str
     steps: tuple[Step, ...]
-    last: int = 1
 
 
 def _ones(count: int) -> list[Step]:
@@ -33,6 +51,8 @@ def _ones(count: int) -> list[Step]:
 
 _BEGIN = (init("a"), add("a", "out-0"), produce("a", "out-0", 0, "x"))
 _EXPIRED = (init("a", timeout_ms=1000), *_BEGIN[1:], sleep(TIMED_OUT_MS))
+
+_OFFSETS = offsets("a", "g", "out-0", 1, until="NONE")
 
 QUESTIONS: tuple[Question, ...] = (
     Question("The newest batch is sent again", (idempotent("p"), *_ones(3), _ones(3)[2])),
@@ -49,9 +69,14 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Question("EndTxn with an epoch of before", (*_BEGIN, init("a"), commit("a", "-1"))),
     Question("EndTxn with an epoch that nobody was given", (*_BEGIN, commit("a", "+1"))),
+    Question("Then EndTxn with the right epoch", (*_BEGIN, commit("a", "+1"), sleep(1000), commit("a"))),
     Question("Commit, asked twice", (*_BEGIN, commit("a"), sleep(1000), commit("a"))),
     Question("Commit, then abort", (*_BEGIN, commit("a"), sleep(1000), abort("a"))),
     Question("Abort of a transaction in which nothing was written", (init("a"), abort("a"))),
+    Question(
+        "TxnOffsetCommit of a fenced producer",
+        (init("a"), init("a"), add_offsets("a", "g"), _OFFSETS, offsets("a", "g", "out-0", 2, epoch="-1")),
+    ),
     Question(
         "The epoch after a second InitProducerId",
         (init("a"), {**init("a"), "show": ["producer_epoch"]}),
@@ -69,24 +94,15 @@ QUESTIONS: tuple[Question, ...] = (
 
 def answer(question: Question, profile: str) -> str:
     """What this profile's brokers say: error names, and the fields that the question asks for."""
-    steps = [_as_of(step) for step in question.steps]
+    steps = [{k: v for k, v in step.items() if k != "version"} for step in question.steps]  # as the profile's clients
     programs = (Program("hand", "raw_requests", {"steps": steps}),)
-    scenario = Scenario(topics={"out": 1}, profile=profile, programs=programs)
-    cluster = Cluster(scenario)
-    cluster.run()
-    answers = cluster.results["hand"][-question.last :]
-    return ", ".join(" ".join(a[2:]) if a[1] == "NONE" and a[2:] else a[1] for a in answers)
-
-
-def _as_of(step: Step) -> Step:
-    """The step in the version that the profile's own clients speak."""
-    return {k: v for k, v in step.items() if k != "version"}
+    _, error, *shown = ran(Scenario(topics={"out": 1}, profile=profile, programs=programs)).results["hand"][-1]
+    return " ".join(shown) if error == "NONE" and shown else str(error)
 
 
 def _frames(profile: str) -> list[str]:
-    cluster = Cluster(SCENARIOS["lab03"](profile))
-    cluster.run()
-    return [f.name for f in cluster.trace.frames.values() if f.sender == "app" and f.kind == "request"]
+    frames = ran(SCENARIOS["lab03"](profile)).trace.frames.values()
+    return [f.name for f in frames if f.sender == "app" and f.kind == "request"]
 
 
 WHOLE_RUNS: dict[str, Callable[[str], Any]] = {
@@ -108,20 +124,10 @@ def text_of(root: Path) -> str:
     return as_markdown(profile_table())
 
 
-def as_markdown(table: dict[str, dict[str, str]]) -> str:
+def as_markdown(answered: dict[str, dict[str, str]]) -> str:
     """The table as a page: a row a question, a column a profile; a ditto mark for the left neighbour's answer."""
-    lines = [
-        "# What each profile answers",
-        "",
-        "Made by `kafkalab profiles` from runs; a test compares. `″` means: as in the column before.",
-        "",
-        f"| question | {' | '.join(PROFILES)} |",
-        "|---|" + "---|" * len(PROFILES),
-    ]
-    for text, answers in table.items():
-        cells, before = [], ""
-        for found in answers.values():
-            cells.append("″" if found == before else found)
-            before = found
-        lines.append(f"| {text} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    rows = []
+    for text, answers in answered.items():
+        found = list(answers.values())
+        rows.append((text, *("″" if one == before else one for before, one in zip(["", *found], found, strict=False))))
+    return TOP + "\n".join(table(("question", *PROFILES), rows, "|---|" + "---|" * len(PROFILES))) + "\n"

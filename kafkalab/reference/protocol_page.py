@@ -34,10 +34,10 @@ _SLOT = re.compile(r"^<<(\w+)>>$", re.MULTILINE)
 _HEADING = re.compile(r'^(#{2,3}) (.+)\n<a id="([^"]+)"></a>$', re.MULTILINE)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Return a Markdown table with one line for each row."""
-    lines = [head, ["---"] * len(head), *rows]
-    return [f"| {' | '.join(map(str, line))} |" for line in lines]
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], rule: str = "") -> list[str]:
+    """Return a Markdown table with one line for each row; `rule`, if given, is the line below its head."""
+    first, *rest = (f"| {' | '.join(map(str, line))} |" for line in (head, *rows))
+    return [first, rule or f"|{' --- |' * len(head)}", *rest]
 
 
 def text_of(root: Path | None = None) -> str:
@@ -67,13 +67,9 @@ def _outcome(cell: Any) -> str:
 
 def _producer_calls() -> list[str]:
     rows = [(c.value, *(_call(cell) for cell in row.values())) for c, row in producer.TABLE[None].items()]
-    verdicts = sorted({cell.verdict for row in producer.TABLE[None].values() for cell in row.values()}, key=_order)
-    legend = "; ".join(f"{v.name}: {v.value}" for v in verdicts if v is not producer.Verdict.MOVE)
+    said = {cell.verdict for row in producer.TABLE[None].values() for cell in row.values()} - {producer.Verdict.MOVE}
+    legend = "; ".join(f"{verdict.name}: {verdict.value}" for verdict in producer.Verdict if verdict in said)
     return [*table(("call", *(s.value for s in producer.ProducerState)), rows), "", f"{legend}."]
-
-
-def _order(verdict: producer.Verdict) -> int:
-    return list(producer.Verdict).index(verdict)
 
 
 def _call(cell: producer.Cell) -> str:

@@ -14,7 +14,8 @@ from kafkalab.history.export import history_of
 from kafkalab.protocol import rules
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.protocol.rules import REGISTRY, Rule
-from kafkalab.sim.cluster import Cluster
+from kafkalab.reference.protocol_page import table
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Scenario
 
 FOLDER = Path("data") / "rules"
@@ -23,6 +24,9 @@ REASONS: dict[Rule, str] = {
     "(UNKNOWN_PRODUCER_ID), and nothing is written; the rule protects the producer's right to go on.",
     rules.TOPIC_WRITE_SUFFICES: "It decides who may ask for a producer id, not what becomes of records; without it "
     "idempotence needs one more right.",
+    rules.INVALID_RECORD_CODE: "A malformed batch is refused with it and without it; without it with the error of a "
+    "damaged one (CORRUPT_MESSAGE), which producers retry.",
+    rules.LSO_FOR_ALL: "Without it a Fetch under read_uncommitted has -1 in its place; no record depends on it.",
     rules.NEXT_GUARD_STAYS: "Without it the first batch of the next transaction is refused (INVALID_TXN_STATE) and its "
     "producer ends; nothing is written that should not be, and nothing is lost that was acknowledged.",
     rules.VERIFIED_AT_ONCE: "Without it a batch has to wait (NOT_ENOUGH_REPLICAS) and may arrive after a later one, "
@@ -37,11 +41,14 @@ REASONS: dict[Rule, str] = {
     "belongs to no producer, and at the last epoch the producer id is replaced as usual.",
     rules.EMPTY_NOT_COMPLETED: "Without it the aborted index has an entry for a marker without records; a consumer "
     "removes the entry at the marker, so it costs space in the index and in Fetch responses, but no record.",
+    rules.EFFECTIVE_MIN_ISR: "Without it a record that acks=1 left in one replica can be read and its decision be "
+    "answered; only a disk that fails then loses it, and no fault of this cluster destroys a disk.",
+    rules.GROUP_LOG_WAITS: "Without it a commit is refused at once while too few replicas are in sync, as any write "
+    "with acks=all; with it the commit waits, and fails after offsets.commit.timeout.ms.",
     rules.DELETE_HORIZON: "Without it the age is taken from the file's modification time, which every cleaning renews, "
     "so markers and tombstones stay; what is read is the same, from a log that grows.",
 }
-"""One sentence for each rule: why no check can show it to be missing, and what it protects."""
-"""Rules that no scenario can show to matter to a promise about data: what stops without them instead."""
+"""Rules that no scenario can show to matter to a promise about data: why, and what stops without them instead."""
 
 PAGE = Path("docs") / "rules.md"
 
@@ -58,7 +65,7 @@ EXPECTED: dict[Rule, str] = {
     rules.LOWEST_SEQUENCE: "sequence gap",
     rules.FIRST_SEQUENCE_ZERO: "sequence gap",
     rules.COORDINATOR_EPOCH_CHECK: "torn transaction",
-    rules.EXACT_END_EPOCH: "torn transaction",
+    rules.EXACT_END_EPOCH: "decision without marker",
     rules.BUMP_ON_INIT: "torn transaction",
     rules.ABORT_ON_INIT: "torn transaction",
     rules.KEEP_EPOCH_EXPECTED: "exactly-once",
@@ -69,6 +76,7 @@ EXPECTED: dict[Rule, str] = {
     rules.FENCE_ROTATES: "torn transaction",
     rules.ROTATION_LOGGED: "torn transaction",
     rules.MARKERS_BY_EPOCH: "decision without marker",
+    rules.LEADER_AWAITED: "hanging transaction",
     rules.TIMEOUT_ABORT: "hanging transaction",
     rules.TIMEOUT_BUMPS: "torn transaction",
     rules.TIMEOUT_MAXIMUM: "hanging transaction",
@@ -77,6 +85,7 @@ EXPECTED: dict[Rule, str] = {
     rules.NEWER_MARKER_EPOCH: "torn transaction",
     rules.MARKER_RETRY: "decision without marker",
     rules.GENERATION_CHECK: "offset/output split",
+    rules.OFFSETS_EPOCH: "zombie write",
     rules.GROUP_SEEN_AGAIN: "offset/output split",
     rules.STABLE_OFFSETS: "offset/output split",
     rules.NEWEST_OFFSET: "exactly-once",
@@ -125,11 +134,15 @@ def scenario_of(rule: Rule, root: Path) -> Scenario:
 
 def report_of(scenario: Scenario) -> Report:
     """What the checks say of a run of the scenario. ValueError if one of its faults changed nothing."""
-    cluster = Cluster(scenario)
-    cluster.run()
+    return check_all(history_of(ran_with_all(scenario)))
+
+
+def ran_with_all(scenario: Scenario) -> Cluster:
+    """Run the scenario to its end. ValueError if one of its faults changed nothing."""
+    cluster = ran(scenario)
     if cluster.unused_faults:
         raise ValueError(f"{scenario.title!r}: {', '.join(map(repr, cluster.unused_faults))} changed nothing")
-    return check_all(history_of(cluster))
+    return cluster
 
 
 def matrix(root: Path) -> list[Row]:
@@ -156,34 +169,23 @@ def page(rows: list[Row]) -> str:
 def _marks(rows: list[Row]) -> list[str]:
     found = {name for row in rows for name in row.off}
     anomalies = [check.name for check in CHECKS if check.name in found]
-    lines = [f"| rule off | {' | '.join(anomalies)} |", f"|---|{':-:|' * len(anomalies)}"]
+    lines = []
     for row in rows:
-        marks = [_mark(row, name) for name in anomalies]
-        lines.append(f"| {row.rule.name} | {' | '.join(marks)} |")
-    return lines
-
-
-def _mark(row: Row, anomaly: str) -> str:
-    if anomaly not in row.off:
-        return ""
-    return "**X**" if EXPECTED.get(row.rule) == anomaly else "x"
+        signs = {name: "**X**" if EXPECTED.get(row.rule) == name else "x" for name in row.off}
+        lines.append((row.rule.name, *(signs.get(name, "") for name in anomalies)))
+    return table(("rule off", *anomalies), lines, f"|---|{':-:|' * len(anomalies)}")
 
 
 def _stories(rows: list[Row]) -> list[str]:
-    lines = [
-        "## What happens in the scenarios",
-        "",
-        "| rule | from | what happens | profile | anomalies with the rule off | profiles without it |",
-        "|---|---|---|---|---|---|",
-    ]
+    head = ("rule", "from", "what happens", "profile", "anomalies with the rule off", "profiles without it")
+    lines = []
     for row in rows:
         lacking = ", ".join(name for name, profile in PROFILES.items() if row.rule in profile.lacks) or "none"
         off = ", ".join(row.off) or "none"
         clean = "" if not row.on else f" (with it on: {', '.join(row.on)})"
         where = "; ".join((row.profile, *(f'also off: "{name}"' for name in row.besides)))
-        cells = (row.rule.name, row.rule.source, row.title, where, off + clean, lacking)
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+        lines.append((row.rule.name, row.rule.source, row.title, where, off + clean, lacking))
+    return ["## What happens in the scenarios", "", *table(head, lines, "|---|---|---|---|---|---|")]
 
 
 def _without_scenario(rows: list[Row]) -> list[str]:

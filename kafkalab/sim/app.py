@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Protocol
 
 from kafkalab.broker.controller import Controller
 from kafkalab.client.admin.admin import Admin, AdminConfig
@@ -15,20 +15,30 @@ from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.rules import ABORTED_FILTER, KEEP_EPOCH_EXPECTED
+from kafkalab.sim.frame_headers import CLIENT_VERSIONS
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.network import Network
+
+
+class Level(Protocol):
+    """Who knows the finalized level of `transaction.version`: any broker's state."""
+
+    @property
+    def transaction_version(self) -> int: ...
 
 
 class SimPort:
     """The network and the clock as one client sees them. `cause` is the event that its present work goes back to."""
 
-    def __init__(self, kernel: Kernel, network: Network, rules: Rules, brokers: tuple[str, ...], node: str) -> None:
+    def __init__(
+        self, kernel: Kernel, network: Network, rules: Rules, brokers: tuple[str, ...], node: str, level: Level
+    ) -> None:
         self.kernel = kernel
         self.network = network
         self.node = node
         self.bootstrap = brokers
         self.profile = rules.profile
-        self.transaction_version = rules.client_version
+        self.client_version, self.level = rules.client_version, level
         self.coordinator_bumps_epoch = rules.on(KEEP_EPOCH_EXPECTED)
         self.two_phase_commit = False
         self.filters_aborted = rules.on(ABORTED_FILTER)
@@ -42,14 +52,36 @@ class SimPort:
     def now(self, value: int) -> None:
         raise AttributeError("only the simulator moves the clock")
 
+    @property
+    def transaction_version(self) -> int:
+        return min(self.client_version, self.level.transaction_version)
+
+    @property
+    def timed_out(self) -> bool:
+        return self.network.timing_out
+
     def request(
-        self, to: str, body: Any, answered: Callable[[Any], None], version: int | None = None, timeout_ms: int = 0
+        self,
+        to: str,
+        body: Any,
+        answered: Callable[[Any], None],
+        version: int | None = None,
+        timeout_ms: int = 0,
+        transaction_version: int | None = None,
     ) -> None:
+        if version is None and self.client_version == 2 and self._is_transactional(body):
+            spoken = self.transaction_version if transaction_version is None else transaction_version
+            version = CLIENT_VERSIONS[1].get(type(body).__name__) if spoken < 2 else None
+
         def with_cause(response: Any, step: int) -> None:
             self.cause = step
             answered(response)
 
         self.network.request(self.node, to, body, with_cause, self.cause, False, version, timeout_ms)
+
+    def _is_transactional(self, body: Any) -> bool:
+        """Return whether the request's version depends on transaction.version; at level 0 every Produce's does."""
+        return getattr(body, "transactional_id", None) is not None or self.level.transaction_version == 0
 
     def timer(self, delay_ms: int, action: Callable[[], None]) -> None:
         self._timer(delay_ms, action, False)

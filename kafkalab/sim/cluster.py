@@ -125,7 +125,8 @@ class Cluster:
         """Return a client without a program, for a notebook cell: `await cluster.client("p").producer().send(...)`."""
         if node not in self.nodes:
             self.kernel.add_node(node)
-        return App(SimPort(self.kernel, self.network, self.rules, self.broker_names, node), self.controller)
+        level = next(iter(self.brokers.values())).state
+        return App(SimPort(self.kernel, self.network, self.rules, self.broker_names, node, level), self.controller)
 
     def _ended(self, node: str, promise: Promise[Any]) -> None:
         try:
@@ -223,3 +224,10 @@ class Cluster:
     def _having(self, name: str) -> str:
         found = [i for i, f in self.trace.frames.items() if f.name == name]
         return f"{found[0]} to {found[-1]}" if found else f"no {name} at all"
+
+
+def ran(scenario: Scenario) -> Cluster:
+    """Run the scenario to its end; return its cluster. For what can go wrong see `Cluster.run`."""
+    cluster = Cluster(scenario)
+    cluster.run()
+    return cluster

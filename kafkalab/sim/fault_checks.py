@@ -11,6 +11,7 @@ from kafkalab.sim.faults import (
     AdvanceClock,
     ClusterFault,
     Compact,
+    Crash,
     Cut,
     Delay,
     DeleteSegment,
@@ -22,6 +23,7 @@ from kafkalab.sim.faults import (
     Reorder,
     Restart,
     Roll,
+    Upgrade,
     did_you_mean,
     nodes_of,
 )
@@ -41,6 +43,8 @@ def check_fault(fault: Any, nodes: tuple[str, ...], topics: dict[str, int] | Non
         _check_node(fault.node, nodes)
         if fault.node == "controller":
             raise ValueError("the controller cannot fail: its consensus is not modelled")
+        if isinstance(fault, Crash) and not isinstance(fault.sent, bool):
+            raise TypeError(f"sent is True or False, not {fault.sent!r}")
         if isinstance(fault, Restart) and not fault.node.startswith("b"):
             raise ValueError(f"{fault.node!r} is a client; only a broker can be restarted")
     else:
@@ -89,6 +93,9 @@ def _check_cluster_fault(fault: ClusterFault, nodes: tuple[str, ...], topics: di
     elif isinstance(fault, AdvanceClock):
         if not isinstance(fault.ms, int) or isinstance(fault.ms, bool) or fault.ms < 1:
             raise ValueError(f"ms is a number of milliseconds from 1 on, not {fault.ms!r}")
+    elif isinstance(fault, Upgrade):
+        if fault.level not in (1, 2) or isinstance(fault.level, bool):
+            raise ValueError(f"level is 1 or 2, not {fault.level!r}: the levels of transaction.version")
     elif isinstance(fault, ElectLeader | Compact | DeleteSegment | Roll):
         if topics is not None:
             _check_partition(fault.partition, topics)

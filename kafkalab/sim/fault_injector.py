@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from kafkalab.broker.broker import Broker
@@ -21,6 +23,7 @@ from kafkalab.sim.faults import (
     Resume,
     Roll,
     TimedFault,
+    Upgrade,
     nodes_of,
 )
 from kafkalab.sim.kernel.kernel import Kernel
@@ -73,6 +76,8 @@ class FaultInjector:
                 return self.storage.apply(fault, cause)
             case Release():
                 return self._release(fault, cause)
+            case Upgrade():
+                return self._upgrade(fault, cause)
 
     def _note(self, node: str, fault: TimedFault, cause: int, data: dict[str, object], frame: str = "") -> int:
         return self.kernel.record(node, "fault", type(fault).__name__, cause, {"fault": repr(fault), **data}, frame)
@@ -82,19 +87,21 @@ class FaultInjector:
     def _strike_node(self, fault: Crash | Restart | Pause | Resume, cause: int) -> bool:
         node = self.kernel.nodes[fault.node]
         if isinstance(fault, Crash):
-            return node.alive and self._crash(node, cause)
+            return node.alive and self._crash(node, cause, fault.sent)
         if isinstance(fault, Restart):
             return not node.alive and self._restart(node, cause)
         if isinstance(fault, Pause):
             return node.alive and not node.paused and self._pause(node, cause)
         return node.paused and self._resume(node, cause)
 
-    def _crash(self, node: Node, cause: int) -> bool:
-        node.alive, node.paused = False, False
+    def _crash(self, node: Node, cause: int, sent: bool) -> bool:
+        node.alive, node.paused, node.last_frame_leaves = False, False, sent
         node.incarnation += 1
         node.inbox.clear()
-        step = self.kernel.record(node.name, "crash", node.name, cause, {"node": node.name})
+        data = {"node": node.name, **({"sent": True} if sent else {})}
+        step = self.kernel.record(node.name, "crash", node.name, cause, data)
         self.network.node_died(node.name, step)
+        self._silence(node.name, self.kernel.now)
         if node.name in self.brokers:
             self.brokers[node.name].crash()
             self.sessions.watch(node.name, step)
@@ -109,6 +116,7 @@ class FaultInjector:
 
     def _pause(self, node: Node, cause: int) -> bool:
         node.paused = True
+        self._silence(node.name, self.kernel.now)
         step = self.kernel.record(node.name, "fault", "Pause", cause, {"node": node.name})
         if node.name in self.brokers:
             self.sessions.watch(node.name, step)
@@ -116,6 +124,7 @@ class FaultInjector:
 
     def _resume(self, node: Node, cause: int) -> bool:
         node.paused = False
+        self._silence(node.name, -1)
         step = self.kernel.record(node.name, "fault", "Resume", cause, {"node": node.name})
         for action in node.inbox:
             self.kernel.schedule.at(self.kernel.now, node.name, node.incarnation, action)
@@ -124,13 +133,22 @@ class FaultInjector:
             self.sessions.heard_again(node.name, step)
         return True
 
+    def _silence(self, follower: str, since_ms: int, leaders: Iterable[str] = ()) -> None:
+        """Tell these leaders (all if none is named) that the follower repeats no fetch from then on; -1: it does."""
+        for leader in leaders or self.brokers:
+            session = self.brokers[leader].state.sessions.get(follower)
+            if session is not None:
+                session.silent_since_ms = since_ms
+
     # the network
 
     def _cut(self, fault: Cut, cause: int) -> bool:
-        links = self.network.links
-        new = [(a, b) for a in nodes_of(fault.a) for b in nodes_of(fault.b) if links.cut(a, b)]
+        new = [(a, b) for a in nodes_of(fault.a) for b in nodes_of(fault.b) if self.network.part(a, b)]
         if not new:
             return False
+        for a, b in [pair for pair in new if pair[0] in self.brokers and pair[1] in self.brokers]:
+            self._silence(b, self.kernel.now, (a,))
+            self._silence(a, self.kernel.now, (b,))
         step = self._note(new[0][0], fault, cause, {"pairs": new})
         for name in self._brokers_parted_from_the_controller(new):
             self.sessions.watch(name, step)
@@ -156,6 +174,18 @@ class FaultInjector:
             return False
         self.network.links.release(fault.frame)
         self._note(frame.sender, fault, cause, {}, fault.frame)
+        return True
+
+    # features
+
+    def _upgrade(self, fault: Upgrade, cause: int) -> bool:
+        """Raise the level at every broker: one that is down has read it when it is back."""
+        states = [broker.state for broker in self.brokers.values()]
+        if states[0].transaction_version >= fault.level:
+            return False
+        for state in states:
+            state.config = replace(state.config, transaction_version=fault.level)
+        self._note(Controller.name, fault, cause, {"level": fault.level})
         return True
 
     # leaders

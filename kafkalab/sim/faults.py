@@ -78,7 +78,13 @@ class _AtNode(Timed):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Crash(_AtNode):
-    """The node's process ends. A broker's logs stay; a client is gone."""
+    """The node's process ends. A broker's logs stay; a client is gone.
+
+    A frame whose sending is the event `at_step` never leaves; with `sent` it was handed to the network before, and
+    arrives. What was sent in earlier events arrives in both cases.
+    """
+
+    sent: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -171,6 +177,19 @@ class Roll(Timed):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Upgrade(Timed):
+    """The cluster's feature `transaction.version` rises to `level` (`kafka-features.sh upgrade`).
+
+    A producer speaks the new version from its next transaction on: it ends the present one as it began it, then takes
+    a new epoch by InitProducerId (KIP-890).
+    """
+
+    level: int = 2
+    at_step: int = -1
+    at_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Release(Timed):
     """The frame that a `Hold` keeps on its way arrives now, if its receiver still runs."""
 
@@ -181,7 +200,7 @@ class Release(Timed):
 
 FrameFault: TypeAlias = Drop | Duplicate | Delay | Hold | Reorder
 NodeFault: TypeAlias = Crash | Restart | Pause | Resume
-ClusterFault: TypeAlias = Cut | Heal | AdvanceClock | ElectLeader | Compact | DeleteSegment | Roll | Release
+ClusterFault: TypeAlias = Cut | Heal | AdvanceClock | ElectLeader | Compact | DeleteSegment | Roll | Release | Upgrade
 TimedFault: TypeAlias = NodeFault | ClusterFault
 Fault: TypeAlias = FrameFault | TimedFault
 TYPES: dict[str, type] = {t.__name__: t for t in get_args(Fault)}
@@ -200,7 +219,10 @@ def did_you_mean(name: object, known: Iterable[str], ending: str = "") -> str:
 
 def fault_to_json(fault: Fault) -> dict[str, Any]:
     """Return plain data: `{"fault": "Drop", "frame": "EndTxn#1"}`."""
-    return {"fault": type(fault).__name__, **asdict(fault)}
+    data = {"fault": type(fault).__name__, **asdict(fault)}
+    if not data.get("sent", True):
+        del data["sent"]  # as it was written before there was the choice
+    return data
 
 
 def fault_from_json(row: Any) -> Fault:

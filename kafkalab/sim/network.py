@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,27 +12,11 @@ from kafkalab.sim.frame_headers import frame_headers
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.links import Links
+from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS, Answered, HeldFetches, Outstanding
 from kafkalab.trace import Frame, error_of
 
 LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4
-REQUEST_TIMEOUT_MS = 30_000
 NEVER_A_RETRY = ("Fetch", "ReplicaFetch", "Metadata", "ApiVersions")
-
-Answered = Callable[[Any, int], None]
-
-
-@dataclass(slots=True, eq=False)
-class Outstanding:
-    """A request that has no answer yet."""
-
-    sender: str
-    incarnation: int
-    to: str
-    body: Any
-    then: Answered
-    deadline_ms: int
-    cause: int
-    background: bool
 
 
 class Network:
@@ -48,6 +31,7 @@ class Network:
         self.used: list[FrameFault] = []
         self.frames_sent = 0
         self._outstanding: dict[int, Outstanding] = {}
+        self._held = HeldFetches(self._outstanding)
         self._counts: dict[str, int] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
@@ -55,6 +39,7 @@ class Network:
         self._headers_of_servers = frame_headers(None)
         self._headers_of_clients = frame_headers(client_version)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
+        self.timing_out = False  # while a connection is being closed because a request timed out
 
     # sending
 
@@ -94,6 +79,8 @@ class Network:
         )  # fmt: skip
         frame.of = request.copy_of or request.id
         frame.attempt = request.attempt
+        if request.category == "replication" and (waiting := self._outstanding.get(request.correlation_id)):
+            self._held.let_go(waiting, self.kernel.now)
         self._transmit(frame, cause)
 
     def _id(self, name: str) -> str:
@@ -114,7 +101,7 @@ class Network:
             kernel.trace.frames[frame.id] = frame
         frame.sent_step = kernel.trace.steps
         kernel.record(frame.sender, "send", frame.name, cause, frame, frame.id)
-        if kernel.interrupted and not kernel.running(frame.sender):
+        if kernel.interrupted and not (sender := kernel.nodes[frame.sender]).alive and not sender.last_frame_leaves:
             frame.fate = "lost"  # the sender died in the moment of sending
             return
         extra_ms, copies = self._meet_faults(frame) if frame.id in self.faults else (0, 1)
@@ -202,15 +189,22 @@ class Network:
         kernel.record(frame.receiver, "receive", frame.name, frame.sent_step, frame, frame.id)
         if kernel.interrupted and not kernel.running(frame.receiver, incarnation):
             return
+        waiting = self._outstanding.get(frame.correlation_id)
         if frame.kind == "request":
+            if waiting is not None and waiting.background:
+                self._held.hold(frame.correlation_id, waiting)
             node.receive(frame)
             return
-        waiting = self._outstanding.get(frame.correlation_id)
         if waiting is not None and waiting.sender == frame.receiver and waiting.incarnation == incarnation:
             del self._outstanding[frame.correlation_id]
             if error_of(frame.body) != "NONE":
                 self._remember_failure(waiting)
             waiting.then(frame.body, frame.received_step)
+
+    def part(self, a: str, b: str) -> bool:
+        """Cut the link both ways; return whether it was whole before."""
+        self._held.parted(a, b, self.kernel.now)
+        return self.links.cut(a, b)
 
     # time-outs and broken connections
 
@@ -236,6 +230,8 @@ class Network:
     def _expire(self, key: tuple[str, bool, int]) -> None:
         sender, background, _ = key
         queue = self._timeouts[key]
+        if background:
+            self._held.renew(queue, self.kernel.nodes, self.kernel.now)
         while queue:
             waiting = self._outstanding.get(queue[0])
             if waiting is None:
@@ -252,9 +248,11 @@ class Network:
                 waiting.cause,
                 {"to": waiting.to, "request": type(waiting.body).__name__},
             )
+            self.timing_out = True
             self._fail(correlation_id, self.kernel.trace.steps - 1)
             if not background:
                 self._fail_connection(sender, waiting.to)
+            self.timing_out = False
 
     def _fail(self, correlation_id: int, cause: int) -> None:
         waiting = self._outstanding.pop(correlation_id, None)

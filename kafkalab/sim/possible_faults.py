@@ -32,6 +32,7 @@ from kafkalab.sim.faults import (
     Resume,
     Roll,
     TimedFault,
+    Upgrade,
     nodes_of,
 )
 from kafkalab.trace import Frame
@@ -46,7 +47,7 @@ def possible_faults(cluster: Cluster, label: Label = str) -> Possible:
 
     `label` gives the name by which a reason calls a node. Jumps of the clock, always possible, are left out.
     """
-    found = {**node_faults(cluster, label), **connection_faults(cluster)}
+    found = {**node_faults(cluster, label), **connection_faults(cluster), **feature_faults(cluster)}
     found.update(frame_faults(cluster, (f.id for f in cluster.trace.frames.values() if f.fate == "in flight")))
     written = {p for b in cluster.brokers.values() for p, log in b.state.logs.items() if log.log_end_offset}
     for partition in cluster.controller.metadata.partitions:
@@ -63,6 +64,11 @@ def node_faults(cluster: Cluster, label: Label = str) -> Possible:
         if node != "controller":
             found += [Crash(node), Pause(node), Resume(node), *([Restart(node)] if cluster.is_server(node) else [])]
     return {fault: why_not(cluster, fault, label) for fault in found}
+
+
+def feature_faults(cluster: Cluster) -> Possible:
+    """Raise transaction.version to 2."""
+    return {Upgrade(): why_not(cluster, Upgrade())}
 
 
 def connection_faults(cluster: Cluster) -> Possible:
@@ -110,6 +116,9 @@ def why_not(cluster: Cluster, fault: Fault, label: Label = str) -> str:
             reason = "" if cluster.network.links.kept(fault.frame) else f"{fault.frame} is not held at this step"
         case ElectLeader():
             reason = _why_not_elect(cluster, fault, label)
+        case Upgrade():
+            level = next(iter(cluster.brokers.values())).state.transaction_version
+            reason = "" if level < fault.level else f"transaction.version is {level} already"
         case Compact() | Roll() | DeleteSegment():
             reason = _why_not_storage(cluster, fault)
         case _:
@@ -153,12 +162,12 @@ def _why_not_frame(cluster: Cluster, fault: FrameFault) -> str:
 
 
 def _never_left(cluster: Cluster, frame: Frame) -> bool:
-    """Whether the frame's sender crashed right after the event of sending it."""
+    """Whether the frame's sender crashed right after the event of sending it, and took it along."""
     for event in cluster.trace.events[frame.sent_step + 1 :]:
         if event.at_ms > frame.sent_ms:
             return False
         if event.kind == "crash" and event.cause == frame.sent_step and event.node == frame.sender:
-            return True
+            return "sent" not in event.data
     return False
 
 

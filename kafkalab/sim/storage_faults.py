@@ -6,7 +6,7 @@ from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
 from kafkalab.broker.handlers.delete_records import log_start_moved
 from kafkalab.broker.services import Context
-from kafkalab.log.cleaner import clean, would_clean
+from kafkalab.log.cleaner import Cleaning, clean, would_clean
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.sim.faults import Compact, DeleteSegment, Roll
 from kafkalab.sim.kernel.kernel import Kernel
@@ -68,9 +68,12 @@ class StorageFaults:
         return [broker.state.logs[partition] for broker in self._replicas(partition)]
 
     def _compact(self, fault: Compact, cause: int) -> bool:
-        done = []
+        done: list[tuple[str, Cleaning]] = []
+        told = []
         for broker in self._replicas(fault.partition):
             log, retention_ms = broker.state.logs[fault.partition], broker.state.config.delete_retention_ms
+            if done and self._knows_the_mark(done[0][0], broker.name, log):
+                told.append(broker)
             log.roll(self.kernel.now)
             cleaning = clean(log, self.kernel.now, retention_ms)
             if cleaning.changed:
@@ -78,6 +81,8 @@ class StorageFaults:
         if not done:
             return False
         step = self._note(done[0][0], fault, cause, {"partition": fault.partition})
+        for broker in told:
+            broker.replication.note_marks(broker.state.logs[fault.partition], step)
         for name, cleaning in done:
             data = {
                 "partition": fault.partition,
@@ -89,6 +94,13 @@ class StorageFaults:
             }
             self.kernel.record(name, "state", "compacted", step, data)
         return True
+
+    def _knows_the_mark(self, leader: str, follower: str, log: PartitionLog) -> bool:
+        """Raise the high watermark of an idle follower, as the empty answers to its fetches do; whether it moved."""
+        state = self.brokers[leader].state
+        session = state.sessions.get(follower)
+        idle = session is not None and session.parked is not None and session.silent_since_ms < 0
+        return idle and state.leads(log.partition) and log.advance(state.logs[log.partition].high_watermark)
 
     def _roll(self, fault: Roll, cause: int) -> bool:
         rolled = [b for b in self._replicas(fault.partition) if b.state.logs[fault.partition].roll(self.kernel.now)]

@@ -50,10 +50,10 @@ def checks(records: int = RECORDS) -> None:
     log, rows = tables["log"].num_rows, sum(table.num_rows for table in tables.values())
     given = as_a_task_gets_them({name: tables[name] for name in TABLES})
     began = time.process_time()
-    check_tasks._of_a_run(())(given)
+    check_tasks._of_a_run(given, ())
     made = time.process_time() - began
     began = time.process_time()
-    found = check_tasks._of_a_run(tuple(BY_NAME))(given)
+    found = check_tasks._of_a_run(given, tuple(BY_NAME))
     taken = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     line(f"{log:,} records checked ({rows:,} rows)", f"{taken:6.2f} s of CPU", "at most 9 s")

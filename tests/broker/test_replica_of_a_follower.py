@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
+from kafkalab.protocol.records import Batch, ControlType, marker
 from kafkalab.protocol.rules import LEADER_EPOCH
 from tests.broker.replica_world import BROKERS, NOTHING, ReplicaWorld, Sent, batch, data, info
 
@@ -93,6 +96,51 @@ def test_a_batch_that_is_there_already_is_not_appended_again() -> None:
     answer(w, data(0, 0, (batch("x", base=0),)))
     answer(w, data(0, 0, (batch("x", base=0), batch("y", base=1))))
     assert w.values("b2") == ["x", "y"]
+
+
+OPEN = replace(batch("x", base=0), producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+PLAIN = replace(OPEN, base_offset=1, base_sequence=1, transactional=False)
+
+
+@pytest.mark.parametrize(
+    ("before", "batches"),
+    [
+        ((OPEN,), (batch("new", base=1), replace(PLAIN, base_offset=2))),
+        ((), (OPEN, PLAIN)),
+        ((OPEN,), (OPEN, replace(PLAIN, producer_epoch=7))),
+    ],
+)
+def test_plain_data_in_an_open_transaction_ends_the_fetching_of_the_partition(
+    before: tuple[Batch, ...], batches: tuple[Batch, ...]
+) -> None:
+    w = following(epoch=5)
+    w.tell(u_0=info("b1", 5))
+    w.sent = w.sent[-1:]
+    for known in before:
+        w.log("b2").replicate(known)
+    good = data(5, 1, (batch("y", base=0),))
+    w.answer(ask(w), ReplicaFetchResponse(partitions={"t-0": data(5, 9, batches), "u-0": good}))
+    assert (w.log("b2").batches, w.log("b2").high_watermark) == (list(before), 0)
+    assert ask(w).body.positions == {"t-0": (-1, -1), "u-0": (1, 0)}
+    w.tell(u_0=info("b1", 6))
+    w.sent = w.sent[-1:]
+    assert ask(w).body.positions == {"t-0": (-1, -1), "u-0": (1, 0)}
+    w.tell(t_0=info("b1", 6))
+    w.sent = w.sent[-1:]
+    assert ask(w).body.positions["t-0"][0] == len(before)
+
+
+def test_what_ends_the_transaction_before_the_plain_data_is_seen_in_the_same_answer() -> None:
+    w = following()
+    commit = replace(marker(1, 0, ControlType.COMMIT, 0, 0), base_offset=1, leader_epoch=0)
+    answer(w, data(0, 1, (OPEN, commit, replace(PLAIN, base_offset=2), batch("z", base=3))))
+    assert w.log("b2").log_end_offset == 4
+    assert ask(w).body.positions == {"t-0": (4, 0)}
+    w.tell(t_0=info("b1", 1))
+    w.sent = w.sent[-1:]
+    other = replace(PLAIN, base_offset=5, producer_id=2, leader_epoch=1)
+    answer(w, data(1, 1, (replace(OPEN, base_offset=4, base_sequence=2, leader_epoch=1), other)))
+    assert w.log("b2").log_end_offset == 6
 
 
 @pytest.mark.parametrize("epoch", [4, 6])

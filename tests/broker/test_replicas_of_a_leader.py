@@ -13,7 +13,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition, AlterPartitionResponse
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
 from kafkalab.protocol.records import Batch, Record
-from kafkalab.protocol.rules import LEADER_EPOCH
+from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, LEADER_EPOCH
 from tests.broker.replica_world import BROKERS, NOTHING, ReplicaWorld, Sent, appended, batch, data, info
 
 
@@ -50,6 +50,21 @@ def test_a_session_goes_on_where_it_was() -> None:
     found = partition_of(sent.response)
     assert [b.base_offset for b in found.batches] == [2]
     assert sent.response_cause == 3
+
+
+def test_a_partition_that_the_follower_fetches_no_more_is_not_sent_and_holds_the_high_watermark() -> None:
+    w = led("x", "y")
+    w.fetch("b2", 1, 0, session=0)
+    w.fetch("b3", 2, 0, session=0)
+    assert w.marks("b1") == (1, 2)
+    sent = w.fetch("b2", -1, -1, session=1)
+    w.write("b1", "z")
+    w.fetch("b3", 3, 0, session=1)
+    assert (sent.response, w.marks("b1")) == (NOTHING, (1, 3))
+    again = w.fetch("b2", -1, -1, session=0)
+    assert again.response is NOTHING
+    found = partition_of(w.fetch("b2", 1, 0, session=0).response)
+    assert [b.base_offset for b in found.batches] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -340,6 +355,54 @@ def test_a_replica_out_of_sync_does_not_hold_the_high_watermark() -> None:
     assert w.marks("b1") == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("least", "isr", "replicas", "moves"),
+    [
+        (2, ("b1",), BROKERS, False),
+        (2, ("b1", "b2"), BROKERS, True),
+        (3, ("b1", "b2"), BROKERS, False),
+        (2, ("b1",), ("b1",), True),
+        (3, ("b1", "b2"), ("b1", "b2"), True),
+    ],
+)
+def test_the_high_watermark_stands_while_fewer_are_in_sync_than_the_topic_or_its_copies_require(
+    least: int, isr: tuple[str, ...], replicas: tuple[str, ...], moves: bool
+) -> None:
+    for off in ((), (EFFECTIVE_MIN_ISR.name,)):
+        w = ReplicaWorld(real=("b1",), min_insync_replicas=least, off=off)
+        w.tell(t_0=info("b1", 0, isr, replicas))
+        assert w.write("b1", "x", acks=1) == [Error.NONE]
+        if "b2" in isr:
+            w.fetch("b2", 1, 0, session=0)
+        assert w.marks("b1") == (1 if moves or off else 0, 1)
+
+
+def test_the_high_watermark_moves_when_enough_are_in_sync_again() -> None:
+    w = ReplicaWorld(real=("b1",), min_insync_replicas=2)
+    w.tell(t_0=info("b1"))
+    ends = w.write("b1", "x")
+    w.tell(t_0=info("b1", isr=("b1",)))
+    assert (ends, w.marks("b1")) == ([], (0, 1))
+    w.fetch("b2", 1, 0, session=0)
+    assert (w.altered(), ends) == (("b1", "b2"), [])
+    w.tell(t_0=info("b1", isr=("b1", "b2")))
+    assert (ends, w.marks("b1")) == ([Error.NONE], (1, 1))
+
+
+def test_a_replica_whose_return_the_controller_may_have_granted_already_holds_the_high_watermark() -> None:
+    """The maximal in-sync set (KIP-497): the controller may elect the replica before the leader knows its answer."""
+    w = led("x", isr=("b1",))
+    w.fetch("b2", 1, 0, session=0)
+    assert w.altered() == ("b1", "b2")
+    ends = w.write("b1", "y")
+    assert (ends, w.marks("b1")) == ([], (1, 2))
+    w.answer(w.take(AlterPartition), AlterPartitionResponse())
+    assert (ends, w.marks("b1")) == ([], (1, 2)), "the image is still on its way"
+    w.tell(t_0=info("b1", isr=("b1", "b2")))
+    w.fetch("b2", 2, 0, session=1)
+    assert (ends, w.marks("b1")) == ([Error.NONE], (2, 2))
+
+
 def test_an_append_ends_when_every_in_sync_replica_has_it() -> None:
     w = led()
     ends = w.write("b1", "x")
@@ -391,7 +454,7 @@ def lagging(lag_ms: int) -> ReplicaWorld:
 
 def test_a_replica_that_lags_for_too_long_is_dropped() -> None:
     w = lagging(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     sent = w.take(AlterPartition)
     assert sent.body == AlterPartition(partition="t-0", leader_epoch=0, isr=("b1", "b2"))
     assert (sent.sender, sent.to, sent.background, sent.cause) == ("b1", "controller", False, -1)
@@ -399,14 +462,14 @@ def test_a_replica_that_lags_for_too_long_is_dropped() -> None:
 
 def test_a_replica_that_lags_for_as_long_as_allowed_stays() -> None:
     w = lagging(1_000)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.waiting(AlterPartition) == []
 
 
 def test_a_replica_that_never_fetched_is_dropped() -> None:
     w = led("x")
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.altered() == ("b1",)
 
 
@@ -414,7 +477,7 @@ def test_a_replica_that_began_to_fetch_but_never_had_all_is_dropped() -> None:
     w = led("x")
     w.fetch("b2", 0, -1, session=0)
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.altered() == ("b1",)
 
 
@@ -422,20 +485,20 @@ def test_a_replica_that_diverges_lags() -> None:
     w = led("x")
     w.fetch("b2", 5, 0, session=0)
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.altered() == ("b1",)
 
 
 def test_an_idle_replica_that_has_all_stays_while_another_goes() -> None:
     w = lagging(20_000)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.altered() == ("b1", "b2")
 
 
 def test_while_nothing_waits_for_replicas_nobody_is_dropped() -> None:
     w = led()
     w.run_for(60_000)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.waiting(AlterPartition) == []
 
 
@@ -445,7 +508,7 @@ def test_only_leaders_shrink_and_each_partition_on_its_own() -> None:
     for partition in ("t-0", "gone-0", "u-0"):
         w.log("b1", partition).append(batch("x"), 0)
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     sent = w.take(AlterPartition)
     assert (sent.body.partition, sent.body.leader_epoch, sent.body.isr) == ("u-0", 3, ("b1",))
 
@@ -456,10 +519,10 @@ def test_the_limit_counts_from_the_election() -> None:
     w.run_for(10_000)
     w.tell(t_0=info("b1", 1))
     w.write("b1", "y")
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.waiting(AlterPartition)[0].body.isr == ("b1", "b2"), "b3 never fetched"
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.waiting(AlterPartition)[-1].body.isr == ("b1",)
 
 
@@ -533,11 +596,11 @@ def test_with_too_few_in_sync_replicas_an_append_is_refused_and_the_idle_are_ask
 def test_the_same_change_is_asked_for_once_until_it_is_answered() -> None:
     w = led("x")
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     sent = w.take(AlterPartition)
     w.answer(sent, AlterPartitionResponse(error=Error.FENCED_LEADER_EPOCH))
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert w.altered() == ("b1",)
 
 
@@ -545,15 +608,15 @@ def test_a_late_answer_to_an_older_change_does_not_release_the_newer_one() -> No
     w = led("x")
     w.run_for(1_001)
     w.fetch("b2", 1, 0, session=0)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     old = w.take(AlterPartition)
     w.run_for(1)
     w.write("b1", "y")
     w.run_for(1_001)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert [s.body.isr for s in w.waiting(AlterPartition)] == [("b1", "b2"), ("b1",)]
     w.answer(old, None)
-    w.brokers["b1"].replication.shrink()
+    w.brokers["b1"].replication.in_sync.shrink()
     assert len(w.waiting(AlterPartition)) == 1, "the newer change is still under way"
 
 

@@ -108,7 +108,7 @@ class CoordinatorWorld(OneBroker):
 
     def _first(self, request: AddPartitionsToTxn, version: int) -> Any:
         response = self.ask(request, version).response
-        return response and response.errors[request.partitions[0]]
+        return response and response.errors.get(request.partitions[0], response.error)
 
     def _adding(self, partitions: tuple[str, ...], producer_id: int, epoch: int, **more: Any) -> AddPartitionsToTxn:
         return AddPartitionsToTxn(

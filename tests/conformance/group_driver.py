@@ -163,6 +163,15 @@ class Groups:
         log = self.cluster.log_of(offsets_partition(G))
         return [r for b in log.batches if b.control is None for r in b.records]
 
+    def crash_follower(self) -> str:
+        """One follower of the group's partition dies, and is out of the in-sync set; its name."""
+        info = self.cluster.controller.metadata.partitions[offsets_partition(G)]
+        name = next(r for r in info.replicas if r != info.leader)
+        self.cluster.plan(Crash(name, at_ms=self.cluster.now))
+        self.sleep(12_000)
+        assert name not in self.cluster.controller.metadata.partitions[offsets_partition(G)].isr
+        return name
+
     def crash_coordinator(self) -> None:
         """The group's coordinator dies, and another one has loaded the group."""
         name = self.leader(offsets_partition(G))

@@ -25,6 +25,7 @@ PID, EPOCH = 13131, 5
 LATENCY_MS = 1
 HOLD = "no answer until the test gives one"
 LOST = "the connection breaks"
+TIMED_OUT = "no answer within request.timeout.ms, so that the connection is closed"
 QUIET = ("ApiVersions", "Metadata", "FindCoordinator")
 
 
@@ -34,7 +35,8 @@ def image(*topics: str) -> ClusterMetadata:
 
 
 class ScriptedPort:
-    """`script[api]` lists the answers to come: an Error, HOLD, LOST, a response, or a function of the request.
+    """`script[api]` lists the answers to come: an Error, HOLD, LOST, TIMED_OUT, a response, or a function of
+    the request.
 
     When the list is used up, every request succeeds.
     """
@@ -43,9 +45,10 @@ class ScriptedPort:
         self.node, self.bootstrap = "app", ("b1",)
         self.transaction_version, self.coordinator_bumps_epoch = version, bumps
         self.filters_aborted = True
-        self.two_phase_commit = False
+        self.two_phase_commit = self.timed_out = False
         self.script: dict[str, list[Any]] = {k: v if isinstance(v, list) else [v] for k, v in script.items()}
         self.requests: list[tuple[int, Any]] = []
+        self.versions: list[int] = []
         self.held: list[tuple[Any, Callable[[Any], None]]] = []
         self.schedule = Schedule()
         self.next_offset = 0
@@ -60,14 +63,26 @@ class ScriptedPort:
     def now(self, value: int) -> None:
         raise AttributeError("the schedule moves the clock")
 
-    def request(self, to: str, body: Any, answered: Callable[[Any], None], *, timeout_ms: int) -> None:
+    def request(
+        self, to: str, body: Any, answered: Callable[[Any], None], *, timeout_ms: int,
+        transaction_version: int | None = None,
+    ) -> None:  # fmt: skip
         self.requests.append((self.now, body))
+        self.versions.append(self.transaction_version if transaction_version is None else transaction_version)
         waiting = self.script.get(type(body).__name__)
         answer = waiting.pop(0) if waiting else Error.NONE
         if answer is HOLD:
             self.held.append((body, answered))
             return
+        if answer is TIMED_OUT:
+            self.timer(timeout_ms, lambda: self._time_out(answered))
+            return
         self._answer(body, answer, answered)
+
+    def _time_out(self, answered: Callable[[Any], None]) -> None:
+        self.timed_out = True
+        answered(None)
+        self.timed_out = False
 
     def _answer(self, body: Any, answer: Any, answered: Callable[[Any], None]) -> None:
         response = None if answer is LOST else answer(body) if callable(answer) else answer
@@ -114,7 +129,7 @@ class ScriptedPort:
             answers = {p: PartitionProduced(error=error, base_offset=base) for p in body.batches}
             return ProduceResponse(partitions=answers)
         epoch = EPOCH if not isinstance(body, InitProducerId) or body.producer_epoch < 0 else body.producer_epoch + 1
-        if isinstance(body, EndTxn) and self.transaction_version >= 2:
+        if isinstance(body, EndTxn) and self.version_of(body) >= 2:
             return EndTxnResponse(error=error, producer_id=body.producer_id, producer_epoch=body.producer_epoch + 1)
         return {
             ApiVersions: lambda: ApiVersionsResponse(),
@@ -126,6 +141,10 @@ class ScriptedPort:
             TxnOffsetCommit: lambda: TxnOffsetCommitResponse(errors=dict.fromkeys(body.offsets, error)),
             EndTxn: lambda: EndTxnResponse(error=error),
         }[type(body)]()
+
+    def version_of(self, body: Any) -> int:
+        """The transaction version in whose version the request was sent."""
+        return next(v for (_, b), v in zip(self.requests, self.versions, strict=True) if b is body)
 
     def release(self, answer: Any = Error.NONE) -> None:
         """Answer the request that has been held longest."""

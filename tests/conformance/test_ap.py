@@ -185,6 +185,27 @@ def test_a_group_coordinators_queued_question_ends_as_one_after_a_disconnect() -
     assert told(older) is Error.COORDINATOR_LOAD_IN_PROGRESS
 
 
+@pytest.mark.parametrize(
+    ("versions", "error"),
+    [((11, 10), Error.TRANSACTION_ABORTABLE), ((10, 11), Error.INVALID_TXN_STATE)],
+    ids=["new-client-first", "old-client-first"],
+)
+def test_what_is_queued_together_is_told_the_error_that_the_first_client_knows(
+    versions: tuple[int, int], error: Error
+) -> None:
+    """`TransactionDataAndCallbacks` has one mode for the whole request."""
+    here = world()
+    produce(here)
+    asked = [
+        produce(here, versions[0], partitions=("t-1",)),
+        produce(here, versions[1], transactional_id=OTHER_ID, producer_id=8),
+    ]
+    answer(questions(here)[0])
+    for sent in questions(here):
+        answer(sent, Error.TRANSACTION_ABORTABLE)
+    assert [told(asked[0], "t-1"), told(asked[1])] == [error, error]
+
+
 @pytest.mark.parametrize("first_ends", [Error.NONE, Error.PRODUCER_FENCED, LOST])
 def test_one_question_flies_to_a_coordinator_and_the_next_ones_wait_for_its_end(first_ends: Any) -> None:
     here = world()
@@ -263,6 +284,8 @@ AT_COORDINATOR = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "
 def test_what_a_producer_is_told(how: str, expected: str, version: int) -> None:
     here = world()
     asked = produce(here, version)
+    if how == "VERSION" and version == 12:
+        expected = "UNSUPPORTED_VERSION"  # whoever adds a partition must be able to
     assert ended(here, asked, WHOLE[how] if how in WHOLE else Error[how]) is Error[expected]
     assert here.state.log("t-0").log_end_offset == (1 if expected == "NONE" else 0)
 
@@ -279,11 +302,20 @@ def test_what_a_producer_is_told(how: str, expected: str, version: int) -> None:
         ("CONCURRENT_TRANSACTIONS", "CONCURRENT_TRANSACTIONS"),
         *((name, name) for name in AT_COORDINATOR[:3]),
         *((name, name) for name in SAME[:2]),
+        ("UNKNOWN_TOPIC_OR_PARTITION", "COORDINATOR_NOT_AVAILABLE"),
+        ("NOT_ENOUGH_REPLICAS", "COORDINATOR_NOT_AVAILABLE"),
+        ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE"),
+        ("NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"),
+        ("KAFKA_STORAGE_ERROR", "NOT_COORDINATOR"),
+        ("MESSAGE_TOO_LARGE", "UNKNOWN_SERVER_ERROR"),
+        ("RECORD_LIST_TOO_LARGE", "UNKNOWN_SERVER_ERROR"),
     ],
 )
 def test_what_a_committer_of_offsets_is_told(how: str, expected: str, version: int) -> None:
     here = world()
     asked = commit(here, version)
+    if how == "VERSION" and version == 5:
+        expected = "UNSUPPORTED_VERSION"
     assert ended(here, asked, WHOLE[how] if how in WHOLE else Error[how]) is Error[expected]
 
 

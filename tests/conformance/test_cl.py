@@ -175,6 +175,24 @@ def test_CL_15_an_unauthorized_init_may_be_tried_again() -> None:
     assert (state, then) == (ProducerState.UNINITIALIZED, ProducerState.READY)
 
 
+@pytest.mark.parametrize("api", ["FindCoordinator", "InitProducerId"])
+def test_an_init_that_may_only_be_aborted_leaves_a_producer_without_an_id(api: str) -> None:
+    port = ScriptedPort(1, **{api: Error.TRANSACTION_ABORTABLE})
+
+    async def program() -> Any:
+        producer = port.producer()
+        error = await error_of(producer.init_transactions())
+        state = producer.state
+        await producer.abort_transaction()
+        producer.begin_transaction()
+        return error, state, await error_of(producer.send("t", "v", partition=0))
+
+    error, state, sent = port.run(program())
+    assert isinstance(error, TransactionAbortableError)
+    assert state is ProducerState.ABORTABLE_ERROR
+    assert str(sent) == "Cannot add partition t-0 to transaction before completing a call to initTransactions"
+
+
 async def partitions_refused(port: ScriptedPort) -> tuple[Any, Any, Any, Any]:
     producer = await begun(port)
     future = await producer.send("t", "a", partition=0)

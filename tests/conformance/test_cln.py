@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalab.log.cleaner import cleanable_end
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.rules import DELETE_HORIZON, LAST_BATCH_STAYS
 from tests.conformance.cleaning import RETENTION_MS, Written
@@ -146,15 +147,32 @@ def test_cln_11_the_last_sequence_survives_though_its_transaction_was_aborted() 
 # cases of the same kind
 
 
-def test_nothing_is_cleaned_from_an_open_transaction_on() -> None:
+def test_nothing_is_cleaned_from_the_segment_of_an_open_transaction_on() -> None:
     w = Written()
     w.data(-1, 1)
     w.data(-1, 1)
-    w.data(1, 1)
-    w.data(-1, 1)
     w.log.roll(w.now)
-    cleaning = w.clean()
-    assert (cleaning.end, w.offsets) == (2, [1, 2, 3])
+    for producer_id in (-1, -1, 1, -1):  # the transaction begins at offset 4
+        w.data(producer_id, 1)
+    w.log.roll(w.now)
+    w.data(-1, 1)
+    assert w.log.last_stable_offset == 4
+    cleaning = w.clean(roll=False)
+    assert (cleaning.end, w.offsets) == (2, [1, 2, 3, 4, 5, 6])
+    assert (w.log.segments, w.log.checkpoint.first_dirty_offset) == ([0, 2, 6], 2)
+
+
+def test_a_clean_segment_may_be_young() -> None:
+    w = Written()
+    w.data(-1, 1)
+    w.data(-1, 1)
+    assert w.clean().end == 2
+    w.now += 1
+    w.data(-1, 2)
+    assert w.clean(lag_ms=1, roll=True).end == 2, "the dirty segment is as young as the lag forbids"
+    assert w.clean(lag_ms=1, after_ms=1).end == 3
+    w.log.segments[:] = [0, 2, 3]
+    assert cleanable_end(w.log, w.now - 1, 1) == 3, "what is clean has its time behind it"
 
 
 def test_a_completed_transaction_is_not_cleaned_before_its_marker_is_replicated() -> None:

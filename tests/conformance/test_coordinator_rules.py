@@ -8,6 +8,7 @@ import pytest
 
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.rules import (
     ABORT_ON_INIT,
     BUMP_ON_INIT,
@@ -50,16 +51,27 @@ def as_of(profile: str, state: str = "Ongoing", pending: str = "", **fields: Any
 
 
 @pytest.mark.parametrize("profile", ["0.11", "1.0"])
-def test_leg_02_an_old_coordinator_knows_one_code_and_lets_a_larger_epoch_end(profile: str) -> None:
+@pytest.mark.parametrize("committed", [True, False])
+def test_leg_02_an_old_coordinator_knows_one_code_and_logs_a_larger_epochs_decision_that_it_refuses(
+    profile: str, committed: bool
+) -> None:
     world = as_of(profile, producer_epoch=5)
     assert world.add(version=0, epoch=4) is E.INVALID_PRODUCER_EPOCH
     assert world.add(version=0, epoch=6) is E.INVALID_PRODUCER_EPOCH
     assert world.add_offsets(0, 4) is E.INVALID_PRODUCER_EPOCH
     assert told(world.end(True, 0, 4)) == (E.INVALID_PRODUCER_EPOCH, -1, -1)
-    assert told(world.end(True, 0, 6)) == (NONE, -1, -1)
+    assert told(world.end(committed, 0, 6)) == (E.INVALID_PRODUCER_EPOCH, -1, -1)
     (entry,) = world.written()
-    assert (entry.state, entry.producer_epoch) == (TxnState.PREPARE_COMMIT, 5)
-    assert [m.producer_epoch for m in world.answer_markers()] == [5]
+    decision = TxnState.PREPARE_COMMIT if committed else TxnState.PREPARE_ABORT
+    assert (entry.state, entry.producer_epoch, world.pending(ID)) == (decision, 5, None)
+    world.run_for(120_000)
+    assert world.answer_markers() == []
+    assert [world.add(version=0, epoch=5), world.add_offsets(0, 5), world.init(0).error] == [WAIT[0]] * 3
+    assert [world.end(c, 0, 5).error for c in (committed, not committed)] == [WAIT[0], E.INVALID_TXN_STATE]
+    world.image({transaction_partition(ID): "b1"}, 2)
+    world.run_for(5)
+    assert [(m.producer_epoch, m.committed) for m in world.answer_markers()] == [(5, committed)]
+    assert world.end(committed, 0, 5).error is NONE
 
 
 @pytest.mark.parametrize("profile", ["0.11", "1.0"])
@@ -121,8 +133,13 @@ def test_without_the_epoch_check_a_second_end_is_answered_by_the_state_alone(epo
     assert without(COORDINATOR_EPOCH_CHECK, state="CompleteCommit").end(True, 4, epoch).error is NONE
 
 
-def test_without_exact_epochs_a_larger_one_ends_the_transaction_under_version_1() -> None:
-    assert without(EXACT_END_EPOCH).end(True, 4, EPOCH + 7).error is NONE
+def test_without_exact_epochs_a_larger_ones_decision_is_logged_under_version_1_and_refused() -> None:
+    world = without(EXACT_END_EPOCH)
+    assert told(world.end(True, 4, EPOCH + 7)) == (E.PRODUCER_FENCED, -1, -1)
+    assert [(t.state, t.producer_epoch) for t in world.written()] == [(TxnState.PREPARE_COMMIT, EPOCH)]
+    assert (world.pending(ID), world.answer_markers()) == (None, [])
+    assert without(EXACT_END_EPOCH, state="CompleteCommit").end(True, 4, EPOCH + 7).error is NONE
+    assert without(EXACT_END_EPOCH, COORDINATOR_EPOCH_CHECK).end(True, 4, EPOCH + 7).error is NONE
     assert without(EXACT_END_EPOCH).end(True, 4, EPOCH - 1).error is E.PRODUCER_FENCED
     assert without(EXACT_END_EPOCH).end(True, 5, EPOCH + 7).error is E.PRODUCER_FENCED
     assert without(EXACT_END_EPOCH).add(epoch=EPOCH + 7) is E.PRODUCER_FENCED

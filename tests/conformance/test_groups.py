@@ -394,10 +394,27 @@ def test_any_other_broker_is_not_the_coordinator(api: str) -> None:
 
 
 def test_an_assignment_that_is_not_replicated_is_none() -> None:
-    groups = Groups(min_insync_replicas=4)
-    one = wait(groups.join())
-    assert wait(groups.sync(one, assignments={one.member_id: ("foo-0",)})).error is Error.COORDINATOR_NOT_AVAILABLE
+    groups = Groups(min_insync_replicas=3)
+    one = wait(groups.join(session_timeout_ms=60_000))
+    groups.crash_follower()
+    synced = groups.sync(one, assignments={one.member_id: ("foo-0",)})
+    groups.sleep(4_900)
+    assert not synced.done
+    assert wait(synced).error is Error.COORDINATOR_NOT_AVAILABLE
     assert groups.state() == "PreparingRebalance"
+
+
+def test_a_static_member_whose_new_id_is_not_replicated_keeps_the_old_one() -> None:
+    groups = Groups(min_insync_replicas=3)
+    one = wait(groups.join(group_instance_id="i", session_timeout_ms=60_000))
+    wait(groups.sync(one, assignments={one.member_id: ("foo-0",)}, group_instance_id="i"))
+    groups.crash_follower()
+    again = wait(groups.join(group_instance_id="i", session_timeout_ms=9_000))
+    assert (again.error, again.member_id) == (Error.COORDINATOR_NOT_AVAILABLE, "")
+    beat = Heartbeat(group_id=G, generation_id=1, member_id=one.member_id, group_instance_id="i")
+    assert groups.get(beat).error is Error.NONE
+    groups.sleep(20_000)
+    assert groups.get(beat).error is Error.NONE, "its session timeout is the old one again"
 
 
 def test_a_member_that_waits_for_the_others_is_not_missed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -351,15 +352,20 @@ def test_a_rolled_segment_has_a_snapshot_and_truncation_drops_both() -> None:
     assert (log.segments, list(log.producers.snapshots)) == ([0], [1])
 
 
-def test_after_a_restart_only_the_last_batch_before_the_snapshot_is_a_known_duplicate() -> None:
+def test_after_a_restart_only_the_last_batch_is_a_known_duplicate_and_truncation_replays_from_the_snapshot() -> None:
     log = log_with(data(0, 0), data(0, 1), data(0, 2))
     log.roll(0)
     log.append(data(0, 3), 0)
     again = log.reloaded()
     known = [again.producers.duplicate_of(data(0, s)) is not None for s in range(4)]
-    assert known == [False, False, True, True]
+    assert known == [False, False, False, True]
     assert write(again, data(0, 1)) is SEQUENCE
+    assert write(again, data(0, 2)) is SEQUENCE
     assert write(again, data(0, 4)) is OK
+    log.append(data(0, 4), 0)
+    log.append(data(0, 5), 0)
+    log.truncate(5)
+    assert [log.producers.duplicate_of(data(0, s)) is not None for s in range(6)] == [False] * 2 + [True] * 3 + [False]
 
 
 def test_a_clean_shutdown_leaves_only_the_last_batch() -> None:
@@ -373,7 +379,8 @@ def test_without_a_snapshot_the_log_is_replayed_unchecked() -> None:
     log = log_with(data(0, 0), data(0, 7), data(0, 3), end(COMMIT, 4, coordinator_epoch=9), data(2, 5, txn=True))
     log.advance(5)
     again = log.reloaded()
-    assert again.producers.entries == log.producers.entries
+    last = replace(log.producers.entries[PID], batches=log.producers.entries[PID].batches[-1:])
+    assert again.producers.entries == {PID: last}
     assert (again.producers.ongoing, again.high_watermark, again.last_stable_offset) == ({PID: 4}, 5, 4)
 
 
@@ -385,12 +392,13 @@ def test_a_restart_forgets_guards_and_truncation_does_not() -> None:
     assert guard_of(log.reloaded()) == 0
 
 
-def test_a_decided_transaction_above_the_high_watermark_is_unstable_after_a_restart_too() -> None:
+def test_after_a_restart_a_decided_transaction_is_stable_whether_or_not_its_marker_is_replicated() -> None:
+    """A snapshot has open transactions only (`ProducerStateManager.loadFromSnapshot`)."""
     log = log_with(data(0, 0, txn=True), end(COMMIT, 0), data(0, 1, txn=True, pid=2))
     log.advance(1)
-    assert log.reloaded().first_unstable_offset == 0
-    log.advance(2)
-    assert log.reloaded().first_unstable_offset == 2
+    assert log.first_unstable_offset == 0
+    again = log.reloaded()
+    assert (again.first_unstable_offset, again.last_stable_offset) == (2, 1)
 
 
 # what deleting segments leaves

@@ -129,7 +129,6 @@ def test_no_epoch_and_no_producer_id_is_handed_out_within_a_transaction(state: s
     [
         pytest.param(2, 10, -1, (PID, 11, 10), (PID, 11, 10), id="MD-15"),
         pytest.param(2, 32766, 9893, (PID, 32767, 32766), (9893, 0, 32766), id="MD-16"),
-        pytest.param(2, 32767, 9893, (PID, 32767, 32767), (9893, 0, 32767), id="KAFKA-20090-at-32767-already"),
         pytest.param(0, 10, -1, (PID, 10, -1), (PID, 10, -1), id="version-0-keeps-the-epoch"),
         pytest.param(0, 32766, -1, (PID, 32766, -1), (PID, 32766, -1), id="version-0-keeps-the-last-epoch-too"),
     ],
@@ -150,6 +149,16 @@ def test_the_epoch_at_the_end_of_a_transaction(
     assert (then.producer_id, *epochs(then)) == done
     assert (then.partitions, then.start_ms, then.update_ms, then.next_producer_id) == ((), 3, NOW + 1, -1)
     assert then.prev_producer_id == PID
+
+
+def test_at_epoch_32767_only_an_abort_recovers() -> None:
+    txn = known("Ongoing", producer_epoch=32767)
+    first = completed(txn, txn.prepared(P_ABORT, 2, NOW, 9893))
+    assert (first.producer_id, *epochs(first)) == (PID, 32767, 32767)
+    then = completed(first, first.completed(NOW + 1, C_ABORT))
+    assert (then.producer_id, *epochs(then)) == (9893, 0, 32767)
+    with pytest.raises(IllegalArgumentError):
+        txn.prepared(P_COMMIT, 2, NOW, 9893)
 
 
 def test_md_18_states_have_kafkas_numbers_and_names() -> None:

@@ -17,7 +17,8 @@ from kafkalab.protocol.messages.offset_delete import OffsetDelete
 from kafkalab.protocol.messages.offset_fetch import OffsetFetch
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.partitions import offsets_partition
-from kafkalab.protocol.rules import GENERATION_CHECK, NEWEST_OFFSET, STABLE_OFFSETS, TIMEOUT_ABORT
+from kafkalab.protocol.rules import GENERATION_CHECK, GROUP_LOG_WAITS, NEWEST_OFFSET, STABLE_OFFSETS, TIMEOUT_ABORT
+from kafkalab.sim.faults import Restart
 from tests.conformance.group_driver import G, Groups, wait
 
 VERSIONS = (3, 4, 5, 6)
@@ -299,10 +300,38 @@ def test_a_loading_coordinator_says_so_to_those_who_know_the_error(version: int)
     assert groups.fetch("foo-0") == {"foo-0": 4}
 
 
-def test_a_commit_that_too_few_replicas_would_take_finds_no_coordinator() -> None:
-    groups = Groups(min_insync_replicas=4)
-    assert groups.error() is Error.COORDINATOR_NOT_AVAILABLE
+@pytest.mark.parametrize("api", ["OffsetCommit", "TxnOffsetCommit"])
+def test_a_commit_that_too_few_replicas_have_is_refused_after_its_time_and_counts_later(api: str) -> None:
+    groups = Groups(min_insync_replicas=3)
+    groups.begin("t")
+    follower = groups.crash_follower()
+    began_ms = groups.cluster.now
+    error = groups.error() if api == "OffsetCommit" else groups.txn_error()
+    assert error is Error.COORDINATOR_NOT_AVAILABLE
+    assert 5_000 <= groups.cluster.now - began_ms < 5_100
     assert groups.fetch("foo-0") == {"foo-0": -1}
+    groups.cluster.plan(Restart(follower, at_ms=groups.cluster.now))
+    groups.sleep(12_000)
+    if api == "TxnOffsetCommit":
+        assert groups.end("t", committed=True) is NONE
+    assert groups.fetch("foo-0") == {"foo-0": 5 if api == "OffsetCommit" else 7}
+
+
+def test_a_group_that_is_deleted_is_gone_though_its_tombstones_come_too_late() -> None:
+    groups = Groups(min_insync_replicas=3)
+    assert groups.error() is NONE
+    groups.crash_follower()
+    to = groups.leader(offsets_partition(G))
+    assert groups.get(DeleteGroups(groups=(G,)), to=to).errors == {G: Error.COORDINATOR_NOT_AVAILABLE}
+    assert groups.get(DeleteGroups(groups=(G,)), to=to).errors == {G: Error.GROUP_ID_NOT_FOUND}
+
+
+def test_before_4_0_a_commit_is_refused_at_once_while_too_few_replicas_are_in_sync() -> None:
+    groups = Groups(GROUP_LOG_WAITS.name, min_insync_replicas=3)
+    groups.crash_follower()
+    began_ms = groups.cluster.now
+    assert groups.error() is Error.COORDINATOR_NOT_AVAILABLE
+    assert groups.cluster.now - began_ms < 100
 
 
 def test_the_group_is_asked_after_the_transaction_coordinator_has_answered() -> None:

@@ -14,7 +14,7 @@ from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn,
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, OtherRecords
-from kafkalab.protocol.rules import VERIFICATION, Rule
+from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, VERIFICATION, Rule
 from tests.conformance.one_broker import Asked, OneBroker
 from tests.conformance.producer_log import ABORT, PID, data, end, plain
 
@@ -82,6 +82,56 @@ def test_a_duplicate_waits_until_the_first_one_is_replicated() -> None:
     assert errors(first) == errors(again) == {T: OK}
 
 
+def answer(asked: Asked, partition: str = T) -> tuple[Error, int, int]:
+    found = asked.response.partitions[partition]
+    return found.error, found.base_offset, found.log_start_offset
+
+
+@pytest.mark.parametrize(
+    ("batch", "expected"),
+    [
+        (data(0, 5), Error.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (data(0, -1), Error.INVALID_RECORD),
+        (end(ABORT, 0), Error.INVALID_RECORD),
+        (data(0, 0, txn=True), Error.INVALID_PRODUCER_EPOCH),
+    ],
+)
+def test_an_error_of_the_log_layer_comes_with_the_log_start_offset(batch: Batch, expected: Error) -> None:
+    world = broker()
+    produce(world, t_0=data(1, 0, 2))
+    produce(world, t_0=data(1, 2, 2))
+    world.state.log(T).raise_log_start(3)
+    batch = replace(batch, producer_epoch=1) if expected is not Error.INVALID_PRODUCER_EPOCH else batch
+    assert answer(produce(world, tid="a", t_0=batch)) == (expected, -1, 3)
+    in_sync(world, ())
+    assert answer(produce(world, t_0=data(1, 4))) == (Error.NOT_ENOUGH_REPLICAS, -1, 3)
+
+
+@pytest.mark.parametrize(
+    ("partition", "acks", "expected"),
+    [
+        (T, 2, Error.INVALID_REQUIRED_ACKS),
+        ("u-0", -1, Error.NOT_LEADER_OR_FOLLOWER),
+        ("nowhere-0", -1, Error.UNKNOWN_TOPIC_OR_PARTITION),
+        ("__transaction_state-0", -1, Error.INVALID_TOPIC_EXCEPTION),
+    ],
+)
+def test_an_error_before_the_log_layer_has_no_log_start_offset(partition: str, acks: int, expected: Error) -> None:
+    request = Produce(transactional_id=None, acks=acks, timeout_ms=1000, batches={partition: plain(1)})
+    assert answer(broker().ask(request), partition) == (expected, -1, -1)
+
+
+def test_an_error_after_the_append_comes_with_the_offset_and_the_log_start_of_then() -> None:
+    world = broker(isr=("b1", "b2"))
+    first, again = (produce(world, t_0=data(0, 0)) for _ in range(2))
+    world.run_for(1000)
+    assert answer(first) == answer(again) == (Error.REQUEST_TIMED_OUT, 0, 0)
+    late = produce(world, t_0=data(0, 1))
+    world.state.log(T).raise_log_start(1)
+    world.image({T: "b2"}, epoch=1)
+    assert answer(late) == (Error.NOT_LEADER_OR_FOLLOWER, 1, 0)
+
+
 BAD = (
     pytest.param(end(ABORT, 0), id="a marker"),
     pytest.param(replace(end(ABORT, 0), base_sequence=0), id="a marker with a sequence"),
@@ -101,6 +151,13 @@ def test_a_batch_that_no_client_may_write_is_invalid(batch: Batch) -> None:
     response = errors(produce(world, tid="a", t_0=batch, x_0=plain(1)))
     assert response == {T: Error.INVALID_RECORD, "x-0": OK}
     assert world.state.log(T).log_end_offset == 0
+
+
+@pytest.mark.parametrize("batch", [bad for bad in BAD if "than offsets" not in str(bad.id)])
+@pytest.mark.parametrize("profile", ["0.11", "1.0"])
+def test_before_kip_467_it_is_corrupt_and_comes_without_the_log_start_offset(profile: str, batch: Batch) -> None:
+    world = broker(profile=profile)
+    assert answer(produce(world, tid="a", version=5, t_0=batch)) == (Error.CORRUPT_MESSAGE, -1, -1)
 
 
 @pytest.mark.parametrize(
@@ -143,12 +200,25 @@ def test_the_in_sync_set_is_looked_at_before_batch_and_sequence() -> None:
         assert errors(produce(world, tid="a", t_0=batch)) == {T: Error.NOT_ENOUGH_REPLICAS}
 
 
-def test_a_set_that_shrank_after_the_append_is_told() -> None:
+def test_a_set_that_shrank_after_the_append_stops_the_high_watermark() -> None:
     world = broker(min_insync_replicas=2, isr=("b1", "b2"))
     asked = produce(world, t_0=data(0, 0))
     in_sync(world, ("b1",))
     world.broker.replication.advance(T, -1)
-    assert errors(asked) == {T: Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
+    world.run_for(999)
+    assert asked.response is None
+    assert world.state.log(T).high_watermark == 0
+    world.run_for(1)
+    assert answer(asked) == (Error.REQUEST_TIMED_OUT, 0, 0)
+    assert world.state.log(T).log_end_offset == 1
+
+
+def test_before_3_7_a_set_that_shrank_after_the_append_is_told() -> None:
+    world = broker(EFFECTIVE_MIN_ISR, min_insync_replicas=2, isr=("b1", "b2"))
+    asked = produce(world, t_0=data(0, 0))
+    in_sync(world, ("b1",))
+    world.broker.replication.advance(T, -1)
+    assert answer(asked) == (Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND, 0, 0)
     assert world.state.log(T).log_end_offset == 1
 
 
@@ -204,13 +274,118 @@ def test_a_fenced_epoch_between_verification_and_append_is_told_as_such() -> Non
     late = produce(world, tid="a", version=11, t_0=data(0, 0, txn=True))
     world.state.log(T).append(end(ABORT, 1), 0)
     verified(world)
-    assert errors(late) == {T: Error.INVALID_PRODUCER_EPOCH}
+    assert answer(late) == (Error.INVALID_PRODUCER_EPOCH, -1, 0)
+
+
+@pytest.mark.parametrize("version", [3, 11, 12])
+def test_the_transactional_bit_means_nothing_without_a_producer_id(version: int) -> None:
+    world = elsewhere()
+    nobody = replace(plain(1), transactional=True)
+    assert answer(produce(world, tid="a", version=version, t_0=nobody)) == (OK, 0, 0 if version >= 5 else -1)
+    assert world.take(AddPartitionsToTxn) == []
+    world.state.log(T).advance(1)
+    assert world.state.log(T).last_stable_offset == 1
+    batches = {"t_0": nobody, "x_0": data(0, 0, txn=True)}
+    answers = errors(produce(world, tid="a", version=version, **batches))
+    assert answers == {T: OK, "x-0": Error.UNKNOWN_TOPIC_OR_PARTITION}
+    refused = produce(world, version=version, t_0=nobody)
+    assert answer(refused) == (Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1, -1)
+
+
+def asked(world: OneBroker) -> list[tuple[str, ...]]:
+    """The partitions that the leader asks about, request by request; none is answered."""
+    return [sent.body.partitions for sent in world.sent if isinstance(sent.body, AddPartitionsToTxn)]
+
+
+def in_transaction(version: int) -> OneBroker:
+    """PID has an open transaction on t-0, of which x-0 is no part yet."""
+    world = OneBroker(leaders={transaction_partition("a"): "b2", "x-0": "b1"})
+    produce(world, tid="a", version=version, t_0=data(0, 0, txn=True))
+    verified(world)
+    return world
+
+
+@pytest.mark.parametrize("version", [3, 11, 12])
+def test_nothing_of_a_request_is_appended_before_the_coordinator_has_answered(version: int) -> None:
+    world = in_transaction(version)
+    late = produce(world, tid="a", version=version, t_0=data(0, 1, txn=True), x_0=data(0, 0, txn=True))
+    assert asked(world) == [("x-0",)]
+    assert world.state.log(T).log_end_offset == 1
+    verified(world)
+    assert errors(late) == {T: OK, "x-0": OK}
+    assert world.state.log(T).log_end_offset == 2
+
+
+def test_plain_records_too_wait_for_the_answer() -> None:
+    world = in_transaction(12)
+    late = produce(world, tid="a", version=12, t_0=plain(1), x_0=data(0, 0, txn=True))
+    assert world.state.log(T).log_end_offset == 1
+    verified(world, Error.INVALID_PRODUCER_ID_MAPPING)
+    assert errors(late) == {T: OK, "x-0": Error.INVALID_PRODUCER_ID_MAPPING}
+
+
+@pytest.mark.parametrize(("epoch", "expected"), [(0, Error.INVALID_TXN_STATE), (1, Error.INVALID_PRODUCER_EPOCH)])
+def test_a_marker_that_comes_while_another_partition_is_verified_refuses_what_needed_no_guard(
+    epoch: int, expected: Error
+) -> None:
+    world = in_transaction(12)
+    late = produce(world, tid="a", version=12, t_0=data(0, 1, txn=True), x_0=data(0, 0, txn=True))
+    world.state.log(T).append(end(ABORT, epoch), 0)
+    verified(world)
+    assert errors(late) == {T: expected, "x-0": OK}
+
+
+def test_the_retry_after_20_ms_begins_again_with_all_partitions() -> None:
+    world = in_transaction(12)
+    late = produce(world, tid="a", version=12, t_0=data(0, 1, txn=True), x_0=data(0, 0, txn=True))
+    world.state.log(T).append(end(ABORT, 0), 0)
+    verified(world, Error.CONCURRENT_TRANSACTIONS)
+    world.run_for(19)
+    assert asked(world) == []
+    world.run_for(1)
+    assert asked(world) == [(T, "x-0")]
+    verified(world)
+    assert errors(late) == {T: OK, "x-0": OK}
+
+
+def test_a_retry_looks_at_the_epoch_again_before_it_asks() -> None:
+    world = in_transaction(12)
+    late = produce(world, tid="a", version=12, t_0=data(0, 1, txn=True), x_0=data(0, 0, txn=True))
+    verified(world, Error.CONCURRENT_TRANSACTIONS)
+    world.state.log(T).append(end(ABORT, 1), 0)
+    world.run_for(20)
+    assert asked(world) == [("x-0",)]
+    verified(world)
+    assert answer(late) == (Error.INVALID_PRODUCER_EPOCH, -1, -1)
+    assert answer(late, "x-0") == (OK, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected", "retries"),
+    [(3, Error.NOT_ENOUGH_REPLICAS, 0), (11, Error.NOT_ENOUGH_REPLICAS, 0), (12, Error.CONCURRENT_TRANSACTIONS, 5)],
+)
+def test_retries_end_after_100_ms_with_the_last_answer(version: int, expected: Error, retries: int) -> None:
+    world = in_transaction(version)
+    late = produce(world, tid="a", version=version, t_0=data(0, 1, txn=True), x_0=data(0, 0, txn=True))
+    for _ in range(retries):
+        verified(world, Error.CONCURRENT_TRANSACTIONS)
+        world.run_for(20)
+    assert late.response is None
+    verified(world, Error.CONCURRENT_TRANSACTIONS)
+    assert errors(late) == {T: OK, "x-0": expected}
+
+
+def test_the_leader_of_the_partition_is_looked_at_before_acks_where_it_is_verified() -> None:
+    world = elsewhere()
+    request = produce(world, tid="a", acks=2, version=12, u_0=data(0, 0, txn=True))
+    assert answer(request, "u-0") == (Error.NOT_LEADER_OR_FOLLOWER, -1, -1)
+    assert answer(produce(world, acks=2, u_0=data(0, 0)), "u-0")[0] is Error.INVALID_REQUIRED_ACKS
 
 
 def test_an_old_epoch_is_refused_before_the_coordinator_is_asked() -> None:
     world = elsewhere()
     world.state.log(T).append(end(ABORT, 1), 0)
-    assert errors(produce(world, tid="a", t_0=data(0, 0, txn=True))) == {T: Error.INVALID_PRODUCER_EPOCH}
+    assert answer(produce(world, tid="a", t_0=data(0, 0, txn=True))) == (Error.INVALID_PRODUCER_EPOCH, -1, -1)
     assert world.take(AddPartitionsToTxn) == []
 
 
@@ -242,3 +417,13 @@ def test_by_default_a_producer_id_lasts_a_day_and_is_looked_at_every_ten_minutes
     assert list(world.state.log(T).producers.entries) == [PID]
     world.run_for(600_001)
     assert list(world.state.log(T).producers.entries) == []
+
+
+def test_a_duplicate_moves_the_high_watermark_that_stood_as_an_append_does() -> None:
+    world = broker(min_insync_replicas=2, isr=("b1", "b2"))
+    in_sync(world, ("b1",))
+    produce(world, t_0=data(0, 0), acks=1)
+    assert world.state.log(T).high_watermark == 0
+    world.state.config = replace(world.state.config, min_insync_replicas=1)
+    assert errors(produce(world, t_0=data(0, 0))) == {T: OK}
+    assert world.state.log(T).high_watermark == 1

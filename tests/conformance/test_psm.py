@@ -65,13 +65,13 @@ def test_a_leader_takes_the_batch_whose_epoch_and_sequence_are_due(
 
 
 @pytest.mark.parametrize("origin", list(Origin))
-def test_only_a_clients_sequences_are_checked_and_a_followers_nothing_is(origin: Origin) -> None:
+def test_only_a_clients_sequences_are_checked_and_a_followers_open_transactions_only(origin: Origin) -> None:
     fed = Fed().replicate(data(3, 0, txn=True))
     answers = [fed.answer(b, origin=origin) for b in (data(3, 9, txn=True), data(2, 0, txn=True), data(3, 1))]
     expected = {
         Origin.CLIENT: [SEQUENCE, EPOCH, TXN],
         Origin.COORDINATOR: [OK, EPOCH, TXN],
-        Origin.REPLICATION: [OK, OK, OK],
+        Origin.REPLICATION: [OK, OK, TXN],
     }
     assert answers == expected[origin]
 

@@ -511,6 +511,15 @@ def test_tc_35_the_next_producer_id_waits_for_the_completion(version: int) -> No
     assert world.add(version=version, producer_id=1000, epoch=0) is NONE
 
 
+def test_at_epoch_32767_a_commit_fails_and_an_abort_takes_the_next_producer_id() -> None:
+    world = holding("Ongoing", producer_epoch=32767)
+    assert told(world.end(True, 5, 32767)) == (E.UNKNOWN_SERVER_ERROR, -1, -1)
+    assert (world.now_known.state.label, world.pending(ID)) == ("Ongoing", None)
+    assert told(world.end(False, 5, 32767)) == (NONE, 1001, 0)
+    assert [(m.producer_id, m.producer_epoch) for m in world.answer_markers()] == [(PID, 32767)]
+    assert identity(world) == (1001, 0, 32767)
+
+
 def test_without_a_next_producer_id_the_last_epoch_cannot_end_yet() -> None:
     world = holding("Ongoing", producer_epoch=LAST)
     world.state.producer_ids = []

@@ -8,11 +8,12 @@ import pytest
 
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
 from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import transaction_partition
-from kafkalab.protocol.rules import COMPLETE_REWRITTEN, MARKERS_BY_EPOCH, PREPARE_FIRST, REDRIVE_PREPARE
+from kafkalab.protocol.rules import COMPLETE_REWRITTEN, LEADER_AWAITED, MARKERS_BY_EPOCH, PREPARE_FIRST, REDRIVE_PREPARE
 from tests.conformance.one_broker import HOLD, LOST, OneBroker, Sent
 
 EPOCH = 4
@@ -387,6 +388,18 @@ def test_a_transaction_whose_markers_are_refused_is_given_up_until_the_partition
     assert entries(markers(world)) == [("b2", [(7, ("u-0",))]), ("b3", [(7, ("w-0",))])]
 
 
+@pytest.mark.parametrize("error", ["INVALID_PRODUCER_EPOCH", "TRANSACTION_COORDINATOR_FENCED"])
+def test_partitions_that_have_their_marker_are_done_although_another_is_refused(error: str) -> None:
+    world = prepared("u-0", "v-0", "x-0", leaders={"x-0": "b2"})
+    (sent,) = markers(world)
+    assert sent.body.markers[0].partitions == ("u-0", "v-0", "x-0")
+    answer(sent, u=Error[error], x=Error.NOT_LEADER_OR_FOLLOWER)
+    world.run_for(1_000)
+    described = world.ask(DescribeTransactions(transactional_ids=("a",))).response.transactions[0]
+    assert (described.state, described.partitions) == ("PrepareCommit", ("u-0", "x-0"))
+    assert (markers(world), world.pending("a")) == ([], TxnState.COMPLETE_COMMIT)
+
+
 @pytest.mark.parametrize("error", ["UNSUPPORTED_FOR_MESSAGE_FORMAT", "UNSUPPORTED_VERSION"])
 def test_a_partition_that_knows_no_markers_counts_as_done(error: str) -> None:
     world = prepared("u-0")
@@ -420,6 +433,21 @@ def test_an_answer_that_does_not_name_the_producer_is_an_illegal_state() -> None
 
 
 # rules
+
+
+@pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort"])
+def test_kafka_20734_without_the_rule_a_partition_that_has_no_leader_gets_no_marker(state: str) -> None:
+    done = dict(DECISIONS)[state]
+    for off, expected in (((), []), ((LEADER_AWAITED.name,), [done])):
+        world = prepared("t-0", "u-0", state=state, leaders={"u-0": ""}, off=off)
+        (sent,) = markers(world)
+        assert sent.body.markers[0].partitions == ("t-0",)
+        answer(sent)
+        world.run_for(1_000)
+        assert completions(world) == expected
+        world.image({"u-0": "b2"}, 1)
+        world.run_for(1_000)
+        assert entries(markers(world)) == ([] if off else [("b2", [(7, ("u-0",))])])
 
 
 def test_without_the_rule_a_decided_transaction_stays_where_it_was_after_a_failover() -> None:

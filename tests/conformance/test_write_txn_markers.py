@@ -11,14 +11,14 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.records import ControlType, marker
-from kafkalab.protocol.rules import VERIFICATION
+from kafkalab.protocol.rules import GROUP_LOG_WAITS, VERIFICATION, Rule
 from tests.conformance.one_broker import HOLD, Asked, OneBroker
 
 OFFSETS = offsets_partition("g")
 
 
-def world(**config: Any) -> OneBroker:
-    return OneBroker(leaders={"t-1": "b1", OFFSETS: "b1"}, off=(VERIFICATION.name,), **config)
+def world(*off: Rule, **config: Any) -> OneBroker:
+    return OneBroker(leaders={"t-1": "b1", OFFSETS: "b1"}, off=tuple(r.name for r in (VERIFICATION, *off)), **config)
 
 
 def entry(*partitions: str, producer_id: int = 7, epoch: int = 0, coordinator: int = 0, **more: Any) -> TxnMarkers:
@@ -96,20 +96,22 @@ def test_the_answer_waits_for_the_last_partition() -> None:
     [
         ("not hosted", {"replicas": ("b2", "b3")}, "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_OR_PARTITION"),
         ("led by another", {}, "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_OR_FOLLOWER"),
-        ("in too few replicas", {"isr": ("b1",)}, "NOT_ENOUGH_REPLICAS", "NOT_LEADER_OR_FOLLOWER"),
-        ("replicated too slowly", {"isr": ("b1", "b2")}, "REQUEST_TIMED_OUT", "NOT_LEADER_OR_FOLLOWER"),
+        ("in too few replicas", {"isr": ("b1",)}, "NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"),
+        ("replicated too slowly", {"isr": ("b1", "b2")}, "REQUEST_TIMED_OUT", "REQUEST_TIMED_OUT"),
     ],
 )
 @pytest.mark.parametrize("where", ["t-0", OFFSETS])
 def test_a_partition_that_cannot_be_written_has_its_error(
     partition: str, image: dict[str, Any], data: str, offsets: str, where: str
 ) -> None:
-    here = world(min_insync_replicas=2 if partition == "in too few replicas" else 1, request_timeout_ms=1_000)
+    least = 2 if partition == "in too few replicas" else 1
+    here = world(min_insync_replicas=least, request_timeout_ms=1_000, offsets_commit_timeout_ms=400)
     leader = "b2" if partition in ("not hosted", "led by another") else "b1"
     here.image({where: leader}, 1, **image)
     asked = write(here, entry(where))
-    here.run_for(999 if partition == "replicated too slowly" else 0)
-    assert (asked.response is None) == (partition == "replicated too slowly")
+    timed_out = (data if where == "t-0" else offsets) == "REQUEST_TIMED_OUT"
+    here.run_for((999 if where == "t-0" else 399) if timed_out else 0)
+    assert (asked.response is None) == timed_out
     here.run_for(1)
     assert asked.response.markers[7][where] is Error[data if where == "t-0" else offsets]
 
@@ -119,12 +121,30 @@ FAILURES = ("NOT_ENOUGH_REPLICAS_AFTER_APPEND", "NOT_LEADER_OR_FOLLOWER", "KAFKA
 
 @pytest.mark.parametrize("error", FAILURES)
 @pytest.mark.parametrize("where", ["t-0", OFFSETS])
-def test_an_append_that_fails_is_told_in_a_leaders_words(where: str, error: str) -> None:
+def test_an_append_that_fails_keeps_its_error(where: str, error: str) -> None:
     here = world()
     here.appends[where] = [Error[error]]
-    same = where == "t-0" or error == "INVALID_RECORD"
-    told = write(here, entry(where)).response.markers[7][where]
-    assert told is (Error[error] if same else Error.NOT_LEADER_OR_FOLLOWER)
+    assert write(here, entry(where)).response.markers[7][where] is Error[error]
+
+
+def test_a_marker_in_too_few_replicas_is_in_the_groups_log_and_ends_the_transaction_once_replicated() -> None:
+    here = world(min_insync_replicas=2, offsets_commit_timeout_ms=400)
+    here.image({OFFSETS: "b1"}, 1, isr=("b1",))
+    here.run_for(5)
+    asked = write(here, entry(OFFSETS))
+    here.run_for(400)
+    assert asked.response.markers == {7: {OFFSETS: Error.REQUEST_TIMED_OUT}}
+    log = here.state.log(OFFSETS)
+    assert (log.high_watermark, log.log_end_offset) == (0, 1)
+    here.image({OFFSETS: "b1"}, 1, replicas=("b1",), isr=("b1",))
+    assert log.high_watermark == 1
+
+
+def test_before_4_0_a_groups_marker_needs_enough_replicas_as_any_other() -> None:
+    here = world(GROUP_LOG_WAITS, min_insync_replicas=2)
+    here.image({OFFSETS: "b1"}, 1, isr=("b1",))
+    here.run_for(5)
+    assert write(here, entry(OFFSETS)).response.markers == {7: {OFFSETS: Error.NOT_ENOUGH_REPLICAS}}
 
 
 def test_group_offsets_that_are_being_loaded_have_no_leader_yet() -> None:

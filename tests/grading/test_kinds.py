@@ -15,7 +15,7 @@ from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongVal
 from kafkalab.grading.mutants import Mutant, against_mutants, judged
 from kafkalab.grading.predictions import Fact, predicted, table
 from kafkalab.grading.presses import Goal, Miss, presses_of, replayed
-from kafkalab.grading.schedules import Broken, ended_with_error, over_schedules
+from kafkalab.grading.schedules import Broken, over_schedules
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.app import App
@@ -199,13 +199,8 @@ def test_a_program_that_stops_waits_for_ever_or_is_none_is_told_so() -> None:
     async def waits(app: App) -> None:
         await app.sleep("long")  # type: ignore[arg-type]
 
-    async def gives_up(app: App) -> None:
-        await app.producer(transactional_id="t").commit_transaction()
-
     assert "stops with KeyError: 'x'" in str(told(lambda: over_schedules(stops, schedules(), (), "f")))
     assert "stops with TypeError" in str(told(lambda: over_schedules(waits, schedules(), (), "f")))
-    audits = (lambda c: ended_with_error(c, "p"),)
-    assert "ended with IllegalStateError" in str(told(lambda: over_schedules(gives_up, schedules(), audits, "f")))
     with pytest.raises(WrongType, match="with `async def`, not function"):
         over_schedules(lambda app: None, schedules(), (), "f")
 

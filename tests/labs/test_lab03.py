@@ -75,7 +75,7 @@ def test_the_new_coordinator_finishes_before_it_answers(base: Cluster) -> None:
     done = next(e for e in moved.trace.of("state", "transaction") if e.data["state"] == "CompleteCommit")
     answered = next(f for f in moved.trace.frames.values() if f.name == "EndTxnResponse")
     assert took.node == done.node == answered.sender == "b1"
-    assert 9_000 < took.at_ms < done.at_ms < answered.sent_ms < 10_000
+    assert 9_000 < took.at_ms < done.at_ms < answered.sent_ms < 11_000  # the producer asks every second
 
 
 def test_the_service_that_never_asked_is_aborted_at_seventy_seconds(base: Cluster) -> None:

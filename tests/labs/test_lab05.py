@@ -62,7 +62,7 @@ def test_the_walk_has_the_offsets_that_the_list_names() -> None:
 
 
 def test_the_dead_writer_holds_readers_up_for_seventy_seconds() -> None:
-    assert output("stuck") == "70013 ms: the LSO is 7 [[], []]\n[['quick-1', 'quick-2']]"
+    assert output("stuck") == "70008 ms: the LSO is 7 [[], []]\n[['quick-1', 'quick-2']]"
 
 
 def test_the_broker_sends_the_aborted_record_and_the_list() -> None:

@@ -39,7 +39,7 @@ def test_the_first_transaction_is_open_when_the_first_instance_falls_asleep() ->
     assert answers == ["CONCURRENT_TRANSACTIONS", "NONE"]
 
 
-@pytest.mark.parametrize("at_ms", [60, 80, 100, 118])
+@pytest.mark.parametrize("at_ms", [80, 83, 86, 89])
 def test_fencing_outlives_the_coordinator(at_ms: int) -> None:
     base = Cluster(lab06())
     base.run()
@@ -57,4 +57,4 @@ def test_a_producer_alone_is_fenced_by_its_timeout_and_a_longer_one_is_refused()
     allowed, refused = printed["limit-run"].splitlines()
     assert allowed == "900000 committed"
     assert refused.startswith("3600000 ")
-    assert refused.endswith("INVALID_TRANSACTION_TIMEOUT")
+    assert "larger than the maximum value allowed by the broker" in refused

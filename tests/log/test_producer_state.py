@@ -195,6 +195,26 @@ def test_guards_are_numbered_from_one_on() -> None:
     assert [states.start_verification(pid, 0, 0, 2) for pid in (1, 2, 1, 3)] == [1, 2, 1, 3]
 
 
+def test_a_verification_outlives_a_log_that_begins_again_elsewhere() -> None:
+    log = log_with(data(0, 0))
+    assert [log.producers.start_verification(pid, 0, 1, 2) for pid in (2, 1)] == [1, 2]
+    log.start_at(9)
+    assert (log.producers.entries, log.producers.map_end_offset) == ({}, 9)
+    assert [log.producers.start_verification(pid, 0, 1, 2) for pid in (1, 3)] == [2, 3]
+
+
+def test_a_lost_verification_holds_back_what_is_behind_it_until_a_marker_takes_it_away() -> None:
+    log = log_with(rules=VERIFYING)
+    lost = log.producers.start_verification(1, 0, 0, 0)
+    assert log.producers.start_verification(1, 5, 0, 0) == lost
+    assert isinstance(lost, int)
+    behind = data(0, 5, transactional=True)
+    assert answer(log, behind, lost) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert answer(log, data(0, 0, transactional=True), lost) is Error.NONE
+    log.append(marker(1, 0, ControlType.ABORT, 0, 0), 0)
+    assert answer(log, behind, lost) is Error.INVALID_TXN_STATE
+
+
 def test_a_verification_expires_as_long_after_it_began_as_a_producer_id() -> None:
     states = ProducerStates()
     states.start_verification(1, 0, 0, 2)

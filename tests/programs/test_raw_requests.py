@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from kafkalab.programs.raw_requests import StepError, request_of
 from kafkalab.programs.steps import add, answered, commit, init, later, produce, sleep
+from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -54,6 +56,13 @@ def test_a_step_takes_what_an_answer_had_as_it_was() -> None:
 def test_a_step_can_ask_until_the_answer_is_there() -> None:
     found = answers(INIT, ADD, PRODUCE, COMMIT, {**COMMIT, "until": "NONE"})
     assert found[-1] == ["EndTxn", "NONE"]
+
+
+def test_a_list_of_objects_holds_the_messages_of_its_field() -> None:
+    asked = request_of("CreateTopics", {"topics": [{"name": "t", "num_partitions": 2}]})
+    assert asked == CreateTopics(topics=(NewTopic(name="t", num_partitions=2),))
+    with pytest.raises(StepError, match="CreateTopics.topics has the fields name, num_partitions"):
+        request_of("CreateTopics", {"topics": [{"title": "t"}]})
 
 
 def test_a_program_by_hand_can_be_saved(tmp_path: Any) -> None:

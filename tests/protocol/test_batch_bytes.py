@@ -52,6 +52,15 @@ def test_a_marker_takes_78_bytes() -> None:
     assert (len(encode(COMMIT)), len(encode(DATA))) == (78, 83)
 
 
+@pytest.mark.parametrize("length", [0, 1, 50, 56, 57, 58, 63, 64, 65, 8180, 8191, 8192])
+def test_a_batch_knows_its_size_without_its_bytes(length: int) -> None:
+    for value in ("x" * length, "ä" * length):
+        batch = replace(PLAIN, records=(Record(None, value), Record(value, None), *(Record("k", "v"),) * 70))
+        assert batch.size_bytes == len(encode(batch))
+    for batch in (DATA, COMMIT, replace(PLAIN, records=())):
+        assert batch.size_bytes == len(encode(batch))
+
+
 @pytest.mark.parametrize("batch", [PLAIN, replace(DATA, last_offset_delta=9), replace(PLAIN, records=())])
 def test_what_is_written_is_read_back(batch: Batch) -> None:
     assert decode(encode(batch)) == batch

@@ -34,6 +34,10 @@ def test_every_two_profiles_differ() -> None:
             ["UNKNOWN_PRODUCER_ID", "UNKNOWN_PRODUCER_ID", "NONE", "NONE"],
         ),
         (
+            "TxnOffsetCommit of a fenced producer",
+            ["INVALID_PRODUCER_EPOCH", "NONE", "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_EPOCH"],
+        ),
+        (
             "A transactional batch for a partition that was never added",
             ["NONE", "NONE", "TRANSACTION_ABORTABLE", "NONE"],
         ),

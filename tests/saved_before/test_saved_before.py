@@ -21,6 +21,8 @@ from kafkalab.sim.scenario_names import SCENARIOS
 
 HERE = Path(__file__).parent
 SAVED = sorted(path.relative_to(HERE / "data").as_posix() for path in (HERE / "data").rglob("*.klab"))
+REWRITTEN = ("bugs/kafka_9600.klab", "rules/exact_end_epoch.klab", "rules/keep_epoch_expected.klab")
+"""Their stories are others today: those showed what no Kafka did. As they were, they are still read and run."""
 GIVEN = json.loads((HERE / "codes.json").read_text(encoding="utf-8"))
 LOST = (
     Drop("EndTxnResponse#1"),
@@ -55,12 +57,20 @@ def _ended(cluster: Cluster) -> object:
         return error
 
 
-@pytest.mark.parametrize("name", SAVED)
+@pytest.mark.parametrize("name", [name for name in SAVED if name not in REWRITTEN])
 def test_a_saved_file_gives_the_run_that_it_gave(name: str, root: Path) -> None:
     before, present = HERE / "data" / name, root / "data" / name
     assert Scenario.load(before) == Scenario.load(present)
     if before.read_bytes() != present.read_bytes():
         assert outcome(before) == outcome(present)
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_a_saved_file_whose_story_was_rewritten_still_runs(name: str) -> None:
+    scenario = Scenario.load(HERE / "data" / name)
+    cluster = Cluster(scenario)
+    cluster.run()
+    assert sorted(cluster.results) == sorted(program.node for program in scenario.programs)
 
 
 def test_there_are_files_of_that_version_with_the_former_names() -> None:
@@ -70,7 +80,8 @@ def test_there_are_files_of_that_version_with_the_former_names() -> None:
 
 @pytest.mark.parametrize("name", [name for name in GIVEN["codes"] if name != "own"])
 def test_a_code_that_names_responses_is_read_and_still_written(name: str) -> None:
-    scenario = SCENARIOS[name]().with_faults(*LOST)
+    paused = {"paused_ms": 120} if name.startswith("lab06") else {}  # it falls asleep earlier today
+    scenario = SCENARIOS[name](**paused).with_faults(*LOST)
     assert scenario_of_code(GIVEN["codes"][name]) == scenario
     assert code_of(scenario) == GIVEN["codes"][name]
 

@@ -47,6 +47,7 @@ HELD = lab03().with_faults(Hold("Produce#1"), Pause("b1", at_step=150), Crash("b
 SCENARIOS = {
     "lab 03": lab03(),
     "a group": two_members(),
+    "a feature that may rise": replace(lab03(), config={"transaction_version": 1}),
     "held, paused, crashed and cut": HELD,
     "anyone may lead": Scenario.load(DATA / "rules" / "clean_election.klab"),
     "compaction": Scenario.load(DATA / "rules" / "last_batch_stays.klab"),

@@ -7,7 +7,7 @@ import pytest
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.heartbeat import HeartbeatResponse
 from kafkalab.sim.faults import Delay, Drop, Duplicate, Hold, Reorder
-from kafkalab.sim.network import REQUEST_TIMEOUT_MS
+from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
 from tests.sim.wire import NEVER, Wire
 
 
@@ -85,13 +85,13 @@ def test_a_timeout_closes_the_connection_for_all_that_is_under_way_there_and_now
 
 
 def test_a_background_timeout_does_not_close_the_foreground_connection() -> None:
-    w = Wire()
+    w = Wire(Drop("Heartbeat#1"))
     background = w.ask("a", "b1", background=True, timeout_ms=500)
     foreground, also = w.ask("a", "b1"), w.ask("a", "b1", background=True)
     w.run_for(500)
     assert background.response is None
     assert (foreground.response, also.response) == (NEVER, NEVER)
-    w.answer("b1", number=1)
+    w.answer("b1", number=0)
     w.run_for(5)
     assert foreground.response == HeartbeatResponse()
 

@@ -7,24 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.spark.streaming.histories import without
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TRUTH = [("k-0", 3), ("k-0", 4), ("k-1", 3)]
 COLUMNS = ("key", "offset")
-
-
-def test_the_truth_is_what_the_checks_forbid() -> None:
-    from kafkalab.checks.all import BY_NAME
-    from kafkalab.course.lab12.spark_exercise import truth_of
-
-    history = without("deduplication")
-    (finding,) = (f for f in BY_NAME["duplicate"](history).findings if f.policy == "forbidden")
-    assert truth_of([(7, history)], "duplicate") == [(7, finding.keys[0], o) for o in finding.offsets]
-    with pytest.raises(KeyError, match="no check 'dupes'; there are inconsistent-offsets"):
-        truth_of([], "dupes")
 
 
 @pytest.mark.spark

@@ -29,6 +29,7 @@ def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
         b = random.choice(nodes)
         yield "cut", f"{a}|{b}", {}
         yield "heal", f"{b}|{a}", {}
+    yield "upgrade", "", {}
     yield "advance", "", {"ms": random.choice([1, 500, 70_000])}
     for partition in payload["partitions"]:
         for action in ("compact", "roll", "delete_segment"):

@@ -15,7 +15,7 @@ from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.records import CleanedBatch, OtherRecords, Record
 from kafkalab.sim.cluster import Cluster
-from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of, meaning_of
+from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.fields import fields_of, path_of
 
 IN_ONE_LINE = (ClusterMetadata, Record)
@@ -47,7 +47,7 @@ def all_fields() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("frame", "path"), all_fields())
 def test_each_field_of_each_api_has_a_sentence(frame: str, path: str):
-    assert re.fullmatch(r"\S.{8,110}\.", meaning_of(frame, path))
+    assert re.fullmatch(r"\S.{8,110}\.", MEANINGS[key_of(frame, path)])
 
 
 def test_no_sentence_is_about_a_field_that_is_not_there():
@@ -59,7 +59,7 @@ def test_each_field_of_each_frame_that_flies_has_a_sentence(profile: str):
     cluster = Cluster(lab03(profile))
     for frame in cluster.run().frames.values():
         for name, _ in fields_of(frame):
-            assert meaning_of(frame.name, path_of(name))
+            assert MEANINGS[key_of(frame.name, path_of(name))]
 
 
 def test_the_parts_of_a_frame_are_fields_of_their_own():

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from kafkalab import lab00, lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Duplicate
-from kafkalab.widgets.payload.field_meanings import meaning_of
+from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import batch_outcome, fold, stops, text_at
@@ -313,7 +313,7 @@ def test_a_frame_is_shown_with_all_its_fields_and_what_each_is_for(page: Page, l
     for name, value in lab_run["frames"]["EndTxn#1"]["fields"]:
         row = page.locator(".fields > div").filter(has=page.locator(f'[data-field="{name}"]'))
         expect(row.locator("span")).to_have_text(value)
-        expect(row.locator("p")).to_have_text(meaning_of("EndTxn", name))
+        expect(row.locator("p")).to_have_text(MEANINGS[key_of("EndTxn", name)])
 
 
 def test_the_fields_get_the_room_of_the_states_and_give_it_back(page: Page, lab_run: dict[str, Any]):

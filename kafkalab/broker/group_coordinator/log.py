@@ -11,6 +11,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.rules import GROUP_LOG_WAITS
 
 
 def offsets_of(broker: BrokerState, group: str) -> GroupOffsets:
@@ -18,10 +19,15 @@ def offsets_of(broker: BrokerState, group: str) -> GroupOffsets:
     return broker.offsets.get(offsets_partition(group)) or GroupOffsets()
 
 
+def newest_offsets_of(broker: BrokerState, group: str) -> GroupOffsets:
+    """The same with all that is appended: what every write is decided from (`CoordinatorRuntime`)."""
+    return broker.newest_offsets.get(offsets_partition(group)) or GroupOffsets()
+
+
 def find_group(broker: BrokerState, group_id: str) -> ClassicGroup | None:
     """The group, if it exists: somebody joined it, or (a simple group) somebody committed an offset for it."""
     group = broker.groups.get(group_id)
-    if group is None and group_id in offsets_of(broker, group_id).groups:
+    if group is None and group_id in newest_offsets_of(broker, group_id).groups:
         group = broker.groups[group_id] = new_group(broker, group_id)
     return group
 
@@ -69,27 +75,36 @@ def append_records(broker: BrokerState, group_id: str, *records: Record) -> Effe
 
 
 def append_batch(broker: BrokerState, group_id: str, batch: Batch) -> Effects[Error]:
-    """Append to the group's partition; NONE once that is replicated, or the translated error."""
+    """Append to the group's partition; return NONE once that is replicated, or the translated error.
+
+    The append does not look at min.insync.replicas. It waits offsets.commit.timeout.ms for the high watermark; after
+    COORDINATOR_NOT_AVAILABLE the record is in the log and may count later (`CoordinatorPartitionWriter`, acks 1).
+    """
     partition, timeout_ms = offsets_partition(group_id), broker.config.offsets_commit_timeout_ms
-    appended: Appended = yield Append(partition, batch, timeout_ms)
-    return offsets_append_error(appended.error)
+    appended: Appended = yield Append(partition, batch, timeout_ms, below_min_isr=broker.rules.on(GROUP_LOG_WAITS))
+    return translate_write_error(appended.error)
 
 
-def end_dead(broker: BrokerState, group_id: str, error: Error) -> None:
-    """A group that was declared dead is gone; if its tombstone was not replicated, it is as it was."""
-    group = broker.groups.get(group_id)
-    if group is None or group.state is not GroupState.DEAD:
-        return
-    if error is Error.NONE:
-        del broker.groups[group_id]
-    else:
-        group.state, group.state_since_ms = group.previous_state, broker.now
+def declare_dead(broker: BrokerState, group: ClassicGroup) -> Effects[None]:
+    """Remove the group; its tombstone is appended next, and the group stays gone if that is replicated too late."""
+    group.move(GroupState.DEAD, broker.now)
+    del broker.groups[group.group]
+    yield group_note(group)
 
 
-def offsets_append_error(error: Error) -> Error:
-    """How a group coordinator names a failed append (`CoordinatorOperationExceptionHelper`)."""
-    if error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.NOT_ENOUGH_REPLICAS, Error.REQUEST_TIMED_OUT):
-        return Error.COORDINATOR_NOT_AVAILABLE
-    if error in (Error.NOT_LEADER_OR_FOLLOWER, Error.KAFKA_STORAGE_ERROR):
-        return Error.NOT_COORDINATOR
-    return error
+TRANSLATED = {
+    Error.NETWORK_EXCEPTION: Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
+    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
+    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+}
+"""The error of a failed write, or of a failed verification before it; any other error stays as it is."""
+
+
+def translate_write_error(error: Error) -> Error:
+    """Return the error in a group coordinator's terms (`CoordinatorOperationExceptionHelper`)."""
+    return TRANSLATED.get(error, error)

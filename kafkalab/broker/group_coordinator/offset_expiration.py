@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalab.broker.effects import Effects, Note, Spawn
 from kafkalab.broker.group_coordinator.group import ClassicGroup
-from kafkalab.broker.group_coordinator.log import append_tombstones, end_dead, find_group, group_note
+from kafkalab.broker.group_coordinator.log import append_tombstones, declare_dead, find_group
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets, StoredOffset
 from kafkalab.broker.group_coordinator.transition_table import GroupAsk, GroupState, Move
 from kafkalab.broker.state import BrokerState
@@ -19,7 +19,7 @@ def expire_offsets(broker: BrokerState) -> Effects[None]:
     An offset expires offsets.retention.minutes after its commit, or after a group of members became empty; never
     with a pending one for its partition. A group goes with its last offset, unless a transaction is open on it.
     """
-    for partition, known in list(broker.offsets.items()):
+    for partition, known in list(broker.newest_offsets.items()):
         if partition in broker.offsets_loading:
             continue
         names = dict.fromkeys([*known.groups, *(g for g in broker.groups if offsets_partition(g) == partition)])
@@ -37,14 +37,10 @@ def _expire(broker: BrokerState, known: GroupOffsets, group: ClassicGroup) -> Ef
     gone = gone and not group.pending
     if not expired and not gone:
         return
-    if gone:
-        group.move(GroupState.DEAD, broker.now)
     yield Note("offsets expired", {"group": group.group, "partitions": tuple(expired)})
     if gone:
-        yield group_note(group)
-    error = yield from append_tombstones(broker, group.group, expired, gone)
-    if gone:
-        end_dead(broker, group.group, error)
+        yield from declare_dead(broker, group)
+    yield from append_tombstones(broker, group.group, expired, gone)
 
 
 def _is_expired(

@@ -29,6 +29,9 @@ def handle(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> 
     first, *further = yield from all_of(
         *(_add_or_verify(broker, one, header) for one in (request, *request.further))
     )
+    if any(Error.UNSUPPORTED_VERSION in errors.values() for errors in (first, *further)):
+        # Kafka throws there, so it is the error of the whole request
+        return AddPartitionsToTxnResponse(errors={}, error=Error.UNSUPPORTED_VERSION)
     return AddPartitionsToTxnResponse(errors=first, further=tuple(further))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafkalab.broker.effects import Effects, all_of
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.guards import group_error
-from kafkalab.broker.group_coordinator.log import append_tombstones, end_dead, find_group, group_note, offsets_of
+from kafkalab.broker.group_coordinator.log import append_tombstones, declare_dead, find_group, newest_offsets_of
 from kafkalab.broker.group_coordinator.transition_table import GroupAsk, GroupState, Move
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.api import Header
@@ -27,12 +27,9 @@ def _delete(broker: BrokerState, name: str) -> Effects[Error]:
         error = _cannot_delete(group)
     if group is None or error is not Error.NONE:
         return error
-    known = offsets_of(broker, name)
-    group.move(GroupState.DEAD, broker.now)
-    yield group_note(group)
-    error = yield from append_tombstones(broker, name, known.partitions_of(name), with_group=True)
-    end_dead(broker, name, error)
-    return error
+    partitions = newest_offsets_of(broker, name).partitions_of(name)
+    yield from declare_dead(broker, group)
+    return (yield from append_tombstones(broker, name, partitions, with_group=True))
 
 
 def _cannot_delete(group: ClassicGroup | None) -> Error:

@@ -6,7 +6,7 @@ from kafkalab.broker.effects import Effects, Respond
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.table_outcomes import Refuse, Same
 from kafkalab.broker.transaction_coordinator.decision import decide
-from kafkalab.broker.transaction_coordinator.guards import check_end, end_version, translate_error
+from kafkalab.broker.transaction_coordinator.guards import check_decided, check_end, end_version, translate_error
 from kafkalab.broker.transaction_coordinator.markers import complete
 from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.broker.transaction_coordinator.transition_table import table_of
@@ -30,6 +30,9 @@ def handle(broker: BrokerState, request: EndTxn, header: Header) -> Effects[EndT
     decided = yield from decide(broker, owned, txn, outcome.state, version)
     if isinstance(decided, Error):
         return EndTxnResponse(error=decided)
+    error = check_decided(broker, request, decided, version)
+    if error is not Error.NONE:
+        return EndTxnResponse(error=translate_error(broker, error, header.version))
     yield Respond(_ended(decided, version))
     yield from complete(broker, owned, decided)
     return None

@@ -8,13 +8,13 @@ from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, Fetch, FetchResponse, PartitionFetched
-from kafkalab.protocol.rules import HIGH_WATERMARK, LSO_BOUND
+from kafkalab.protocol.rules import HIGH_WATERMARK, LSO_BOUND, LSO_FOR_ALL
 
 
 def handle(broker: BrokerState, request: Fetch, header: Header) -> Effects[FetchResponse]:
     """Answered at once if there are `min_bytes` or an error, or later: a watermark moved, max_wait is over."""
     fetched, until_ms = _read(broker, request), broker.now + request.max_wait_ms
-    while not _enough(fetched, request):
+    while not _enough(broker, fetched, request):
         yield Park(tuple(request.positions), until_ms - broker.now)
         fetched = _read(broker, request)
         if broker.now >= until_ms:
@@ -22,10 +22,22 @@ def handle(broker: BrokerState, request: Fetch, header: Header) -> Effects[Fetch
     return FetchResponse(partitions=fetched)
 
 
-def _enough(fetched: dict[str, PartitionFetched], request: Fetch) -> bool:
-    """Whether the answer need not wait for more."""
-    size = sum(b.size_bytes for f in fetched.values() for b in f.batches)
-    return size >= request.min_bytes or any(f.error is not Error.NONE for f in fetched.values())
+def _enough(broker: BrokerState, fetched: dict[str, PartitionFetched], request: Fetch) -> bool:
+    """Whether the answer need not wait for more: there is enough, or an error, or a segment was read to its end
+    (`DelayedFetch`)."""
+    if any(f.error is not Error.NONE for f in fetched.values()):
+        return True
+    if request.min_bytes <= 1:
+        return request.min_bytes <= 0 or any(f.batches for f in fetched.values())
+    if sum(b.size_bytes for f in fetched.values() for b in f.batches) >= request.min_bytes:
+        return True
+    return any(_reads_older_segment(broker, p, o, request.isolation_level) for p, o in request.positions.items())
+
+
+def _reads_older_segment(broker: BrokerState, partition: str, offset: int, isolation_level: str) -> bool:
+    log = broker.log(partition)
+    upper = upper_bound(broker, log, isolation_level)
+    return offset < upper and log.segment_of(offset) < log.segment_of(upper)
 
 
 def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) -> int:
@@ -41,20 +53,19 @@ def _read(broker: BrokerState, request: Fetch) -> dict[str, PartitionFetched]:
 
 def _read_one(broker: BrokerState, partition: str, offset: int, isolation_level: str) -> PartitionFetched:
     if partition not in broker.metadata.partitions:
-        return PartitionFetched(error=Error.UNKNOWN_TOPIC_OR_PARTITION)
+        return PartitionFetched(error=Error.UNKNOWN_TOPIC_OR_PARTITION, aborted_transactions=())
     if not broker.leads(partition):
         return PartitionFetched(error=Error.NOT_LEADER_OR_FOLLOWER)
     log = broker.log(partition)
     if not log.log_start_offset <= offset <= log.log_end_offset:
         return PartitionFetched(error=Error.OFFSET_OUT_OF_RANGE)
     upper = upper_bound(broker, log, isolation_level)
-    batches = tuple(log.read(offset, upper)) if offset < upper else ()
-    aborted = None
-    if isolation_level == READ_COMMITTED:
-        aborted = log.aborted_between(offset, upper) if batches else ()
+    batches = tuple(log.read_segment(offset, upper)) if offset < upper else ()
+    aborted = log.aborted_for(offset, batches) if isolation_level == READ_COMMITTED else None
+    tells = isolation_level == READ_COMMITTED or broker.rules.on(LSO_FOR_ALL)
     return PartitionFetched(
         high_watermark=log.high_watermark,
-        last_stable_offset=log.last_stable_offset,
+        last_stable_offset=log.last_stable_offset if tells else -1,
         log_start_offset=log.log_start_offset,
         aborted_transactions=aborted,
         batches=batches,

@@ -133,11 +133,15 @@ def _join_again(broker: BrokerState, group: ClassicGroup, member: Member, reques
 def _replace(
     broker: BrokerState, group: ClassicGroup, request: JoinGroup, member_id: str, header: Header
 ) -> Effects[None]:
-    """A static member comes back as another process: the old one is fenced, its place and partitions stay."""
+    """A static member comes back as another process: the old one is fenced, its place and partitions stay.
+
+    If the record of that is not replicated in time, the old member id counts again.
+    """
     instance = request.group_instance_id
     assert instance is not None
     leader, old = group.leader, group.members[group.statics[instance]]
-    fenced = JoinGroupResponse(error=Error.FENCED_INSTANCE_ID, member_id=old.member_id)
+    old_id, wanted = old.member_id, (old.protocols, old.session_timeout_ms, old.rebalance_timeout_ms)
+    fenced = JoinGroupResponse(error=Error.FENCED_INSTANCE_ID, member_id=old_id)
     yield from answer(broker, group, old, fenced)
     yield from answer(broker, group, old, SyncGroupResponse(error=Error.FENCED_INSTANCE_ID))
     member = group.replace_static(instance, member_id)
@@ -153,20 +157,25 @@ def _replace(
     member.awaiting_join = False
     yield group_note(group)
     error = yield from append_group(broker, group.group, group.entry())
-    yield from _answer_replaced(broker, request.group_id, member_id, leader, error, header.version)
+    if error is Error.NONE:
+        yield from _answer_replaced(broker, request.group_id, member_id, leader, header.version)
+        return
+    found = broker.groups.get(request.group_id)
+    if found is not None and found.statics.get(instance) == member_id:
+        yield from answer(broker, found, member, JoinGroupResponse(error=error))
+        member.protocols, member.session_timeout_ms, member.rebalance_timeout_ms = wanted
+        yield from renew_session(broker, found, found.replace_static(instance, old_id))
 
 
 def _answer_replaced(
-    broker: BrokerState, group_id: str, member_id: str, leader: str, error: Error, version: int
+    broker: BrokerState, group_id: str, member_id: str, leader: str, version: int
 ) -> Effects[None]:
     """Nothing changed but a name: the group goes on without a rebalance (KIP-345)."""
     group = broker.groups.get(group_id)
     member = group.members.get(member_id) if group else None
     if group is None or member is None or member.awaiting_join:
         return
-    if error is not Error.NONE:
-        response = JoinGroupResponse(error=Error.UNKNOWN_MEMBER_ID, member_id=member_id)
-    elif version >= SKIPS_ASSIGNMENT:
+    if version >= SKIPS_ASSIGNMENT:
         response = joined_response(group, member, skip_assignment=True)
     else:
         response = JoinGroupResponse(

@@ -11,6 +11,9 @@ from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.leave_group import LeaveGroup, LeaveGroupResponse
 
+SEVERAL_MEMBERS = 3
+"""The first version of requests with more than one member, each with an error of its own in the answer."""
+
 
 def handle(broker: BrokerState, request: LeaveGroup, header: Header) -> Effects[LeaveGroupResponse | None]:
     """Each member that is one is removed; the others share its partitions."""
@@ -28,7 +31,9 @@ def handle(broker: BrokerState, request: LeaveGroup, header: Header) -> Effects[
                 errors[name] = Error.UNKNOWN_MEMBER_ID
             else:
                 leaving.append(member_id)
-    yield Respond(LeaveGroupResponse(errors=errors))
+    failed = [error for error in errors.values() if error is not Error.NONE]
+    error = failed[0] if failed and header.version < SEVERAL_MEMBERS else Error.NONE
+    yield Respond(LeaveGroupResponse(error=error, errors=errors))
     for member_id in leaving:
         if group is not None:
             yield Spawn(_leave(broker, group, member_id))

@@ -10,8 +10,12 @@ from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.list_offsets import (
     EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
     LATEST,
+    LATEST_TIERED,
     MAX_TIMESTAMP,
+    SINCE,
     UNKNOWN,
     ListOffsets,
     ListOffsetsResponse,
@@ -27,7 +31,7 @@ def handle(broker: BrokerState, request: ListOffsets, header: Header) -> ListOff
     errors: dict[str, Error] = {}
     timestamps: dict[str, int] = {}
     for partition in request.partitions:
-        found = _find(broker, partition, request)
+        found = _find(broker, partition, request, header.version)
         if found is Error.OFFSET_NOT_AVAILABLE and header.version < OFFSET_NOT_AVAILABLE_SINCE:
             found = Error.LEADER_NOT_AVAILABLE
         errors[partition] = found if isinstance(found, Error) else Error.NONE
@@ -37,7 +41,7 @@ def handle(broker: BrokerState, request: ListOffsets, header: Header) -> ListOff
     return ListOffsetsResponse(offsets=offsets, errors=errors, timestamps=timestamps)
 
 
-def _find(broker: BrokerState, partition: str, request: ListOffsets) -> tuple[int, int] | Error:
+def _find(broker: BrokerState, partition: str, request: ListOffsets, version: int) -> tuple[int, int] | Error:
     """The offset and, if a record was looked for, its timestamp.
 
     A new leader whose high watermark is still below where its epoch began cannot tell a consumer an end that was not
@@ -45,12 +49,16 @@ def _find(broker: BrokerState, partition: str, request: ListOffsets) -> tuple[in
     """
     if partition not in broker.metadata.partitions:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
+    if request.timestamp < 0 and version < SINCE.get(request.timestamp, version + 1):
+        return Error.UNSUPPORTED_VERSION
     if not broker.leads(partition):
         return Error.NOT_LEADER_OR_FOLLOWER
     log = broker.log(partition)
-    if request.timestamp == EARLIEST:
+    if request.timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.log_start_offset, UNKNOWN
     upper = log.log_end_offset if request.replica else upper_bound(broker, log, request.isolation_level)
+    if request.timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return UNKNOWN, UNKNOWN
     lags = not request.replica and log.high_watermark < broker.epoch_start.get(partition, 0)
     if request.timestamp == LATEST:
         return Error.OFFSET_NOT_AVAILABLE if lags else (upper, UNKNOWN)
@@ -61,11 +69,16 @@ def _find(broker: BrokerState, partition: str, request: ListOffsets) -> tuple[in
 
 
 def _record_at(log: PartitionLog, timestamp: int) -> tuple[int, int]:
-    """The first record at or after the timestamp, or the first one with the largest; markers are records, too."""
-    dated = [b for b in log.batches if any(o >= log.log_start_offset for o in b.offsets)]
+    """The first record at or after the timestamp, or the first one with the largest; markers are records, too.
+
+    The largest timestamp is that of all records that are still stored, deleted ones included (`LogSegment`).
+    """
+    start = log.log_start_offset
     if timestamp == MAX_TIMESTAMP:
-        timestamp = max((b.timestamp_ms for b in dated), default=0)
-    batch = next((b for b in dated if b.timestamp_ms >= timestamp), None)
-    if batch is None:
-        return UNKNOWN, UNKNOWN
-    return next(o for o in batch.offsets if o >= log.log_start_offset), batch.timestamp_ms
+        start, timestamp = 0, max((b.timestamp_ms for b in log.batches), default=0)
+    for batch in log.batches:
+        if batch.timestamp_ms >= timestamp:
+            for offset in batch.offsets:
+                if offset >= start:
+                    return offset, batch.timestamp_ms
+    return UNKNOWN, UNKNOWN

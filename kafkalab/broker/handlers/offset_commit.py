@@ -16,8 +16,7 @@ from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.offset_commit import OffsetCommit, OffsetCommitResponse
 
-GROUP_NOT_FOUND, INSTANCE_IDS, REQUIRES_STABLE = 9, 7, 7
-RETENTION_TIME = range(2, 5)
+GROUP_NOT_FOUND = 9
 
 
 def handle(broker: BrokerState, request: OffsetCommit, header: Header) -> Effects[OffsetCommitResponse]:
@@ -40,15 +39,14 @@ def _commit(broker: BrokerState, request: OffsetCommit, refused: dict[str, Error
     if error is not Error.NONE:
         return error
     group = find_group(broker, request.group_id)
-    instance = request.group_instance_id if version >= INSTANCE_IDS else None
-    old = version < GROUP_NOT_FOUND
-    error = commit_error(group, request.member_id, instance, request.generation_id, transactional=False, old=old)
+    member_id, instance, old = request.member_id, request.group_instance_id, version < GROUP_NOT_FOUND
+    error = commit_error(group, member_id, instance, request.generation_id, transactional=False, old=old)
     if error is not Error.NONE:
         return error
     member = group.members.get(request.member_id) if group else None
     if group is not None and member is not None and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
         yield from renew_session(broker, group, member)
     refused.update(too_large(broker, request))
-    retention = request.retention_time_ms if version in RETENTION_TIME else -1
+    retention = request.retention_time_ms
     batch = offsets_batch(request, refused, broker.now, expires_ms=broker.now + retention if retention >= 0 else -1)
     return (yield from append_batch(broker, request.group_id, batch)) if batch.records else Error.NONE

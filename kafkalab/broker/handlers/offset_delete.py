@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalab.broker.effects import Effects
 from kafkalab.broker.group_coordinator.guards import group_error
-from kafkalab.broker.group_coordinator.log import append_tombstones, find_group, offsets_of
+from kafkalab.broker.group_coordinator.log import append_tombstones, find_group, newest_offsets_of
 from kafkalab.broker.group_coordinator.transition_table import GroupState
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.api import Header
@@ -24,7 +24,7 @@ def handle(broker: BrokerState, request: OffsetDelete, header: Header) -> Effect
         error = Error.NON_EMPTY_GROUP
     if group is None or error is not Error.NONE:
         return OffsetDeleteResponse(error=error)
-    known = offsets_of(broker, name)
+    known = newest_offsets_of(broker, name)
     errors = dict.fromkeys(request.partitions, Error.NONE)
     for partition in request.partitions:
         if partition not in broker.metadata.partitions:

@@ -1,36 +1,66 @@
-"""OffsetCommit and OffsetFetch: a group's committed offsets outside a transaction
-(docs/protocol.md#transactional-offsets)."""
+"""OffsetFetch: where a group's members go on reading (docs/protocol.md#transactional-offsets)."""
 
 from __future__ import annotations
 
+from kafkalab.broker.effects import Appended, AwaitDurable, Effects
 from kafkalab.broker.group_coordinator.guards import group_error
-from kafkalab.broker.group_coordinator.log import offsets_of
-from kafkalab.broker.handlers.offset_commit import REQUIRES_STABLE
+from kafkalab.broker.group_coordinator.log import newest_offsets_of, offsets_of
+from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import DESCRIBE, GROUP
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.offset_fetch import OffsetFetch, OffsetFetchResponse
+from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.rules import STABLE_OFFSETS
 
+GROUP_ERROR = 2
 
-def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> OffsetFetchResponse:
-    """The last committed offsets below the high watermark."""
+
+def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> Effects[OffsetFetchResponse]:
+    """Return the last committed offsets as of the high watermark.
+
+    With `require_stable` (version 7 on) they are read from all that is appended: UNSTABLE_OFFSET_COMMIT where a
+    transaction is undecided. The response waits offsets.commit.timeout.ms until that is below the high watermark, else
+    it is NOT_COORDINATOR (`GroupCoordinatorService.fetchOffsets`).
+    """
     if broker.denies(header.sender, DESCRIBE, GROUP, request.group_id):
-        return OffsetFetchResponse(error=Error.GROUP_AUTHORIZATION_FAILED, offsets={}, errors={})
+        return _refused(request, Error.GROUP_AUTHORIZATION_FAILED, header)
     error = group_error(broker, request.group_id, may_be_empty=True)
     if error is not Error.NONE:
-        return OffsetFetchResponse(error=error, offsets={}, errors={})
-    group, known = request.group_id, offsets_of(broker, request.group_id)
-    stable = request.require_stable and header.version >= REQUIRES_STABLE and broker.rules.on(STABLE_OFFSETS)
-    asked = known.offsets_of(group) if request.partitions is None else request.partitions
+        return _refused(request, error, header)
+    if not (request.require_stable and broker.rules.on(STABLE_OFFSETS)):
+        return _response(request, offsets_of(broker, request.group_id), stable=False)
+    response = _response(request, newest_offsets_of(broker, request.group_id), stable=True)
+    log = broker.log(offsets_partition(request.group_id))
+    if log.high_watermark < log.log_end_offset:
+        newest = AwaitDurable(log.partition, log.batches[-1], broker.config.offsets_commit_timeout_ms)
+        appended: Appended = yield newest
+        if appended.error is not Error.NONE:
+            return _refused(request, Error.NOT_COORDINATOR, header)
+    return response
+
+
+def _response(request: OffsetFetch, known: GroupOffsets, stable: bool) -> OffsetFetchResponse:
+    """Return the offset of each partition that the request names, or of all that have one."""
+    group = request.group_id
     response = OffsetFetchResponse(offsets={}, errors={})
-    for partition in asked:
-        stored = known.committed.get((group, partition))
+    for partition in known.offsets_of(group) if request.partitions is None else request.partitions:
         unstable = stable and known.is_unstable(group, partition)
+        given = None if unstable else known.committed.get((group, partition))
         response.errors[partition] = Error.UNSTABLE_OFFSET_COMMIT if unstable else Error.NONE
-        given = None if unstable else stored
         response.offsets[partition] = given.offset if given else -1
         response.metadata[partition] = given.metadata if given else ""
         response.leader_epochs[partition] = given.leader_epoch if given else -1
     return response
+
+
+def _refused(request: OffsetFetch, error: Error, header: Header) -> OffsetFetchResponse:
+    """The group's error; before version 2 there is a place for it at each partition only."""
+    if header.version >= GROUP_ERROR:
+        return OffsetFetchResponse(error=error, offsets={}, errors={})
+    named = request.partitions or ()
+    none = dict.fromkeys(named, -1)
+    return OffsetFetchResponse(
+        offsets=none, errors=dict.fromkeys(named, error), metadata=dict.fromkeys(named, ""), leader_epochs=dict(none)
+    )

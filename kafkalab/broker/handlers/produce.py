@@ -17,7 +17,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce, ProduceResponse
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.protocol.records import Batch, OtherRecords
-from kafkalab.protocol.rules import TOPIC_WRITE_SUFFICES
+from kafkalab.protocol.rules import INVALID_RECORD_CODE, TOPIC_WRITE_SUFFICES
 
 ACKS_ALL = -1
 ACKS = (ACKS_ALL, 0, 1)
@@ -27,16 +27,21 @@ _RETRIABLE_AT_COORDINATOR = (
     Error.COORDINATOR_NOT_AVAILABLE,
     Error.NOT_COORDINATOR,
 )
+_BEFORE_THE_LOG = (
+    Error.INVALID_REQUIRED_ACKS,
+    Error.INVALID_TOPIC_EXCEPTION,
+    Error.UNKNOWN_TOPIC_OR_PARTITION,
+    Error.NOT_LEADER_OR_FOLLOWER,
+    Error.CORRUPT_MESSAGE,
+)
+"""What is answered without the log's start offset (`ReplicaManager.appendToLocalLog`)."""
 
 
 @dataclass(slots=True)
 class _Work:
-    """One request under way: its answers so far, and when the retries at the coordinator began."""
+    """One request under way: the guards of its verification, and its answers so far."""
 
     request: Produce
-    mode: str
-    version: int
-    started_ms: int
     guards: dict[str, int]
     answers: dict[str, PartitionProduced]
 
@@ -54,37 +59,25 @@ class _Work:
 
 
 def handle(broker: BrokerState, request: Produce, header: Header) -> Effects[ProduceResponse | None]:
-    """Verify what must be verified, then append; every partition has its own answer, all in one response."""
-    mode = ADD if header.version >= 12 else VERIFY if header.version == 11 else OLD_VERIFY
-    work = _Work(request, mode, header.version, broker.now, {}, {})
+    """Verify what is part of a transaction, then append all that is not refused; answer every partition at once.
+
+    Nothing of the request is appended before the coordinator has answered (`ReplicaManager.handleProduceAppend`).
+    """
+    work = _Work(request, {}, {})
     refused = _request_error(broker, request, header)
     if refused is not Error.NONE:
         work.refuse(dict.fromkeys(request.batches, refused))
         return work.response()
     work.refuse({p: _records_error(broker, p, batch, header) for p, batch in request.batches.items()})
     sound = {p: batch for p, batch in request.batches.items() if p not in work.answers}
-    if len(dict.fromkeys((b.producer_id, b.producer_epoch) for b in sound.values() if _of_transaction(b))) > 1:
+    in_transaction = {p: batch for p, batch in sound.items() if batch.in_transaction}
+    if len(dict.fromkeys((b.producer_id, b.producer_epoch) for b in in_transaction.values())) > 1:
         work.refuse(dict.fromkeys(request.batches, Error.INVALID_PRODUCER_ID_MAPPING))
         return work.response()
-    if request.transactional_id is not None:
-        work.guards, early = guards_for(broker, sound, mode)
-        work.refuse(early)
-    unguarded = [p for p in sound if p not in work.guards and p not in work.answers]
-    yield from _verify_and_append(broker, work, tuple(work.guards), unguarded)
+    if request.transactional_id is not None and in_transaction:
+        yield from _verify(broker, work, request.transactional_id, in_transaction, header.version)
+    yield from _append(broker, work, [p for p in sound if p not in work.answers])
     return work.response()
-
-
-def _verify_and_append(
-    broker: BrokerState, work: _Work, guarded: tuple[str, ...], unguarded: list[str]
-) -> Effects[None]:
-    parts = [_verify(broker, work, guarded)] if guarded else []
-    if unguarded:
-        parts.append(_append(broker, work, unguarded))
-    yield from all_of(*parts)
-
-
-def _of_transaction(batch: Batch) -> bool:
-    return batch.transactional and batch.producer_id >= 0
 
 
 def _request_error(broker: BrokerState, request: Produce, header: Header) -> Error:
@@ -109,50 +102,50 @@ def _records_error(broker: BrokerState, partition: str, batch: Batch, header: He
         return Error.TOPIC_AUTHORIZATION_FAILED
     if partition not in broker.metadata.partitions:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
-    return Error.INVALID_RECORD if isinstance(batch, OtherRecords) else Error.NONE
+    return _invalid_record(broker) if isinstance(batch, OtherRecords) else Error.NONE
 
 
-def _verify(broker: BrokerState, work: _Work, partitions: tuple[str, ...]) -> Effects[None]:
-    """Append what is in the transaction; translate the rest (docs/protocol.md#verification); wait a little for a
-    completing transaction."""
-    assert work.request.transactional_id is not None
-    batch = work.request.batches[partitions[0]]
-    errors = yield from ask_coordinator(broker, work.request.transactional_id, batch, partitions, work.mode)
-    good, again = [], []
-    for partition, error in errors.items():
-        if error is Error.NONE:
-            good.append(partition)
-        elif error is Error.CONCURRENT_TRANSACTIONS and _may_wait(broker, work):
-            again.append(partition)
-        else:
-            if error in _RETRIABLE_AT_COORDINATOR or (error is Error.CONCURRENT_TRANSACTIONS and work.version < 12):
-                error = Error.NOT_ENOUGH_REPLICAS
-            work.refuse({partition: error})
-    parts = [_append(broker, work, good)] if good else []
-    if again:
-        parts.append(_verify_again(broker, work, tuple(again)))
-    yield from all_of(*parts)
+def _invalid_record(broker: BrokerState) -> Error:
+    return Error.INVALID_RECORD if broker.rules.on(INVALID_RECORD_CODE) else Error.CORRUPT_MESSAGE
 
 
-def _may_wait(broker: BrokerState, work: _Work) -> bool:
+def _verify(
+    broker: BrokerState, work: _Work, transactional_id: str, batches: dict[str, Batch], version: int
+) -> Effects[None]:
+    """Have the partitions that are new to the transaction verified or added; refuse the others
+    (docs/protocol.md#verification).
+
+    From Produce 12, while the previous transaction is being completed, begin again with all partitions after
+    `add_partitions_retry_backoff_ms`: a marker may have come meanwhile and taken guards away.
+    """
+    mode = ADD if version >= 12 else VERIFY if version == 11 else OLD_VERIFY
     longest = min(broker.config.add_partitions_retry_backoff_max_ms, broker.config.request_timeout_ms)
-    return work.mode == ADD and broker.now - work.started_ms < longest
+    until_ms = broker.now + longest if mode == ADD else 0
+    while True:
+        work.guards, errors = guards_for(broker, batches, mode)
+        if work.guards:
+            asked = batches[next(iter(work.guards))]
+            errors.update((yield from ask_coordinator(broker, transactional_id, asked, tuple(work.guards), mode)))
+        if broker.now >= until_ms or Error.CONCURRENT_TRANSACTIONS not in errors.values():
+            break
+        yield Sleep(broker.config.add_partitions_retry_backoff_ms)
+    work.refuse({p: _as_producers_retry(e, mode) for p, e in errors.items()})
 
 
-def _verify_again(broker: BrokerState, work: _Work, partitions: tuple[str, ...]) -> Effects[None]:
-    """After a while: a marker may have come meanwhile and taken the guards away."""
-    yield Sleep(broker.config.add_partitions_retry_backoff_ms)
-    guards, refused = guards_for(broker, {p: work.request.batches[p] for p in partitions}, work.mode)
-    work.refuse(refused)
-    work.guards.update({p: guards.get(p, NO_GUARD) for p in partitions})
-    unguarded = [p for p in partitions if p not in guards and p not in refused]
-    yield from _verify_and_append(broker, work, tuple(guards), unguarded)
+def _as_producers_retry(error: Error, mode: str) -> Error:
+    """What an older producer would not retry becomes NOT_ENOUGH_REPLICAS (KAFKA-16386)."""
+    if error in _RETRIABLE_AT_COORDINATOR or (error is Error.CONCURRENT_TRANSACTIONS and mode != ADD):
+        return Error.NOT_ENOUGH_REPLICAS
+    return error
 
 
 def _append(broker: BrokerState, work: _Work, partitions: list[str]) -> Effects[None]:
-    """Append what is not refused, and wait until all of it is durable."""
+    """Append what the log accepts, and wait until all of it is durable."""
     found = {p: _analyze(broker, work, p, work.request.batches[p]) for p in partitions}
-    work.refuse({p: e for p, e in found.items() if isinstance(e, Error)})
+    for partition, error in found.items():
+        if isinstance(error, Error) and error is not Error.NONE:
+            start = -1 if error in _BEFORE_THE_LOG else broker.log(partition).log_start_offset
+            work.answers[partition] = PartitionProduced(error=error, log_start_offset=start)
     yield from all_of(*(_append_one(broker, work, p, f) for p, f in found.items() if p not in work.answers))
 
 
@@ -171,7 +164,7 @@ def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> 
     if work.request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
         return Error.NOT_ENOUGH_REPLICAS
     if not _is_valid(batch):
-        return Error.INVALID_RECORD
+        return _invalid_record(broker)
     guard = work.guards.get(partition, NO_GUARD)
     return broker.log(partition).producers.analyze(batch, Origin.CLIENT, guard)
 
@@ -184,22 +177,26 @@ def _is_valid(batch: Batch) -> bool:
 
 
 def _append_one(broker: BrokerState, work: _Work, partition: str, found: Error | CachedBatch) -> Effects[None]:
-    """Append the batch, or wait for the one that it repeats."""
+    """Append the batch, or wait for the one that it repeats.
+
+    What fails after that is answered with the batch's offset: it is in the log (`DelayedProduce`).
+    """
     request, batch = work.request, work.request.batches[partition]
+    log_start_offset = broker.log(partition).log_start_offset
     if isinstance(found, CachedBatch):
         original = replace(batch, base_offset=found.first_offset)
         appended: Appended = yield AwaitDurable(partition, original, request.timeout_ms, request.acks)
     else:
         appended = yield Append(partition, batch, request.timeout_ms, request.acks)
-    if appended.error is not Error.NONE or appended.batch is None:
-        work.refuse({partition: appended.error})
+    error = appended.error
+    if appended.batch is None:
+        work.refuse({partition: error})
         return
-    if request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
-        work.refuse({partition: Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND})
-        return
+    if error is Error.NONE and request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
+        error = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND
     work.answers[partition] = PartitionProduced(
-        error=Error.NONE,
+        error=error,
         base_offset=appended.batch.base_offset,
         log_append_time_ms=found.timestamp_ms if isinstance(found, CachedBatch) else -1,
-        log_start_offset=broker.log(partition).log_start_offset,
+        log_start_offset=log_start_offset,
     )

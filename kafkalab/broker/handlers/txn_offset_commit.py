@@ -8,7 +8,7 @@ from dataclasses import replace
 from kafkalab.broker.authorization import unreadable
 from kafkalab.broker.effects import Effects
 from kafkalab.broker.group_coordinator.guards import commit_error, group_error
-from kafkalab.broker.group_coordinator.log import append_batch, find_group
+from kafkalab.broker.group_coordinator.log import append_batch, find_group, translate_write_error
 from kafkalab.broker.group_coordinator.offset_records import offsets_batch, too_large, unknown_partitions
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
@@ -20,7 +20,7 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit, TxnOff
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.rules import GENERATION_CHECK, GROUP_SEEN_AGAIN
 
-MEMBER_FIELDS, GROUP_NOT_FOUND, KNOWS_LOADING = 3, 6, 2
+GROUP_NOT_FOUND, KNOWS_LOADING = 6, 2
 
 
 def handle(broker: BrokerState, request: TxnOffsetCommit, header: Header) -> Effects[TxnOffsetCommitResponse]:
@@ -68,7 +68,7 @@ def _commit(
         errors = yield from ask_coordinator(broker, request.transactional_id, batch, (partition,), mode)
         error = errors[partition]
         if error is not Error.NONE:
-            return Error.COORDINATOR_LOAD_IN_PROGRESS if error is Error.NETWORK_EXCEPTION else error
+            return translate_write_error(error)
     error = group_error(broker, request.group_id)
     if error is Error.NONE and looks:
         error = _member_error(broker, request, version)
@@ -88,7 +88,5 @@ def _member_error(broker: BrokerState, request: TxnOffsetCommit, version: int) -
     if not broker.rules.on(GENERATION_CHECK):
         return Error.NONE
     generation, member_id, instance = request.generation_id, request.member_id, request.group_instance_id
-    if version < MEMBER_FIELDS:
-        generation, member_id, instance = -1, "", None
     group = find_group(broker, request.group_id)
     return commit_error(group, member_id, instance, generation, transactional=True, old=version < GROUP_NOT_FOUND)

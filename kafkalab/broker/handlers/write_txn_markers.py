@@ -11,22 +11,15 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.protocol.records import Batch, ControlType, marker
-
-AS_NOT_LEADER = (
-    Error.UNKNOWN_TOPIC_OR_PARTITION,
-    Error.NOT_ENOUGH_REPLICAS,
-    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    Error.REQUEST_TIMED_OUT,
-    Error.KAFKA_STORAGE_ERROR,
-)
-"""How an append to `__consumer_offsets` may fail that is answered with NOT_LEADER_OR_FOLLOWER."""
+from kafkalab.protocol.rules import GROUP_LOG_WAITS
 
 
 def handle(broker: BrokerState, request: WriteTxnMarkers, header: Header) -> Effects[WriteTxnMarkersResponse]:
     """A marker appended to every partition that this broker leads; answered once all are replicated or refused.
 
     Markers in `__consumer_offsets` are answered after the group coordinator has made the offsets visible, or has
-    dropped them (`KafkaApis.handleWriteTxnMarkersRequest`).
+    dropped them. It appends below min.insync.replicas too, and waits offsets.commit.timeout.ms, then answers
+    REQUEST_TIMED_OUT (`KafkaApis.handleWriteTxnMarkersRequest`).
     """
     if all(broker.denies(header.sender, operation, CLUSTER) for operation in (ALTER, CLUSTER_ACTION)):
         error = Error.CLUSTER_AUTHORIZATION_FAILED
@@ -46,8 +39,10 @@ def _write(broker: BrokerState, entry: TxnMarkers, partition: str, errors: dict[
     batch = marker(entry.producer_id, entry.producer_epoch, control, entry.coordinator_epoch, broker.now)
     error = _refusal(broker, partition, batch, entry.transaction_version)
     if error is Error.NONE:
-        appended: Appended = yield Append(partition, batch, broker.config.request_timeout_ms)
-        error = _as_leader(partition, appended.error)
+        by_group, config = _by_group_coordinator(broker, partition), broker.config
+        timeout_ms = config.offsets_commit_timeout_ms if by_group else config.request_timeout_ms
+        appended: Appended = yield Append(partition, batch, timeout_ms, below_min_isr=by_group)
+        error = appended.error
     errors[partition] = error
 
 
@@ -58,11 +53,12 @@ def _refusal(broker: BrokerState, partition: str, batch: Batch, version: int) ->
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if info.leader != broker.name or partition in broker.offsets_loading:
         return Error.NOT_LEADER_OR_FOLLOWER
-    if broker.is_under_min_isr(partition):
-        return _as_leader(partition, Error.NOT_ENOUGH_REPLICAS)
+    if batch.producer_epoch < 0:
+        return Error.UNKNOWN_SERVER_ERROR  # Kafka cannot build such a batch
+    if broker.is_under_min_isr(partition) and not _by_group_coordinator(broker, partition):
+        return Error.NOT_ENOUGH_REPLICAS
     return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, version)
 
 
-def _as_leader(partition: str, error: Error) -> Error:
-    """An append to `__consumer_offsets` fails in the group coordinator's words, which are put back into a leader's."""
-    return Error.NOT_LEADER_OR_FOLLOWER if topic_of(partition) == OFFSETS_TOPIC and error in AS_NOT_LEADER else error
+def _by_group_coordinator(broker: BrokerState, partition: str) -> bool:
+    return topic_of(partition) == OFFSETS_TOPIC and broker.rules.on(GROUP_LOG_WAITS)

@@ -18,7 +18,7 @@ from kafkalab.broker.transaction_coordinator.markers import send_before_the_deci
 from kafkalab.broker.transaction_coordinator.metadata import FENCE, Txn, TxnState
 from kafkalab.broker.transaction_coordinator.producer_ids import next_producer_id
 from kafkalab.broker.transaction_coordinator.transition_table import Ask, Go, table_of
-from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.errors import Error, IllegalArgumentError, IllegalStateError
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION, FENCE_BUMPS_ONCE, FENCE_ROTATES, PREPARE_FIRST
 
 
@@ -40,7 +40,10 @@ def decide(
         if taken is None:
             return Error.COORDINATOR_LOAD_IN_PROGRESS
         next_id = taken
-    prepared = txn.prepared(state, version, broker.now, next_id)
+    try:
+        prepared = txn.prepared(state, version, broker.now, next_id)
+    except IllegalArgumentError:
+        return Error.UNKNOWN_SERVER_ERROR  # a commit at epoch 32767: so does Kafka, which throws there
     if not broker.rules.on(PREPARE_FIRST):
         yield from send_before_the_decision(broker, owned, prepared)
     error = yield from append_txn(broker, owned, prepared)

@@ -242,6 +242,16 @@ def _end_v1(broker: BrokerState, txn: Txn, request: EndTxn, pending: bool) -> As
     return Ask.COMMIT if request.committed else Ask.ABORT
 
 
+def check_decided(broker: BrokerState, request: EndTxn, decided: Txn, version: int) -> Error:
+    """NONE, or PRODUCER_FENCED although the decision is logged: the epoch is compared once more after the append.
+
+    Only without EXACT_END_EPOCH can it differ then (0.11 to 2.5). No marker is sent; the decision waits for the next
+    load of the partition (docs/protocol.md#end-txn-v1).
+    """
+    larger = version < 2 and request.producer_epoch > decided.producer_epoch
+    return Error.PRODUCER_FENCED if larger and broker.rules.on(COORDINATOR_EPOCH_CHECK) else Error.NONE
+
+
 def _end_v2(broker: BrokerState, txn: Txn, request: EndTxn, pending: bool) -> Ask | Error:
     """TV2 (docs/protocol.md#end-txn-v2): pending first; a retry has an epoch one lower, or the previous producer id
     at its last epoch."""

@@ -41,10 +41,8 @@ def load_transactions(broker: BrokerState, partition: str, epoch: int) -> Effect
 
 
 def _loaded(broker: BrokerState, txn: Txn) -> Txn:
-    """What is not in the record is forgotten: the last epoch, and what a value of that age has no field for."""
+    """What is not in the record is forgotten: the last epoch."""
     txn = txn.loaded()
-    if broker.transaction_version == 0:
-        return replace(txn, prev_producer_id=-1, next_producer_id=-1, client_transaction_version=0)
     return txn if broker.rules.on(ROTATION_LOGGED) else replace(txn, prev_producer_id=-1, next_producer_id=-1)
 
 

@@ -14,7 +14,7 @@ from kafkalab.broker.transaction_coordinator.transition_table import Ask, goes_t
 from kafkalab.protocol.errors import Error, IllegalStateError
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import transaction_partition
-from kafkalab.protocol.rules import COMPLETE_REWRITTEN, MARKERS_BY_EPOCH
+from kafkalab.protocol.rules import COMPLETE_REWRITTEN, LEADER_AWAITED, MARKERS_BY_EPOCH
 
 RETRY_MS = 50
 UNKNOWN_BROKER = ""
@@ -67,10 +67,11 @@ def _completed(txn: Txn, now: int) -> Txn:
 def _queue(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str, ...]) -> Effects[None]:
     """Queue the markers at the leaders' brokers; a partition of a deleted topic is done."""
     by_broker: dict[str, list[str]] = {}
+    deleted = tuple(p for p in partitions if _is_deleted(broker, p))
     for partition in partitions:
-        if partition in broker.metadata.partitions:
+        if partition not in deleted:
             by_broker.setdefault(_leader(broker, partition), []).append(partition)
-    _done(broker, progress, tuple(p for p in partitions if p not in broker.metadata.partitions))
+    _done(broker, progress, deleted)
     owner = transaction_partition(progress.txn.transactional_id)
     for name, led in by_broker.items():
         queue = broker.marker_queues.brokers.setdefault(name, {})
@@ -80,6 +81,12 @@ def _queue(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str,
     if UNKNOWN_BROKER in by_broker and not broker.marker_queues.looks_up:
         yield Spawn(_look_up_later(broker))
     yield from _finish_if_marked(broker, progress)
+
+
+def _is_deleted(broker: BrokerState, partition: str) -> bool:
+    """Without rule LEADER_AWAITED a partition that has no leader counts as deleted too (KAFKA-20734)."""
+    info = broker.metadata.partitions.get(partition)
+    return info is None or not (info.leader or broker.rules.on(LEADER_AWAITED))
 
 
 def _leader(broker: BrokerState, partition: str) -> str:
@@ -142,14 +149,13 @@ def _take_answer(broker: BrokerState, response: WriteTxnMarkersResponse, queued:
         raise IllegalStateError(f"the answer to WriteTxnMarkers says nothing of producer id {producer_id}")
     errors = {p: response.markers[producer_id][p] for p in queued.partitions}
     for partition, error in errors.items():
-        if error in GIVE_UP:
-            _forget(broker, progress)
-            return
-        if error not in WRITTEN and error not in AGAIN:
+        if error not in WRITTEN and error not in AGAIN and error not in GIVE_UP:
             raise IllegalStateError(f"a marker of producer id {producer_id} on {partition} failed with {error.name}")
     _done(broker, progress, tuple(p for p, error in errors.items() if error in WRITTEN))
     again = tuple(p for p, error in errors.items() if error in AGAIN)
-    if again:
+    if any(error in GIVE_UP for error in errors.values()):
+        _forget(broker, progress)  # the completion stays pending until the partition is loaded again
+    elif again:
         yield from _try_again(broker, progress, again)
     else:
         yield from _finish_if_marked(broker, progress)

@@ -69,7 +69,9 @@ VALID_PREVIOUS: dict[TxnState, tuple[TxnState, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Txn:
-    """What the coordinator knows of one transactional id. `partitions` is sorted; `start_ms` is -1 outside one.
+    """What the coordinator knows of one transactional id. `partitions` is sorted.
+
+    `start_ms` is -1 in Empty; CompleteCommit and CompleteAbort keep that of the transaction which they ended.
 
     Each method gives the next record and leaves this one as it is. IllegalStateError: that state cannot follow this
     one; IllegalArgumentError: the producer id or the epoch is negative (`TransactionMetadata.prepareTransitionTo`).
@@ -164,10 +166,16 @@ class Txn:
         return self.transit(TxnState.PREPARE_EPOCH_FENCE, producer_epoch=self.producer_epoch + (0 if last else step))
 
     def prepared(self, state: TxnState, version: int, now: int, next_producer_id: int = -1) -> Txn:
-        """PrepareCommit or PrepareAbort. Under version 2 the epoch rises here, so the markers carry the new one."""
+        """PrepareCommit or PrepareAbort. Under version 2 the epoch rises here, so the markers carry the new one.
+
+        IllegalArgumentError: PrepareCommit at epoch 32767, which has no successor. Only PrepareAbort recovers there.
+        """
         raised = {}
         if version >= 2 and self.producer_epoch >= 0:
-            epoch = min(self.producer_epoch + 1, PRODUCER_EPOCH_MAX)
+            last = self.producer_epoch == PRODUCER_EPOCH_MAX
+            if last and state is TxnState.PREPARE_COMMIT:
+                raise IllegalArgumentError(f"{self.transactional_id}: no epoch is left for {state.label}")
+            epoch = self.producer_epoch + (0 if last else 1)
             raised = {"producer_epoch": epoch, "last_producer_epoch": self.producer_epoch}
         return self.transit(
             state,

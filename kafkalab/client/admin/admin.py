@@ -277,4 +277,4 @@ def _raise(error: Error, what: str, topic: str = "") -> None:
     if error is Error.TOPIC_AUTHORIZATION_FAILED:
         raise TopicAuthorizationError((topic,))
     if error is not Error.NONE:
-        raise exception_for(error, what)
+        raise exception_for(error, f"{what}: {error.name}")

@@ -23,16 +23,19 @@ class ConsumerRecord:
 def deliver(
     partition: str, position: int, batches: Sequence[Batch], aborted: Sequence[AbortedTxn] | None
 ) -> tuple[list[ConsumerRecord], int]:
-    """Return the records from `position` on, and the next position. `aborted` is None for read_uncommitted."""
+    """Return the records from `position` on, and the next position.
+
+    `aborted` is None for read_uncommitted; it may name transactions that begin behind the batches.
+    """
     waiting = sorted(aborted or (), key=lambda a: a.first_offset)
-    aborting: list[int] = []
+    aborting: dict[int, None] = {}
     records: list[ConsumerRecord] = []
     for batch in batches:
         while waiting and waiting[0].first_offset <= batch.last_offset:
-            aborting.append(waiting.pop(0).producer_id)
+            aborting[waiting.pop(0).producer_id] = None
         if batch.control is not None:
-            if batch.control is ControlType.ABORT and batch.records and batch.producer_id in aborting:
-                aborting.remove(batch.producer_id)
+            if batch.control is ControlType.ABORT and batch.records:
+                aborting.pop(batch.producer_id, None)
         elif not (batch.transactional and batch.producer_id in aborting):
             for offset, record in zip(batch.offsets, batch.records, strict=True):
                 if offset >= position:

@@ -12,12 +12,12 @@ from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.fetcher import Fetcher
 from kafkalab.client.consumer.group_member import GroupMember
 from kafkalab.client.consumer.membership import Membership
-from kafkalab.client.consumer.offset_commits import Callback, OffsetCommits
+from kafkalab.client.consumer.offset_commits import Callback, OffsetCommits, committing, timeout
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.consumer.subscription_state import SubscriptionState
-from kafkalab.client.exceptions import IllegalStateError, KafkaError, KafkaTimeoutError
+from kafkalab.client.exceptions import IllegalStateError, KafkaError, KafkaTimeoutError, exception_for
 from kafkalab.client.promise import Promise
-from kafkalab.client.results import GroupMetadata, Offsets
+from kafkalab.client.results import GroupMetadata, Offsets, offset_fields
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST
 
@@ -121,8 +121,10 @@ class Consumer:
 
     async def position(self, partition: str) -> int:
         """Return the offset of the next record to read."""
-        self.subscriptions.check(partition)
-        await self._within("position", self.fetcher.find_positions())
+        if partition not in self.subscriptions.assigned:
+            raise IllegalStateError("You can only check the position for partitions assigned to this consumer.")
+        late = timeout(self.config, f"the position for partition {partition} could be determined")
+        await self._within(late, self.fetcher.find_positions())
         return self.subscriptions.positions[partition]
 
     # reading
@@ -137,7 +139,9 @@ class Consumer:
             raise IllegalStateError("Consumer is not subscribed to any topics or assigned any partitions")
         if self._polling is None:
             self._polling = self.port.spawn(self._poll(self.port.now + timeout_ms))
-        records: list[ConsumerRecord] = await self._done_within("poll", self._polling)
+        records: list[ConsumerRecord] = await self._done_within(
+            timeout(self.config, "poll() was done"), self._polling
+        )
         self.port.record("complete", "poll", self._recorded(records))
         return records
 
@@ -180,7 +184,8 @@ class Consumer:
         """
         self._open()
         chosen = dict(self.subscriptions.positions) if offsets is None else offsets
-        await self._within("commit_sync", self.commits.commit(self._group(), chosen))
+        late = timeout(self.config, committing(offset_fields(chosen).offsets))
+        await self._within(late, self.commits.commit(self._group(), chosen))
 
     def commit_async(self, offsets: Offsets | None = None, callback: Callback | None = None) -> None:
         """Commit without waiting; `callback(offsets, error or None)` is called at the end."""
@@ -222,8 +227,11 @@ class Consumer:
         return found
 
     async def _offsets(self, partitions: Sequence[str], timestamp: int) -> dict[str, int]:
-        """Send one ListOffsets after the other; return each partition's offset, -1 if there is none."""
-        return {p: await self._within("list_offsets", self.fetcher.list_offset(p, timestamp)) for p in partitions}
+        """Return each partition's offset, -1 if there is none."""
+        text = f"Failed to get offsets by times in {self.config.default_api_timeout_ms}ms"
+        late = KafkaTimeoutError(text, Error.REQUEST_TIMED_OUT)
+        found: dict[str, int] = await self._within(late, self.fetcher.list_offsets(tuple(partitions), timestamp))
+        return found
 
     # the end
 
@@ -253,19 +261,19 @@ class Consumer:
 
     # waiting
 
-    async def _within(self, name: str, step: Coroutine[Any, Any, Any]) -> Any:
-        """Return the step's result; KafkaTimeoutError after default.api.timeout.ms."""
-        return await self._done_within(name, self.port.spawn(step))
+    async def _within(self, late: KafkaTimeoutError, step: Coroutine[Any, Any, Any]) -> Any:
+        """Return the step's result; raise `late` after default.api.timeout.ms."""
+        return await self._done_within(late, self.port.spawn(step))
 
-    async def _done_within(self, name: str, promise: Promise[Any]) -> Any:
-        limit = self.config.default_api_timeout_ms
-        if not await self.connection.done_within(promise, limit):
-            raise KafkaTimeoutError(f"Timeout of {limit}ms expired before {name}() was done", Error.REQUEST_TIMED_OUT)
+    async def _done_within(self, late: KafkaTimeoutError, promise: Promise[Any]) -> Any:
+        if not await self.connection.done_within(promise, self.config.default_api_timeout_ms):
+            raise late
         if promise is self._polling:
             self._polling = None
         return promise.result()
 
     def _group(self) -> str:
         if self.config.group_id is None:
-            raise IllegalStateError("To use the group management or offset commit APIs, you must set group.id")
+            text = "To use the group management or offset commit APIs, you must provide a valid group.id in the "
+            raise exception_for(Error.INVALID_GROUP_ID, text + "consumer configuration.")
         return self.config.group_id

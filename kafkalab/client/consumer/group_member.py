@@ -7,13 +7,13 @@ from inspect import isawaitable
 from typing import Any
 
 from kafkalab.client.config.config import ConsumerConfig
-from kafkalab.client.connection import Connection
+from kafkalab.client.connection import RETRY_BACKOFF_MS, Connection
 from kafkalab.client.consumer.assignors import ASSIGNORS, Assignment
 from kafkalab.client.consumer.heartbeats import Heartbeats
 from kafkalab.client.consumer.membership import LOOK_UP, UNKNOWN, Membership, MemberState
 from kafkalab.client.consumer.offset_commits import OffsetCommits
 from kafkalab.client.consumer.subscription_state import SubscriptionState
-from kafkalab.client.exceptions import exception_for
+from kafkalab.client.exceptions import KafkaError, exception_for
 from kafkalab.client.promise import Promise
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.find_coordinator import GROUP
@@ -21,8 +21,16 @@ from kafkalab.protocol.messages.join_group import JoinGroup, JoinGroupResponse
 from kafkalab.protocol.messages.leave_group import LeaveGroup, LeavingMember
 from kafkalab.protocol.messages.sync_group import SyncGroup, SyncGroupResponse
 
-RETRIED = (*LOOK_UP, Error.COORDINATOR_LOAD_IN_PROGRESS, Error.REBALANCE_IN_PROGRESS)
-"""The errors of JoinGroup and SyncGroup after which the member joins again."""
+SYNCED_AGAIN = (*LOOK_UP, Error.REBALANCE_IN_PROGRESS)
+JOINED_AGAIN = (*SYNCED_AGAIN, Error.COORDINATOR_LOAD_IN_PROGRESS)
+"""The errors of SyncGroup and JoinGroup after which the member joins again, besides those of its generation."""
+JOINED_AT_ONCE = (*UNKNOWN, Error.MEMBER_ID_REQUIRED, Error.REBALANCE_IN_PROGRESS)
+"""Those after which it does so at once; it waits retry.backoff.ms after any other."""
+JOIN_REFUSED = (
+    Error.INCONSISTENT_GROUP_PROTOCOL, Error.INVALID_SESSION_TIMEOUT, Error.INVALID_GROUP_ID,
+    Error.GROUP_MAX_SIZE_REACHED, Error.FENCED_INSTANCE_ID, Error.UNSUPPORTED_VERSION,
+)  # fmt: skip
+"""The errors of JoinGroup that keep their own exception."""
 
 
 class GroupMember:
@@ -96,34 +104,35 @@ class GroupMember:
 
     async def _join(self) -> tuple[str, ...]:
         """Return this member's partitions in a new generation; retry until there is one."""
-        attempt = 0
         while not self.membership.closed:
             self.membership.begin_join()
             self._protocols = self._wanted_protocols()
             joined = await self._join_once()
-            if isinstance(joined, JoinGroupResponse):
-                if joined.error is Error.MEMBER_ID_REQUIRED:
-                    continue
+            error = Error.NETWORK_EXCEPTION if joined is None else joined.error
+            if joined is not None and error is Error.NONE:
                 self.membership.enter_generation(joined.generation_id, joined.member_id)
                 self.heartbeats.start()
                 synced = await self._sync_once(joined)
-                if isinstance(synced, SyncGroupResponse):
+                error = Error.NETWORK_EXCEPTION if synced is None else synced.error
+                if synced is not None and error is Error.NONE:
                     self.membership.stabilise()
                     return synced.assignment
-            await self.connection.back_off(attempt)
-            attempt += 1
+            if error not in JOINED_AT_ONCE:
+                await self.connection.sleep(RETRY_BACKOFF_MS)
         return ()
 
     async def _ask(self, body: Any) -> Any:
-        """Return the coordinator's answer to one request, None if there was none."""
-        node = await self.connection.coordinator_now(GROUP, self.membership.group_id)
+        """Return the coordinator's answer to one request, None if there was none; look a lost coordinator up."""
+        group = self.membership.group_id
+        node = await self.connection.coordinator_now(GROUP, group)
         response = await self.connection.call(node, body) if node else None
         if node and (response is None or response.error in LOOK_UP):
-            self.connection.forget_coordinator(GROUP, self.membership.group_id)
+            self.connection.forget_coordinator(GROUP, group)
+            await self.connection.coordinator_now(GROUP, group)
         return response
 
     async def _join_once(self) -> JoinGroupResponse | None:
-        """Return the answer, or None to join again. Raise what no retry cures."""
+        """Return the answer, None if there was none. Raise what no retry cures."""
         body = JoinGroup(
             group_id=self.membership.group_id,
             session_timeout_ms=self.config.session_timeout_ms,
@@ -140,13 +149,26 @@ class GroupMember:
             return response
         if response.error is Error.UNKNOWN_MEMBER_ID:
             self.membership.forget(response.error)
-        elif response.error not in RETRIED:
+        elif response.error not in JOINED_AGAIN:
             self.membership.restart()
-            raise exception_for(response.error, "JoinGroup")
-        return None
+            raise self._refusal(response.error, JOIN_REFUSED, "Unexpected error in join group response")
+        return response
+
+    def _refusal(self, error: Error, known: tuple[Error, ...], unexpected: str) -> KafkaError:
+        """Return the exception for an error that ends the attempt to join; one that is not `known` is a KafkaError."""
+        group = self.membership.group_id
+        if error is Error.GROUP_AUTHORIZATION_FAILED:
+            return exception_for(error, f"Not authorized to access group: {group}")
+        if error is Error.GROUP_MAX_SIZE_REACHED and error in known:
+            text = f"Consumer group {group} already has the configured maximum number of members."
+            return exception_for(error, text)
+        return exception_for(error) if error in known else KafkaError(f"{unexpected}: {error.message}", error)
 
     async def _sync_once(self, joined: JoinGroupResponse) -> SyncGroupResponse | None:
-        """Return the assignment, or None to join again. Raise what no retry cures."""
+        """Return the assignment or an error after which to join again, None if there was no answer.
+
+        Raise what no retry cures.
+        """
         leads = joined.leader == joined.member_id and not joined.skip_assignment
         body = SyncGroup(
             group_id=self.membership.group_id,
@@ -162,10 +184,10 @@ class GroupMember:
             return response
         if response.error in UNKNOWN:
             self.membership.forget(response.error)
-        elif response.error not in RETRIED:
+        elif response.error not in SYNCED_AGAIN:
             self.membership.restart()
-            raise exception_for(response.error, "SyncGroup")
-        return None
+            raise self._refusal(response.error, (Error.FENCED_INSTANCE_ID,), "Unexpected error from SyncGroup")
+        return response
 
     async def _shares(self, joined: JoinGroupResponse) -> Assignment:
         """Assign partitions to the members, as the group's leader."""

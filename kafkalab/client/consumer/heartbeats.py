@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafkalab.client.config.config import ConsumerConfig
-from kafkalab.client.connection import Connection
+from kafkalab.client.connection import RETRY_BACKOFF_MS, Connection
 from kafkalab.client.consumer.membership import LOOK_UP, UNKNOWN, Membership
 from kafkalab.client.exceptions import KafkaError, exception_for
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.find_coordinator import GROUP
 from kafkalab.protocol.messages.heartbeat import Heartbeat, HeartbeatResponse
+
+SUCCEEDED = (Error.NONE, Error.REBALANCE_IN_PROGRESS)
+"""The answers that prove the member's session; after any other the next heartbeat follows retry.backoff.ms later."""
 
 
 class Heartbeats:
@@ -26,10 +29,10 @@ class Heartbeats:
 
     def start(self) -> None:
         """Begin: the member has a generation."""
-        self._later(self.membership.begin_heartbeats())
+        self._later(self.membership.begin_heartbeats(), self.config.heartbeat_interval_ms)
 
-    def _later(self, number: int) -> None:
-        self.connection.port.deadline(self.config.heartbeat_interval_ms, lambda: self._due(number))
+    def _later(self, number: int, delay_ms: int) -> None:
+        self.connection.port.deadline(delay_ms, lambda: self._due(number))
 
     def _due(self, number: int) -> None:
         if number != self.membership.heartbeat_round:
@@ -41,7 +44,7 @@ class Heartbeats:
             port.spawn(self._beat(number))
 
     async def _beat(self, number: int) -> None:
-        member = self.membership
+        member, failed = self.membership, True
         try:
             node = await self.connection.coordinator_now(GROUP, member.group_id)
         except KafkaError:
@@ -56,10 +59,12 @@ class Heartbeats:
             response = await self.connection.call(node, body)
             if number == member.heartbeat_round:
                 self._handle(response)
+                failed = response is None or response.error not in SUCCEEDED
         if number == member.heartbeat_round:
-            self._later(number)
+            self._later(number, RETRY_BACKOFF_MS if failed else self.config.heartbeat_interval_ms)
 
     def _handle(self, response: HeartbeatResponse | None) -> None:
+        """Do what the answer asks for; after an error that is not listed here the heartbeat is only sent again."""
         error = Error.NETWORK_EXCEPTION if response is None else response.error
         if response is None or error in LOOK_UP:
             self.connection.forget_coordinator(GROUP, self.membership.group_id)
@@ -67,5 +72,5 @@ class Heartbeats:
             self.membership.request_rejoin()
         elif error in UNKNOWN:
             self.membership.forget(error)
-        elif error is not Error.NONE:
-            self.membership.fail(exception_for(error, "Heartbeat"))
+        elif error is Error.FENCED_INSTANCE_ID:
+            self.membership.fail(exception_for(error))

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkalab.client.config.config import ProducerConfig, delivery_timeout_ms
 from kafkalab.client.exceptions import BufferExhaustedError, RecordTooLargeError
-from kafkalab.client.producer.batch import ProducerBatch, size_of
+from kafkalab.client.producer.batch import ProducerBatch, largest_size_of, size_of
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.sequences import Sequences
 from kafkalab.protocol.records import Record
@@ -26,7 +26,7 @@ class Accumulator:
 
     def check_size(self, record: Record) -> None:
         """Raise RecordTooLargeError for a record that no request takes, or that memory never holds."""
-        size, config = size_of(record), self.config
+        size, config = largest_size_of(record), self.config
         text = f"The message is {size} bytes when serialized which is larger than "
         if size > config.max_request_size:
             text += f"{config.max_request_size}, which is the value of the max.request.size configuration."
@@ -95,7 +95,7 @@ class Accumulator:
         if batch.base_sequence == -1 and producer[0] >= 0:
             self.sequences.number(batch, producer)
         batch.attempts += 1
-        batch.closed = True
+        batch.closed, batch.renumbered = True, False
         self.in_flight.setdefault(partition, []).append(batch)
         return batch
 
@@ -142,8 +142,10 @@ class Accumulator:
         return any(self.queues.values()) or any(self.in_flight.values())
 
     def expired(self, now: int) -> list[ProducerBatch]:
-        """Return the batches older than delivery.timeout.ms (`expiredBatches`)."""
-        return [b for b in self.all() if now - b.created_ms >= self.delivery_timeout_ms]
+        """Return the batches older than delivery.timeout.ms: first those that wait, then those in flight."""
+        waiting = [b for queue in self.queues.values() for b in queue]
+        flying = [b for batches in self.in_flight.values() for b in batches]
+        return [b for b in (*waiting, *flying) if now - b.created_ms >= self.delivery_timeout_ms]
 
     def next_expiry_ms(self) -> int | None:
         """Return the time at which the oldest batch expires; None if there is no batch."""

@@ -7,9 +7,12 @@ from typing import Any
 
 from kafkalab.client.promise import Promise
 from kafkalab.client.results import RecordMetadata
+from kafkalab.protocol.batch_bytes import varint
 from kafkalab.protocol.records import Batch, Record, sequence_after
 
 RECORD_OVERHEAD_BYTES = 7
+LARGEST_OVERHEAD_BYTES = 82
+"""The header of a batch, 61, and at most 21 for a record (`AbstractRecords.estimateSizeInBytesUpperBound`)."""
 
 
 def size_of(record: Record) -> int:
@@ -17,11 +20,18 @@ def size_of(record: Record) -> int:
     return RECORD_OVERHEAD_BYTES + len(record.key or "") + len(str(record.value))
 
 
+def largest_size_of(record: Record) -> int:
+    """Return the most bytes that a batch of this one record can take: what max.request.size is compared with."""
+    fields = (record.key, None if record.value is None else str(record.value))
+    lengths = [-1 if text is None else len(text.encode()) for text in fields]
+    return LARGEST_OVERHEAD_BYTES + sum(len(varint(n)) + max(n, 0) for n in lengths) + len(varint(0))
+
+
 @dataclass(slots=True, eq=False)
 class ProducerBatch:
     """Records for one partition. `closed`: it was sent or split, and takes no more records.
 
-    `retried`: it was queued again after an answer. `renumbered`: its sequence changed after it was sent.
+    `retried`: it was queued again after an answer. `renumbered`: its sequence changed since it was sent last.
     """
 
     partition: str

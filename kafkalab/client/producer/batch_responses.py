@@ -23,6 +23,10 @@ from kafkalab.protocol.partitions import topic_of
 UNACKNOWLEDGED = (
     "The client hasn't received acknowledgment for some previously sent messages and can no longer retry them. "
 )
+OTHER_ID = (
+    "Attempted to retry sending a batch but the producer id changed from {} to {} in the mean time. "
+    "This batch will be dropped."
+)
 
 
 class BatchResponses:
@@ -32,8 +36,11 @@ class BatchResponses:
         self.manager, self.accumulator = manager, accumulator
         self.config, self.sequences = manager.config, manager.sequences
 
-    def handle(self, batch: ProducerBatch, produced: PartitionProduced) -> bool:
-        """Do what the answer asks for; return whether the batch is sent again. One that was given up stays so."""
+    def handle(self, batch: ProducerBatch, produced: PartitionProduced, text: str = "") -> bool:
+        """Do what the answer asks for; return whether the batch is sent again. One that was given up stays so.
+
+        `text` is the exception's message if it is not the usual one of the error.
+        """
         if batch.done:
             return False
         what = Reaction.SUCCESS if produced.error is Error.NONE else reaction("Produce", produced.error)
@@ -49,18 +56,19 @@ class BatchResponses:
         if self._may_retry(batch, produced):
             self.accumulator.again(batch)
             return True
-        self.fail(batch, self._failure(batch, produced.error), adjust=self._retries_left(batch))
+        self.fail(batch, self._failure(batch, produced.error, text), adjust=self._retries_left(batch))
         return False
 
-    def _failure(self, batch: ProducerBatch, error: Error) -> KafkaError:
-        what = f"Produce to {batch.partition}"
+    def _failure(self, batch: ProducerBatch, error: Error, text: str) -> KafkaError:
         if error is Error.TOPIC_AUTHORIZATION_FAILED:
             return TopicAuthorizationError((topic_of(batch.partition),))
         if self.config.legacy and error is Error.INVALID_PRODUCER_EPOCH:
-            return ProducerFencedError(f"{what}: {error.name}", error)  # until KIP-588 this code was the fencing
+            return ProducerFencedError(error.message, error)  # until KIP-588 this code was the fencing
         if self._of_another_id(batch) and error.retriable:
-            return OutOfOrderSequenceError(f"{what}: the producer id has changed in the mean time", error)
-        return exception_for(error, what)
+            return OutOfOrderSequenceError(OTHER_ID.format(batch.producer[0], self.manager.producer_id), error)
+        if error is Error.CLUSTER_AUTHORIZATION_FAILED:
+            text = "The producer is not authorized to do idempotent sends"
+        return exception_for(error, text)
 
     def _of_another_id(self, batch: ProducerBatch) -> bool:
         """Return whether a producer older than KIP-360 has a new id since: it does not send such a batch again."""
@@ -139,7 +147,8 @@ class BatchResponses:
         for batch in self.accumulator.expired(self.manager.port.now):
             text = (
                 f"Expiring {len(batch.records)} record(s) for {batch.partition}:"
-                f"{self.accumulator.delivery_timeout_ms} ms has passed since batch creation"
+                f"{self.manager.port.now - batch.created_ms} ms has passed since batch creation. "
+                "The request has not been sent, or no server response has been received yet."
             )
             self.fail(batch, KafkaTimeoutError(text, Error.REQUEST_TIMED_OUT), adjust=False)
             if batch.retried and self.config.enable_idempotence:

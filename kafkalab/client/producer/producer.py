@@ -43,7 +43,7 @@ class Producer:
 
     def __init__(self, port: ClientPort, config: ProducerConfig) -> None:
         self.port, self.config = port, config
-        self.connection = Connection(port, config.request_timeout_ms)
+        self.connection = Connection(port, config.request_timeout_ms, backs_off_evenly=True)
         self.partitioner = StickyPartitioner(config.batch_size)
         self.transaction_manager = TransactionManager(port, config, lambda: self.sender.wake())
         self.accumulator = Accumulator(config, self.transaction_manager.sequences)
@@ -63,6 +63,7 @@ class Producer:
         """Become READY with a producer id and an epoch; a predecessor's unfinished transaction is aborted first."""
         self._check_transactional()
         await self.calls.run(Call.INIT, self.requests.initialise)
+        self.transaction_manager.initialised()
 
     def begin_transaction(self) -> Promise[None]:
         """Become IN_TRANSACTION. Nothing is sent: the coordinator learns of it with the first partition."""
@@ -79,27 +80,28 @@ class Producer:
         """Add the record to a batch; return the promise of its metadata.
 
         An ApiError, such as a topic that is not there within max.block.ms, fails the promise and the transaction, and
-        nothing is raised; in the wrong state, or after another error, KafkaError is raised.
+        nothing is raised. In the wrong state, or after another error, KafkaError is raised; as in `doSend`, the record
+        is in its batch by then, and goes out with the next transaction that writes to its partition.
         """
         self._check_open()
         promise: Promise[RecordMetadata] = self.port.promise()
         record = Record(key, value)
         try:
-            self._check_may_send(f"{topic}-{partition or 0}")
+            self._check_not_prepared()
             until = self.port.now + self.config.max_block_ms
             name = await self._partition_for(topic, record, partition)
             self.accumulator.check_size(record)
             await self._wait_for_memory(name, record, until)
+            self.accumulator.add(name, record, promise, self.port.now)
             self._check_may_send(name)
         except ApiError as error:
             if self.config.enable_idempotence:
-                self.transaction_manager.fail_batch(error)
-            promise.fail(error)
-            return promise
-        self.accumulator.add(name, record, promise, self.port.now)
-        if self.transaction_manager.transactional:
-            self.transaction_manager.add_partition(name)
-        self.sender.wake_after(self.config.linger_ms)
+                self.transaction_manager.fail_send(error)
+            failed: Promise[RecordMetadata] = self.port.promise()
+            failed.fail(error)
+            return failed
+        finally:
+            self.sender.wake_after(self.config.linger_ms)
         return promise
 
     async def flush(self) -> None:
@@ -170,7 +172,6 @@ class Producer:
         await self.requests.end(committed=True)
 
     async def _abort(self) -> None:
-        self.transaction_manager.take_new_partitions()  # an abort needs no further partitions
         self.sender.drop(self.accumulator.never_sent(), TransactionAbortedError())
         await self.sender.flush()
         await self.requests.finish()
@@ -223,11 +224,16 @@ class Producer:
 
     # checks
 
+    def _check_not_prepared(self) -> None:
+        if self.state is ProducerState.PREPARED_TRANSACTION:
+            self.calls.apply(Call.SEND)
+
     def _check_may_send(self, partition: str) -> None:
-        """Raise unless `send` is allowed now: no error, no pending call, a transaction if the producer has them."""
+        """Add the partition to the transaction, if the producer has them; raise unless `send` is allowed now."""
         manager = self.transaction_manager
         if manager.transactional:
             self.calls.apply(Call.SEND, partition)
+            manager.add_partition(partition)
         elif manager.fatal and self.config.enable_idempotence:
             manager.apply_call(Call.SEND)
 

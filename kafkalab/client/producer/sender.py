@@ -17,7 +17,11 @@ from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce, ProduceResponse
 
-REFRESH = (Error.NOT_LEADER_OR_FOLLOWER, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.NETWORK_EXCEPTION)
+REFRESH = (
+    Error.NOT_LEADER_OR_FOLLOWER, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.LEADER_NOT_AVAILABLE,
+    Error.KAFKA_STORAGE_ERROR, Error.FENCED_LEADER_EPOCH,
+)  # fmt: skip
+"""The errors of Java's InvalidMetadataException; a lost connection asks for new metadata as well."""
 
 
 class Sender:
@@ -142,15 +146,21 @@ class Sender:
 
         def answered(response: ProduceResponse | None) -> None:
             self.in_flight[leader] -= 1
-            lost = PartitionProduced(error=Error.NETWORK_EXCEPTION)
+            timed_out, text = self.port.timed_out, ""
+            lost = PartitionProduced(error=Error.REQUEST_TIMED_OUT if timed_out else Error.NETWORK_EXCEPTION)
+            if response is None:
+                text = f"Disconnected from node {leader.removeprefix('b')}{' due to timeout' if timed_out else ''}"
             for partition, batch in batches.items():
                 produced = response.partitions[partition] if response else lost
-                if self.responses.handle(batch, produced):
-                    self._retry_later(batch.attempts, refresh=produced.error in REFRESH)
+                if self.responses.handle(batch, produced, text):
+                    self._retry_later(batch.attempts, refresh=response is None or produced.error in REFRESH)
             self._finish_flush()
             self.drain()
 
-        self.port.request(leader, request, answered, timeout_ms=self.config.request_timeout_ms)
+        version = self.manager.transaction_version if self.manager.transactional else None
+        self.port.request(
+            leader, request, answered, timeout_ms=self.config.request_timeout_ms, transaction_version=version
+        )
 
     def _watch_expiry(self) -> None:
         """Set one timer for the oldest batch; it does not by itself keep a run going."""

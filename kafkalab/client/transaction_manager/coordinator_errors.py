@@ -3,6 +3,7 @@ docs/protocol.md#producer-reactions)."""
 
 from __future__ import annotations
 
+from kafkalab.client.connection import CoordinatorAnswer
 from kafkalab.client.exceptions import (
     CommitFailedError,
     IllegalStateError,
@@ -21,6 +22,12 @@ GROUP_MISMATCH = (
     Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.GROUP_ID_NOT_FOUND, Error.STALE_MEMBER_EPOCH
 )  # fmt: skip
 _TXN = (Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Error.INVALID_TXN_STATE, Error.INVALID_PRODUCER_ID_MAPPING)
+UNEXPECTED = {
+    "InitProducerId": "Unexpected error in InitProducerIdResponse; ",
+    "AddOffsetsToTxn": "Unexpected error in AddOffsetsToTxnResponse: ",
+    "TxnOffsetCommit": "Unexpected error in TxnOffsetCommitResponse: ",
+    "EndTxn": "Unhandled error in EndTxnResponse: ",
+}
 EXPECTED_FATAL: dict[str, tuple[Error, ...]] = {
     "FindCoordinator": (Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,),
     "InitProducerId": (),
@@ -30,22 +37,40 @@ EXPECTED_FATAL: dict[str, tuple[Error, ...]] = {
     "EndTxn": _TXN,
 }
 """Fatal errors that keep their own exception; any other becomes a plain KafkaError that names the response."""
+KEY_TYPES = ("GROUP", "TRANSACTION")
 
 IN_ERROR_STATE = "Cannot execute transactional method because we are in an error state"
 
 
-def coordinator_error(api: str, error: Error, what: Reaction) -> KafkaError:
-    """Return the exception for `error` of `api`; an old epoch is a fencing, whichever of its two codes it has."""
-    if error in FENCING:
-        text = f"{api}: another producer with the same transactional.id has taken over"
-        return ProducerFencedError(text, Error.PRODUCER_FENCED)
+def coordinator_error(answer: CoordinatorAnswer, group_id: str = "") -> KafkaError:
+    """Return the exception for a final answer with an error; `group_id` is the group that the request named.
+
+    An old epoch is a fencing, whichever of its two codes it has; FindCoordinator has no such codes.
+    """
+    api, error = answer.api, answer.error
+    if error in FENCING and api != "FindCoordinator":
+        return exception_for(Error.PRODUCER_FENCED)
     if error in GROUP_MISMATCH and api == "TxnOffsetCommit":
-        return CommitFailedError(
-            f"Transaction offset Commit failed due to consumer group metadata mismatch: {error.name}", error
-        )
-    if what is Reaction.FATAL and error not in EXPECTED_FATAL[api] and error is not Error.UNKNOWN_PRODUCER_ID:
-        return KafkaError(f"Unexpected error in {api}Response: {error.name}", error)
-    return exception_for(error, api)
+        text = f"Transaction offset Commit failed due to consumer group metadata mismatch: {error.message}"
+        return CommitFailedError(text, error)
+    if error is Error.GROUP_AUTHORIZATION_FAILED and answer.reaction is Reaction.ABORTABLE:
+        return exception_for(error, f"Not authorized to access group: {answer.sought[1] or group_id}")
+    if answer.reaction is Reaction.FATAL and error not in EXPECTED_FATAL[api]:
+        return _unexpected(answer)
+    return exception_for(error)
+
+
+def _unexpected(answer: CoordinatorAnswer) -> KafkaError:
+    """Return the exception for a fatal error that the handler of the response does not know."""
+    api, error, (key_type, key) = answer.api, answer.error, answer.sought
+    if api == "FindCoordinator":
+        text = f"Could not find a coordinator with type {KEY_TYPES[key_type]} with key {key} due to unexpected error: "
+        return KafkaError(text + error.message, error)
+    if api == "EndTxn" and error is Error.TRANSACTION_ABORTABLE:
+        aborting = KafkaError("Failed to abort transaction", error)
+        aborting.__cause__ = exception_for(error)
+        return aborting
+    return KafkaError(UNEXPECTED[api] + error.message, error)
 
 
 def partitions_error(errors: dict[str, Error]) -> KafkaError:
@@ -61,8 +86,7 @@ def partitions_error(errors: dict[str, Error]) -> KafkaError:
 
 def stored_error(stored: KafkaError, transactional_id: str | None, identity: tuple[int, int]) -> KafkaError:
     """Return what a later call raises for a stored error: fencing and old epochs as themselves, others as the cause."""
-    who = f"Producer with transactionalId '{transactional_id}' and ProducerIdAndEpoch(producerId={identity[0]}, "
-    who += f"epoch={identity[1]})"
+    who = f"Producer with transactionalId '{transactional_id}' and (producerId={identity[0]}, epoch={identity[1]})"
     again: KafkaError
     if isinstance(stored, ProducerFencedError):
         text = f"{who} has been fenced by another producer with the same transactionalId"

@@ -4,11 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.client.connection import Connection, CoordinatorAnswer
-from kafkalab.client.exceptions import KafkaError, UnsupportedVersionError
+from kafkalab.client.connection import RETRY_BACKOFF_MS, Connection, CoordinatorAnswer
+from kafkalab.client.exceptions import (
+    ClusterAuthorizationError,
+    KafkaError,
+    TransactionalIdAuthorizationError,
+    UnsupportedVersionError,
+)
 from kafkalab.client.promise import Promise
 from kafkalab.client.results import GroupMetadata, Offsets, offset_fields
 from kafkalab.client.transaction_manager.coordinator_errors import coordinator_error, partitions_error
@@ -24,6 +30,10 @@ from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProd
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 
 FIRST_PARTITION_BACKOFF_MS = 20
+NO_TIMEOUT_MS = 2**31 - 1
+"""What InitProducerId says of an idempotent producer's transactions, which it does not have."""
+ASKED_AGAIN = (TransactionalIdAuthorizationError, ClusterAuthorizationError)
+"""After these errors of InitProducerId the producer is UNINITIALIZED once more (`shouldHandleAuthorizationError`)."""
 TWO_PHASE_UNKNOWN = "The broker does not know two-phase commit: it takes InitProducerId version 6 (KIP-939)"
 
 
@@ -39,14 +49,26 @@ class CoordinatorRequests:
         self._last: Promise[Any] | None = None
 
     async def finish(self) -> None:
-        """Wait until the last request has its answer."""
+        """Wait until the last request has its answer, and partitions that are to be added have been."""
+        if self._adding is not None:
+            with suppress(KafkaError):
+                await self._adding
         if self._last is not None:
             await self._last
 
     async def _ask(
-        self, body: Any, error_of: Callable[[Any], Error], group: str | None = None, first_backoff_ms: int = 0
+        self,
+        body: Any,
+        error_of: Callable[[Any], Error],
+        group: str | None = None,
+        first_backoff_ms: int = 0,
+        retrying: Callable[[Error], object] = lambda error: None,
+        version: int | None = None,
     ) -> CoordinatorAnswer:
-        """Return the final answer. Nothing is sent once the producer has failed or was closed: that error is raised."""
+        """Return the final answer; call `retrying` before each back-off.
+
+        Nothing is sent once the producer has failed or was closed: that error is raised.
+        """
         manager = self.manager
         before, mine = self._last, manager.port.promise()
         self._last = mine
@@ -55,30 +77,36 @@ class CoordinatorRequests:
         key_type, key = (TRANSACTION, self._id()) if group is None else (GROUP, group)
         try:
             answer = await self.connection.ask_coordinator(
-                key_type, key, body, error_of, lambda: manager.failed or manager.closed, first_backoff_ms
+                key_type, key, body, error_of, lambda: manager.failed or manager.closed, first_backoff_ms, retrying,
+                version,
             )
         finally:
             mine.resolve(None)
         if answer.stopped:
-            raise manager.error or KafkaError("Producer is closed forcefully.")
+            raise manager.error or KafkaError("The producer closed forcefully")
         return answer
 
-    def _check(self, answer: CoordinatorAnswer) -> None:
+    def _check(self, answer: CoordinatorAnswer, group_id: str = "") -> None:
         """Raise what went wrong, after the manager has entered the state that the table says."""
         if answer.error is Error.NONE:
             return
-        exception = coordinator_error(answer.api, answer.error, answer.reaction)
+        exception = coordinator_error(answer, group_id)
         self.manager.fail(exception, answer.reaction)
         raise exception
 
     def add_new_partitions(self) -> None:
         """Begin to add the new partitions to the transaction, unless such a request is under way."""
-        if self.manager.new_partitions and (self._adding is None or self._adding.done):
-            self._adding = self.manager.port.spawn(self._add_partitions())
+        if self._adding is None or self._adding.done:
+            self._add_all()
 
-    async def _add_partitions(self) -> None:
+    def _add_all(self, _error: Error = Error.NONE) -> None:
+        """Ask for the new partitions, together with those that an earlier request is to be sent again for."""
+        if self.manager.new_partitions:
+            partitions = self.manager.take_new_partitions()
+            self._adding = self.manager.port.spawn(self._add_partitions(partitions))
+
+    async def _add_partitions(self, partitions: tuple[str, ...]) -> None:
         manager = self.manager
-        partitions = manager.take_new_partitions()
         request = AddPartitionsToTxn(
             transactional_id=self._id(),
             producer_id=manager.producer_id,
@@ -86,23 +114,24 @@ class CoordinatorRequests:
             partitions=partitions,
         )
         backoff = 0 if manager.partitions else FIRST_PARTITION_BACKOFF_MS
-        answer = await self._ask(request, _of_partitions, first_backoff_ms=backoff)
+        answer = await self._ask(request, _of_partitions, first_backoff_ms=backoff, retrying=self._add_all)
+        manager.answered_partitions(partitions)
         if answer.error is Error.NONE:
             manager.begin_at_coordinator(partitions)
         elif answer.response is not None and _definite(answer.response.errors) is Error.NONE:
             manager.fail(partitions_error(answer.response.errors), Reaction.ABORTABLE)
         else:
-            manager.fail(coordinator_error(answer.api, answer.error, answer.reaction), answer.reaction)
+            manager.fail(coordinator_error(answer), answer.reaction)
         manager.wake_sender()
 
     async def initialise(self, expect: bool = False) -> None:
         """Become READY with a producer id and an epoch; `expect` names the identity held at present (KIP-360).
 
-        After an abortable error the state is UNINITIALIZED: `init_transactions` may be called again.
+        After an error of authorization the state is UNINITIALIZED: `init_transactions` may be called again.
         """
         try:
             await self._init_producer_id(expect)
-        except KafkaError:
+        except ASKED_AGAIN:
             if self.manager.state is ProducerState.ABORTABLE_ERROR:
                 self.manager.apply_event(Happening.INIT_REFUSED)
             raise
@@ -127,29 +156,35 @@ class CoordinatorRequests:
     async def initialise_idempotent(self) -> None:
         """Take a producer id from any broker, for a producer without a transactional id.
 
-        Raises an error that the table calls abortable: the waiting batches fail, and the next one asks again.
+        Raise an error that the table calls abortable: the waiting batches fail, and the next one asks again. The state
+        becomes READY; a producer older than KIP-360 has none.
         """
-        manager, attempt = self.manager, 0
+        manager = self.manager
+        if not manager.config.legacy:
+            manager.apply_event(Happening.ID_NEEDED)
         while manager.producer_id == -1 and not manager.fatal:
-            body = InitProducerId(transactional_id=None)
+            body = InitProducerId(transactional_id=None, transaction_timeout_ms=NO_TIMEOUT_MS)
             response: InitProducerIdResponse | None = await self.connection.call(self.connection.any_broker(), body)
             if response is None:
                 self.connection.ask_another()
             elif response.error is Error.NONE:
                 manager.adopt(response.producer_id, response.producer_epoch)
+                if not manager.config.legacy:
+                    manager.apply_event(Happening.INITIALIZED)
                 return
             elif (what := reaction("InitProducerId", response.error)) not in (Reaction.RETRY, Reaction.LOOKUP):
-                exception = coordinator_error("InitProducerId", response.error, what)
-                if what is not Reaction.FATAL:
-                    raise exception
+                exception = coordinator_error(CoordinatorAnswer(response, "InitProducerId", response.error, what))
                 manager.fail(exception, what)
-                return
-            await self.connection.back_off(attempt)
-            attempt += 1
+                if what is Reaction.FATAL:
+                    return
+                if isinstance(exception, ASKED_AGAIN):
+                    manager.apply_event(Happening.INIT_REFUSED)
+                raise exception
+            await self.connection.sleep(RETRY_BACKOFF_MS)
 
     async def add_offsets(self, offsets: Offsets, group: GroupMetadata) -> None:
         """Add the group's partition to the transaction, then write the offsets to it, pending."""
-        manager, found = self.manager, offset_fields(offsets)
+        manager, found, version = self.manager, offset_fields(offsets), self.manager.transaction_version
         if not manager.brokers_add_partitions:
             add = AddOffsetsToTxn(
                 transactional_id=self._id(),
@@ -157,7 +192,7 @@ class CoordinatorRequests:
                 producer_epoch=manager.producer_epoch,
                 group_id=group.group_id,
             )
-            self._check(await self._ask(add, lambda r: r.error))
+            self._check(await self._ask(add, lambda r: r.error), group.group_id)
         manager.begin_at_coordinator()
         commit = TxnOffsetCommit(
             transactional_id=self._id(),
@@ -171,16 +206,23 @@ class CoordinatorRequests:
             member_id=group.member_id,
             group_instance_id=group.group_instance_id,
         )
-        self._check(await self._ask(commit, _of_offsets, group=group.group_id))
+        self._check(await self._ask(commit, _of_offsets, group.group_id, version=version), group.group_id)
 
     async def end(self, committed: bool) -> None:
         """Commit or abort and become READY.
 
         No EndTxn is sent if the coordinator knows of no transaction. A new epoch is taken if an error asked for one.
+        Without a producer id (initTransactions failed) there is no epoch to raise: as in Java, InitProducerId then goes
+        before EndTxn, and READY does not lead to INITIALIZING, so that the producer ends in FATAL_ERROR.
         """
         manager = self.manager
         if manager.failed and manager.error is not None:
             raise manager.error  # the call that waited gets the error itself
+        if manager.bump_needed and manager.producer_id == -1:
+            manager.apply_event(Happening.EPOCH_NEEDED)
+            await self.initialise()
+            manager.complete()
+            return
         if manager.started:
             await self._end_txn(committed)
         if manager.complete():
@@ -195,7 +237,7 @@ class CoordinatorRequests:
             producer_epoch=manager.producer_epoch,
             committed=committed,
         )
-        answer = await self._ask(request, lambda r: r.error)
+        answer = await self._ask(request, lambda r: r.error, version=manager.ending_version)
         if answer.api == "EndTxn" and answer.error is not Error.NONE:
             answer = replace(answer, reaction=reaction("EndTxn", answer.error, aborting=not committed))
         self._check(answer)

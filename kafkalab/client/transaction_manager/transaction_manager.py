@@ -51,8 +51,10 @@ class TransactionManager:
     """The state of one producer, transactional or idempotent only.
 
     `started`: the coordinator may know of the present transaction. `bump_needed`: InitProducerId must follow its end
-    (transaction versions 0 and 1). `partitions` belong to the transaction, `new_partitions` are to be added to it.
-    `closed`: the producer was closed; no request is sent any more.
+    (transaction versions 0 and 1). `transaction_version` stays until the transaction ends (KIP-890).
+
+    `partitions` belong to the transaction, `new_partitions` are to be added to it, and `pending_partitions` are named
+    in a request without a final answer. `closed`: the producer was closed; no request is sent any more.
     """
 
     def __init__(self, port: ClientPort, config: ProducerConfig, wake_sender: Callable[[], None]) -> None:
@@ -62,8 +64,10 @@ class TransactionManager:
         self.producer_id, self.producer_epoch = -1, -1
         self.error: KafkaError | None = None
         self.started = self.bump_needed = self.closed = False
+        self.transaction_version = self.ending_version = min(port.transaction_version, 1)
         self.partitions: dict[str, None] = {}
         self.new_partitions: list[str] = []
+        self.pending_partitions: dict[str, None] = {}
         self.sequences = Sequences()
 
     @property
@@ -83,21 +87,25 @@ class TransactionManager:
     @property
     def brokers_add_partitions(self) -> bool:
         """Whether the client sends neither AddPartitionsToTxn nor AddOffsetsToTxn (KIP-890 part 2)."""
-        return self.port.transaction_version >= 2
+        return self.transaction_version >= 2
 
     @property
     def bumps_by_request(self) -> bool:
         """Whether a new epoch takes an InitProducerId of this client; with transaction version 2 EndTxn returns it."""
-        return self.port.coordinator_bumps_epoch and self.port.transaction_version < 2
+        return self.port.coordinator_bumps_epoch and self.transaction_version < 2
 
     # the application's calls and the sender's events
 
     def apply_call(self, call: Call, waiting: Call | None = None, partition: str = "") -> Cell:
         """Move as the table says for `call`, or raise and change nothing; `waiting` is a call that timed out."""
         cell = decide(call, self.state, waiting)
+        if call is Call.SEND and cell.verdict is V.STAY and self.producer_id == -1:
+            raise self._no_transaction(call, partition)
         if cell.verdict is V.MOVE:
             assert cell.target is not None
             self._enter(cell.target)
+            if cell.target in COMPLETING:
+                self._begin_completing()
         elif cell.verdict not in (V.STAY, V.CACHED):
             raise self._refusal(call, cell, waiting, partition)
         return cell
@@ -118,6 +126,9 @@ class TransactionManager:
             return InvalidTxnStateError(NOT_PREPARED)
         if cell.verdict is V.INVALID:
             return self._invalid_transition(cell)
+        return self._no_transaction(call, partition)
+
+    def _no_transaction(self, call: Call, partition: str) -> IllegalStateError:
         if call is Call.SEND_OFFSETS:
             text = f"Cannot send offsets if a transaction is not in progress (currentState= {self.state.name})"
         elif self.producer_id == -1:
@@ -155,16 +166,21 @@ class TransactionManager:
     def fail(self, exception: KafkaError, what: Reaction) -> None:
         """Enter an error state; RECOVERABLE is abortable if the epoch can be raised, else fatal."""
         if what is Reaction.RECOVERABLE:
-            recoverable = self.port.coordinator_bumps_epoch or self.port.transaction_version >= 2
+            recoverable = self.port.coordinator_bumps_epoch or self.transaction_version >= 2
             self.bump_needed = self.bump_needed or self.bumps_by_request
             what = Reaction.ABORTABLE if recoverable else Reaction.FATAL
         self.apply_event(Happening.ABORTABLE if what is Reaction.ABORTABLE else Happening.FATAL, exception)
 
+    def fail_send(self, error: KafkaError) -> None:
+        """Enter the error state for a `send` that failed with `error`; IllegalStateError if there is no way to it."""
+        cell = follow(Happening.ABORTABLE, self.state)
+        if self.transactional and cell.verdict is V.POISON and _severity(error) is not Reaction.FATAL:
+            raise self._invalid_transition(cell)
+        self.fail_batch(error)
+
     def fail_batch(self, error: KafkaError) -> None:
-        """Enter the error state that a batch or a `send` which failed with `error` leads to, if any."""
-        what = reaction("Produce", error.error) if error.error is not Error.NONE else Reaction.ABORTABLE
-        if isinstance(error, ProducerFencedError):
-            what = Reaction.FATAL
+        """Enter the error state that a batch which failed with `error` leads to, if any."""
+        what = _severity(error)
         if what is Reaction.FATAL:
             self.fail(error, what)
         elif self.transactional:
@@ -183,7 +199,7 @@ class TransactionManager:
         if self.brokers_add_partitions:
             self.started = True
             self.partitions[partition] = None
-        elif partition not in self.partitions and partition not in self.new_partitions:
+        elif not any(partition in known for known in (self.partitions, self.new_partitions, self.pending_partitions)):
             self.new_partitions.append(partition)
 
     def may_send_to(self, partition: str) -> bool:
@@ -191,19 +207,41 @@ class TransactionManager:
         return not self.transactional or partition in self.partitions
 
     def take_new_partitions(self) -> tuple[str, ...]:
-        """Return the partitions to add and forget that they are new."""
-        partitions, self.new_partitions = tuple(self.new_partitions), []
-        return partitions
+        """Return the partitions to add: the new ones, and those that an earlier request is still to add."""
+        self.pending_partitions.update(dict.fromkeys(self.new_partitions))
+        self.new_partitions = []
+        return tuple(self.pending_partitions)
+
+    def answered_partitions(self, partitions: tuple[str, ...]) -> None:
+        """Note that a request that adds `partitions` has its final answer."""
+        for partition in partitions:
+            self.pending_partitions.pop(partition, None)
 
     def begin_at_coordinator(self, partitions: tuple[str, ...] = ()) -> None:
         """Note that the coordinator may know of the transaction, and has added `partitions` to it."""
         self.started = True
         self.partitions.update(dict.fromkeys(partitions))
 
+    def initialised(self) -> None:
+        """Take the cluster's transaction version: `initTransactions` has succeeded."""
+        self.transaction_version = self.port.transaction_version
+
+    def _begin_completing(self) -> None:
+        """Take the cluster's version for the next transaction; EndTxn has that of this one (`maybeUpdate...V2Enabled`).
+
+        On the way to version 2 the next transaction needs an epoch of its own. An abort adds no further partitions.
+        """
+        if self.state is S.ABORTING_TRANSACTION:
+            self.new_partitions.clear()
+        self.ending_version, self.transaction_version = self.transaction_version, self.port.transaction_version
+        if self.ending_version < 2 <= self.transaction_version:
+            self.bump_needed = True
+
     def complete(self) -> bool:
         """Leave the transaction, which has ended; return whether InitProducerId must follow (`completeTransaction`)."""
         bump, self.bump_needed, self.started = self.bump_needed, False, False
         self.new_partitions.clear()
+        self.pending_partitions.clear()
         self.partitions.clear()
         self.apply_event(Happening.EPOCH_NEEDED if bump else Happening.ENDED)
         return bump
@@ -234,6 +272,7 @@ class TransactionManager:
             return False
         if self.producer_epoch >= EPOCH_MAX:
             self.producer_id = self.producer_epoch = -1
+            self.apply_event(Happening.ID_DROPPED)
             return False
         self.producer_epoch += 1
         self._record_state()
@@ -253,3 +292,10 @@ class TransactionManager:
     def record(self, kind: str, name: str, data: dict[str, Any] | None = None) -> None:
         """Record one event of this producer in the trace."""
         self.port.record(kind, name, data or {"transactional_id": self.config.transactional_id})
+
+
+def _severity(error: KafkaError) -> Reaction:
+    """Return what a failed batch means to its producer (`maybeTransitionToErrorState`)."""
+    if isinstance(error, ProducerFencedError):
+        return Reaction.FATAL
+    return reaction("Produce", error.error) if error.error is not Error.NONE else Reaction.ABORTABLE

@@ -58,8 +58,10 @@ class Call(Enum):
 class Happening(Enum):
     """An event of the sender."""
 
+    ID_NEEDED = "without transactions, a producer id is needed"
     INITIALIZED = "InitProducerId was answered"
     INIT_REFUSED = "InitProducerId was refused and may be asked again"
+    ID_DROPPED = "without transactions, the last epoch is used up"
     ENDED = "the transaction is over"
     EPOCH_NEEDED = "the transaction is over and a new epoch is needed"
     ABORTABLE = "an error that an abort cures"
@@ -114,16 +116,20 @@ _TARGETS: dict[Call, ProducerState] = {
     Call.ABORT: S.ABORTING_TRANSACTION,
 }
 _EVENTS: dict[Happening, ProducerState] = {
+    Happening.ID_NEEDED: S.INITIALIZING,
     Happening.INITIALIZED: S.READY,
     Happening.INIT_REFUSED: S.UNINITIALIZED,
+    Happening.ID_DROPPED: S.UNINITIALIZED,
     Happening.ENDED: S.READY,
     Happening.EPOCH_NEEDED: S.INITIALIZING,
     Happening.ABORTABLE: S.ABORTABLE_ERROR,
     Happening.FATAL: S.FATAL_ERROR,
 }
 _FROM: dict[Happening, tuple[ProducerState, ...]] = {
+    Happening.ID_NEEDED: (S.UNINITIALIZED,),
     Happening.INITIALIZED: (S.INITIALIZING,),
     Happening.INIT_REFUSED: (S.ABORTABLE_ERROR,),
+    Happening.ID_DROPPED: (S.READY,),
     Happening.ENDED: (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION),
     Happening.EPOCH_NEEDED: (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION),
 }

@@ -1,9 +1,11 @@
-"""L0.E1: three presses after which the kitchen is given one order twice; the presses are replayed."""
+"""L0.E1: presses after which the kitchen is given one order twice; the presses are replayed."""
 
 from __future__ import annotations
 
 from kafkalab.course.lab00.scenario import lab00
-from kafkalab.grading.presses import Goal, Miss, press_exercise
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.presses import Goal, Miss, replayed
+from kafkalab.grading.seeds import seed
 from kafkalab.programs.orders import PARTITION
 from kafkalab.sim.cluster import Cluster
 
@@ -42,10 +44,11 @@ GOAL = Goal(
 )
 
 
-EXERCISE = press_exercise(
+ALLOWED = ("Drop", "Delay", "Pause", "Resume")
+
+EXERCISE = Exercise(
     "L0.E1",
-    lab00,
-    GOAL,
+    lambda answer: replayed(answer, lab00(seed()), GOAL, most=4, par=2, allowed=ALLOWED),
     (
         "Two things are needed: soup must stand in the log twice, and the kitchen must read only then. The first "
         "takes one press.",
@@ -54,8 +57,6 @@ EXERCISE = press_exercise(
         "Lose the answer to the first Produce. And stop the kitchen: Pause and Resume take the time at which they "
         "strike, such as at_ms=50.",
     ),
-    most=4,
-    par=3,
-    allowed=("Drop", "Delay", "Pause", "Resume"),
     points=3,
+    misses=GOAL.hints,
 )

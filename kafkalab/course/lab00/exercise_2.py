@@ -5,30 +5,24 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kafkalab.grading.mutants import Case, Mutant, function_exercise
-from kafkalab.grading.seeds import random_for
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.orders import TOPIC
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
 
 FORM = 'a function request_of(response, requests) that returns the id of a request, such as "Produce#2"'
 RUNS = 4
+OUTSIDE = ("id", "name", "sender", "receiver", "sent_ms", "version", "correlation_id")
 Row = dict[str, Any]
 
 
 def row(frame: Frame) -> Row:
     """What stands on the outside of a frame."""
-    return {
-        "id": frame.id,
-        "name": frame.name,
-        "sender": frame.sender,
-        "receiver": frame.receiver,
-        "sent_ms": frame.sent_ms,
-        "version": frame.version,
-        "correlation_id": frame.correlation_id,
-    }
+    return {name: getattr(frame, name) for name in OUTSIDE}
 
 
 def frames(cluster: Cluster) -> tuple[list[Row], list[Row]]:
@@ -59,8 +53,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     for _ in range(RUNS):
         names = random.sample(["ProduceResponse#1", "ProduceResponse#3", "Produce#2", "Produce#4"], 3)
         faults = (Drop(names[0]), Delay(names[1], random.randint(20, 60)), Duplicate(names[2]))
-        cluster = Cluster(two_shops(random.randint(1, 999), *faults))
-        cluster.run()
+        cluster = ran(two_shops(random.randint(1, 999), *faults))
         requests, responses = frames(cluster)
         for response in responses:
             before = [r for r in requests if r["sent_ms"] < response["sent_ms"]]
@@ -123,12 +116,9 @@ MUTANTS = (
 )
 
 
-EXERCISE = function_exercise(
+EXERCISE = Exercise(
     "L0.E2",
-    FORM,
-    reference,
-    MUTANTS,
-    cases,
+    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM),
     (
         "Print one request and its response from the picture above, and compare them field by field.",
         "Frames are lost, late and doubled, and several are under way at a time: neither their times nor the numbers "
@@ -136,5 +126,6 @@ EXERCISE = function_exercise(
         "Look for the request whose correlation_id is the response's, and return its id.",
     ),
     points=3,
+    misses=hints_of(MUTANTS),
     question=lambda of_seed: cases(of_seed)[:6],
 )

@@ -7,9 +7,11 @@ from functools import cache, partial
 
 from kafkalab.course.lab00.exercise_1 import copies
 from kafkalab.course.lab00.scenario import lab00
-from kafkalab.grading.predictions import Fact, table_exercise
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.seeds import seed
 from kafkalab.programs.orders import PARTITION
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault
 from kafkalab.trace import Trace
 
@@ -23,11 +25,7 @@ def _sending(trace: Trace) -> Fault:
 
 
 def _appended(node: str) -> Strike:
-    def strike(trace: Trace) -> Fault:
-        event = next(e for e in trace.of("append", PARTITION))
-        return Crash(node, at_step=event.step)
-
-    return strike
+    return lambda trace: Crash(node, at_step=next(e.step for e in trace.of("append", PARTITION)))
 
 
 ROWS: tuple[tuple[str, Strike, str], ...] = (
@@ -51,11 +49,8 @@ ROWS: tuple[tuple[str, Strike, str], ...] = (
 
 def runs(of_seed: int, number: int) -> Cluster:
     """The row's run, to its end."""
-    base = Cluster(lab00(of_seed))
-    base.run()
-    cluster = Cluster(lab00(of_seed).with_faults(ROWS[number - 1][1](base.trace)))
-    cluster.run()
-    return cluster
+    scenario, (_, strike, _) = lab00(of_seed), ROWS[number - 1]
+    return ran(scenario.with_faults(strike(ran(scenario).trace)))
 
 
 @cache
@@ -75,11 +70,9 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     )
 
 
-EXERCISE = table_exercise(
+EXERCISE = Exercise(
     "L0.E3",
-    FORM,
-    WORDS,
-    facts,
+    lambda answer: table(answer, facts(seed()), WORDS, FORM),
     (
         "Ask of each row: is the order in the log by then? And does the shop get an answer, or does it send once more?",
         "The shop waits 30 seconds for an answer, and then sends the same order again. Nothing in this order says that "

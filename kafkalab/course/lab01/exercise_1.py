@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, partial
 
-from kafkalab.grading.predictions import Fact, table_exercise
-from kafkalab.grading.seeds import LEARNER_SEED, random_for
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.seeds import LEARNER_SEED, random_for, seed
 from kafkalab.programs.orders import PARTITION, TOPIC
 from kafkalab.programs.steps import idempotent, produce_idempotent
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Program, Scenario
 
 APPENDED, KNOWN = "appended", "known"
@@ -83,8 +84,7 @@ def scenario(of_seed: int = LEARNER_SEED, rows: int = 9) -> Scenario:
 @cache
 def truth(of_seed: int) -> dict[int, str]:
     """What the leader does with each row, as the run's log and answers have it."""
-    cluster = Cluster(scenario(of_seed))
-    cluster.run()
+    cluster = ran(scenario(of_seed))
     errors = [error for api, error in cluster.results["by hand"] if api == "Produce"]
     written = [r.value for b in cluster.log_of(PARTITION).batches for r in b.records]
     rows = zip(arrivals(of_seed), errors, strict=True)
@@ -107,11 +107,9 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     )
 
 
-EXERCISE = table_exercise(
+EXERCISE = Exercise(
     "L1.E1",
-    FORM,
-    WORDS,
-    facts,
+    lambda answer: table(answer, facts(seed()), WORDS, FORM),
     (
         "Keep a small table while you read: for A and for B the epoch, and the sequences of each batch that the leader "
         "has. Only an appended batch changes it.",

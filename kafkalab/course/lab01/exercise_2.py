@@ -6,8 +6,9 @@ from functools import cache, partial
 from random import Random
 from typing import Any
 
-from kafkalab.grading.mutants import Case, Mutant, function_exercise
-from kafkalab.grading.seeds import random_for
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.log.producer_state.append import Origin
 from kafkalab.log.producer_state.entry import CACHED_BATCHES, CachedBatch, ProducerEntry
 from kafkalab.log.producer_state.state import ProducerStates
@@ -168,12 +169,9 @@ def _remember(state: State, batch: dict[str, int]) -> None:
     state["batches"] = [*state["batches"], (batch["first"], last)][-CACHED_BATCHES:]
 
 
-EXERCISE = function_exercise(
+EXERCISE = Exercise(
     "L1.E2",
-    FORM,
-    reference,
-    MUTANTS,
-    cases,
+    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM),
     (
         "Five questions, and their order matters: known? old epoch? never heard of? new epoch? due?",
         "A batch is known if its epoch is the state's and (first, last) is in the state's batches; last is first + "
@@ -182,5 +180,6 @@ EXERCISE = function_exercise(
         "calculate modulo 2**31, for `last` too. Never heard of: any sequence is right.",
     ),
     points=9,
+    misses=hints_of(MUTANTS),
     questions=(20, 21),
 )

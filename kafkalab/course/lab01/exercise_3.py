@@ -104,7 +104,7 @@ def _expect(cluster: Cluster, orders: Sequence[str], twice: Sequence[str], when:
         raise WrongAnswer(
             f"{when}. {wrong!r} stands {_times(found[wrong])} in the log; it should stand {_times(wanted[wrong])}.",
             run=cluster,
-            miss=_miss(found[wrong], wanted[wrong]),
+            miss="too often" if found[wrong] >= wanted[wrong] else "recognised" if found[wrong] else "lost",
         )
     if result != len(twice) and twice:
         raise WrongAnswer(
@@ -118,12 +118,6 @@ def _not_ended(cluster: Cluster, when: str) -> None:
         raise WrongAnswer(
             f"{when}, and your shop ends with {type(result).__name__}: {result}.", run=cluster, miss="gives up"
         )
-
-
-def _miss(found: int, wanted: int) -> str:
-    if found < wanted:
-        return "lost" if found == 0 else "recognised"
-    return "too often"
 
 
 def _times(count: int) -> str:

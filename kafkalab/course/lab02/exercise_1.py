@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from functools import cache
 from random import Random
 
-from kafkalab.grading.mutants import Case, Mutant, function_exercise
-from kafkalab.grading.seeds import random_for
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.protocol.partitions import INT_MIN, INTERNAL_PARTITIONS, java_hash, partition_for
 
 FORM = "a function partition_of(transactional_id, partitions) that returns a number"
@@ -101,12 +102,9 @@ def _name(random: Random) -> str:
     return random.choice("-_.").join(parts)
 
 
-EXERCISE = function_exercise(
+EXERCISE = Exercise(
     "L2.E1",
-    FORM,
-    partition_for,
-    MUTANTS,
-    cases,
+    lambda answer: against_mutants(answer, partition_for, MUTANTS, cases(seed()), FORM),
     (
         "Three steps: Java's hash of the string, its absolute value, the remainder.",
         "The hash: begin with 0; for each UTF-16 unit multiply by 31 and add the unit; keep 32 bits. As Java's int has "
@@ -115,5 +113,6 @@ EXERCISE = function_exercise(
         "absolute value of -2**31 counts as 0.",
     ),
     points=7,
+    misses=hints_of(MUTANTS),
     question=lambda of_seed: cases(of_seed)[:8],
 )

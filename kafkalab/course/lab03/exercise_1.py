@@ -10,7 +10,8 @@ from typing import Any
 from kafkalab.course.lab03.scenario import lab03
 from kafkalab.grading.exercise import Exercise, WrongAnswer, cells
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
-from kafkalab.sim.cluster import Cluster
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash
 from kafkalab.trace import Event, Trace
 
@@ -61,21 +62,16 @@ def _marker(node: str, partition: str) -> Callable[[Event], bool]:
 
 
 def _entry(node: str, state: str) -> Callable[[Event], bool]:
-    def found(event: Event) -> bool:
-        if event.kind != "append" or event.node != node or not event.name.startswith("__transaction_state"):
-            return False
-        return any(r.key == TRANSACTIONAL_ID and r.value.state.label == state for r in event.data.records)
-
-    return found
+    log = f"{TRANSACTION_TOPIC}-{partition_for(TRANSACTIONAL_ID)}"
+    return lambda e: (
+        (e.kind, e.node, e.name) == ("append", node, log)
+        and any(r.key == TRANSACTIONAL_ID and r.value.state.label == state for r in e.data.records)
+    )
 
 
 def _durable(state: str) -> Callable[[Event], bool]:
-    def found(event: Event) -> bool:
-        if (event.kind, event.name) != ("state", "transaction"):
-            return False
-        return (event.data["state"], event.data["pending"]) == (state, "")
-
-    return found
+    now = (state, "")
+    return lambda e: (e.kind, e.name) == ("state", "transaction") and (e.data["state"], e.data["pending"]) == now
 
 
 ROWS: tuple[Row, ...] = (
@@ -104,9 +100,7 @@ ROWS: tuple[Row, ...] = (
 
 def run(seed: int, *faults: Crash) -> Cluster:
     """Lab 03's run under transaction version 2 with these faults, to its end."""
-    cluster = Cluster(lab03(seed=seed).with_faults(*faults))
-    cluster.run()
-    return cluster
+    return ran(lab03(seed=seed).with_faults(*faults))
 
 
 @cache

@@ -22,7 +22,8 @@ LOOK = {
     "Ongoing": 'Walk Sequence(lab03("4.x/TV1")) to EndTxn#1: which entry does b3 append next?',
     "PrepareCommit": "The commit is decided, but its markers are still under way. Here the client asks again "
     "meanwhile; read the error of EndTxnResponse#2:\n"
-    '    Sequence(lab03("4.x/TV1").with_faults(Drop("EndTxnResponse#1"), Drop("WriteTxnMarkers#1")))',
+    '    Sequence(lab03("4.x/TV1").with_faults(Drop("EndTxnResponse#1"), '
+    'Drop("WriteTxnMarkers#1"), Drop("WriteTxnMarkers#3")))',
     "PrepareAbort": "The opposite is decided. Would it help this client to come back later?",
     "CompleteCommit": "The client asks for what is already done, because it never heard the answer; read the error of "
     'EndTxnResponse#2:\n    Sequence(lab03("4.x/TV1").with_faults(Drop("EndTxnResponse#1")))',

@@ -8,10 +8,11 @@ from functools import cache, partial
 from random import Random
 from typing import Any
 
-from kafkalab.grading.mutants import Case, Mutant, function_exercise
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Event
@@ -76,8 +77,7 @@ def _whole(random: Random, call: str) -> _Whole:
         topics={"accounts": 2},
         programs=(Program("app", "operations", {"transactional_id": name, "steps": steps}),),
     )
-    cluster = Cluster(scenario)
-    cluster.run()
+    cluster = ran(scenario)
     return _Whole(scenario=scenario, cluster=cluster, name=name, call=call)
 
 
@@ -108,8 +108,7 @@ def _crashes(whole: _Whole, random: Random) -> Iterator[tuple[int, tuple[str, ..
 def _moment(whole: _Whole, step: int, crashed: tuple[str, ...]) -> Moment:
     """The run with these crashes, and what a witness of the moment would write down."""
     scenario = whole.scenario.with_faults(*(Crash(node, at_step=step) for node in crashed))
-    cluster = Cluster(scenario)
-    cluster.run()
+    cluster = ran(scenario)
     asked = cluster.trace.frames.get("EndTxn#1")
     arrived = asked is not None and (0 <= asked.received_step <= step or "app" in crashed and asked.received_step >= 0)
     events = cluster.trace.events
@@ -242,12 +241,13 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple((moment.facts,) for moment in moments(of_seed))
 
 
-EXERCISE = function_exercise(
+def _run_of(facts: Facts) -> Scenario:
+    return _moment_of(seed(), facts).scenario
+
+
+EXERCISE = Exercise(
     "L3.E3",
-    FORM,
-    lambda facts: truth(seed())(facts),
-    MUTANTS,
-    cases,
+    lambda answer: against_mutants(answer, truth(seed()), MUTANTS, cases(seed()), FORM, _run_of),
     (
         "Three questions, one after the other. What does app want? Who is alive and has heard of it? And if nobody "
         "has: what does the log say that the coordinator reads, the old one or the next?",
@@ -258,7 +258,7 @@ EXERCISE = function_exercise(
         "has arrived, and `leader` still is the first of `replicas`. In all other cases it ends aborted.",
     ),
     points=8,
+    misses=hints_of(MUTANTS),
     questions=(24,),
     question=lambda of_seed: tuple(moment for (moment,) in cases(of_seed)),
-    run_of=lambda facts: _moment_of(seed(), facts).scenario,
 )

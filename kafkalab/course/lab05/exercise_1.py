@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache, partial
 
 from kafkalab.course.lab05.logs import ABORT, RECORD, Row, rows, stable_offset
-from kafkalab.grading.mutants import Case, Mutant, function_exercise
-from kafkalab.grading.seeds import random_for
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
+from kafkalab.grading.seeds import random_for, seed
 
 FORM = "a function last_stable_offset(log, high_watermark) that returns an offset"
 LOGS = 47
@@ -82,12 +83,9 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple(found)
 
 
-EXERCISE = function_exercise(
+EXERCISE = Exercise(
     "L5.E1",
-    FORM,
-    stable_offset,
-    MUTANTS,
-    cases,
+    lambda answer: against_mutants(answer, stable_offset, MUTANTS, cases(seed()), FORM),
     (
         "Go through the log once and keep a dict: for each producer with an open transaction the offset of its first "
         "record.",
@@ -97,6 +95,7 @@ EXERCISE = function_exercise(
         "readers up just like an open one.",
     ),
     points=7,
+    misses=hints_of(MUTANTS),
     questions=(6, 7),
     question=lambda of_seed: cases(of_seed)[:2],
 )

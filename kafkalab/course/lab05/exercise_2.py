@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache, partial
 
 from kafkalab.course.lab05.logs import ABORT, RECORD, Aborted, Row, aborted_of, delivered, rows, stable_offset
-from kafkalab.grading.mutants import Case, Mutant, function_exercise
-from kafkalab.grading.seeds import random_for
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
+from kafkalab.grading.seeds import random_for, seed
 
 FORM = "a function visible(rows, aborted) that returns a list of values"
 LOGS = 48
@@ -83,12 +84,9 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple(found)
 
 
-EXERCISE = function_exercise(
+EXERCISE = Exercise(
     "L5.E2",
-    FORM,
-    delivered,
-    MUTANTS,
-    cases,
+    lambda answer: against_mutants(answer, delivered, MUTANTS, cases(seed()), FORM),
     (
         "Go through the rows once. Keep the producers whose records are to be left out at present.",
         "A producer comes in when you reach the first offset of its aborted transaction, and goes out at its ABORT "
@@ -98,6 +96,7 @@ EXERCISE = function_exercise(
         "record is returned unless its producer is in the set.",
     ),
     points=7,
+    misses=hints_of(MUTANTS),
     questions=(8, 10),
     question=lambda of_seed: cases(of_seed)[1:3],
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from kafkalab.course.lab05.scenario import two_accounts
-from kafkalab.grading.presses import Goal, Miss, press_exercise
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.presses import Goal, Miss, replayed
+from kafkalab.grading.seeds import seed
 from kafkalab.sim.cluster import Cluster
 
 
@@ -40,19 +42,18 @@ GOAL = Goal(
 )
 
 
-EXERCISE = press_exercise(
+ALLOWED = ("Drop", "Delay", "Hold", "Duplicate")
+
+EXERCISE = Exercise(
     "L5.E3",
-    two_accounts,
-    GOAL,
+    lambda answer: replayed(answer, two_accounts(seed()), GOAL, most=2, par=1, allowed=ALLOWED),
     (
         "What is it that makes records visible in a partition, and how does it get there?",
         "There is one marker for each partition, and each travels in a frame of its own. Nobody waits for the other.",
         "Let one of the two WriteTxnMarkers frames come later than the reader's first look, half a second after the "
         "start.",
     ),
-    most=2,
-    par=1,
-    allowed=("Drop", "Delay", "Hold", "Duplicate"),
     points=1,
+    misses=GOAL.hints,
     questions=(7,),
 )

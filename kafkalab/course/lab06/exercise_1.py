@@ -135,16 +135,11 @@ def audit(cluster: Cluster) -> Broken | None:
 
 def _still_hidden(cluster: Cluster) -> int:
     """How many offsets of the charges lie between last stable offset and high watermark at PROMPT_MS."""
-    leader = cluster.controller.metadata.leader(f"{CHARGES}-0")
-    hidden = 0
-    for event in cluster.trace.events:
-        if event.at_ms > PROMPT_MS:
-            break
-        if (event.kind, event.name, event.node) == ("state", "watermark", leader):
-            data = event.data
-            if data["partition"] == f"{CHARGES}-0":
-                hidden = data["high_watermark"] - data["last_stable_offset"]
-    return hidden
+    partition = f"{CHARGES}-0"
+    leader = cluster.controller.metadata.leader(partition)
+    known = [e.data for e in cluster.trace.of("state", "watermark") if e.at_ms <= PROMPT_MS and e.node == leader]
+    marks = [(d["high_watermark"], d["last_stable_offset"]) for d in known if d["partition"] == partition]
+    return marks[-1][0] - marks[-1][1] if marks else 0
 
 
 def check(answer: Any) -> str:

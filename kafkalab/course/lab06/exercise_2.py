@@ -7,7 +7,9 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab06.scenario import lab06
-from kafkalab.grading.presses import Goal, Miss, press_exercise, presses_of, run_with
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
+from kafkalab.grading.seeds import seed
 from kafkalab.programs.billing import CHARGES
 from kafkalab.protocol.rules import PRODUCE_EPOCH
 from kafkalab.sim.cluster import Cluster
@@ -67,10 +69,11 @@ GOAL = Goal(
 )
 
 
-EXERCISE = press_exercise(
+ALLOWED = ("Pause", "Resume", "Crash")
+
+EXERCISE = Exercise(
     "L6.E2",
-    scenario,
-    GOAL,
+    lambda answer: replayed(answer, scenario(seed()), GOAL, most=2, par=2, allowed=ALLOWED),
     (
         "The first instance must fall asleep in the middle of a transaction, and wake up in the middle of one of the "
         "second's.",
@@ -80,9 +83,7 @@ EXERCISE = press_exercise(
         "Pause the first one a little before its Produce#1 leaves, and resume it while the second one works on its "
         "first charge: some hundred milliseconds after 5 seconds.",
     ),
-    most=2,
-    par=2,
-    allowed=("Pause", "Resume", "Crash"),
     points=4,
+    misses=GOAL.hints,
     questions=(14,),
 )

@@ -8,7 +8,9 @@ from functools import cache, partial
 from typing import Any
 
 from kafkalab.course.lab06.scenario import two_charges
-from kafkalab.grading.predictions import Fact, facts_of, table_exercise
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, facts_of, table
+from kafkalab.grading.seeds import seed
 from kafkalab.programs.billing import CHARGES
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
@@ -109,11 +111,9 @@ def _charged(cluster: Cluster) -> str:
     return "both" if len(charges) == 2 else charges[0] if charges else "none"
 
 
-EXERCISE = table_exercise(
+EXERCISE = Exercise(
     "L6.E3",
-    FORM,
-    WORDS,
-    facts,
+    lambda answer: table(answer, facts(seed()), WORDS, FORM),
     (
         "init_transactions() is the moment. It raises the epoch in the coordinator's log, and ends what is open under "
         "that name. What is done is not undone.",

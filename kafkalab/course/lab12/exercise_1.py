@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.course.lab12.spark import error_line, spark
+from kafkalab.course.lab12.spark import one_line_of, spark
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.seeds import seed
 
@@ -58,13 +58,10 @@ def check(answer: Any) -> str:
     queries = _queries(answer)
     first, second = (history(spark(), one) for one in (seed(), seed() + OTHER))
     try:
-        right = 0
-        for name in NAMES:
+        for right, name in enumerate(NAMES):
             _check(name, queries[name], first, "", right)
-            right += 1
-        second.show_as_views()
         for name in NAMES:
-            _check(name, queries[name], second, " in a second history, which you do not see", right - 1)
+            _check(name, queries[name], second, " in a second history, which you do not see", len(NAMES) - 1)
     finally:
         first.show_as_views()
     return f"{len(NAMES)} of {len(NAMES)} queries, on 2 histories"
@@ -76,10 +73,8 @@ def _check(name: str, query: str, here: Lesson, where: str, right: int) -> None:
     if is_blank(query):
         raise WrongAnswer(f"The query for {name} is still blank. Give {FORM}.", part=right / len(NAMES))
     here.show_as_views()
-    try:
+    with one_line_of(f"The query for {name} does not run"):
         difference = compare(spark().sql(query), here.truth[name], COLUMNS)
-    except Exception as error:
-        raise WrongValue(f"The query for {name} does not run: {error_line(error)}") from None
     if difference:
         miss = _miss(name, query)
         raise WrongAnswer(f"{name}{where}: {difference}.", miss=miss, part=right / len(NAMES))

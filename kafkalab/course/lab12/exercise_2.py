@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.course.lab12.spark import error_line, spark
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.course.lab12.spark import one_line_of, spark
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described, is_blank
 from kafkalab.grading.seeds import seed
 
 if TYPE_CHECKING:
@@ -35,15 +35,11 @@ def check(answer: Any) -> str:
     seeds = (seed(), seed() + OTHER)
     for number, one in enumerate(seeds):
         log, truth = history(spark(), one)
-        try:
+        with one_line_of("torn(log) fails"):
             given = answer(log)
             if is_blank(given):
                 raise WrongAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
             difference = compare(given, truth, COLUMNS)
-        except WrongAnswer:
-            raise
-        except Exception as error:
-            raise WrongValue(f"torn(log) fails: {error_line(error)}") from None
         if difference:
             told = f"In a history of {SIZE:,} records, made anew: {difference}."
             raise WrongAnswer(told, miss=_miss(difference), part=number / len(seeds))

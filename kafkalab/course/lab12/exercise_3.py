@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from kafkalab.course.lab12.spark import error_line, spark
+from kafkalab.course.lab12.spark import one_line_of, spark
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
-from kafkalab.grading.mutants import Mutant, against_mutants
+from kafkalab.grading.mutants import Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for
 
 FORM = 'a dict {"sent": your function of (rows, fails), "once": your function of the topic}'
@@ -100,19 +100,14 @@ def _check_once(function: Any, random: Random) -> None:
         raise WrongType(f"Give {ONCE}, not {described(function)}.")
     rows, truth = topic(random)
     frame = spark().createDataFrame(rows, COLUMNS)
-    try:
+    with one_line_of("once(topic) fails"):
         given = function(frame)
-    except Exception as error:
-        raise WrongValue(f"once(topic) fails: {error_line(error)}") from None
-    if is_blank(given):
-        raise WrongAnswer(f"once is still blank: it returns nothing. Give {ONCE}.", part=0.5)
-    try:
+        if is_blank(given):
+            raise WrongAnswer(f"once is still blank: it returns nothing. Give {ONCE}.", part=0.5)
         difference = compare(given, [(value,) for value in truth], ("value",))
-    except Exception as error:
-        raise WrongValue(f"once(topic) fails: {error_line(error)}") from None
     if difference:
-        miss = _miss(Counter(r["value"] for r in given.select("value").collect()) if not difference.problem else None,
-                     rows, truth)  # fmt: skip
+        values = None if difference.problem else Counter(r["value"] for r in given.select("value").collect())
+        miss = _miss(values, rows, truth)
         raise WrongAnswer(f"sent is right. once is not yet, on a topic made anew: {difference}.", miss=miss, part=0.5)
 
 
@@ -140,7 +135,7 @@ EXERCISE = Exercise(
     ),
     points=10,
     questions=(34,),
-    misses={mutant.name: mutant.hint for mutant in MUTANTS}
+    misses=hints_of(MUTANTS)
     | {
         "by value": 2,
         "nothing removed": 1,

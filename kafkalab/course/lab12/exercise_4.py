@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.grading.predictions import Fact, table_exercise
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, table
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Operation, Poll, Read
 
@@ -30,31 +30,34 @@ class _Tale:
         self.step += 1
         return self.step
 
-    def append(self, key: str, value: str | None = None, producer: int = 1, control: str = "", txn: bool = True) -> int:
-        """A record or a marker; its offset."""
-        offset = sum(r.key == key for r in self.log)
-        sequence = sum(r.key == key and r.producer_id == producer and not r.control for r in self.log)
+    def _sequence(self, key: str, producer: int) -> int:
+        return sum(r.key == key and r.producer_id == producer and not r.control for r in self.log)
+
+    def append(self, key: str, value: str | None, producer: int = 1, control: str = "", txn: bool = True) -> _Tale:
+        """Append a record or a marker."""
         row = LogRecord(
-            key=key, offset=offset, value=value, producer_id=producer, producer_epoch=0, control=control,
-            sequence=-1 if control else sequence, transactional=txn, step=self._next(),
+            key=key, offset=sum(r.key == key for r in self.log), value=value, producer_id=producer, producer_epoch=0,
+            control=control, sequence=-1 if control else self._sequence(key, producer), transactional=txn,
+            step=self._next(),
         )  # fmt: skip
         self.log.append(row)
-        return offset
+        return self
 
-    def send(self, key: str, value: str, producer: int = 1, txn: bool = True) -> None:
+    def send(self, key: str, value: str, producer: int = 1, txn: bool = True) -> _Tale:
         """A client sends a record, and it is appended and acknowledged."""
-        sequence = sum(r.key == key and r.producer_id == producer and not r.control for r in self.log)
         same: dict[str, Any] = {
             "process": f"p{producer}", "client": f"p{producer}", "function": "send", "producer_id": producer,
-            "producer_epoch": 0, "transaction": 1 if txn else -1, "key": key, "sequence": sequence, "value": value,
+            "producer_epoch": 0, "transaction": 1 if txn else -1, "key": key,
+            "sequence": self._sequence(key, producer), "value": value,
         }  # fmt: skip
         index = len(self.operations)
         self.operations.append(Operation(**same, index=index, type="invoke", step=self._next()))
-        offset = self.append(key, value, producer, txn=txn)
+        offset = self.append(key, value, producer, txn=txn).log[-1].offset
         ended: dict[str, Any] = {"index": index + 1, "type": "ok", "invocation": index, "offset": offset}
         self.operations.append(Operation(**same, **ended, step=self._next()))
+        return self
 
-    def poll(self, key: str, *offsets: int, start: int = -1, moved: str = "") -> None:
+    def poll(self, key: str, *offsets: int, start: int = -1, moved: str = "") -> _Tale:
         """The consumer is given the records at these offsets."""
         place: dict[str, Any] = {
             "consumer": "c", "process": "c", "isolation_level": "read_committed", "key": key, "step": self._next(),
@@ -64,6 +67,13 @@ class _Tale:
         self.polls.append(Poll(**place, start=first, end=max(offsets, default=start - 1) + 1, moved=moved))
         values = {(r.key, r.offset): r.value for r in self.log}
         self.reads += [Read(**place, index=i, offset=o, value=values[key, o]) for i, o in enumerate(offsets)]
+        return self
+
+    def end(self, control: str, *keys: str, producer: int = 1) -> _Tale:
+        """Append the markers of a producer's transaction."""
+        for key in keys:
+            self.append(key, None, producer, control)
+        return self
 
     def history(self) -> History:
         return History(
@@ -71,91 +81,38 @@ class _Tale:
         )
 
 
-def _crossed(tale: _Tale) -> None:
-    for key, producer in ((A, 1), (A, 2), (B, 2), (B, 1)):
-        tale.send(key, f"{key} {producer}", producer)
-    for key, producer in ((A, 1), (B, 1), (A, 2), (B, 2)):
-        tale.append(key, None, producer, "COMMIT")
+def _three_polled_once() -> _Tale:
+    return _Tale().send(A, "x", txn=False).send(A, "y", txn=False).send(A, "z", txn=False).poll(A, 0)
 
 
-def _between(tale: _Tale) -> None:
-    tale.send(A, "x")
-    tale.send(A, "another's", 2, txn=False)
-    tale.send(A, "y")
-    tale.append(A, None, 1, "COMMIT")
-
-
-def _half_seen(tale: _Tale) -> None:
-    tale.send(A, "x")
-    tale.send(B, "y")
-    tale.append(A, None, 1, "COMMIT")
-    tale.poll(B, start=0)
-    tale.poll(A, 0)
-    tale.append(B, None, 1, "COMMIT")
-
-
-def _three(tale: _Tale) -> None:
-    for value in ("x", "y", "z"):
-        tale.send(A, value, txn=False)
-    tale.poll(A, 0)
-
-
-def _skipped(tale: _Tale) -> None:
-    _three(tale)
-    tale.poll(A, 2)
-
-
-def _skipped_across_a_rebalance(tale: _Tale) -> None:
-    _three(tale)
-    tale.poll(A, 2, moved="rebalance")
-
-
-def _went_back(tale: _Tale) -> None:
-    _three(tale)
-    tale.poll(A, 0, 1, moved="seek")
-
-
-def _sent_again(tale: _Tale) -> None:
-    tale.send(A, "x", txn=False)
-    tale.send(A, "x", txn=False)
-
-
-def _appended_again(tale: _Tale) -> None:
-    tale.send(A, "x", txn=False)
-    tale.append(A, "x", txn=False)
-
-
-def _aborted(tale: _Tale) -> None:
-    tale.send(A, "x")
-    tale.append(A, None, 1, "ABORT")
-    tale.poll(A, 0)
-
-
-def _late(tale: _Tale) -> None:
-    _three(tale)
-
-
-ROWS: tuple[tuple[str, str, Callable[[_Tale], None], str], ...] = (
+ROWS: tuple[tuple[str, str, _Tale, str], ...] = (
     ("G0", "two transactions commit; on one partition the first wrote before the second, on another after it",
-     _crossed, "Does Kafka put transactions into one order that holds on all partitions?"),
+     _Tale().send(A, "a", 1).send(A, "b", 2).send(B, "c", 2).send(B, "d", 1)
+     .end("COMMIT", A, B, producer=1).end("COMMIT", A, B, producer=2),
+     "Does Kafka put transactions into one order that holds on all partitions?"),
     ("int-send-skip", "between two records of one transaction lies a record of another producer",
-     _between, "What does a leader do with the other producers while a transaction is open?"),
+     _Tale().send(A, "x").send(A, "another's", 2, txn=False).send(A, "y").end("COMMIT", A),
+     "What does a leader do with the other producers while a transaction is open?"),
     ("partial visibility", "a reader sees one partition's part of a committed transaction, and not yet the other's",
-     _half_seen, "Each partition gets its marker by a request of its own. Who waits for all of them?"),
+     _Tale().send(A, "x").send(B, "y").end("COMMIT", A).poll(B, start=0).poll(A, 0).end("COMMIT", B),
+     "Each partition gets its marker by a request of its own. Who waits for all of them?"),
     ("poll-skip", "a consumer with assign() goes on one committed record too far",
-     _skipped, "Who but this consumer could have read what lies in between?"),
+     _three_polled_once().poll(A, 2), "Who but this consumer could have read what lies in between?"),
     ("poll-skip", "a consumer with subscribe() goes on further, after a rebalance",
-     _skipped_across_a_rebalance, "Who but this consumer could have read what lies in between?"),
+     _three_polled_once().poll(A, 2, moved="rebalance"),
+     "Who but this consumer could have read what lies in between?"),
     ("nonmonotonic-poll", "a consumer is given a record for the second time, after a seek",
-     _went_back, "Whose decision was it to go back?"),
+     _three_polled_once().poll(A, 0, 1, moved="seek"), "Whose decision was it to go back?"),
     ("duplicate", "the application itself called send() twice with one value",
-     _sent_again, "How could a leader know that the second record is not meant?"),
+     _Tale().send(A, "x", txn=False).send(A, "x", txn=False),
+     "How could a leader know that the second record is not meant?"),
     ("duplicate", "an idempotent producer sent a value once, and the log has it twice",
-     _appended_again, "How could a leader know that the second record is not meant?"),
+     _Tale().send(A, "x", txn=False).append(A, "x", txn=False),
+     "How could a leader know that the second record is not meant?"),
     ("G1a", "a read_committed poll returns a record whose transaction was aborted",
-     _aborted, "What is isolation.level for?"),
+     _Tale().send(A, "x").end("ABORT", A).poll(A, 0), "What is isolation.level for?"),
     ("unseen", "the newest committed records have not been polled by the end of the history",
-     _late, "What would a history say that is one minute longer?"),
+     _three_polled_once(), "What would a history say that is one minute longer?"),
 )  # fmt: skip
 
 MISSES = {"forbidden": "every finding is a bug", "allowed": "nothing is promised", "reported": "nobody can tell"}
@@ -165,19 +122,15 @@ MISSES = {"forbidden": "every finding is a bug", "allowed": "nothing is promised
 def facts() -> tuple[Fact, ...]:
     """The rows with what the checks say of them."""
     found = []
-    for number, (name, says, tell, look) in enumerate(ROWS, 1):
-        tale = _Tale()
-        tell(tale)
+    for number, (name, says, tale, look) in enumerate(ROWS, 1):
         (policy,) = {finding.policy for finding in BY_NAME[name](tale.history()).findings}
         found.append(Fact(name=number, says=f"{name}: {says}", truth=policy, look=look, misses=MISSES))
     return tuple(found)
 
 
-EXERCISE = table_exercise(
+EXERCISE = Exercise(
     "L12.E4",
-    FORM,
-    WORDS,
-    lambda _: facts(),
+    lambda answer: table(answer, facts(), WORDS, FORM),
     (
         "Ask of each row: who promised the contrary? A finding without a promise is no bug.",
         "Kafka promises: no duplicates inside one producer's session, nothing aborted for read_committed, an order "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kafkalab.grading.exercise import WrongValue
+from kafkalab.grading.exercise import WrongAnswer, WrongValue
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,8 +23,17 @@ def spark() -> SparkSession:
         raise WrongValue(str(error)) from None
 
 
-def error_line(error: Exception) -> str:
-    """What went wrong in a learner's query, in one line without Java."""
+@contextmanager
+def one_line_of(what: str) -> Iterator[None]:
+    """WrongValue, with one line without Java, for whatever goes wrong in a learner's query or function but WrongAnswer.
+
+    `what` begins the line: "torn(log) fails".
+    """
     from kafkalab.spark.session.errors import one_line
 
-    return f"{type(error).__name__}: {one_line(error)}"
+    try:
+        yield
+    except WrongAnswer:
+        raise
+    except Exception as error:
+        raise WrongValue(f"{what}: {type(error).__name__}: {one_line(error)}") from None

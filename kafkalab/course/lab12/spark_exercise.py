@@ -1,4 +1,4 @@
-"""What exercises on Spark need: the truth about a history, and a learner's DataFrame beside it with the difference."""
+"""Compare a learner's DataFrame with the true rows, and say what the difference is."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
-
-from kafkalab.checks.all import BY_NAME
-from kafkalab.checks.view import view_of
-from kafkalab.history.history import History
 
 SHOWN = 3
 """So many rows of a difference are shown of each kind."""
@@ -79,23 +75,8 @@ def compare(given: Any, truth: Iterable[Sequence[Any]], columns: Sequence[str]) 
     )
 
 
-def truth_of(runs: Iterable[tuple[int, History]], anomaly: str) -> list[tuple[int, str, int]]:
-    """Run, key and offset of every place that the pure-Python check of this name finds, forbidden ones only, in order.
-
-    KeyError, naming the checks, for an unknown one.
-    """
-    if anomaly not in BY_NAME:
-        raise KeyError(f"no check {anomaly!r}; there are {', '.join(BY_NAME)}")
-    places = set()
-    for run, history in runs:
-        for found in BY_NAME[anomaly](view_of(history)).findings:
-            if found.policy == "forbidden":
-                places |= {(run, found.keys[min(i, len(found.keys) - 1)], o) for i, o in enumerate(found.offsets)}
-    return sorted(places)
-
-
 def _problem(given: Any, columns: tuple[str, ...]) -> str:
-    if not _is_frame(given):
+    if not isinstance(given, DataFrame):
         return f"a DataFrame with the columns {', '.join(columns)} is asked for, not {type(given).__name__}"
     there = {name.lower() for name in given.columns}
     lacking = [name for name in columns if name.lower() not in there]
@@ -104,10 +85,6 @@ def _problem(given: Any, columns: tuple[str, ...]) -> str:
     if len(there) < len(given.columns):
         return f"two columns have the same name; your columns are {', '.join(given.columns)}"
     return ""
-
-
-def _is_frame(given: Any) -> bool:
-    return isinstance(given, DataFrame)
 
 
 def _row(row: Iterable[Any]) -> Key:

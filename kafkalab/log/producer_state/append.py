@@ -21,6 +21,7 @@ from kafkalab.protocol.rules import (
     MARKER_PRODUCER_EPOCH,
     MARKER_RETRY,
     NEWER_MARKER_EPOCH,
+    OFFSETS_EPOCH,
     OLD_BATCHES,
     PRODUCE_EPOCH,
     SEQUENCE_GAPS,
@@ -34,7 +35,7 @@ VERSIONS = (0, 1, 2)
 
 
 class Origin(Enum):
-    """Who appends (`AppendOrigin`): all is checked of a client, no sequence of a coordinator, nothing of a leader."""
+    """Who appends (`AppendOrigin`): all is checked of a client, no sequence of a coordinator, little of a leader."""
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
@@ -44,10 +45,23 @@ class Origin(Enum):
 def data_error(
     current: ProducerEntry, verification: Verification | None, batch: Batch, origin: Origin, guard: int, rules: Rules
 ) -> Error:
-    """NONE, or why a leader refuses this data batch. `guard` is NO_GUARD where nothing was verified."""
-    if origin is Origin.REPLICATION:
-        return Error.NONE
-    fenced = batch.producer_epoch < current.producer_epoch and rules.on(PRODUCE_EPOCH)
+    """NONE, or why this data batch is refused. `guard` is NO_GUARD where nothing was verified.
+
+    A follower checks one thing only: no plain data in an open transaction (`ProducerAppendInfo.appendDataBatch`).
+    """
+    error = Error.NONE
+    if origin is not Origin.REPLICATION:
+        error = _leader_error(current, verification, batch, origin, guard, rules)
+    if error is Error.NONE and current.txn_first_offset is not None and not batch.transactional:
+        return Error.INVALID_TXN_STATE
+    return error
+
+
+def _leader_error(
+    current: ProducerEntry, verification: Verification | None, batch: Batch, origin: Origin, guard: int, rules: Rules
+) -> Error:
+    compares = rules.on(PRODUCE_EPOCH) if origin is Origin.CLIENT else rules.on(OFFSETS_EPOCH)
+    fenced = compares and batch.producer_epoch < current.producer_epoch
     if batch.transactional and (current.txn_first_offset is None or current.producer_epoch != batch.producer_epoch):
         if fenced and rules.on(EPOCH_BEFORE_GUARD):
             return Error.INVALID_PRODUCER_EPOCH
@@ -55,13 +69,7 @@ def data_error(
             return Error.INVALID_TXN_STATE
     if fenced:
         return Error.INVALID_PRODUCER_EPOCH
-    if origin is Origin.CLIENT:
-        error = sequence_error(current, verification, batch, rules)
-        if error is not Error.NONE:
-            return error
-    if current.txn_first_offset is not None and not batch.transactional:
-        return Error.INVALID_TXN_STATE
-    return Error.NONE
+    return sequence_error(current, verification, batch, rules) if origin is Origin.CLIENT else Error.NONE
 
 
 def sequence_error(current: ProducerEntry, verification: Verification | None, batch: Batch, rules: Rules) -> Error:

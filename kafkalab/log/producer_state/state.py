@@ -5,6 +5,8 @@ A check never changes anything; `applied` is called for batches that are in the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kafkalab.log.producer_state.append import NO_GUARD, VERSION_UNKNOWN, Origin, data_error, marker_error
 from kafkalab.log.producer_state.entry import CACHED_BATCHES, CachedBatch, CompletedTxn, ProducerEntry, Verification
 from kafkalab.log.producer_state.snapshot import CorruptSnapshotError, decode, encode
@@ -79,6 +81,23 @@ class ProducerStates:
         """NONE, or why this data batch is refused, whether or not it is a duplicate."""
         current = self.entries.get(batch.producer_id) or ProducerEntry()
         return data_error(current, self.verifications.get(batch.producer_id), batch, origin, guard, self.rules)
+
+    def replication_error(self, batches: Iterable[Batch]) -> Error:
+        """Return INVALID_TXN_STATE if a follower refuses these batches, which come after each other; else NONE.
+
+        All batches of an answer are checked before the first is appended (`analyzeAndValidateProducerState`).
+        """
+        opened: dict[int, bool] = {}
+        for batch in batches:
+            producer_id = batch.producer_id
+            if producer_id < 0 or (batch.control is not None and not batch.records):
+                continue
+            if batch.control is None and not batch.transactional:
+                if opened.get(producer_id, producer_id in self.ongoing):
+                    return Error.INVALID_TXN_STATE
+            else:
+                opened[producer_id] = batch.control is None
+        return Error.NONE
 
     def marker_error(self, batch: Batch, origin: Origin, version: int) -> Error:
         """NONE, or why this marker is refused; IllegalArgumentError if a leader does not know its version."""
@@ -212,6 +231,14 @@ class ProducerStates:
     def _has_data(entry: ProducerEntry, log_start_offset: int) -> bool:
         entry.batches = [b for b in entry.batches if b.last_offset >= log_start_offset]
         return bool(entry.batches)
+
+    def start_at(self, offset: int) -> None:
+        """Forget all producers and snapshots: the log is empty and begins at `offset`.
+
+        Verifications stay (`ProducerStateManager.truncateFullyAndStartAt`).
+        """
+        self.entries, self.ongoing, self.unreplicated, self.snapshots = {}, {}, [], {}
+        self.map_end_offset = self.snapshot_offset = offset
 
     # snapshots
 

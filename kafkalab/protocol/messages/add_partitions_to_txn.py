@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +21,8 @@ class AddPartitionsToTxn:
     producer_id: int
     producer_epoch: int
     partitions: tuple[str, ...]
-    verify_only: bool = False
-    further: tuple[AddPartitionsToTxn, ...] = ()
+    verify_only: bool = since(4, False)
+    further: tuple[AddPartitionsToTxn, ...] = since(4, ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +33,8 @@ class AddPartitionsToTxnResponse:
     """
 
     errors: dict[str, Error]
-    error: Error = Error.NONE
-    further: tuple[dict[str, Error], ...] = ()
+    error: Error = since(4, Error.NONE)
+    further: tuple[dict[str, Error], ...] = since(4, ())
 
 
 API = Api(

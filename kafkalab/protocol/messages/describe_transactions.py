@@ -15,15 +15,18 @@ class DescribeTransactions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedTransaction:
-    """One id. `partitions` are those that can still expect a marker; start is -1 if there is no transaction."""
+    """One id. `partitions` are those that can still expect a marker.
+
+    `start_ms` is -1 in Empty; a completed transaction keeps its own. With an error all is 0 or empty.
+    """
 
     error: Error = Error.NONE
     transactional_id: str
-    producer_id: int = -1
-    producer_epoch: int = -1
+    producer_id: int = 0
+    producer_epoch: int = 0
     state: str = ""
     timeout_ms: int = 0
-    start_ms: int = -1
+    start_ms: int = 0
     partitions: tuple[str, ...] = ()
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +22,8 @@ class EndTxnResponse:
     """Up to version 4 the producer id and epoch are -1; from version 5 they are those of the next transaction."""
 
     error: Error = Error.NONE
-    producer_id: int = -1
-    producer_epoch: int = -1
+    producer_id: int = since(5, -1)
+    producer_epoch: int = since(5, -1)
 
 
 API = Api(

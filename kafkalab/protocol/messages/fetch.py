@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 from kafkalab.protocol.records import Batch
 
 READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"
@@ -27,7 +28,7 @@ class PartitionFetched:
     error: Error = Error.NONE
     high_watermark: int = -1
     last_stable_offset: int = -1
-    log_start_offset: int = -1
+    log_start_offset: int = since(5, -1)
     aborted_transactions: tuple[AbortedTxn, ...] | None = None
     batches: tuple[Batch, ...] = ()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 GROUP, TRANSACTION = 0, 1
 
@@ -13,7 +14,7 @@ GROUP, TRANSACTION = 0, 1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindCoordinator:
     key: str
-    key_type: int
+    key_type: int = since(1, GROUP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

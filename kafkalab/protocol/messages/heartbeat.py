@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +14,7 @@ class Heartbeat:
     group_id: str
     generation_id: int
     member_id: str
-    group_instance_id: str | None = None
+    group_instance_id: str | None = since(3, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,10 +20,10 @@ class InitProducerId:
 
     transactional_id: str | None
     transaction_timeout_ms: int = 60_000
-    producer_id: int = -1
-    producer_epoch: int = -1
-    enable_2pc: bool = False
-    keep_prepared_txn: bool = False
+    producer_id: int = since(3, -1)
+    producer_epoch: int = since(3, -1)
+    enable_2pc: bool = since(6, False)
+    keep_prepared_txn: bool = since(6, False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 Subscriptions = dict[str, tuple[str, ...]]
 """A protocol's name ("range") -> the topics that the member wants under it; the order is the member's preference."""
@@ -16,8 +17,8 @@ class JoinedMember:
     """A member as the leader is told of it: what it wants to read."""
 
     member_id: str
-    group_instance_id: str | None
-    topics: tuple[str, ...]
+    group_instance_id: str | None = since(5, None)
+    topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +27,12 @@ class JoinGroupResponse:
 
     error: Error = Error.NONE
     generation_id: int = -1
-    protocol_type: str = ""
+    protocol_type: str = since(7, "")
     protocol_name: str = ""
     leader: str = ""
     member_id: str = ""
     members: tuple[JoinedMember, ...] = ()
-    skip_assignment: bool = False
+    skip_assignment: bool = since(9, False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class JoinGroup:
     session_timeout_ms: int = 45_000
     rebalance_timeout_ms: int = 300_000
     member_id: str = ""
-    group_instance_id: str | None = None
+    group_instance_id: str | None = since(5, None)
     protocol_type: str = "consumer"
     protocols: Subscriptions
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,7 @@ class LeavingMember:
     """An empty `member_id` with an instance id removes the static member, whatever its member id."""
 
     member_id: str
-    group_instance_id: str | None = None
+    group_instance_id: str | None = since(3, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ class LeaveGroupResponse:
     """`errors` are per member, by member id, or by instance id where that is empty."""
 
     error: Error = Error.NONE
-    errors: dict[str, Error] = field(default_factory=dict)
+    errors: dict[str, Error] = since(3, {})
 
 
 API = Api(

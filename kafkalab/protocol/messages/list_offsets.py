@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 from kafkalab.protocol.messages.fetch import READ_UNCOMMITTED
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
-
+EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -4, -5, -6
+SINCE = {EARLIEST: 1, LATEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+"""The first version that knows a negative timestamp; no other one is known (`ReplicaManager`)."""
 
 UNKNOWN = -1
 
@@ -19,12 +22,14 @@ UNKNOWN = -1
 class ListOffsets:
     """`timestamp` is LATEST, EARLIEST, MAX_TIMESTAMP, or milliseconds: then the first record at or after it.
 
+    The three others ask for storage elsewhere (KIP-405), which is never there.
+
     A replica (its name in `replica`) sees all of the log; a consumer what its isolation level lets it.
     """
 
     partitions: tuple[str, ...]
     timestamp: int
-    isolation_level: str = READ_UNCOMMITTED
+    isolation_level: str = since(2, READ_UNCOMMITTED)
     replica: str = ""
 
 

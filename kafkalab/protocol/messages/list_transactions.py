@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListTransactions:
-    """Empty filters let all through. `duration_filter_ms` since version 1, the pattern since 2 (KIP-994, KIP-1152)."""
+    """Empty filters let all through (the duration: KIP-994; the pattern: KIP-1152)."""
 
     state_filters: tuple[str, ...] = ()
     producer_id_filters: tuple[int, ...] = ()
-    duration_filter_ms: int = -1
-    transactional_id_pattern: str | None = None
+    duration_filter_ms: int = since(1, -1)
+    transactional_id_pattern: str | None = since(2, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,11 +18,11 @@ class OffsetCommit:
     offsets: dict[str, int]
     generation_id: int = -1
     member_id: str = ""
-    group_instance_id: str | None = None
+    group_instance_id: str | None = since(7, None)
     metadata: dict[str, str] = field(default_factory=dict)
-    leader_epochs: dict[str, int] = field(default_factory=dict)
-    retention_time_ms: int = -1
-    """How long the offsets shall be kept, -1 for as long as the broker says; travels in versions 2 to 4 only."""
+    leader_epochs: dict[str, int] = since(6, {})
+    retention_time_ms: int = since(2, -1, until=4)
+    """How long the offsets shall be kept, -1 for as long as the broker says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

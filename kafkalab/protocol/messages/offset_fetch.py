@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,18 +19,18 @@ class OffsetFetch:
 
     group_id: str
     partitions: tuple[str, ...] | None
-    require_stable: bool = False
+    require_stable: bool = since(7, False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchResponse:
     """`offsets` holds -1 where nothing is committed, and with every error; `metadata` and `leader_epochs` likewise."""
 
-    error: Error = Error.NONE
+    error: Error = since(2, Error.NONE)
     offsets: dict[str, int]
     errors: dict[str, Error]
     metadata: dict[str, str] = field(default_factory=dict)
-    leader_epochs: dict[str, int] = field(default_factory=dict)
+    leader_epochs: dict[str, int] = since(5, {})
 
 
 API = Api(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 from kafkalab.protocol.records import Batch
 
 
@@ -27,7 +28,7 @@ class PartitionProduced:
     error: Error
     base_offset: int = -1
     log_append_time_ms: int = -1
-    log_start_offset: int = -1
+    log_start_offset: int = since(5, -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from kafkalab.protocol.records import Batch
 class ReplicaFetch:
     """`positions` maps a partition to (log end offset, epoch of the last batch); epoch 0 starts a new session.
 
+    (-1, -1) says that the follower fetches the partition no more (forgotten topics, KIP-227).
     `log_starts` has the log starts that are not 0.
     """
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,8 +14,8 @@ class SyncGroupResponse:
     """`assignment` lists the partitions of this member."""
 
     error: Error = Error.NONE
-    protocol_type: str = ""
-    protocol_name: str = ""
+    protocol_type: str = since(5, "")
+    protocol_name: str = since(5, "")
     assignment: tuple[str, ...] = ()
 
 
@@ -25,9 +26,9 @@ class SyncGroup:
     group_id: str
     generation_id: int
     member_id: str
-    group_instance_id: str | None = None
-    protocol_type: str | None = None
-    protocol_name: str | None = None
+    group_instance_id: str | None = since(3, None)
+    protocol_type: str | None = since(5, None)
+    protocol_name: str | None = since(5, None)
     assignments: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxnOffsetCommit:
     """`generation_id` -1, an empty `member_id` and no instance id mean "no member": nothing is compared then.
 
-    Before version 3 the three do not travel at all. `metadata` and `leader_epochs` are by partition, where given.
+    `metadata` and `leader_epochs` are by partition, where given.
     """
 
     transactional_id: str
@@ -21,11 +22,11 @@ class TxnOffsetCommit:
     producer_id: int
     producer_epoch: int
     offsets: dict[str, int]
-    generation_id: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
+    generation_id: int = since(3, -1)
+    member_id: str = since(3, "")
+    group_instance_id: str | None = since(3, None)
     metadata: dict[str, str] = field(default_factory=dict)
-    leader_epochs: dict[str, int] = field(default_factory=dict)
+    leader_epochs: dict[str, int] = since(2, {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

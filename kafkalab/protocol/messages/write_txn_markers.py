@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +18,7 @@ class TxnMarkers:
     coordinator_epoch: int
     committed: bool
     partitions: tuple[str, ...]
-    transaction_version: int
+    transaction_version: int = since(2, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

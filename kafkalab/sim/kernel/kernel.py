@@ -143,12 +143,14 @@ class Kernel:
         """Drive the nodes from a notebook cell; False inside a program, where the simulator drives already."""
         if self._driving:
             return False
+        began_ms = self.now
         with self._at_work():
             for _ in range(LIMIT):
                 if promise.done:
                     return True
-                if not len(self.schedule) or self.now - self.schedule.worked_ms > IDLE_MS:
-                    raise StuckError(f"the answer never comes; the last events:\n{self.trace.tail()}")
+                if not len(self.schedule) or self.now - max(self.schedule.worked_ms, began_ms) > IDLE_MS:
+                    raise StuckError(f"the answer never comes; the last events:
+{self.trace.tail()}")
                 self._do(self.schedule.pop())
         raise RunawayError(f"no answer within {LIMIT} steps; the last events:\n{self.trace.tail()}")
 

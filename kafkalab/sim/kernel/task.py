@@ -15,7 +15,10 @@ from kafkalab.trace import Frame
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A process. Each crash begins another incarnation; what an earlier one has planned never happens."""
+    """A process. Each crash begins another incarnation; what an earlier one has planned never happens.
+
+    `last_frame_leaves`: the frame that was sent in the moment of the latest crash arrives.
+    """
 
     name: str
     receive: Callable[[Frame], None]
@@ -23,6 +26,7 @@ class Node:
     paused: bool = False
     incarnation: int = 0
     consumers: int = 0
+    last_frame_leaves: bool = False
     inbox: list[Callable[[], None]] = field(default_factory=list)
 
 

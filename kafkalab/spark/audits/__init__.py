@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from kafkalab.spark.audits import (
+    cycles,
     exactly_once,
-    g0,
-    g1c,
     hanging_transaction,
     markers_and_decisions,
     offset_output_split,
@@ -29,7 +28,7 @@ PLANS: dict[str, tuple[Audit, ...]] = {
     ),
     "who read what": (precommitted_read.AUDIT, partial_visibility.AUDIT),
     "exactly-once effects": (offset_output_split.AUDIT, exactly_once.AUDIT),
-    "cycles": (g0.AUDIT, g1c.AUDIT),
+    "cycles": (cycles.G0, cycles.G1C),
 }
 """The audits that make one plan, by its title; together they scan and sort what they share once.
 

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
+from itertools import count
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -74,10 +75,10 @@ def audit(
     way = chosen_way(way, histories)
     every = _checked(chosen, histories, store) if way == CHECKS else _by_key_pass(chosen, histories, store, files)
     rows = _rows(chosen, every)
-    store.done(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {time.monotonic() - began:.1f} s, {WAYS[way]}")
+    seconds = time.monotonic() - began
+    store.say(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {seconds:.1f} s, {WAYS[way]}", end="\n")
     findings = every.where(F.col("examined").isNull()).select(*FIELDS)
     examined = every.where(F.col("examined").isNotNull()).select("run", "anomaly", "examined")
-    seconds = time.monotonic() - began
     return Summary(rows=rows, findings=findings, examined=examined, seconds=seconds, way=way, store=store)
 
 
@@ -147,10 +148,8 @@ def _plan(audits: Sequence[Audit], derived: DerivedTables) -> DataFrame:
     """Findings and counts of these audits in one DataFrame; a count is a row with `examined`."""
     parts = []
     for one in audits:
-        count = one.count(derived).select(
-            "run", F.lit(one.check.name).alias("anomaly"), F.col("examined").cast("bigint")
-        )
-        parts += [one.find(derived).withColumn("examined", F.lit(None).cast("bigint")), count]
+        anomaly, examined = F.lit(one.check.name).alias("anomaly"), F.col("examined").cast("bigint")
+        parts += [one.find(derived), one.count(derived).select("run", anomaly, examined)]
     return reduce(lambda all_, part: all_.unionByName(part, allowMissingColumns=True), parts)
 
 
@@ -184,24 +183,18 @@ class Store:
         self.folder = Path(tempfile.mkdtemp(prefix="kafkalab-audit-", dir=folder))
         self.progress = progress
         self.remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        self._kept = 0
+        self._numbers = count(1)
 
     def keep(self, name: str, frame: DataFrame, title: str = "") -> DataFrame:
         """Materialise the rows once and return a DataFrame that reads them back: plans stay small."""
         began = time.monotonic()
         self.say(f"{title or name} …")
-        self._kept += 1
-        path = str(self.folder / f"{self._kept:02}-{name.replace(' ', '-')}")
+        path = str(self.folder / f"{next(self._numbers):02}-{name.replace(' ', '-')}")
         frame.write.parquet(path)
         self.say(f"{title or name}: {time.monotonic() - began:.1f} s")
         return self.spark.read.schema(frame.schema).parquet(path)
 
-    def say(self, line: str) -> None:
-        """Replace the line of progress."""
+    def say(self, line: str, end: str = "") -> None:
+        """Replace the line of progress; `end` is a line break after the last one."""
         if self.progress:
-            print(f"\r{line:<70}", end="", file=sys.stderr, flush=True)
-
-    def done(self, line: str) -> None:
-        """The last line of progress."""
-        if self.progress:
-            print(f"\r{line:<70}", file=sys.stderr, flush=True)
+            print(f"\r{line:<70}", end=end, file=sys.stderr, flush=True)

@@ -5,17 +5,25 @@ Findings have the fields of `kafkalab.checks.check.Finding` and the number of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from string import Formatter
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from kafkalab.checks.check import Check
+from kafkalab.checks.check import Check, Finding
 from kafkalab.spark.audits.derived_tables import DerivedTables
 
+Columns = Sequence[Column | str] | Column
+"""The elements of an array, as columns or their names; or a column that is an array already."""
 FIELDS = ("run", "anomaly", "policy", "keys", "offsets", "steps", "text")
 """The columns of a DataFrame of findings."""
+_LONGS = pa.list_(pa.int64())
+_ELEMENTS = {"run": pa.int64(), "keys": pa.list_(pa.string()), "offsets": _LONGS, "steps": _LONGS}
+ARROW = pa.schema([(name, _ELEMENTS.get(name, pa.string())) for name in FIELDS])
+"""The same for tasks that work in Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +43,9 @@ def findings_of(
     check: Check,
     frame: DataFrame,
     text: Column,
-    steps: Sequence[Column] | Column = (),
-    keys: Sequence[Column] | Column = (),
-    offsets: Sequence[Column] | Column = (),
+    steps: Columns = (),
+    keys: Columns = (),
+    offsets: Columns = (),
     policy: Column | None = None,
 ) -> DataFrame:
     """Return a finding of `check` for each row of `frame`: steps sorted, each once and none below 0; each key once."""
@@ -53,9 +61,23 @@ def findings_of(
     )
 
 
+def sentence(template: str, **columns: Column) -> Column:
+    """Fill `template` in every row: "{key}" is the one given as `key`, else the column of that name."""
+    parts = []
+    for words, name, _, _ in Formatter().parse(template):
+        parts += [F.lit(words)] if words else []
+        parts += [columns[name] if name in columns else F.col(name)] if name else []
+    return F.concat(*parts)
+
+
 def shown(value: Column) -> Column:
     """A value in a finding's text, in quotes; None for null."""
     return F.when(value.isNull(), "None").otherwise(F.concat(F.lit("'"), value, F.lit("'")))
+
+
+def rows_of(run: int, findings: Iterable[Finding]) -> list[dict[str, object]]:
+    """Return the findings of one run as rows of ARROW."""
+    return [{name: getattr(one, name) for name in FIELDS[1:]} | {"run": run} for one in findings]
 
 
 def counted(frame: DataFrame) -> DataFrame:
@@ -63,6 +85,6 @@ def counted(frame: DataFrame) -> DataFrame:
     return frame.groupBy("run").agg(F.count(F.lit(1)).alias("examined"))
 
 
-def _array(columns: Sequence[Column] | Column, element: str) -> Column:
+def _array(columns: Columns, element: str) -> Column:
     made = columns if isinstance(columns, Column) else F.array(*columns)
     return made.cast(f"array<{element}>")

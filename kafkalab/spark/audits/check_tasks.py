@@ -7,7 +7,7 @@ same findings (tests compare them one by one); they are for what is too long for
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 
@@ -19,51 +19,39 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
+from kafkalab.spark.audits.check import ARROW, rows_of
 from kafkalab.spark.simulation.bundle import unpacked
 from kafkalab.spark.storage.frames import Histories, histories_from, history_from
 from kafkalab.spark.storage.schemas import TABLES, columns
 
-TEXTS, LONGS = pa.list_(pa.string()), pa.list_(pa.int64())
-ARROW = pa.schema(
-    [
-        *(("run", pa.int64()), ("anomaly", pa.string()), ("policy", pa.string()), ("keys", TEXTS)),
-        *(("offsets", LONGS), ("steps", LONGS), ("text", pa.string()), ("examined", pa.int64())),
-    ]
-)
-FINDING = ("anomaly", "policy", "keys", "offsets", "steps", "text")
-SCHEMA = from_arrow_schema(ARROW)
+COUNTED = ARROW.append(pa.field("examined", pa.int64()))
+SCHEMA = from_arrow_schema(COUNTED)
 
 
 def checked(histories: Histories, names: Sequence[str]) -> DataFrame:
     """Findings of these checks with the columns of FIELDS, and for each run and check a row with `examined`."""
     if histories.bundle is not None:
-        return histories.bundle.mapInArrow(_of_bundles(tuple(names)), SCHEMA)
+        return histories.bundle.mapInArrow(lambda batches: _of_bundles(batches, names), SCHEMA)
     parts = [
         histories.table(name).select("run", F.struct(*[column.name for column in columns(name)]).alias(name))
         for name in TABLES
     ]
     every = reduce(lambda all_, part: all_.unionByName(part, allowMissingColumns=True), parts)
-    return every.groupBy("run").applyInArrow(_of_a_run(tuple(names)), SCHEMA)
+    return every.groupBy("run").applyInArrow(lambda rows: _of_a_run(rows, names), SCHEMA)
 
 
-def _of_a_run(names: tuple[str, ...]) -> Callable[[pa.Table], pa.Table]:
-    def check(rows: pa.Table) -> pa.Table:
-        run = rows.column("run")[0].as_py()
-        tables = {name: pa.Table.from_struct_array(rows.column(name).drop_null()) for name in TABLES}
-        with collector_off():
-            return pa.Table.from_batches([_said([(run, history_from(tables))], names)])
-
-    return check
+def _of_a_run(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    run = rows.column("run")[0].as_py()
+    tables = {name: pa.Table.from_struct_array(rows.column(name).drop_null()) for name in TABLES}
+    with collector_off():
+        return pa.Table.from_batches([_said([(run, history_from(tables))], names)])
 
 
-def _of_bundles(names: tuple[str, ...]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for row in range(batch.num_rows):
-                tables = {name: unpacked(batch.column(name)[row]) for name in TABLES}
-                yield _said(histories_from(tables), names)
-
-    return check
+def _of_bundles(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for row in range(batch.num_rows):
+            tables = {name: unpacked(batch.column(name)[row]) for name in TABLES}
+            yield _said(histories_from(tables), names)
 
 
 def _said(runs: Iterable[tuple[int, History]], names: Sequence[str]) -> pa.RecordBatch:
@@ -73,9 +61,9 @@ def _said(runs: Iterable[tuple[int, History]], names: Sequence[str]) -> pa.Recor
         for run, history in runs:
             view = view_of(history)
             for result in (BY_NAME[name](view) for name in names):
-                rows += [{field: getattr(one, field) for field in FINDING} | {"run": run} for one in result.findings]
+                rows += rows_of(run, result.findings)
                 rows.append({"run": run, "anomaly": result.name, "examined": result.examined})
-    return pa.RecordBatch.from_pylist(rows, ARROW)
+    return pa.RecordBatch.from_pylist(rows, COUNTED)
 
 
 @contextmanager

@@ -5,20 +5,17 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from kafkalab.checks.dependencies import READ_COMMITTED, WRITE_READ, WRITE_WRITE
 from kafkalab.checks.view import COMMITTED
 from kafkalab.spark.audits.asof import last_before
-from kafkalab.spark.audits.derived_tables import DerivedTables
+from kafkalab.spark.audits.derived_tables import DerivedTables, once
 
-WRITE_WRITE, WRITE_READ, READ_COMMITTED = "ww", "wr", "rc"
 NEVER = 1 << 62
 
 
+@once("neighbours in logs")
 def write_pairs(derived: DerivedTables) -> DataFrame:
     """Each committed record with the committed transaction before it in its key's log, its own or another."""
-    return derived.once("neighbours in logs", lambda: _write_pairs(derived))
-
-
-def _write_pairs(derived: DerivedTables) -> DataFrame:
     committed = derived.data.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED))
     order = Window.partitionBy("run", "key").orderBy("offset")
     pairs = committed.select("run", "key", "offset", "step", "txn")
@@ -26,28 +23,22 @@ def _write_pairs(derived: DerivedTables) -> DataFrame:
     return pairs.where(F.col("before").isNotNull())
 
 
+@once("who wrote before whom")
 def write_write(derived: DerivedTables) -> DataFrame:
     """An edge from each committed transaction to the next one in the log of a key, with its first proof."""
-    return derived.once("who wrote before whom", lambda: _write_write(derived))
-
-
-def _write_write(derived: DerivedTables) -> DataFrame:
     pairs = write_pairs(derived).where(F.col("before.txn") != F.col("txn"))
     proof = F.struct("key", "offset", F.col("before.step").alias("first"), F.col("step").alias("second"))
     edges = pairs.groupBy("run", F.col("before.txn").alias("start"), F.col("txn").alias("end"))
     return _edges(edges.agg(F.min(proof).alias("proof")), WRITE_WRITE)
 
 
+@once("readers")
 def readers(derived: DerivedTables) -> DataFrame:
     """The transaction that each read belongs to: the one open in its process, else the next that begins there.
 
     The reads that have one: run, process, isolation_level, index, step, `reader`, and of its record `writer` (null
     unless committed) and `written`, its step.
     """
-    return derived.once("readers", lambda: _readers(derived))
-
-
-def _readers(derived: DerivedTables) -> DataFrame:
     committed = derived.records.where(F.col("txn").isNotNull() & (F.col("outcome") == COMMITTED)).select("run", "txn")
     mine = derived.transactions.where(F.col("process") != "").join(committed, ["run", "txn"], "left_semi")
     end = F.when(F.col("end_step") >= 0, F.col("end_step")).otherwise(F.lit(NEVER))

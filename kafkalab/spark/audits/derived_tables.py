@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, Window
@@ -16,6 +16,7 @@ from kafkalab.spark.key_pass.records import RECORDS, SEEN
 from kafkalab.spark.storage.frames import Histories
 
 FINAL = (COMMITTED, PLAIN)
+Make = Callable[["DerivedTables"], DataFrame]
 Keep = Callable[[str, DataFrame], DataFrame]
 
 
@@ -104,6 +105,11 @@ class DerivedTables:
         for part in parts:
             times = times.unionByName(part)
         return self.keep("end_ms", times.groupBy("run").agg(F.max("end_ms").alias("end_ms")))
+
+
+def once(name: str) -> Callable[[Make], Make]:
+    """Decorate a function of DerivedTables: what it returns is made and kept once, under `name`."""
+    return lambda make: wraps(make)(lambda derived: derived.once(name, lambda: make(derived)))
 
 
 def has_text(column: str) -> Column:

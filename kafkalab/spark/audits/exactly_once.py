@@ -9,11 +9,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from kafkalab.checks.check import ALLOWED
-from kafkalab.checks.exactly_once import CHECK, DUPLICATED, IN_FLIGHT, LOST, ONCE
+from kafkalab.checks.exactly_once import DUPLICATED, IN_FLIGHT, LOST, ONCE, exactly_once
 from kafkalab.checks.view import OPEN
 from kafkalab.protocol.partitions import OFFSETS_TOPIC
-from kafkalab.spark.audits.check import Audit, counted, findings_of, shown
-from kafkalab.spark.audits.derived_tables import FINAL, DerivedTables, has_text
+from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence, shown
+from kafkalab.spark.audits.derived_tables import FINAL, DerivedTables, has_text, once
 
 
 def source_of(value: Column) -> Column:
@@ -21,12 +21,9 @@ def source_of(value: Column) -> Column:
     return F.regexp_replace(value, r"^[+-]+", "")
 
 
+@once("committed offsets")
 def committed_offsets(derived: DerivedTables) -> DataFrame:
     """The committed offsets that took effect: record_key, group, of (the input's key), committed, place, step, txn."""
-    return derived.once("committed offsets", lambda: _committed_offsets(derived))
-
-
-def _committed_offsets(derived: DerivedTables) -> DataFrame:
     kept = derived.records.where((F.col("topic") == OFFSETS_TOPIC) & has_text("record_key"))
     kept = kept.where(F.col("outcome").isin(*FINAL))
     of = F.substring_index("record_key", "/", -1)
@@ -48,24 +45,18 @@ def _asked(derived: DerivedTables) -> DataFrame:
     return sends.select("run", "process", "key", "value")
 
 
+@once("inputs")
 def _inputs(derived: DerivedTables) -> DataFrame:
     """The keys that a process read which also wrote: run, key."""
-    return derived.once("inputs", lambda: _read_by_writers(derived))
-
-
-def _read_by_writers(derived: DerivedTables) -> DataFrame:
     writers = F.broadcast(_asked(derived).select("run", "process").distinct())
     polled = derived.histories.polls.select("run", "process", "key").distinct()
     read = derived.histories.reads.select("run", "process", "key").distinct()
     return polled.unionByName(read).join(writers, ["run", "process"], "left_semi").select("run", "key").distinct()
 
 
+@once("outputs")
 def _outputs(derived: DerivedTables) -> DataFrame:
     """The keys that somebody wrote to, but for inputs: run, key, topic."""
-    return derived.once("outputs", lambda: _written_but_inputs(derived))
-
-
-def _written_but_inputs(derived: DerivedTables) -> DataFrame:
     keys = _asked(derived).select("run", "key").distinct().join(_inputs(derived), ["run", "key"], "left_anti")
     return keys.withColumn("topic", F.regexp_extract("key", r"^(.*)-[^-]*$", 1))
 
@@ -100,13 +91,10 @@ def _written(derived: DerivedTables) -> DataFrame:
     )
 
 
+@once("effects")
 def effects(derived: DerivedTables) -> DataFrame:
     """One row for each committed input record: run, key, offset, value, source, step, read_committed, read_uncommitted,
     verdict; as `kafkalab.checks.exactly_once.Effect`."""
-    return derived.once("effects", lambda: _effects(derived))
-
-
-def _effects(derived: DerivedTables) -> DataFrame:
     done = committed_offsets(derived).groupBy("run", F.col("of").alias("key")).agg(F.max("committed").alias("done"))
     known = derived.known.join(F.broadcast(_inputs(derived)), ["run", "key"], "left_semi")
     known = known.join(F.broadcast(done), ["run", "key"], "left").withColumn("source", F.coalesce("value", F.lit("")))
@@ -148,15 +136,15 @@ def _all_through_transactions(derived: DerivedTables) -> DataFrame:
 def find(derived: DerivedTables) -> DataFrame:
     """A finding for every input without exactly one effect."""
     rows = _not_once(derived).join(F.broadcast(_all_through_transactions(derived)), "run", "left")
-    text = F.concat(
-        shown(F.coalesce("value", F.lit(""))), F.lit(" at offset "), "offset", F.lit(" of "), "key", F.lit(" is "),
-        "verdict", F.lit(": "), "read_committed", F.lit(" effect(s) under read_committed, "), "read_uncommitted",
-        F.lit(" under read_uncommitted"),
-    )  # fmt: skip
+    text = sentence(
+        "{value} at offset {offset} of {key} is {verdict}: {read_committed} effect(s) under read_committed, "
+        "{read_uncommitted} under read_uncommitted",
+        value=shown(F.coalesce("value", F.lit(""))),
+    )
     promised = F.coalesce("through", F.lit(False)) & (F.col("verdict") != IN_FLIGHT)
-    policy = F.when(promised, CHECK.policy).otherwise(ALLOWED)
+    policy = F.when(promised, exactly_once.policy).otherwise(ALLOWED)
     steps = F.concat(F.array("step"), "steps")
-    return findings_of(CHECK, rows, text, steps, [F.col("key")], [F.col("offset")], policy)
+    return findings_of(exactly_once, rows, text, steps, ["key"], ["offset"], policy)
 
 
 def count(derived: DerivedTables) -> DataFrame:
@@ -164,4 +152,4 @@ def count(derived: DerivedTables) -> DataFrame:
     return counted(effects(derived).where(F.col("verdict") != IN_FLIGHT))
 
 
-AUDIT = Audit(CHECK, find, count)
+AUDIT = Audit(exactly_once, find, count)

@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
-from kafkalab.checks.hanging_transaction import CHECK, LONGEST_MS, OVERDUE_MS
+from kafkalab.checks.hanging_transaction import LONGEST_MS, OVERDUE_MS, hanging_transaction
 from kafkalab.checks.view import OPEN
-from kafkalab.spark.audits.check import Audit, counted, findings_of
+from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence
 from kafkalab.spark.audits.derived_tables import DerivedTables
 
 GROUP = ("run", "key", "producer_id")
@@ -29,26 +29,23 @@ def find(derived: DerivedTables) -> DataFrame:
     endless = F.col("entry.timeout_ms") == TWO_PHASE_TIMEOUT_MS
     open_ms = F.col("end_ms") - F.col("entry.start_ms")
     overdue = open_ms - F.col("entry.timeout_ms")
-    waits = F.concat(F.lit("it never times out, and has been open for "), open_ms, F.lit(" ms"))
-    late = F.concat(F.lit("it timed out "), overdue, F.lit(" ms ago, and nothing aborts it"))
+    waits = sentence("it never times out, and has been open for {open_ms} ms", open_ms=open_ms)
+    late = sentence("it timed out {overdue} ms ago, and nothing aborts it", overdue=overdue)
     why = (
         F.when(F.col("entry").isNull(), "no coordinator knows the producer")
         .when(
             F.col("entry.state").isin("PrepareCommit", "PrepareAbort"),
             F.when(~here, "it is not among the partitions of the decision"),
         )
-        .when(F.col("entry.state") != "Ongoing", F.concat(F.lit("its coordinator is in "), "entry.state"))
+        .when(F.col("entry.state") != "Ongoing", sentence("its coordinator is in {entry.state}"))
         .when(~here, "its coordinator does not know of the partition")
         .when(endless, F.when(open_ms > LONGEST_MS, waits))
         .when(overdue > OVERDUE_MS, late)
     )
     hanging = groups.withColumn("why", why).where(F.col("why").isNotNull())
-    text = F.concat(
-        "key", F.lit(" has an open transaction of producer "), "producer_id", F.lit(" from offset "), "record.offset",
-        F.lit(" on: "), "why",
-    )  # fmt: skip
+    text = sentence("{key} has an open transaction of producer {producer_id} from offset {record.offset} on: {why}")
     steps = [F.col("record.step"), F.coalesce(F.col("entry.step"), F.lit(-1))]
-    return findings_of(CHECK, hanging, text, steps, [F.col("key")], [F.col("record.offset")])
+    return findings_of(hanging_transaction, hanging, text, steps, ["key"], ["record.offset"])
 
 
 def count(derived: DerivedTables) -> DataFrame:
@@ -56,4 +53,4 @@ def count(derived: DerivedTables) -> DataFrame:
     return counted(derived.records.where("transactional").select(*GROUP).distinct())
 
 
-AUDIT = Audit(CHECK, find, count)
+AUDIT = Audit(hanging_transaction, find, count)

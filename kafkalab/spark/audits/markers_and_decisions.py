@@ -5,12 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kafkalab.checks.markers_and_decisions import DECISIONS as DECISIONS_CHECK
-from kafkalab.checks.markers_and_decisions import GRACE_MS
-from kafkalab.checks.markers_and_decisions import MARKERS as MARKERS_CHECK
+from kafkalab.checks.markers_and_decisions import GRACE_MS, decision_without_marker, marker_without_decision
 from kafkalab.checks.view import PREPARED
 from kafkalab.history.operations import SERVER
-from kafkalab.spark.audits.check import Audit, counted, findings_of
+from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence
 from kafkalab.spark.audits.derived_tables import DerivedTables
 
 
@@ -27,11 +25,11 @@ def find_markers(derived: DerivedTables) -> DataFrame:
     alone = alone.join(frames, ["run", "frame"], "left")
     by_server = F.coalesce("sender", F.lit("b0")).rlike(f"^({SERVER.pattern})$")
     alone = alone.where(by_server | (F.col("control") != "ABORT"))
-    text = F.concat(
-        "key", F.lit(" has "), "control", F.lit(" of producer "), "producer_id", F.lit(", epoch "), "producer_epoch",
-        F.lit(", at offset "), "offset", F.lit(", which no PREPARE decided"),
-    )  # fmt: skip
-    return findings_of(MARKERS_CHECK, alone, text, [F.col("step")], [F.col("key")], [F.col("offset")])
+    text = sentence(
+        "{key} has {control} of producer {producer_id}, epoch {producer_epoch}, at offset {offset}, "
+        "which no PREPARE decided"
+    )
+    return findings_of(marker_without_decision, alone, text, ["step"], ["key"], ["offset"])
 
 
 def find_decisions(derived: DerivedTables) -> DataFrame:
@@ -46,12 +44,10 @@ def find_decisions(derived: DerivedTables) -> DataFrame:
     up = ~F.arrays_overlap(needed, F.coalesce("down", F.array().cast("array<string>")))
     age = F.col("end_ms") - F.col("entry.at_ms")
     stuck = newest.where(up & (age > GRACE_MS))
-    text = F.concat(
-        "transactional_id", F.lit(" has been in "), "entry.state", F.lit(" for "), age,
-        F.lit(" ms; all its partitions are up"),
-    )  # fmt: skip
-    steps, offsets = [F.col("entry.step")], [F.col("entry.offset")]
-    return findings_of(DECISIONS_CHECK, stuck, text, steps, F.col("entry.partitions"), offsets)
+    text = sentence("{transactional_id} has been in {entry.state} for {age} ms; all its partitions are up", age=age)
+    return findings_of(
+        decision_without_marker, stuck, text, ["entry.step"], F.col("entry.partitions"), ["entry.offset"]
+    )
 
 
 def count_decisions(derived: DerivedTables) -> DataFrame:
@@ -59,5 +55,5 @@ def count_decisions(derived: DerivedTables) -> DataFrame:
     return counted(derived.entries.where(F.col("state").isin(*PREPARED)))
 
 
-MARKERS = Audit(MARKERS_CHECK, find_markers, lambda derived: counted(_markers(derived)))
-DECISIONS = Audit(DECISIONS_CHECK, find_decisions, count_decisions)
+MARKERS = Audit(marker_without_decision, find_markers, lambda derived: counted(_markers(derived)))
+DECISIONS = Audit(decision_without_marker, find_decisions, count_decisions)

@@ -6,13 +6,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN
-from kafkalab.checks.offset_output_split import CHECK
+from kafkalab.checks.offset_output_split import offset_output_split
 from kafkalab.checks.view import COMMITTED, OPEN
 from kafkalab.protocol.partitions import OFFSETS_TOPIC
 from kafkalab.spark.audits.asof import last_before
-from kafkalab.spark.audits.check import Audit, findings_of
+from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence
 from kafkalab.spark.audits.dependencies import NEVER
-from kafkalab.spark.audits.derived_tables import DerivedTables, has_text
+from kafkalab.spark.audits.derived_tables import DerivedTables, has_text, once
 from kafkalab.spark.audits.exactly_once import committed_offsets
 
 INPUT = ("run", "record_key")
@@ -43,16 +43,13 @@ def _takers(derived: DerivedTables) -> DataFrame:
     return newest.join(ended, ["run", "txn"]).withColumnRenamed("txn", "reader")
 
 
+@once("who took what")
 def _read_by(derived: DerivedTables) -> DataFrame:
     """In which transaction each read of an input took effect, if in any: reader and last step.
 
     Of those of its process that committed and ended after the read, the first that committed an offset behind it. For
     most reads that is the next one; only the others are compared with all that come later.
     """
-    return derived.once("who took what", lambda: _taken(derived))
-
-
-def _taken(derived: DerivedTables) -> DataFrame:
     takers, by = _takers(derived), (*INPUT, "key", "process")
     reads = derived.histories.reads.select("run", "key", "process", "offset", "step", "index")
     reads = reads.join(takers.select(*by).distinct(), ["run", "key", "process"]).withColumn("_time", -F.col("step"))
@@ -84,12 +81,13 @@ def _doubled(derived: DerivedTables) -> DataFrame:
     read = _read_by(derived).join(derived.once("taken twice", lambda: _twice(derived)), list(place))
     found = read.groupBy(*place).agg(F.array_sort(F.collect_list(F.struct("order", "reader", "step"))).alias("all"))
     found = found.join(_inputs(derived), list(INPUT))
-    text = F.concat(
-        F.lit("offset "), "offset", F.lit(" of "), "key", F.lit(" took effect in "), F.size("all").cast("string"),
-        F.lit(" transactions: "), F.array_join(F.col("all.reader"), ", "),
-    )  # fmt: skip
+    readers = F.array_join(F.col("all.reader"), ", ")
+    text = "offset {offset} of {key} took effect in {many} transactions: {readers}"
     policy = F.when(F.col("plain"), ALLOWED).otherwise(FORBIDDEN)
-    return findings_of(CHECK, found, text, F.col("all.step"), [F.col("key")], [F.col("offset")], policy)
+    return findings_of(
+        offset_output_split, found, sentence(text, many=F.size("all"), readers=readers), F.col("all.step"), ["key"],
+        ["offset"], policy,
+    )  # fmt: skip
 
 
 def _lost(derived: DerivedTables) -> DataFrame:
@@ -103,14 +101,11 @@ def _lost(derived: DerivedTables) -> DataFrame:
     found = rest.groupBy(*INPUT, "key", "group", "newest", "plain").agg(
         F.array_sort(F.collect_list("offset")).alias("offsets"), F.min_by("at", "offset").alias("at")
     )
-    offsets = F.array_join(F.col("offsets").cast("array<string>"), ", ")
-    text = F.concat(
-        F.lit("group "), "group", F.lit(" committed "), "newest.committed", F.lit(" of "), "key",
-        F.lit(", but no committed transaction read ["), offsets, F.lit("]"),
-    )  # fmt: skip
+    lost = F.array_join(F.col("offsets").cast("array<string>"), ", ")
+    text = "group {group} committed {newest.committed} of {key}, but no committed transaction read [{lost}]"
     policy = F.when(F.col("plain"), ALLOWED).otherwise(FORBIDDEN)
-    steps = [F.col("newest.step"), F.col("at")]
-    return findings_of(CHECK, found, text, steps, [F.col("key")], F.col("offsets"), policy)
+    steps = ["newest.step", "at"]
+    return findings_of(offset_output_split, found, sentence(text, lost=lost), steps, ["key"], F.col("offsets"), policy)
 
 
 def _mixed(derived: DerivedTables) -> DataFrame:
@@ -138,12 +133,10 @@ def _disagreeing(derived: DerivedTables) -> DataFrame:
     )
     split = both.where((F.size("offsets") > 0) & (F.size("output") > 0))
     split = split.where(F.col("offsets.outcome") != F.col("output.outcome"))
-    text = F.concat(
-        "txn", F.lit(": its offsets "), F.array_join(F.col("offsets.outcome"), " and "), F.lit(", its output "),
-        F.array_join(F.col("output.outcome"), " and "),
-    )  # fmt: skip
+    ways = {name: F.array_join(F.col(f"{name}.outcome"), " and ") for name in ("offsets", "output")}
+    text = sentence("{txn}: its offsets {offsets}, its output {output}", **ways)
     steps = F.concat("offsets.last.step", "output.last.step")
-    return findings_of(CHECK, split, text, steps, F.concat("offsets.last.key", "output.last.key"))
+    return findings_of(offset_output_split, split, text, steps, F.concat("offsets.last.key", "output.last.key"))
 
 
 def find(derived: DerivedTables) -> DataFrame:
@@ -154,8 +147,7 @@ def find(derived: DerivedTables) -> DataFrame:
 def count(derived: DerivedTables) -> DataFrame:
     """The transactions that committed offsets of an input, and those whose parts disagree."""
     owners = committed_offsets(derived).where(F.col("txn").isNotNull()).select(*INPUT, "txn").distinct()
-    split = _disagreeing(derived).select("run")
-    return owners.select("run").unionByName(split).groupBy("run").agg(F.count(F.lit(1)).alias("examined"))
+    return counted(owners.select("run").unionByName(_disagreeing(derived).select("run")))
 
 
-AUDIT = Audit(CHECK, find, count)
+AUDIT = Audit(offset_output_split, find, count)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from kafkalab.checks.partial_visibility import CHECK
+from kafkalab.checks.partial_visibility import partial_visibility
 from kafkalab.checks.view import COMMITTED
-from kafkalab.spark.audits.check import Audit, counted, findings_of
+from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence
 from kafkalab.spark.audits.derived_tables import DerivedTables
 
 
@@ -53,11 +53,8 @@ def find(derived: DerivedTables) -> DataFrame:
     pairs = pairs.where((F.col("other") != F.col("key")) & (F.col("late") > F.col("step")))
     order = Window.partitionBy("run", "consumer", "txn").orderBy("step", "index", "place")
     first = pairs.withColumn("_n", F.row_number().over(order)).where("_n = 1")
-    text = F.concat(
-        "consumer", F.lit(" saw "), "key", F.lit(" of "), "txn", F.lit(" before "), "other", F.lit(" had its marker")
-    )
-    steps = [F.col("record.marker.step"), F.col("step"), F.col("late")]
-    return findings_of(CHECK, first, text, steps, [F.col("key"), F.col("other")])
+    text = sentence("{consumer} saw {key} of {txn} before {other} had its marker")
+    return findings_of(partial_visibility, first, text, ["record.marker.step", "step", "late"], ["key", "other"])
 
 
 def count(derived: DerivedTables) -> DataFrame:
@@ -65,4 +62,4 @@ def count(derived: DerivedTables) -> DataFrame:
     return counted(_reads(derived))
 
 
-AUDIT = Audit(CHECK, find, count)
+AUDIT = Audit(partial_visibility, find, count)

@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN
-from kafkalab.checks.precommitted_read import CHECK
-from kafkalab.spark.audits.check import Audit, counted, findings_of, shown
+from kafkalab.checks.precommitted_read import precommitted_read
+from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence, shown
 from kafkalab.spark.audits.derived_tables import DerivedTables
 
 
@@ -19,13 +19,10 @@ def find(derived: DerivedTables) -> DataFrame:
     reads = reads.join(writers, ["run", "process"], "left_semi")
     early = reads.join(own, ["run", "own", "process"])
     early = early.where((F.col("end_step") == -1) | (F.col("step") < F.col("end_step")))
-    text = F.concat(
-        "consumer", F.lit(" polled "), shown(F.col("value")), F.lit(", which "), "own",
-        F.lit(" of the same process had not committed"),
-    )  # fmt: skip
+    text = "{consumer} polled {value}, which {own} of the same process had not committed"
     policy = F.when(F.col("isolation_level") == "read_committed", FORBIDDEN).otherwise(ALLOWED)
-    steps = [F.col("record.step"), F.col("step"), F.col("end_step")]
-    return findings_of(CHECK, early, text, steps, [F.col("key")], [F.col("offset")], policy)
+    said = sentence(text, value=shown(F.col("value")))
+    return findings_of(precommitted_read, early, said, ["record.step", "step", "end_step"], ["key"], ["offset"], policy)
 
 
 def count(derived: DerivedTables) -> DataFrame:
@@ -34,4 +31,4 @@ def count(derived: DerivedTables) -> DataFrame:
     return counted(derived.histories.reads.join(writers, ["run", "process"], "left_semi"))
 
 
-AUDIT = Audit(CHECK, find, count)
+AUDIT = Audit(precommitted_read, find, count)

@@ -23,7 +23,7 @@ INK, DIM, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
 LOOK = {OK: ("#1a7f37", "✓"), VIOLATED: ("#cf222e", "✗"), UNKNOWN: ("#6e7781", "?")}
 BAR = {FORBIDDEN: "#cf222e", ALLOWED: "#9a6700", REPORTED: "#0969da"}
 LINE, LEFT, WIDTH, TOP = 22, 16, 760, 44
-COLUMNS = (LEFT, 238, 330, 470, 560)
+VERDICT = 238
 FAMILY = "system-ui, -apple-system, Segoe UI, sans-serif"
 
 
@@ -91,8 +91,8 @@ class Summary:
         cells = [("anomaly", "policy", "verdict", "examined", "findings")]
         cells += [(r.anomaly, r.policy, r.verdict, f"{r.examined:,}", _by_policy(r)) for r in self.rows]
         widths = [max(len(row[i]) for row in cells) for i in range(5)]
-        lines = ["  ".join(_pad(cell, w, i == 3) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
-                 for row in cells]  # fmt: skip
+        layout = "  ".join(f"{{:{'>' if i == 3 else '<'}{width}}}" for i, width in enumerate(widths))
+        lines = [layout.format(*row).rstrip() for row in cells]
         return "\n".join([*lines, "", self.words, f"Audited {WAYS[self.way]}."])
 
     def svg(self) -> str:
@@ -104,7 +104,8 @@ class Summary:
             f'font-family="{FAMILY}" font-size="13">',
             f"<title>Audit summary</title><desc>{escape(self.words)}</desc>",
             f'<rect width="{WIDTH}" height="{height}" rx="8" fill="{PAPER}" stroke="{RULE}"/>',
-            *(_text(x, 26, head, DIM) for x, head in zip(COLUMNS, ("anomaly", "verdict"), strict=False)),
+            _text(LEFT, 26, "anomaly", DIM),
+            _text(VERDICT, 26, "verdict", DIM),
             _text(430, 26, "examined", DIM, anchor="end"),
             _text(450, 26, "findings:", DIM),
             *(_text(520 + 78 * i, 26, policy, colour) for i, (policy, colour) in enumerate(BAR.items())),
@@ -126,29 +127,21 @@ def _line(row: AuditRow, y: int, most: int) -> list[str]:
     parts = [
         f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y - 8}" y2="{y - 8}" stroke="{RULE}" stroke-width="0.6"/>',
         _text(LEFT, y + 8, row.anomaly, INK),
-        _text(COLUMNS[1], y + 8, f"{sign} {row.verdict}", colour, bold=row.verdict == VIOLATED),
+        _text(VERDICT, y + 8, f"{sign} {row.verdict}", colour, bold=row.verdict == VIOLATED),
         _text(430, y + 8, f"{row.examined:,}", DIM, anchor="end"),
     ]
     x = 450.0
     for policy, number in row.findings:
-        width = 3 + 90 * _share(number, most)
+        width = 3 + 90 * number.bit_length() / max(most.bit_length(), 1)
         parts.append(f'<rect x="{x:g}" y="{y - 3}" width="{width:.1f}" height="13" rx="2" fill="{BAR[policy]}"/>')
         parts.append(_text(x + width + 4, y + 8, f"{number:,}", INK))
         x += width + 14 + 8 * len(f"{number:,}")
     return parts
 
 
-def _share(number: int, most: int) -> float:
-    return number.bit_length() / max(most.bit_length(), 1)
-
-
 def _text(x: float, y: float, text: str, colour: str, bold: bool = False, anchor: str = "start") -> str:
     weight = ' font-weight="600"' if bold else ""
     return f'<text x="{x:g}" y="{y:g}" fill="{colour}" text-anchor="{anchor}"{weight}>{escape(text)}</text>'
-
-
-def _pad(cell: str, width: int, right: bool) -> str:
-    return cell.rjust(width) if right else cell.ljust(width)
 
 
 def _by_policy(row: AuditRow) -> str:

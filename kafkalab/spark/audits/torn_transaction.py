@@ -5,18 +5,15 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kafkalab.checks.torn_transaction import CHECK
+from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.checks.view import OPEN
-from kafkalab.spark.audits.check import Audit, counted, findings_of
-from kafkalab.spark.audits.derived_tables import DerivedTables
+from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence
+from kafkalab.spark.audits.derived_tables import DerivedTables, once
 
 
+@once("decided records")
 def _decided(derived: DerivedTables) -> DataFrame:
     """The records of transactions that a marker ended, with the decision that the marker carries out."""
-    return derived.once("decided records", lambda: _with_decisions(derived))
-
-
-def _with_decisions(derived: DerivedTables) -> DataFrame:
     records = derived.records.where(F.col("txn").isNotNull() & (F.col("outcome") != OPEN))
     marks = derived.decided.select("run", "key", F.col("offset").alias("_marker"), "decision")
     kept = records.select(
@@ -31,15 +28,14 @@ def find(derived: DerivedTables) -> DataFrame:
     records = decided.join(derived.once("torn transactions", lambda: _torn(derived)), ["run", "txn"])
     one = F.struct("ordinal", "key", "offset", "step", "marker")
     found = records.groupBy("run", "txn").agg(F.array_sort(F.collect_list(one)).alias("all"))
+    part = "{key} {control} at offset {offset}"
     parts = F.transform(
-        "all",
-        lambda r: F.concat(
-            r["key"], F.lit(" "), r["marker"]["control"], F.lit(" at offset "), r["marker"]["offset"].cast("string")
-        ),
+        "all", lambda r: sentence(part, key=r["key"], **{n: r["marker"][n] for n in ("control", "offset")})
     )
-    text = F.concat("txn", F.lit(" ended in more than one way: "), F.array_join(F.array_distinct(parts), ", "))
+    text = sentence("{txn} ended in more than one way: {ways}", ways=F.array_join(F.array_distinct(parts), ", "))
     steps = F.concat("all.step", "all.marker.step")
-    return findings_of(CHECK, found, text, steps, F.col("all.key"), F.col("all.offset")).unionByName(_joined(derived))
+    torn = findings_of(torn_transaction, found, text, steps, F.col("all.key"), F.col("all.offset"))
+    return torn.unionByName(_joined(derived))
 
 
 def _torn(derived: DerivedTables) -> DataFrame:
@@ -72,9 +68,9 @@ def _joined(derived: DerivedTables) -> DataFrame:
     one = one.join(derived.transactions.select("run", "txn", "first"), ["run", "txn"])
     all_of = F.array_sort(F.collect_list(F.struct("first", "txn", "record")))
     found = one.groupBy("run", "decision").agg(all_of.alias("all"))
-    text = F.concat(F.array_join(F.col("all.txn"), " and "), F.lit(" were committed by one decision"))
+    text = sentence("{both} were committed by one decision", both=F.array_join(F.col("all.txn"), " and "))
     steps = F.concat(F.array("decision.step"), "all.record.step")
-    return findings_of(CHECK, found, text, steps, F.col("all.record.key"), F.col("all.record.offset"))
+    return findings_of(torn_transaction, found, text, steps, F.col("all.record.key"), F.col("all.record.offset"))
 
 
 def count(derived: DerivedTables) -> DataFrame:
@@ -83,4 +79,4 @@ def count(derived: DerivedTables) -> DataFrame:
     return counted(ended.select("run", "txn").distinct())
 
 
-AUDIT = Audit(CHECK, find, count)
+AUDIT = Audit(torn_transaction, find, count)

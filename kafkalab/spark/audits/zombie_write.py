@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from kafkalab.checks.zombie_write import AT_REST, CHECK, ROTATED
+from kafkalab.checks.zombie_write import AT_REST, ROTATED, zombie_write
 from kafkalab.spark.audits.asof import last_before
-from kafkalab.spark.audits.check import Audit, counted, findings_of
+from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence
 from kafkalab.spark.audits.derived_tables import DerivedTables
 
 
@@ -52,12 +52,9 @@ def find(derived: DerivedTables) -> DataFrame:
     reached = F.greatest(F.when(F.col("known").isNotNull(), known), F.col("fenced.fence"))
     zombies = records.withColumn("reached", reached).where(F.col("producer_epoch") < F.col("reached.epoch"))
     rotated = F.col("reached.epoch") == ROTATED
-    what = F.when(rotated, "another producer id").otherwise(F.concat(F.lit("epoch "), "reached.epoch"))
-    text = F.concat(
-        F.lit("offset "), "offset", F.lit(" of "), "key", F.lit(" is of producer "), "producer_id", F.lit(", epoch "),
-        "producer_epoch", F.lit("; "), what, F.lit(" came before"),
-    )  # fmt: skip
-    return findings_of(CHECK, zombies, text, [F.col("reached.step"), F.col("step")], [F.col("key")], [F.col("offset")])
+    what = F.when(rotated, "another producer id").otherwise(sentence("epoch {reached.epoch}"))
+    text = "offset {offset} of {key} is of producer {producer_id}, epoch {producer_epoch}; {what} came before"
+    return findings_of(zombie_write, zombies, sentence(text, what=what), ["reached.step", "step"], ["key"], ["offset"])
 
 
 def count(derived: DerivedTables) -> DataFrame:
@@ -65,4 +62,4 @@ def count(derived: DerivedTables) -> DataFrame:
     return counted(_numbered(derived).where(F.col("control") == ""))
 
 
-AUDIT = Audit(CHECK, find, count)
+AUDIT = Audit(zombie_write, find, count)

@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN
-from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, groups, longs, starts
-from kafkalab.spark.key_pass.log import Found, Reads, quoted
+from kafkalab.spark.key_pass.log import Examined, Found, Reads, found_in, quoted, sorted_steps
 from kafkalab.spark.key_pass.polls import Walk
 from kafkalab.spark.key_pass.sends import Owners, Sends, value_codes
 
@@ -19,25 +18,20 @@ MAYBE = "maybe"
 
 
 class Told:
-    """Sends and reads side by side: `sent` and `read` number the places (run, key, offset) that both speak of."""
+    """Sends and then reads: `sent` and `read` number the places (run, key, offset) that both speak of."""
 
     def __init__(self, sends: Sends, reads: Reads) -> None:
         told = self.told = np.flatnonzero(sends.offset >= 0)
         pairs = ((sends.run[told], reads.run), (sends.key[told], reads.key), (sends.offset[told], reads.offset))
-        place = groups(*(np.concatenate(pair) for pair in pairs))
+        self.run, self.key, self.offset = (np.concatenate(pair) for pair in pairs)
+        place = groups(self.run, self.key, self.offset)
         self.sent, self.read = place[: len(told)], place[len(told) :]
         values = value_codes(sends.table.column("value"), reads.table.column("value"))
         self.sent_value, self.read_value = values[0][told], values[1]
 
-    def runs(self, sends: Sends, reads: Reads) -> Longs:
-        """The run of each place."""
-        first = np.unique(np.concatenate([self.sent, self.read]), return_index=True)[1]
-        found: Longs = np.concatenate([sends.run[self.told], reads.run])[first]
-        return found
 
-
-def inconsistent_offsets(sends: Sends, reads: Reads, both: Told) -> Iterator[Found]:
-    """As checks/inconsistent_offsets.py."""
+def inconsistent_offsets(sends: Sends, reads: Reads, both: Told) -> Examined:
+    """The places that clients were told of or shown, as checks/inconsistent_offsets.py."""
     place, value = np.concatenate([both.sent, both.read]), np.concatenate([both.sent_value, both.read_value])
     shown = groups(place, value)
     _, first = np.unique(shown, return_index=True)
@@ -49,25 +43,22 @@ def inconsistent_offsets(sends: Sends, reads: Reads, both: Told) -> Iterator[Fou
     step = np.concatenate([sends.end_step[both.told], reads.step])
     index = longs(reads.table, "index")
     rank = np.concatenate([sends.index[both.told], reads.step * 4096 + index])
-    found: dict[int, dict[str | None, int]] = {}
+    shows: dict[int, dict[str | None, int]] = {}
     for row in rows[np.lexsort((rank[rows], rows >= sent, place[rows]))].tolist():
-        found.setdefault(int(place[row]), {}).setdefault(texts[row].as_py(), int(step[row]))
+        shows.setdefault(int(place[row]), {}).setdefault(texts[row].as_py(), int(step[row]))
     where = dict(zip(place[rows].tolist(), rows.tolist(), strict=True))
-    for number, values in found.items():
+    found = []
+    for number, values in shows.items():
         row = where[number]
-        if row < sent:
-            at = both.told[row]
-            run, key, offset = int(sends.run[at]), sends.names.texts[sends.key[at]], int(sends.offset[at])
-        else:
-            at = row - sent
-            run, key, offset = int(reads.run[at]), sends.names.texts[reads.key[at]], int(reads.offset[at])
+        key, offset = sends.names.texts[both.key[row]], int(both.offset[row])
         text = f"{key} offset {offset} shows {' and '.join(map(quoted, values))}"
-        yield Found(anomaly="inconsistent-offsets", run=run, key=key, offsets=[offset],
-                    steps=sorted({s for s in values.values() if s >= 0}), text=text)  # fmt: skip
+        found.append(Found(anomaly="inconsistent-offsets", run=int(both.run[row]), key=key, offsets=[offset],
+                           steps=sorted_steps(values.values()), text=text))  # fmt: skip
+    return found, {"inconsistent-offsets": both.run[np.unique(place, return_index=True)[1]]}
 
 
-def nonmonotonic_sends(sends: Sends) -> tuple[list[Found], Flags, Longs]:
-    """Findings, and of every send that has one before it whether both are of one transaction, and its place."""
+def nonmonotonic_sends(sends: Sends) -> Examined:
+    """The sends that have one before them; "int-" where both are of one transaction."""
     told = np.flatnonzero(sends.offset >= 0)
     together = groups(sends.run[told], sends.client[told], sends.key[told], sends.pid[told])
     order = np.lexsort((told, together))
@@ -90,19 +81,19 @@ def nonmonotonic_sends(sends: Sends) -> tuple[list[Found], Flags, Longs]:
             f"{who} sent {quoted(value[a].as_py())}, then {quoted(value[b].as_py())} to {key}; "
             f"they lie at offsets {offsets[0]} and {offsets[1]}"
         )
-        steps = {int(s) for s in (sends.step[a], sends.step[b], sends.end_step[a], sends.end_step[b]) if s >= 0}
+        steps = (sends.step[a], sends.step[b], sends.end_step[a], sends.end_step[b])
         found.append(
             Found(anomaly=f"{'int-' if same[i] else ''}nonmonotonic-send", run=int(sends.run[b]), key=key,
-                  offsets=offsets, steps=sorted(steps), text=text,
+                  offsets=offsets, steps=sorted_steps(steps), text=text,
                   policy=FORBIDDEN if sends.pid[b] >= 0 else ALLOWED)
         )  # fmt: skip
-    return found, same, now
+    run = sends.run[now]
+    return found, {"nonmonotonic-send": run[~same], "int-nonmonotonic-send": run[same]}
 
 
-def skips_inside(log: Log, owners: Owners) -> tuple[list[Found], Longs]:
-    """int-send-skip: findings, and the runs of the pairs that were looked at."""
-    internal = [n for n, text in enumerate(log.names.texts) if topic_of(text) in INTERNAL_TOPICS]
-    rows = np.flatnonzero(~log.marker & ~np.isin(log.key, internal))
+def skips_inside(log: Log, owners: Owners) -> Examined:
+    """int-send-skip: the pairs of neighbours in a transaction."""
+    rows = np.flatnonzero(log.data)
     group = log.group[rows]
     first = np.maximum.accumulate(np.where(starts(group), np.arange(len(rows)), 0)) if len(rows) else rows
     place = np.arange(len(rows)) - first
@@ -116,13 +107,10 @@ def skips_inside(log: Log, owners: Owners) -> tuple[list[Found], Longs]:
     found = []
     for i in np.flatnonzero(place[before] + 1 < place[now]).tolist():
         a, b = int(rows[before[i]]), int(rows[now[i]])
-        key, offsets = log.names.texts[log.key[b]], [int(log.offset[a]), int(log.offset[b])]
-        text = f"others lie between {offsets[0]} and {offsets[1]} of {key}, both of {owners.name(b)}"
-        found.append(
-            Found(anomaly="int-send-skip", run=int(log.run[b]), key=key, offsets=offsets,
-                  steps=sorted({int(s) for s in (log.step[a], log.step[b]) if s >= 0}), text=text, policy=ALLOWED)
-        )  # fmt: skip
-    return found, log.run[rows[now]]
+        between = f"{log.offset[a]} and {log.offset[b]} of {log.names.texts[log.key[b]]}"
+        text = f"others lie between {between}, both of {owners.name(b)}"
+        found.append(found_in(log, "int-send-skip", [a, b], text, policy=ALLOWED))
+    return found, {"int-send-skip": log.run[rows[now]]}
 
 
 class Passages:
@@ -154,10 +142,8 @@ class Passages:
         return next((step for start, last, step in self.of.get((run, key), ()) if start <= offset <= last), -1)
 
 
-def lost_writes(
-    log: Log, sends: Sends, both: Told, passages: Passages
-) -> tuple[list[Found], Longs, list[tuple[int, str, int]]]:
-    """Findings, the runs of the sends that were examined, and (run, client, number) of those that only a client knows.
+def lost_writes(log: Log, sends: Sends, both: Told, passages: Passages, unsure: list[tuple[int, str, int]]) -> Examined:
+    """What was acknowledged on keys that were polled; add (run, client, number) to `unsure` where only a client knows.
 
     Where the log has not what the client was told of, the client's commit decides; such a finding is of kind MAYBE.
     """
@@ -181,8 +167,8 @@ def lost_writes(
             text = " was acknowledged at offset {offset} of {key}; a poll came past it, nobody was given it"
             found.append(_lost(sends, at, step, text, gone.get(at, []), bool(client[i])))
     examined = sends.run[told[asked[final[asked]]]]
-    unsure = told[asked[client[asked]]]
-    return [*found, *_never_written(log, sends, passages)], examined, [_named(sends, int(at)) for at in unsure]
+    unsure += [_named(sends, int(at)) for at in told[asked[client[asked]]]]
+    return [*found, *_never_written(log, sends, passages)], {"lost-write": examined}
 
 
 def _given(both: Told) -> Flags:
@@ -243,11 +229,10 @@ def _never_written(log: Log, sends: Sends, passages: Passages) -> Iterator[Found
 def _lost(sends: Sends, at: int, step: int, text: str, gone: list[int], unsure: bool) -> Found:
     key, offset = sends.names.texts[sends.key[at]], int(sends.offset[at])
     run, client, number = _named(sends, at)
-    steps = {int(sends.step[at]), int(sends.end_step[at]), step, *gone}
+    steps = sorted_steps([sends.step[at], sends.end_step[at], step, *gone])
     said = quoted(sends.table.column("value")[at].as_py()) + text.format(key=key, offset=offset)
     return Found(anomaly="lost-write", run=run, key=key, offsets=[offset] if offset >= 0 else [],
-                 steps=sorted(s for s in steps if s >= 0), text=said, kind=MAYBE if unsure else "finding",
-                 client=client, number=number)  # fmt: skip
+                 steps=steps, text=said, kind=MAYBE if unsure else "finding", client=client, number=number)  # fmt: skip
 
 
 def _named(sends: Sends, at: int) -> tuple[int, str, int]:

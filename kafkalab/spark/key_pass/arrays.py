@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+
 Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -47,12 +49,6 @@ class Names:
 def longs(table: pa.Table, name: str) -> Longs:
     """A column of numbers or flags."""
     found: Longs = table.column(name).to_numpy().astype(np.int64, copy=False)
-    return found
-
-
-def flags(table: pa.Table, name: str) -> Flags:
-    """A column of flags."""
-    found: Flags = table.column(name).to_numpy().astype(np.bool_, copy=False)
     return found
 
 
@@ -117,7 +113,7 @@ class Log:
         self.group, self.removed = group[order], removed[order]
         self.pid, self.epoch = longs(table, "producer_id")[order], longs(table, "producer_epoch")[order]
         self.sequence, self.at_ms = longs(table, "sequence")[order], longs(table, "at_ms")[order]
-        self.transactional = flags(table, "transactional")[order]
+        self.transactional = longs(table, "transactional")[order] > 0
         control = names.codes(table.column("control"))[order]
         self.marker, self.abort = control != names.number(""), control == names.number("ABORT")
         self.place = self.group * PLACE + self.offset
@@ -143,6 +139,18 @@ class Log:
         committed = (found >= 0) & ~self.abort[found]
         self.final = ~self.marker & (committed | ~self.transactional)
         self.known = self.final & (self.removed == self.names.number(""))
+
+    def of_topics(self, *topics: str) -> Flags:
+        """Whether a record lies in one of these topics."""
+        numbers = [n for n, text in enumerate(self.names.texts) if topic_of(text) in topics]
+        found: Flags = np.isin(self.key, numbers)
+        return found
+
+    @cached_property
+    def data(self) -> Flags:
+        """Whether a record is no marker, and of a topic that is not internal."""
+        found: Flags = ~self.marker & ~self.of_topics(*INTERNAL_TOPICS)
+        return found
 
     @cached_property
     def keyed(self) -> Flags:

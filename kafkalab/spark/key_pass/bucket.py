@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 from kafkalab.spark.key_pass import acknowledgements as told
 from kafkalab.spark.key_pass import log as logs
 from kafkalab.spark.key_pass import polls
-from kafkalab.spark.key_pass.arrays import Log, Longs, Names
+from kafkalab.spark.key_pass.acknowledgements import Passages, Told
+from kafkalab.spark.key_pass.arrays import Log, Names
 from kafkalab.spark.key_pass.files import POLLS, SENDS
-from kafkalab.spark.key_pass.log import Found, Reads
+from kafkalab.spark.key_pass.log import Examined, Reads
 from kafkalab.spark.key_pass.polls import Walk
 from kafkalab.spark.key_pass.sends import Owners, Sends
 
@@ -26,7 +27,6 @@ class Bucket:
         self.tables, self.elsewhere, self.names = tables, elsewhere, Names()
         self.log = Log(tables["log"], self.names)
         self.unsure: list[tuple[int, str, int]] = []
-        self.seen: dict[str, Longs] = {}
 
     @cached_property
     def reads(self) -> Reads:
@@ -44,62 +44,27 @@ class Bucket:
     def walk(self) -> Walk:
         return Walk(self.tables["polls"], self.reads, self.names)
 
-    def found(self, limits: dict[int, int], default_ms: int, names: Sequence[str]) -> Iterator[Found]:
-        """What these audits find, those of their families too."""
-        log = self.log
-        if "duplicate" in names:
-            yield from logs.duplicates(log, lambda: self.tables["operations"])
-        if "sequence gap" in names:
-            yield from logs.sequence_gaps(log, lambda: self.sends, limits, default_ms)
-        if "G1a" in names:
-            yield from logs.aborted_reads(log, self.reads)
-        if "unseen" in names:
-            yield from logs.unseen(log, self.reads)
-        if "LSO regression" in names:
-            yield from logs.lso_regressions(self.tables["watermarks"], self.names)
-        if any(name in names for name in POLLS):
-            yield from polls.jumps(log, self.walk)
-        if "int-send-skip" in names:
-            skips, self.seen["int-send-skip"] = told.skips_inside(log, self.owners)
-            yield from skips
-        if any(name in names for name in SENDS):
-            back, same, now = told.nonmonotonic_sends(self.sends)
-            self.seen["nonmonotonic-send"], self.seen["int-nonmonotonic-send"] = (
-                self.sends.run[now[~same]],
-                self.sends.run[now[same]],
-            )
-            yield from back
-        yield from self._told(names)
+    @cached_property
+    def told(self) -> Told:
+        return Told(self.sends, self.reads)
 
-    def _told(self, names: Sequence[str]) -> Iterator[Found]:
-        if "inconsistent-offsets" not in names and "lost-write" not in names:
-            return
-        both = told.Told(self.sends, self.reads)
-        if "inconsistent-offsets" in names:
-            self.seen["inconsistent-offsets"] = both.runs(self.sends, self.reads)
-            yield from told.inconsistent_offsets(self.sends, self.reads, both)
-        if "lost-write" in names:
-            passages = told.Passages(self.walk, self.reads)
-            lost, self.seen["lost-write"], self.unsure = told.lost_writes(self.log, self.sends, both, passages)
-            yield from lost
-
-    def examined(self, names: Sequence[str]) -> Iterator[tuple[str, Longs]]:
-        """Of each of these audits the runs of what it looked at, one for each thing; after `found`."""
+    def families(self, limits: dict[int, int]) -> dict[tuple[str, ...], Callable[[], Examined]]:
+        """The audits by their names, those together that are done together; `limits` as in `sequence_gaps`."""
         log = self.log
-        if "duplicate" in names:
-            yield "duplicate", logs.of_duplicates(log)
-        if "sequence gap" in names:
-            yield "sequence gap", logs.of_sequences(log)
-        if "G1a" in names:
-            yield "G1a", logs.of_committed_reads(self.reads)
-        if "unseen" in names:
-            yield "unseen", logs.of_known(log, self.reads)
-        if "LSO regression" in names:
-            yield "LSO regression", logs.of_leaders(self.tables["watermarks"])
-        of_polls = polls.examined(self.walk) if any(name in names for name in POLLS) else ()
-        for name, counted in (*of_polls, *self.seen.items()):
-            if name in names:
-                yield name, counted
+        return {
+            ("duplicate",): lambda: logs.duplicates(log, lambda: self.tables["operations"]),
+            ("sequence gap",): lambda: logs.sequence_gaps(log, lambda: self.sends, limits),
+            ("G1a",): lambda: logs.aborted_reads(log, self.reads),
+            ("unseen",): lambda: logs.unseen(log, self.reads),
+            ("LSO regression",): lambda: logs.lso_regressions(self.tables["watermarks"], self.names),
+            POLLS: lambda: polls.jumps(log, self.walk),
+            ("int-send-skip",): lambda: told.skips_inside(log, self.owners),
+            SENDS: lambda: told.nonmonotonic_sends(self.sends),
+            ("inconsistent-offsets",): lambda: told.inconsistent_offsets(self.sends, self.reads, self.told),
+            ("lost-write",): lambda: told.lost_writes(
+                log, self.sends, self.told, Passages(self.walk, self.reads), self.unsure
+            ),
+        }
 
     def _decisions(self, producers: list[int]) -> pa.Table:
         wanted = pc.field("producer_id").isin(producers) & (pc.field("removed") != "truncated")

@@ -15,11 +15,10 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kafkalab.checks import g1a
+from kafkalab.checks.g1a import g1a
 from kafkalab.checks.sequence_gap import EXPIRATION, IMPLICIT_ADD
 from kafkalab.checks.view import ABORTED
-from kafkalab.log.producer_state.state import EXPIRATION_MS
-from kafkalab.spark.audits.check import FIELDS, findings_of, shown
+from kafkalab.spark.audits.check import FIELDS, findings_of, sentence, shown
 from kafkalab.spark.audits.derived_tables import DerivedTables
 from kafkalab.spark.key_pass import records
 from kafkalab.spark.key_pass.bucket import Bucket
@@ -117,12 +116,9 @@ def _told_aborted(derived: DerivedTables) -> DataFrame:
     reads = reads.where(F.col("record.outcome") != ABORTED).withColumn("txn", F.col("record.txn"))
     told = derived.transactions.where(F.col("told_aborted") & ~F.col("maybe_committed"))
     aborted = reads.join(told.select("run", "txn", "last_end"), ["run", "txn"])
-    text = F.concat(
-        "consumer", F.lit(" was given "), shown(F.col("value")), F.lit(" of "), "key", F.lit(" at offset "), "offset",
-        F.lit(", which "), "record.client", F.lit(" aborted"),
-    )  # fmt: skip
-    steps = [F.col("record.step"), F.col("step"), F.col("last_end")]
-    return findings_of(g1a.CHECK, aborted, text, steps, [F.col("key")], [F.col("offset")])
+    text = "{consumer} was given {value} of {key} at offset {offset}, which {record.client} aborted"
+    said = sentence(text, value=shown(F.col("value")))
+    return findings_of(g1a, aborted, said, ["record.step", "step", "last_end"], ["key"], ["offset"])
 
 
 def _worker(
@@ -159,18 +155,17 @@ def bucket_rows(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of SCHEMA that one bucket gives; `limits` are the runs' producer.id.expiration.ms."""
     bucket = Bucket(tables, elsewhere)
-    rows = [
-        {field: getattr(one, field) for field in one.__slots__} | {"examined": None}
-        for one in bucket.found(limits, EXPIRATION_MS, names)
-        if one.anomaly in names
-    ]
-    for name, runs in bucket.examined(names):
-        for run, many in zip(*np.unique(runs, return_counts=True), strict=True):
-            rows.append({"anomaly": name, "run": int(run), "kind": "examined", "examined": int(many)})
-    if "lost-write" in names:
-        for run, client, transaction in bucket.unsure:
-            one = {"anomaly": "lost-write", "run": run, "client": client, "number": transaction}
-            rows.append(one | {"kind": "maybe", "examined": 1})
+    rows: list[dict[str, object]] = []
+    for family, examine in bucket.families(limits).items():
+        if any(name in names for name in family):
+            found, examined = examine()
+            rows += [{field: getattr(one, field) for field in one.__slots__} for one in found if one.anomaly in names]
+            for name in (name for name in examined if name in names):
+                for run, many in zip(*np.unique(examined[name], return_counts=True), strict=True):
+                    rows.append({"anomaly": name, "run": int(run), "kind": "examined", "examined": int(many)})
+    for run, client, transaction in bucket.unsure:
+        one = {"anomaly": "lost-write", "run": run, "client": client, "number": transaction}
+        rows.append(one | {"kind": "maybe", "examined": 1})
     if into is not None:
         owned = records.records_of(bucket.log, bucket.owners)
         records.write(records.seen_of(bucket.reads, bucket.log, owned), into / "seen", number)

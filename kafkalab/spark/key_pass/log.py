@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, REPORTED
-from kafkalab.protocol.partitions import INTERNAL_TOPICS, OFFSETS_TOPIC, topic_of
+from kafkalab.log.producer_state.state import EXPIRATION_MS
+from kafkalab.protocol.partitions import OFFSETS_TOPIC
 from kafkalab.spark.key_pass.arrays import Flags, Log, Longs, Names, groups, last_where, longs, starts
 from kafkalab.spark.key_pass.sends import Sends, value_codes
 
@@ -34,6 +35,31 @@ class Found:
     sent: tuple[int, ...] = ()
 
 
+Examined = tuple[Iterable[Found], dict[str, Longs]]
+"""What is found, and of each audit the run of each thing that it looked at."""
+
+
+def found_in(
+    log: Log, anomaly: str, rows: Sequence[int], text: str, steps: Iterable[int] | None = None, **more: Any
+) -> Found:
+    """Return a finding of the key of these rows; `steps` are those at which the rows were appended if not given."""
+    last = rows[-1]
+    return Found(
+        anomaly=anomaly,
+        run=int(log.run[last]),
+        key=log.names.texts[log.key[last]],
+        offsets=log.offset[rows].tolist(),
+        steps=sorted_steps(log.step[rows] if steps is None else steps),
+        text=text,
+        **more,
+    )
+
+
+def sorted_steps(steps: Iterable[int]) -> list[int]:
+    """Return steps as findings have them: sorted, each once, and none below 0."""
+    return sorted({int(step) for step in steps if step >= 0})
+
+
 class Reads:
     """A bucket's reads, with `at`: the row of the log that each returned, -1 where the log has not that value."""
 
@@ -53,21 +79,16 @@ class Reads:
         self.committed: Flags = committed
 
 
-def _data(log: Log) -> Flags:
-    """Records of topics that are not internal, and no markers."""
-    internal = [n for n, text in enumerate(log.names.texts) if topic_of(text) in INTERNAL_TOPICS]
-    found: Flags = ~log.marker & ~np.isin(log.key, internal)
-    return found
-
-
-def duplicates(log: Log, operations: Callable[[], pa.Table]) -> Iterator[Found]:
-    """As checks/duplicate.py: forbidden where one producer id holds more copies than its application sent."""
-    chosen = np.flatnonzero(_data(log))
+def duplicates(log: Log, operations: Callable[[], pa.Table]) -> Examined:
+    """Records of topics that are not internal; forbidden where a producer id holds more copies than were sent."""
+    found: list[Found] = []
+    examined = {"duplicate": log.run[log.data]}
+    chosen = np.flatnonzero(log.data)
     (value,) = value_codes(log.values.take(pa.array(chosen)))
     same = groups(log.group[chosen], value)
     twice = np.flatnonzero((value >= 0) & (np.bincount(same, minlength=1)[same] > 1))
     if not len(twice):
-        return
+        return found, examined
     copies: dict[tuple[int, int, str], list[int]] = {}
     for place in twice.tolist():
         at = int(chosen[place])
@@ -77,13 +98,12 @@ def duplicates(log: Log, operations: Callable[[], pa.Table]) -> Iterator[Found]:
         held: dict[int, int] = {}
         for at in rows:
             held[int(log.pid[at])] = held.get(int(log.pid[at]), 0) + 1
-        name, offsets = log.names.texts[key], log.offset[rows].tolist()
+        name = log.names.texts[key]
         too_many = any(pid >= 0 and many > sent.get((run, name, text, pid), 1) for pid, many in held.items())
         why = ", though it was sent once" if too_many else ": sent again, or without idempotence"
-        said = f"'{text}' lies at the offsets {', '.join(map(str, offsets))} of {name}{why}"
-        steps = sorted({int(step) for step in log.step[rows] if step >= 0})
-        yield Found(anomaly="duplicate", run=run, key=name, offsets=offsets, steps=steps, text=said,
-                    policy=FORBIDDEN if too_many else ALLOWED)  # fmt: skip
+        said = f"'{text}' lies at the offsets {', '.join(map(str, log.offset[rows]))} of {name}{why}"
+        found.append(found_in(log, "duplicate", rows, said, policy=FORBIDDEN if too_many else ALLOWED))
+    return found, examined
 
 
 def _sent(operations: pa.Table, values: set[str]) -> Counter[tuple[int, str, str, int]]:
@@ -94,15 +114,17 @@ def _sent(operations: pa.Table, values: set[str]) -> Counter[tuple[int, str, str
     return Counter((row["run"], row["key"], row["value"], row["producer_id"]) for row in rows)
 
 
-def sequence_gaps(
-    log: Log, sends: Callable[[], Sends], expiration_ms: dict[int, int], default_ms: int
-) -> Iterator[Found]:
-    """As checks/sequence_gap.py; kind "first" is wrong if a Produce of version 2 left at a step of `sent`."""
-    offsets_topic = [n for n, text in enumerate(log.names.texts) if topic_of(text) == OFFSETS_TOPIC]
+def sequence_gaps(log: Log, sends: Callable[[], Sends], expiration_ms: dict[int, int]) -> Examined:
+    """The records with a producer id, but for committed offsets; `expiration_ms` are the runs' own limits.
+
+    What is found of kind "first" is wrong if a Produce of version 2 left at a step of `sent`.
+    """
+    found = []
+    numbered = (log.pid >= 0) & ~log.of_topics(OFFSETS_TOPIC)
+    chosen = np.flatnonzero(numbered)
     row = np.arange(len(log.offset))
     first_row = np.maximum.accumulate(np.where(starts(log.group), row, 0)) if len(row) else row
     holes = log.offset - log.offset[first_row] - (row - first_row)
-    chosen = np.flatnonzero((log.pid >= 0) & ~np.isin(log.key, offsets_topic))
     together = groups(log.group[chosen], log.pid[chosen])
     chosen = chosen[np.lexsort((chosen, together))]
     together = np.sort(together)
@@ -112,7 +134,7 @@ def sequence_gaps(
     before = last_where(~marker | changed, together)
     had = before >= 0
     b, r = chosen[np.where(had, before, 0)], chosen
-    limit = _limits(log.run[r], expiration_ms, default_ms)
+    limit = _limits(log.run[r], expiration_ms)
     forgotten = had & (log.at_ms[r] - log.at_ms[b] >= limit) & (log.marker[b] | ~log.transactional[b])
     had &= ~forgotten
     unknown = holes[r] - holes[b]
@@ -129,7 +151,7 @@ def sequence_gaps(
             if same[at]
             else f"epoch {log.epoch[r[at]]} begins at sequence {log.sequence[r[at]]}"
         )
-        yield _gap(log, [int(b[at]), int(r[at])], what, "finding")
+        found.append(_gap(log, [int(b[at]), int(r[at])], what))
     first = ~marker & ~had & (holes[r] == 0) & (log.offset[first_row[r]] == 0) & (log.sequence[r] > 0)
     for at in np.flatnonzero(first).tolist():
         asked = sends()
@@ -137,31 +159,26 @@ def sequence_gaps(
         by = by[asked.transactional[by]]
         if len(by):
             what = f"a transaction of version 2 begins at sequence {log.sequence[r[at]]}"
-            yield replace(_gap(log, [int(r[at])], what, "first"), sent=tuple(asked.step[by].tolist()))
+            found.append(_gap(log, [int(r[at])], what, kind="first", sent=tuple(asked.step[by].tolist())))
+    return found, {"sequence gap": log.run[numbered & ~log.marker]}
 
 
-def _limits(run: Longs, given: dict[int, int], default: int) -> Longs | int:
+def _limits(run: Longs, given: dict[int, int]) -> Longs | int:
     if not given:
-        return default
+        return EXPIRATION_MS
     runs, back = np.unique(run, return_inverse=True)
-    return np.array([given.get(int(one), default) for one in runs], np.int64)[back]
+    return np.array([given.get(int(one), EXPIRATION_MS) for one in runs], np.int64)[back]
 
 
-def _gap(log: Log, rows: list[int], what: str, kind: str) -> Found:
-    at, key = rows[-1], log.names.texts[log.key[rows[-1]]]
-    return Found(
-        anomaly="sequence gap",
-        run=int(log.run[at]),
-        key=key,
-        offsets=log.offset[rows].tolist(),
-        steps=sorted({int(step) for step in log.step[rows] if step >= 0}),
-        text=f"offset {log.offset[at]} of {key}, producer {log.pid[at]}: {what}",
-        kind=kind,
-    )
+def _gap(log: Log, rows: list[int], what: str, **more: Any) -> Found:
+    at = rows[-1]
+    where = f"offset {log.offset[at]} of {log.names.texts[log.key[at]]}, producer {log.pid[at]}"
+    return found_in(log, "sequence gap", rows, f"{where}: {what}", **more)
 
 
-def aborted_reads(log: Log, reads: Reads) -> Iterator[Found]:
-    """Reads under read_committed of what an ABORT marker ended."""
+def aborted_reads(log: Log, reads: Reads) -> Examined:
+    """Reads under read_committed; found are those of what an ABORT marker ended."""
+    found = []
     there = reads.at >= 0
     wrong = there & reads.committed
     wrong[there] &= log.aborted[reads.at[there]]
@@ -169,29 +186,30 @@ def aborted_reads(log: Log, reads: Reads) -> Iterator[Found]:
     shown = reads.table.select(["consumer", "value"]).take(pa.array(places)).to_pylist()
     for place, row in zip(places.tolist(), shown, strict=True):
         at = int(reads.at[place])
-        key, offset = log.names.texts[log.key[at]], int(log.offset[at])
-        steps = sorted({int(log.step[at]), int(reads.step[place]), int(log.step[log.ended_by[at]])})
-        what = f"{row['consumer']} was given {quoted(row['value'])} of {key} at offset {offset}"
-        text = f"{what}, which an ABORT marker ended"
-        yield Found(anomaly="G1a", run=int(log.run[at]), key=key, offsets=[offset], steps=steps, text=text)
+        what = f"{row['consumer']} was given {quoted(row['value'])} of {log.names.texts[log.key[at]]}"
+        text = f"{what} at offset {log.offset[at]}, which an ABORT marker ended"
+        steps = [log.step[at], reads.step[place], log.step[log.ended_by[at]]]
+        found.append(found_in(log, "G1a", [at], text, steps))
+    return found, {"G1a": reads.run[reads.committed]}
 
 
-def unseen(log: Log, reads: Reads) -> Iterator[Found]:
-    """Known values of keys that were polled, and that nobody was given."""
+def unseen(log: Log, reads: Reads) -> Examined:
+    """Known values of keys that were polled; found are those that nobody was given."""
+    found = []
+    known = log.known & np.isin(log.group, np.unique(reads.group))
     given = np.zeros(len(log.offset), np.bool_)
     given[reads.at[reads.at >= 0]] = True
-    polled = np.unique(reads.group[reads.group >= 0])
-    missing = log.known & ~given & np.isin(log.group, polled)
-    places = np.flatnonzero(missing)
+    places = np.flatnonzero(known & ~given)
     for part in np.split(places, np.flatnonzero(np.diff(log.group[places])) + 1) if len(places) else ():
         at, key = int(part[0]), log.names.texts[log.key[part[0]]]
         text = f"{key}: {len(part)} committed value(s) were not polled, the first at offset {log.offset[at]}"
-        yield Found(anomaly="unseen", run=int(log.run[at]), key=key, offsets=log.offset[part].tolist(),
-                    steps=[s for s in [int(log.step[at])] if s >= 0], text=text, policy=REPORTED)  # fmt: skip
+        found.append(found_in(log, "unseen", part.tolist(), text, [log.step[at]], policy=REPORTED))
+    return found, {"unseen": log.run[known]}
 
 
-def lso_regressions(marks: pa.Table, names: Names) -> Iterator[Found]:
-    """A leader's last stable offset that goes back within one leader epoch."""
+def lso_regressions(marks: pa.Table, names: Names) -> Examined:
+    """Watermarks of leaders; found is a last stable offset that goes back within one leader epoch."""
+    found = []
     marks = marks.filter(marks.column("leads"))
     run, key, node = longs(marks, "run"), names.codes(marks.column("key")), names.codes(marks.column("node"))
     together, step = groups(run, key, node, longs(marks, "leader_epoch")), longs(marks, "step")
@@ -203,39 +221,9 @@ def lso_regressions(marks: pa.Table, names: Names) -> Iterator[Found]:
         at, before = order[place], order[place - 1]
         name = names.texts[key[at]]
         text = f"{name} on {names.texts[node[at]]}: from {stable[place - 1]} back to {stable[place]}"
-        yield Found(anomaly="LSO regression", run=int(run[at]), key=name, offsets=[int(stable[place])],
-                    steps=sorted({int(step[before]), int(step[at])}), text=text)  # fmt: skip
-
-
-# of each audit the runs of what it looked at, one for each thing
-
-
-def of_duplicates(log: Log) -> Longs:
-    """Records of topics that are not internal."""
-    return log.run[_data(log)]
-
-
-def of_sequences(log: Log) -> Longs:
-    """Records with a producer id, but for committed offsets."""
-    offsets_topic = [n for n, text in enumerate(log.names.texts) if topic_of(text) == OFFSETS_TOPIC]
-    found: Longs = log.run[~log.marker & (log.pid >= 0) & ~np.isin(log.key, offsets_topic)]
-    return found
-
-
-def of_committed_reads(reads: Reads) -> Longs:
-    """Reads under read_committed."""
-    return reads.run[reads.committed]
-
-
-def of_known(log: Log, reads: Reads) -> Longs:
-    """Known values of keys that somebody read."""
-    found: Longs = log.run[log.known & np.isin(log.group, np.unique(reads.group))]
-    return found
-
-
-def of_leaders(marks: pa.Table) -> Longs:
-    """Watermarks of leaders."""
-    return longs(marks.filter(marks.column("leads")), "run")
+        found.append(Found(anomaly="LSO regression", run=int(run[at]), key=name, offsets=[int(stable[place])],
+                           steps=sorted_steps([step[before], step[at]]), text=text))  # fmt: skip
+    return found, {"LSO regression": run}
 
 
 def quoted(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Where one bucket's consumers jumped: the same walk as audits/walks.py, with numpy."""
+"""Where one bucket's consumers jumped: the same walk as checks/order_of_polls.py, with numpy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, Names, groups, longs, starts
-from kafkalab.spark.key_pass.log import Found, Reads
+from kafkalab.spark.key_pass.log import Examined, Found, Reads, sorted_steps
 
 
 class Walk:
@@ -91,20 +91,23 @@ def _running_count(chosen: Flags, begins: Flags) -> Longs:
     return counted
 
 
-def jumps(log: Log, walk: Walk) -> Iterator[Found]:
-    """poll-skip and nonmonotonic-poll, between polls and inside them."""
+def jumps(log: Log, walk: Walk) -> Examined:
+    """poll-skip and nonmonotonic-poll: the polls that follow another, and the records that follow another in a poll."""
+    between = walk.run[~starts(walk.each)] if len(walk.each) else walk.run
+    in_one = np.repeat(walk.run, np.maximum(walk.count - 1, 0))
+    names, found = ("poll-skip", "nonmonotonic-poll"), []
     known = log.place[log.known]
     step_of = log.step[log.known]
     may_go = np.array([walk.names.number("assign"), walk.names.number("seek")])
     group = log.groups_of(walk.run, walk.key)
     for at, expected, offset, before, inside, own in walk.jumps():
         prefix = "int-" if inside else ""
-        policy = [ALLOWED if own else FORBIDDEN] * len(at)
+        policy = ALLOWED if own else FORBIDDEN
         back = np.flatnonzero(offset < expected)
         for i in back.tolist():
-            yield _found(walk, at[i], f"{prefix}nonmonotonic-poll", policy[i], [int(offset[i])],
-                         [before[i], walk.step[at[i]]],
-                         f"went back from {expected[i]} to {offset[i]} of")  # fmt: skip
+            text, steps = f"went back from {expected[i]} to {offset[i]} of", [before[i], walk.step[at[i]]]
+            name = f"{prefix}nonmonotonic-poll"
+            found.append(_found(walk, at[i], name, policy, [int(offset[i])], steps, text))
         forth = (offset > expected) & (group[at] >= 0)
         if own:
             forth &= ~np.isin(walk.moved[at], may_go)
@@ -114,11 +117,10 @@ def jumps(log: Log, walk: Walk) -> Iterator[Found]:
         for i, a, b in zip(places.tolist(), low.tolist(), high.tolist(), strict=True):
             if a < b:
                 steps = [step_of[a], before[i], walk.step[at[i]]]
-                text = f"went from {expected[i]} to {offset[i]} of"
+                text, rest = f"went from {expected[i]} to {offset[i]} of", ", over committed values"
                 missed = (known[a:b] % PLACE).tolist()
-                yield _found(
-                    walk, at[i], f"{prefix}poll-skip", policy[i], missed, steps, text, ", over committed values"
-                )
+                found.append(_found(walk, at[i], f"{prefix}poll-skip", policy, missed, steps, text, rest))
+    return found, dict.fromkeys(names, between) | {f"int-{name}": in_one for name in names}
 
 
 def _found(
@@ -130,16 +132,7 @@ def _found(
         run=int(walk.run[at]),
         key=key,
         offsets=offsets,
-        steps=sorted({int(s) for s in steps if s >= 0}),
+        steps=sorted_steps(steps),
         text=f"{who} {text} {key}{rest}",
         policy=policy,
     )
-
-
-def examined(walk: Walk) -> Iterator[tuple[str, Longs]]:
-    """Of each of these audits the runs of the comparisons it made."""
-    between = walk.run[~starts(walk.each)] if len(walk.each) else walk.run
-    inside = np.repeat(walk.run, np.maximum(walk.count - 1, 0))
-    for name in ("poll-skip", "nonmonotonic-poll"):
-        yield name, between
-        yield f"int-{name}", inside

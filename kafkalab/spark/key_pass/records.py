@@ -45,6 +45,7 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
     names = [owners.name(int(row)) if owned[row] else "" for row in transaction[1]]
     key = _texts(log.key, texts)
     client = np.where(owned, owners.client, 0)
+    known = owners.client != owners.names.number("")  # a client's operations say whose the record is
     return pa.table(
         {
             **{name: here.column(name) for name in ("run", "key", "offset", "record_key", "value", "producer_id")},
@@ -64,7 +65,7 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
             "outcome": _texts(outcome, list(OUTCOMES)),
             "txn": _texts(transaction[2], names, owned),
             "client": _texts(client, texts, owned),
-            "number": pa.array(np.where(client_known(owners), owners.number, -1), mask=~owned),
+            "number": pa.array(np.where(known, owners.number, -1), mask=~owned),
             "ordinal": _struct(
                 {
                     "why": pa.array(owners.why, pa.int32()),
@@ -78,12 +79,6 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
             ),
         }
     )
-
-
-def client_known(owners: Owners) -> Flags:
-    """Whether a client's operations say whose a record is."""
-    known: Flags = owners.client != owners.names.number("")
-    return known
 
 
 def seen_of(reads: Reads, log: Log, records: pa.Table) -> pa.Table:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.protocol.partitions import INTERNAL_TOPICS
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, Names, groups, longs
 
 OFFSETS, SENT, UNCLAIMED = 0, 1, 2
@@ -131,8 +131,7 @@ class Owners:
         self.client[rows], self.number[rows] = sends.client[send], sends.transaction[send]
         self.why[rows], self.index[rows], self.part[rows] = SENT, sends.index[send], sends.link_part[by]
         free[rows] = False
-        internal = [n for n, text in enumerate(names.texts) if topic_of(text) in INTERNAL_TOPICS]
-        of_groups = np.flatnonzero(mine & np.isin(log.key, internal) & log.keyed)
+        of_groups = np.flatnonzero(mine & log.of_topics(*INTERNAL_TOPICS) & log.keyed)
         if len(of_groups):
             free[self._by_offsets(of_groups, offsets())] = False
         rest = np.flatnonzero(free)

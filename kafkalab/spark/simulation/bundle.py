@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -20,14 +20,13 @@ SCHEMA = StructType([StructField(name, BinaryType(), False) for name in TABLES])
 def arrow_bundle(runs: Iterable[tuple[int, History]]) -> pa.RecordBatch:
     """One row with the tables of these histories."""
     given = list(runs)
-    packed = {name: pa.array([_packed(arrow_batch(name, given))], pa.binary()) for name in TABLES}
-    fields = [pa.field(name, pa.binary(), nullable=False) for name in TABLES]
-    return pa.RecordBatch.from_arrays(list(packed.values()), schema=pa.schema(fields))
+    schema = pa.schema([pa.field(name, pa.binary(), nullable=False) for name in TABLES])
+    return pa.RecordBatch.from_pylist([{name: _packed(arrow_batch(name, given)) for name in TABLES}], schema)
 
 
 def table_of(bundle: DataFrame, table: str) -> DataFrame:
     """One table out of bundles, with its schema."""
-    return bundle.select(table).mapInArrow(_unpacking(), spark_schema(table))
+    return bundle.select(table).mapInArrow(_unpack, spark_schema(table))
 
 
 def unpacked(packed: pa.BinaryScalar) -> pa.Table:
@@ -43,10 +42,7 @@ def _packed(batch: pa.RecordBatch) -> bytes:
     return packed
 
 
-def _unpacking() -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for packed in batch.column(0):
-                yield from pa.ipc.open_stream(packed.as_buffer())
-
-    return unpack
+def _unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for packed in batch.column(0):
+            yield from pa.ipc.open_stream(packed.as_buffer())

@@ -9,7 +9,7 @@ from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.programs.transfers import read_to_the_end
-from kafkalab.protocol.profiles import PROFILES, Rules
+from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
@@ -39,8 +39,6 @@ class Runs:
         found = SEEDS.fullmatch(seeds.strip())
         if found is None:
             raise ValueError(f'seeds are like "7" or "1-1000", not {seeds!r}')
-        if profile not in PROFILES:
-            raise ValueError(f"no profile {profile!r}; there are {', '.join(PROFILES)}")
         rules = tuple(name.strip() for name in rules_off.split(";") if name.strip())
         first = int(found[1])
         return cls(first=first, last=int(found[2] or first), profile=profile, rules_off=rules, scenario=scenario)

@@ -86,15 +86,16 @@ class _Rows:
     def __init__(self, table: str, runs: Runs, partitions: int) -> None:
         self.table, self.runs, self.tasks = table, runs, partitions
 
-    def split(self, first: int, last: int) -> list[Seeds]:
+    def split(self, first: int, last: int) -> list[InputPartition]:
         """The seeds first to last in contiguous parts of nearly equal size."""
         count = last - first + 1
         tasks = max(1, min(self.tasks or MOST_PARTITIONS, count))
         edges = [first + count * i // tasks for i in range(tasks + 1)]
         return [Seeds(a, b - 1) for a, b in zip(edges, edges[1:], strict=False)]
 
-    def batches(self, part: Seeds) -> Iterator[pa.RecordBatch]:
+    def read(self, part: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of the part's simulations, in the order of the seeds."""
+        assert isinstance(part, Seeds)
         for start in range(part.first, part.last + 1, AT_ONCE):
             seeds = range(start, min(start + AT_ONCE, part.last + 1))
             histories = [(seed, history_of_seed(self.runs, seed)) for seed in seeds]
@@ -110,11 +111,7 @@ class Reader(_Rows, DataSourceReader):
     """A table of all the seeds."""
 
     def partitions(self) -> list[InputPartition]:
-        return list(self.split(self.runs.first, self.runs.last))
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Seeds)
-        return self.batches(partition)
+        return self.split(self.runs.first, self.runs.last)
 
 
 class StreamReader(_Rows, DataSourceStreamReader):
@@ -136,11 +133,7 @@ class StreamReader(_Rows, DataSourceStreamReader):
         self.next = max(self.next, end["seed"])
         if start["seed"] >= end["seed"]:
             return []
-        return list(self.split(start["seed"], end["seed"] - 1))
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Seeds)
-        return self.batches(partition)
+        return self.split(start["seed"], end["seed"] - 1)
 
     def commit(self, end: dict[str, int]) -> None:
         """Nothing to forget: the seeds can always be run again."""

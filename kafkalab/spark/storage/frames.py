@@ -93,8 +93,7 @@ class Histories:
 
         Rows come in the order of each table's own numbers (offsets, polls, steps), not in the order of the DataFrame.
         """
-        runs = histories_from({name: self.table(name).toArrow() for name in TABLES})
-        return dict(runs)
+        return dict(histories_from({name: self.table(name).toArrow() for name in TABLES}))
 
 
 ORDER = {

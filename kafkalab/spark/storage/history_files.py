@@ -148,18 +148,15 @@ def _keep_only(folder: Path, table: str, written: set[str]) -> None:
 
 def _check_schema(table: str, frame: DataFrame) -> None:
     """HistoryError, naming the first column that differs, if a DataFrame is not this table."""
-    there = {field.name: field.dataType for field in frame.schema}
-    for field in spark_schema(table):
-        if field.name not in there:
-            raise HistoryError(f"the table {table} has no column {field.name} ({field.dataType.simpleString()})")
-        if there[field.name].simpleString() != field.dataType.simpleString():
-            raise HistoryError(
-                f"the column {table}.{field.name} is {there[field.name].simpleString()}, "
-                f"not {field.dataType.simpleString()}"
-            )
-    more = [name for name in there if name not in spark_schema(table).names]
-    if more:
-        raise HistoryError(f"the table {table} has a column {more[0]} that no history has")
+    there, wanted = dict(frame.dtypes), {f.name: f.dataType.simpleString() for f in spark_schema(table)}
+    for name, kind in wanted.items():
+        if name not in there:
+            raise HistoryError(f"the table {table} has no column {name} ({kind})")
+        if there[name] != kind:
+            raise HistoryError(f"the column {table}.{name} is {there[name]}, not {kind}")
+    for name in there:
+        if name not in wanted:
+            raise HistoryError(f"the table {table} has a column {name} that no history has")
 
 
 def _files(folder: Path) -> Iterator[Path]:

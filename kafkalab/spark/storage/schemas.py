@@ -6,7 +6,7 @@ in one table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 from pyspark.sql.types import (
@@ -70,7 +70,12 @@ def arrow_struct(of: Iterable[Column]) -> pa.Schema:
 
 def arrow_batch(table: str, runs: Iterable[tuple[int, History]]) -> pa.RecordBatch:
     """Return one table of several histories, as one batch in the order of the runs."""
-    rows = [(run, row) for run, history in runs for row in history.table(table)]
-    cells = list(zip(*(row for _, row in rows), strict=True)) or [()] * len(columns_of(table))
-    values = {c.name: column for c, column in zip(columns_of(table), cells, strict=True)}
-    return pa.RecordBatch.from_pydict({"run": [run for run, _ in rows], **values}, arrow_schema(table))
+    rows = ((run, *row) for run, history in runs for row in history.table(table))
+    return arrow_rows(columns(table), rows)
+
+
+def arrow_rows(of: Sequence[Column], rows: Iterable[tuple[object, ...]]) -> pa.RecordBatch:
+    """Return the rows, in their order, as one batch with these columns."""
+    cells = list(zip(*rows, strict=True)) or [()] * len(of)
+    return pa.RecordBatch.from_arrays([pa.array(c, f.type) for c, f in zip(cells, arrow_struct(of), strict=True)],
+                                      schema=arrow_struct(of))  # fmt: skip

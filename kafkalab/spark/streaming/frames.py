@@ -61,11 +61,8 @@ def write_arrivals(rows: Iterable[Arrival], path: str | Path, name: str) -> Path
     return whole
 
 
-def stream_of_simulations(
-    spark: SparkSession, seeds: str = "1-1000", seeds_at_once: int = 10, rules_off: str = "", profile: str = ""
-) -> DataFrame:
+def stream_of_simulations(spark: SparkSession, seeds: str = "1-1000", seeds_at_once: int = 10) -> DataFrame:
     """The arrivals of these seeds' simulations, `seeds_at_once` whole runs in each micro-batch."""
     register(spark)
     reader = spark.readStream.format("kafkalab").option("table", ARRIVALS).option("seeds", seeds)
-    reader = reader.option("seedsPerBatch", str(seeds_at_once)).option("rulesOff", rules_off)
-    return (reader.option("profile", profile) if profile else reader).load()
+    return reader.option("seedsPerBatch", str(seeds_at_once)).load()

@@ -57,15 +57,8 @@ class _Audits(StatefulProcessor):
         before = self.kept.get()
         group = Group(VALUE if part else RUN, self.limits, before[0] if before else "")
         for found in group.take(rows):
-            yield Row(
-                run=run,
-                anomaly=found.anomaly,
-                policy=found.policy,
-                keys=list(found.keys),
-                offsets=list(found.offsets),
-                steps=list(found.steps),
-                text=found.text,
-            )
+            lists = {name: list(getattr(found, name)) for name in ("keys", "offsets", "steps")}
+            yield Row(run=run, anomaly=found.anomaly, policy=found.policy, **lists, text=found.text)
         self.kept.update((group.text(),))
 
     def close(self) -> None:

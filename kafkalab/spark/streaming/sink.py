@@ -26,7 +26,7 @@ class FindingsFolder:
 
     def put(self, frame: DataFrame, batch_id: int) -> None:
         """The batch's file holds these findings, and nothing else; it is there whole or not at all."""
-        rows = sorted(_lines(frame))
+        rows = sorted(json.dumps(row.asDict(), ensure_ascii=False) for row in frame.collect())
         self.batches.mkdir(parents=True, exist_ok=True)
         part = self.batches / f".{batch_id:08}.part"
         with part.open("w", encoding="utf-8") as file:
@@ -49,7 +49,3 @@ def finding(row: dict[str, Any]) -> Finding:
     """A finding from the columns of one."""
     given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
     return Finding(**given)
-
-
-def _lines(frame: DataFrame) -> list[str]:
-    return [json.dumps(row.asDict(), ensure_ascii=False) for row in frame.collect()]

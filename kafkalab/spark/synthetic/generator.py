@@ -6,8 +6,9 @@ gives the same rows, whatever the number of tasks or cores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -44,50 +45,23 @@ class Synthetic(Histories):
         """Rows are worked on where they are made."""
         if self.table(name) is not self.made.get(name):
             return Histories.through(self, name, work, schema)
-        make, cells = _maker(table_maker(self.shape, name)), _cells(self.truth.sparkSession, self.shape, self.tasks)
+        make, cells = _maker(self.shape, name), _cells(self.truth.sparkSession, self.shape, self.tasks)
         return cells.mapInArrow(lambda batches: work(make(batches)), schema)
 
 
 def synthetic(
-    spark: SparkSession,
-    *,
-    records: int = 10_000,
-    producers: int = 20,
-    partitions: int = 8,
-    txn_size: int = 5,
-    abort_rate: float = 0.1,
-    idempotent: float = 0.2,
-    transform: float = 0.2,
-    inject: Mapping[str, float] | None = None,
-    seed: int = 1,
-    profile: str = "4.x/TV2",
-    block: int = 0,
-    tasks: int = 0,
+    spark: SparkSession, *, inject: Mapping[str, float] | None = None, tasks: int = 0, **size: Any
 ) -> Synthetic:
-    """One run, numbered by its seed, with about so many records and markers in its topics; a table is made when used.
+    """Return one run, numbered by its seed, whose tables are made when they are used; `size` are the fields of `Shape`.
 
-    `txn_size` is the mean of records in a transaction, `idempotent` the share of records outside transactions,
-    `transform` the share of transactions that consume, transform and produce, `inject` the windows of each anomaly per
-    record ({"duplicate": 1e-4}; names are those of kafkalab.checks). `block` and `tasks` are how it is cut for making;
-    another block gives other rows, another number of tasks does not. ValueError for what cannot be.
+    `inject` are the windows of each anomaly per record ({"duplicate": 1e-4}; names are those of kafkalab.checks), and
+    `tasks` is the number of tasks that make a table: it does not change the rows. ValueError for what cannot be.
     """
-    shape = Shape(
-        records=records,
-        producers=producers,
-        partitions=partitions,
-        txn_size=txn_size,
-        abort_rate=abort_rate,
-        idempotent=idempotent,
-        transform=transform,
-        inject=tuple((inject or {}).items()),
-        seed=seed,
-        profile=profile,
-        block=block,
-    )
-    tables = {name: _made(spark, shape, table_maker(shape, name), name, tasks) for name in MADE}
-    labels = spark.createDataFrame(pa.Table.from_pylist(labels_of(shape)), spark_schema("labels"))
+    shape = Shape(inject=tuple((inject or {}).items()), **size)
     cells = _cells(spark, shape, tasks)
-    truth = cells.mapInArrow(_maker(lambda cell: truth_of(shape, cell)), from_arrow_schema(TRUTH))
+    tables = {name: cells.mapInArrow(_maker(shape, name), spark_schema(name)) for name in MADE}
+    labels = spark.createDataFrame(pa.Table.from_pylist(labels_of(shape)), spark_schema("labels"))
+    truth = cells.mapInArrow(_maker(shape, "truth"), from_arrow_schema(TRUTH))
     return Synthetic(**tables, labels=labels, truth=truth, shape=shape, tasks=tasks, made=tables)
 
 
@@ -102,21 +76,12 @@ def _cells(spark: SparkSession, shape: Shape, tasks: int) -> DataFrame:
     return spark.range(0, shape.cells, 1, min(tasks, shape.cells)) if tasks else spark.range(shape.cells)
 
 
-def _made(
-    spark: SparkSession, shape: Shape, make: Callable[[int], pa.RecordBatch], table: str, tasks: int
-) -> DataFrame:
-    return _cells(spark, shape, tasks).mapInArrow(_maker(make), spark_schema(table))
+def _maker(shape: Shape, table: str) -> Work:
+    """Return what a task does with the numbers of the cells that it is given; `table` may be "truth"."""
 
-
-def table_maker(shape: Shape, table: str) -> Callable[[int], pa.RecordBatch]:
-    """The function from a cell's number to its rows of this table."""
-    return lambda cell: batch_of(shape, cell, table)
-
-
-def _maker(make: Callable[[int], pa.RecordBatch]) -> Work:
     def cells(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for cell in batch.column(0).to_pylist():
-                yield make(cell)
+                yield truth_of(shape, cell) if table == "truth" else batch_of(shape, cell, table)
 
     return cells

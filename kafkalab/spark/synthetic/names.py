@@ -5,6 +5,8 @@ A name is `space << 44 | number`: its text is the space's pattern, filled with t
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -49,14 +51,11 @@ FRAMES = ("Produce", "EndTxn", "TxnOffsetCommit", "WriteTxnMarkers")
 REQUEST = {name: _space(name + "#{}") for name in FRAMES}
 REPLY = {name: _space(name + "Response#{}") for name in FRAMES}
 
-_words: dict[str, int] = {"": EMPTY}
 
-
+@cache
 def word(text: str) -> int:
     """The name of a fixed text, which may hold no braces; the same in one process, not in all."""
-    if text not in _words:
-        _words[text] = _space(text)
-    return _words[text]
+    return _space(text) if text else EMPTY
 
 
 def text_of(name: int) -> str | None:

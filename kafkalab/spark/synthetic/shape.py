@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from kafkalab.protocol.partitions import offsets_partition
-from kafkalab.protocol.profiles import PROFILES
+from kafkalab.protocol.profiles import Rules
 from kafkalab.spark.synthetic.scenes.anomalies import SCENES, Window, windows_of
 from kafkalab.spark.synthetic.scenes.window import MOST_ROLES, MOST_VALUES
 
@@ -25,9 +25,14 @@ COMMITS_KEY = offsets_partition("app")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What `synthetic` was asked for. Shares and rates are between 0 and 1; ValueError for what cannot be."""
+    """What `synthetic` was asked for. Shares and rates are between 0 and 1; ValueError for what cannot be.
 
-    records: int
+    `records` is about how many records and markers the topics have, `txn_size` the mean of records in a transaction,
+    `idempotent` the share of records outside transactions, `transform` the share of transactions that consume,
+    transform and produce, `inject` the windows of each anomaly per record. Another `block` gives other rows.
+    """
+
+    records: int = 10_000
     producers: int = 20
     partitions: int = 8
     txn_size: int = 5
@@ -51,8 +56,7 @@ class Shape:
             raise ValueError(f"a block has 100 to 50000 records, not {self.block}")
         if self.seed < 0:
             raise ValueError(f"a seed is 0 or more, not {self.seed}")
-        if self.profile not in PROFILES:
-            raise ValueError(f"no profile {self.profile!r}; there are {', '.join(PROFILES)}")
+        Rules(self.profile)
         self._check_rates()
 
     def _check_rates(self) -> None:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import (
-    Cut,
-    Delay,
-    Duplicate,
-    ElectLeader,
-    Fault,
-    FrameFault,
-    Heal,
-    Hold,
-    Release,
-    Restart,
-    TimedFault,
-    nodes_of,
-)
-from kafkalab.sim.possible_faults import leader_faults, node_faults, storage_faults, why_not
+from kafkalab.sim.faults import Cut, Fault, FrameFault, Heal, TimedFault, nodes_of
+from kafkalab.sim.possible_faults import feature_faults, leader_faults, node_faults, storage_faults, why_not
 
 EnabledActions = dict[str, Any]
 """Plain data, a part of the payload.
@@ -59,7 +48,7 @@ class Watch:
         self._seen: tuple[Any, ...] = ()
         self._image: ClusterMetadata | None = None
         self._planned: dict[int, list[TimedFault]] = {}
-        self._labels: dict[str, str] = {}
+        self._label: Callable[[str], str] = str
         self._kept: list[str] = []
         self._struck = False
         self._noted_ms = 0
@@ -70,12 +59,14 @@ class Watch:
         if self._image is None:
             self._begin(cluster)
         planned = step in self._planned or step - 1 in self._planned
+        if planned or step == cluster.start or cluster.trace.events[-1].name == "Upgrade":
+            self._note_all(step, feature_faults(cluster))
         self._note_nodes(cluster, step, planned)
         self._note_leaders(cluster, step, planned)
         self._note_storage(cluster, step, planned)
 
     def _begin(self, cluster: Cluster) -> None:
-        self._labels = {name: label_of(cluster, name) for name in cluster.nodes}
+        self._label = partial(label_of, cluster)
         for fault in cluster.scenario.faults:
             if isinstance(fault, TimedFault) and fault.at_step >= 0:
                 self._planned.setdefault(max(fault.at_step, cluster.start), []).append(fault)
@@ -96,9 +87,6 @@ class Watch:
         for fault, reason in found.items():
             self._note(step, key_of(fault), reason)
 
-    def _label(self, node: str) -> str:
-        return self._labels.get(node, node)
-
     def _note_nodes(self, cluster: Cluster, step: int, planned: bool) -> None:
         links = cluster.network.links
         kept = links.all_kept
@@ -108,10 +96,12 @@ class Watch:
         self._seen = seen
         self._note_all(step, node_faults(cluster, self._label))
         clients = [node for node in cluster.scenario.nodes if not cluster.is_server(node)]
-        self._note_all(step, {Restart(node): why_not(cluster, Restart(node), self._label) for node in clients})
+        self._note_all(
+            step, {faults.Restart(node): why_not(cluster, faults.Restart(node), self._label) for node in clients}
+        )
         self._note_connections(cluster, step)
         for frame in dict.fromkeys([*self._kept, *kept]):
-            self._note(step, f"release {frame}", why_not(cluster, Release(frame)).replace(frame, "{}"))
+            self._note(step, f"release {frame}", why_not(cluster, faults.Release(frame)).replace(frame, "{}"))
         self._kept = kept
 
     def _note_connections(self, cluster: Cluster, step: int) -> None:
@@ -169,17 +159,17 @@ def _frame_reasons(cluster: Cluster) -> dict[str, str]:
     """By button: why a fault on a frame would change nothing; only where there is a reason, at whatever step."""
     found: dict[str, str] = {}
     frames = cluster.trace.frames
-    faults = [fault for fault in cluster.scenario.faults if isinstance(fault, FrameFault)]
-    struck = {fault.frame for fault in faults}
+    planned = [fault for fault in cluster.scenario.faults if isinstance(fault, FrameFault)]
+    struck = {fault.frame for fault in planned}
     for frame in frames.values():
         if frame.copy_of or not (frame.id in struck or frame.fate in ("dropped", "lost")):
             continue
-        if reason := why_not(cluster, Hold(frame.id)):
+        if reason := why_not(cluster, faults.Hold(frame.id)):
             found |= {f"{action} {frame.id}": reason for action in FRAME_ACTIONS}
-        if reason := why_not(cluster, Duplicate(frame.id)):
+        if reason := why_not(cluster, faults.Duplicate(frame.id)):
             found[f"duplicate {frame.id}"] = reason
-    for fault in faults:
-        if isinstance(fault, Delay) and fault.frame in frames and (reason := why_not(cluster, fault)):
+    for fault in planned:
+        if isinstance(fault, faults.Delay) and fault.frame in frames and (reason := why_not(cluster, fault)):
             found[key_of(fault)] = reason
     return found
 
@@ -189,9 +179,9 @@ def key_of(fault: Fault) -> str:
     match fault:
         case Cut() | Heal():
             return f"{type(fault).__name__.lower()} {','.join(nodes_of(fault.a))}|{','.join(nodes_of(fault.b))}"
-        case ElectLeader():
+        case faults.ElectLeader():
             return f"elect {fault.partition} {fault.broker}" + (" unclean" if fault.unclean else "")
-        case Delay():
+        case faults.Delay():
             return f"delay {fault.frame} {fault.delay_ms}"
     action = {"DeleteSegment": "delete_segment"}.get(type(fault).__name__, type(fault).__name__.lower())
     return f"{action} {getattr(fault, 'frame', '') or getattr(fault, 'node', '') or getattr(fault, 'partition', '')}"

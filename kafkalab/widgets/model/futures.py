@@ -148,9 +148,7 @@ def idle_rule(base: Cluster, rule: Rule, on: bool) -> str:
     scenario = base.scenario
     if on != (rule.name in scenario.rules_off):
         return f"this rule is {'on' if on else 'off'} already"
-    if on and not with_rule(scenario, rule, True).rules.on(rule):
-        return f"profile {scenario.profile} does not have this rule yet"
-    if not on and not scenario.rules.on(rule):
+    if not with_rule(scenario, rule, True).rules.on(rule):
         return f"profile {scenario.profile} does not have this rule yet"
     other = run_of(with_rule(scenario, rule, on), most=4 * base.trace.steps + 5_000, watched=False).cluster.trace
     if other.steps == base.trace.steps == agreement(base.trace, other):

@@ -23,7 +23,7 @@ from kafkalab.widgets.model.futures import (
     with_fault,
     with_rule,
 )
-from kafkalab.widgets.model.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, fault_of, near, why
+from kafkalab.widgets.model.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, checked, fault_of, moved, why
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.payload.state_diagrams import transaction_diagram
@@ -98,20 +98,14 @@ class Journey(anywidget.AnyWidget):
 
     @traitlets.validate("groups")
     def _known_groups(self, proposal: dict[str, Any]) -> list[str]:
-        wanted = list(proposal["value"])
-        for name in wanted:
-            if name not in CATEGORIES:
-                there = f"there are {', '.join(CATEGORIES)}{near(name, CATEGORIES)}"
-                raise ValueError(f"no frames are called {name!r}; {there}")
+        wanted = [checked(name, CATEGORIES, f"no frames are called {name!r}") for name in proposal["value"]]
         return [name for name in CATEGORIES if name in wanted]
 
     @traitlets.validate("hidden")
     def _hideable(self, proposal: dict[str, Any]) -> list[str]:
         known = hideable(self.payload)
-        for name in proposal["value"]:
-            if name not in known:
-                raise ValueError(f"{name!r} cannot be hidden; there are {', '.join(known)}{near(name, known)}")
-        return [name for name in known if name in proposal["value"]]
+        wanted = [checked(name, known, f"{name!r} cannot be hidden") for name in proposal["value"]]
+        return [name for name in known if name in wanted]
 
     def stops(self) -> list[int]:
         """The steps at which the cursor stops, with the groups and what is hidden as they are."""
@@ -131,7 +125,7 @@ class Journey(anywidget.AnyWidget):
         """
         with self._lock:
             if action in MOVES:
-                self._move(action)
+                self.step = moved(self.stops(), self.step, action)
             elif action in TRAVELS:
                 self._travel(action, target)
             elif action == "hide":
@@ -174,16 +168,6 @@ class Journey(anywidget.AnyWidget):
             payload = payload_with_actions(opened)
             self._forks.plant(opened, label)
             self._show(next(iter(stops(payload, tuple(self.groups))), 0))
-
-    def _move(self, action: str) -> None:
-        places = self.stops()
-        candidates = {
-            "left": [s for s in places if s < self.step][-1:],
-            "right": [s for s in places if s > self.step][:1],
-            "home": places[:1],
-            "end": places[-1:],
-        }
-        self.step = (candidates[action] or [self.step])[0]
 
     def _strike(self, at: int, fault: Any) -> None:
         """Make a run with one more fault, beside the present children of this one."""

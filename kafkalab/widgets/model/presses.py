@@ -7,56 +7,44 @@ what nobody can press in the browser: targets and numbers that do not exist.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
-from kafkalab.sim.faults import (
-    AdvanceClock,
-    Compact,
-    Crash,
-    Cut,
-    Delay,
-    DeleteSegment,
-    Drop,
-    Duplicate,
-    ElectLeader,
-    Fault,
-    Heal,
-    Hold,
-    NodeFault,
-    Pause,
-    Release,
-    Reorder,
-    Restart,
-    Resume,
-    Roll,
-    TimedFault,
-)
+from kafkalab.sim import faults
+from kafkalab.sim.faults import Fault, FrameFault, NodeFault, TimedFault
 from kafkalab.widgets.model.enabled_actions import noted, reason_at
 
 MOVES = ("left", "right", "home", "end")
 TRAVELS = ("undo", "redo", "goto")
-FRAME_FAULTS: dict[str, type[Any]] = {
-    "drop": Drop, "duplicate": Duplicate, "delay": Delay, "hold": Hold, "reorder": Reorder
+FRAME_FAULTS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(FrameFault)}
+NODE_FAULTS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(NodeFault)}
+STORAGE_FAULTS: dict[str, type[Any]] = {
+    "compact": faults.Compact, "roll": faults.Roll, "delete_segment": faults.DeleteSegment
 }  # fmt: skip
-NODE_FAULTS: dict[str, type[NodeFault]] = {"crash": Crash, "restart": Restart, "pause": Pause, "resume": Resume}
-STORAGE_FAULTS: dict[str, type[Any]] = {"compact": Compact, "roll": Roll, "delete_segment": DeleteSegment}
-FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "elect", *STORAGE_FAULTS)
+FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "upgrade", "elect", *STORAGE_FAULTS)
 RULE_PRESSES = ("rule_off", "rule_on")
 ACTIONS = (*MOVES, *FAULTS, *RULE_PRESSES, *TRAVELS, "name", "hide", "show")
 DELAY_MS, ADVANCE_MS = 1_000, 10_000
 Payload = dict[str, Any]
 
 
+def moved(places: Sequence[int], step: int, action: str) -> int:
+    """Return where left, right, home or end takes a cursor at `step` that stops at `places`."""
+    before, after = [place for place in places if place < step], [place for place in places if place > step]
+    found = {"left": before[-1:], "right": after[:1], "home": places[:1], "end": places[-1:]}[action]
+    return found[0] if found else step
+
+
 def fault_of(payload: Payload, step: int, action: str, target: str = "", **details: Any) -> tuple[int, Fault]:
     """The step to fork at and the fault that the button of this name adds.
 
-    `details` are delay_ms for delay, after for reorder, ms for advance, broker and unclean for elect. The target of
+    `details` are delay_ms for delay, after for reorder, ms for advance, broker and unclean for elect, sent for crash
+    (the frame whose sending is this step arrives). The target of
     cut and heal is two nodes, "b1|b2", with commas between several on a side; one node alone is cut off from all
     others. ValueError, with the reason, if the press would change nothing or is none.
     """
-    if action in ("drop", "duplicate", "delay", "hold", "reorder") and not target:
+    if action in FRAME_FAULTS and not target:
         event = payload["events"][step]
         if event["kind"] != "send":
             raise ValueError(f'no frame is sent at step {step}; go to one that is, or name it: "EndTxn#1"')
@@ -107,17 +95,21 @@ def detail_of(action: str, details: dict[str, Any]) -> str:
 def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) -> Any:
     match action:
         case "delay":
-            return Delay(target, details.get("delay_ms", DELAY_MS))
+            return faults.Delay(target, details.get("delay_ms", DELAY_MS))
         case "reorder":
-            return Reorder(target, details.get("after", ""))
+            return faults.Reorder(target, details.get("after", ""))
         case "cut" | "heal":
             a, b = sides(payload, target)
-            return (Cut if action == "cut" else Heal)(_side(a), _side(b))
+            return (faults.Cut if action == "cut" else faults.Heal)(_side(a), _side(b))
+        case "crash":
+            return faults.Crash(target, sent=bool(details.get("sent", False)))
         case "advance":
-            return AdvanceClock(details.get("ms", ADVANCE_MS))
+            return faults.AdvanceClock(details.get("ms", ADVANCE_MS))
+        case "upgrade":
+            return faults.Upgrade()
         case "elect":
-            return ElectLeader(target, str(details.get("broker", "")), unclean=bool(details.get("unclean", False)))
-    return {**FRAME_FAULTS, "release": Release, **NODE_FAULTS, **STORAGE_FAULTS}[action](target)
+            return faults.ElectLeader(target, str(details.get("broker", "")), unclean=bool(details.get("unclean")))
+    return {**FRAME_FAULTS, "release": faults.Release, **NODE_FAULTS, **STORAGE_FAULTS}[action](target)
 
 
 # what does not exist
@@ -194,6 +186,13 @@ def _why_network(payload: Payload, at: int, action: str, target: str) -> str:
             return planned
     reasons = [noted(actions, at, pair) or "" for pair in pairs]
     return "" if "" in reasons else reasons[0]
+
+
+def checked(wanted: str, known: Sequence[str], wrong: str) -> str:
+    """Return `wanted`; ValueError, which begins with `wrong`, if it is not known."""
+    if wanted not in known:
+        raise ValueError(f"{wrong}; there are {', '.join(known)}{near(wanted, known)}")
+    return wanted
 
 
 def near(wrong: str, known: Iterable[str]) -> str:

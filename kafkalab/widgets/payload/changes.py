@@ -31,7 +31,7 @@ def batch_shown(partition: str, batch: Batch) -> dict[str, Any]:
         "pid": batch.producer_id,
         "epoch": batch.producer_epoch,
         "seq": batch.base_sequence,
-        "txn": batch.transactional,
+        "txn": batch.in_transaction,
         "le": batch.leader_epoch,
         "ts": batch.timestamp_ms,
         "records": [[r.key or "", str(r.value) if isinstance(r.value, str) else ""] for r in batch.records],
@@ -51,11 +51,8 @@ def entry_fields(entry: Any) -> list[list[str]]:
     if entry is None or not hasattr(entry, "__dataclass_fields__"):
         return []
     hidden = UNLOGGED if isinstance(entry, Txn) else ()
-    return [[name, _short(getattr(entry, name))] for name in entry.__dataclass_fields__ if name not in hidden]
-
-
-def _short(value: Any) -> str:
-    return str(value) if isinstance(value, str) else text_of(value)
+    fields = [(name, getattr(entry, name)) for name in entry.__dataclass_fields__ if name not in hidden]
+    return [[name, value if isinstance(value, str) else text_of(value)] for name, value in fields]
 
 
 def homes_of(cluster: Cluster) -> dict[str, dict[str, str]]:
@@ -119,7 +116,7 @@ def storage_changes(event: Event) -> list[Op]:
 
 
 def fault_changes(event: Event) -> list[Op]:
-    """What a fault of the network changes: walls between nodes, frames kept on their way."""
+    """What a fault changes: walls between nodes, frames kept on their way, nodes that are paused."""
     match event.name:
         case "Cut" | "Heal":
             return [["cut", a, b, event.name == "Cut"] for a, b in event.data["pairs"]]
@@ -127,6 +124,8 @@ def fault_changes(event: Event) -> list[Op]:
             return [["held", event.frame, True]]
         case "Release":
             return [["held", event.frame, False]]
+        case "Pause" | "Resume":
+            return [["node", event.node, "paused" if event.name == "Pause" else "up"]]
         case _:
             return []
 

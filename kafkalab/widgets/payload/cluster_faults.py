@@ -8,9 +8,15 @@ from kafkalab.trace import Event
 
 Label = Callable[[str], str]
 FAULTS = {
+    "Drop": "{frame} is lost on its way.",
+    "Duplicate": "{frame} will arrive twice.",
+    "Delay": "{frame} is held back.",
+    "Pause": "{node} stops for a while; what arrives waits.",
+    "Resume": "{node} goes on.",
     "Cut": "No frame gets through between {pairs}.",
     "Heal": "Frames fly again: {pairs}.",
     "AdvanceClock": "All clocks jump forward by {ms} ms.",
+    "Upgrade": "The cluster's transaction.version rises to {level}.",
     "ElectLeader": "The controller elects {broker} as leader of {partition}.",
     "Compact": "{partition} is compacted.",
     "DeleteSegment": "{node} deletes segment {base_offset} of {partition}.",
@@ -32,7 +38,7 @@ STATES = {
 
 
 def sentence_of(event: Event, label: Label) -> str:
-    """Return one sentence for a fault that strikes no single node, or for a state event; "" for any other.
+    """Return one sentence for a fault, or for a state event of storage or a coordinator; "" for any other event.
 
     `label` gives the name of a node.
     """

@@ -154,13 +154,11 @@ MEANINGS = {
 }
 
 
-def meaning_of(frame: str, path: str) -> str:
-    """The sentence about a field, such as ("Produce", "batches.base_sequence"); KeyError for a field unknown here."""
-    return MEANINGS[key_of(frame, path)]
-
-
 def key_of(frame: str, path: str) -> str:
-    """Where the sentence stands: under the message and the path, the path's last two names, or its last."""
+    """Return the key of a field's sentence, such as ("Produce", "batches.base_sequence"), in `MEANINGS`.
+
+    It is the message with the path, the path's last two names, or its last.
+    """
     names = path.split(".")
     for key in (f"{frame}.{path}", ".".join(names[-2:])):
         if key in MEANINGS:

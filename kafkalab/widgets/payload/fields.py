@@ -60,15 +60,11 @@ def _rows(part: Any, prefix: str) -> Iterator[list[str]]:
             inner = list(value.items())
         else:
             inner = list(enumerate(value)) if isinstance(value, tuple) else []
-        if inner and all(_has_parts(v) for _, v in inner):
+        if inner and all(hasattr(v, "__dataclass_fields__") and not isinstance(v, Record | Txn) for _, v in inner):
             for key, one in inner:
                 yield from _rows(one, f"{prefix}{name}[{key}].")
         else:
             yield [prefix + name, text_of(value)]
-
-
-def _has_parts(value: Any) -> bool:
-    return hasattr(value, "__dataclass_fields__") and not isinstance(value, (Record, Txn))
 
 
 def text_of(value: Any) -> str:

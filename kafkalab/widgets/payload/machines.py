@@ -70,11 +70,6 @@ def _via(before: Place | None, state: str, pending: str, node: str, arrows: set[
     return before.state
 
 
-def subjects(found: list[Place]) -> list[str]:
-    """The subjects, in the order in which they appear."""
-    return list(dict.fromkeys(p.subject for p in found))
-
-
 def place_at(found: list[Place], step: int, subject: str) -> Place | None:
     """Where the subject is at a step; with "" the one that changed last; None before anything has."""
     until = [p for p in found if p.step <= step and subject in ("", p.subject)]

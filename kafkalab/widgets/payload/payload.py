@@ -189,8 +189,9 @@ class _PayloadMaker:
                 known |= {"epoch": data["producer_epoch"], "partitions": list(data["partitions"]), "node": event.node}
                 return "transaction", not data["pending"], text, [["txn", data["transactional_id"], known]]
             case "producer":
-                text = f"{node}'s producer is {data['state']}."
-                return "transaction", False, text, [self._client(event)]
+                known = {"state": data["state"], "producer_id": data["producer_id"], "epoch": data["producer_epoch"]}
+                known["tid"] = data["transactional_id"] or ""
+                return "transaction", False, f"{node}'s producer is {data['state']}.", [["client", event.node, known]]
             case "metadata":
                 return self._metadata(event)
             case "record skipped":
@@ -239,24 +240,10 @@ class _PayloadMaker:
         return roles + [f"leader of {p}" for p in led if not p.startswith("__")]
 
     def _fault(self, event: Event) -> tuple[str, bool, str, list[Op]]:
-        words = {"Drop": "is lost on its way", "Duplicate": "will arrive twice", "Delay": "is held back"}
-        node = self._label(event.node)
-        if event.name in words:
-            return "transaction", True, f"{event.frame} {words[event.name]}.", []
-        if told := sentence_of(event, self._label):
-            return "transaction", True, told, fault_changes(event)
-        paused = event.name == "Pause"
-        text = f"{node} stops for a while; what arrives waits." if paused else f"{node} goes on."
-        return "transaction", True, text, [["node", event.node, "paused" if paused else "up"]]
+        return "transaction", True, sentence_of(event, self._label), fault_changes(event)
 
     def _call(self, event: Event, last: str) -> Op:
         return ["client", event.node, {"last": last}]
-
-    def _client(self, event: Event) -> Op:
-        data = event.data
-        known = {"state": data["state"], "producer_id": data["producer_id"], "epoch": data["producer_epoch"]}
-        known["tid"] = data["transactional_id"] or ""
-        return ["client", event.node, known]
 
     def _completed(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         data, node = event.data, self._label(event.node)

@@ -6,18 +6,19 @@ which state follows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, Move, Wait
+from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupState, Move, Wait
 from kafkalab.broker.table_outcomes import Refuse
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
 from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState, Verdict, decide, follow
 from kafkalab.widgets.payload.fields import ERRORS
 
 MACHINES = ("coordinator", "producer", "group")
-NOBODY_ASKS = (Ask.MARKED, Ask.TIMEOUT)
-BY_ITSELF = (GroupAsk.JOINED, GroupAsk.NOBODY, GroupAsk.ASSIGNED, GroupAsk.EXPIRE)
+BY_ITSELF = (Ask.MARKED, Ask.TIMEOUT, GroupAsk.JOINED, GroupAsk.NOBODY, GroupAsk.ASSIGNED, GroupAsk.EXPIRE)
 ANY = "any"
 """Where the one arrow to FATAL_ERROR begins: from every state there is one."""
 
@@ -31,7 +32,7 @@ STATES: dict[str, dict[str, str]] = {
         "CompleteAbort": "Aborted, and every partition has its marker.",
     },
     "producer": {
-        "UNINITIALIZED": "initTransactions has not been called, or may be called again.",
+        "UNINITIALIZED": "initTransactions has not been called, or may be called again. Or there is no producer id.",
         "INITIALIZING": "InitProducerId is under way.",
         "READY": "There is a producer id and an epoch, and no transaction.",
         "IN_TRANSACTION": "beginTransaction was called: the application may send.",
@@ -58,8 +59,10 @@ SHORT = {
     "all markers written": "markers",
     "transaction timeout": "timeout",
     **dict(zip((c.value for c in Call), CALLS, strict=True)),
+    Happening.ID_NEEDED.value: "send",
     Happening.INITIALIZED.value: "answered",
     Happening.INIT_REFUSED.value: "refused",
+    Happening.ID_DROPPED.value: "last epoch",
     Happening.ENDED.value: "over",
     Happening.EPOCH_NEEDED.value: "epoch needed",
     Happening.ABORTABLE.value: "error",
@@ -141,28 +144,41 @@ def machine(name: str, version: str = "TV2") -> Machine:
 def _coordinator(version: str) -> Machine:
     if version not in TABLES:
         raise ValueError(f"there is no transaction version {version!r}; there are {', '.join(TABLES)}")
-    cells = []
-    for state, row in TABLES[version].items():
-        for ask, outcome in row.items():
-            place = {"state": state.label, "ask": ask.value}
-            if isinstance(outcome, Go):
-                fenced = ask is Ask.INIT and outcome.state.label == "PrepareAbort"
-                error = "CONCURRENT_TRANSACTIONS" if fenced else "NONE"
-                answer = "" if ask in NOBODY_ASKS else error
-                why = "What is open is aborted first; the asker comes back." if fenced else ""
-                cells.append(Transition(kind="go", to=outcome.state.label, answer=answer, why=why, **place))
-            elif isinstance(outcome, Refuse):
-                cells.append(_refused(place, outcome))
-            else:
-                answer = "nothing to do" if ask in NOBODY_ASKS else "NONE, nothing is written"
-                cells.append(Transition(kind="same", answer=answer, **place))
     title = f"A transaction at its coordinator, {version}"
-    return Machine(name="coordinator", version=version, title=title, cells=tuple(cells))
+    cells = _cells(TABLES[version], "NONE, nothing is written")
+    return Machine(name="coordinator", version=version, title=title, cells=cells)
 
 
-def _refused(place: dict[str, str], outcome: Refuse) -> Transition:
-    error = outcome.error.name
-    return Transition(kind="refuse", answer=error, why=ERRORS.get(error, ""), **place)
+def _cells(table: Mapping[Any, Mapping[Any, Any]], stays: str) -> tuple[Transition, ...]:
+    """Return the cells of a coordinator's table; `stays` is what is answered where the state stays."""
+    cells = []
+    for state, row in table.items():
+        for ask, outcome in row.items():
+            place = {"state": _named(state), "ask": ask.value}
+            if isinstance(outcome, Go | Move):
+                cells.append(Transition(kind="go", to=_named(outcome.state), **_moving(ask, outcome), **place))
+            elif isinstance(outcome, Wait):
+                cells.append(Transition(kind="wait", answer="answered when the group moves on", **place))
+            elif isinstance(outcome, Refuse):
+                error = outcome.error.name
+                cells.append(Transition(kind="refuse", answer=error, why=ERRORS.get(error, ""), **place))
+            else:
+                cells.append(Transition(kind="same", answer="nothing to do" if ask in BY_ITSELF else stays, **place))
+    return tuple(cells)
+
+
+def _named(state: TxnState | GroupState) -> str:
+    return state.label if isinstance(state, TxnState) else state.value
+
+
+def _moving(ask: Ask | GroupAsk, outcome: Go | Move) -> dict[str, str]:
+    """Return what is answered to a question that moves on, and why it is an error, if it is one."""
+    if ask in BY_ITSELF:
+        return {}
+    if ask is Ask.INIT and outcome.state is TxnState.PREPARE_ABORT:
+        why = "What is open is aborted first; the asker comes back."
+        return {"answer": "CONCURRENT_TRANSACTIONS", "why": why}
+    return {"answer": "NONE" if isinstance(outcome, Go) or ask is GroupAsk.LEAVE else "NONE, once the group moves on"}
 
 
 def _producer() -> Machine:
@@ -171,33 +187,14 @@ def _producer() -> Machine:
         for question in (*Call, *Happening):
             cell = decide(question, state) if isinstance(question, Call) else follow(question, state)
             asked = f"{question.value}()" if isinstance(question, Call) else question.value
-            place = {"state": state.name, "ask": asked}
-            if cell.verdict is Verdict.MOVE and cell.target is not None:
-                cells.append(Transition(kind="go", to=cell.target.name, **place))
-            elif cell.verdict is Verdict.POISON:
-                cells.append(Transition(kind="go", to="FATAL_ERROR", answer=cell.verdict.value, **place))
-            elif cell.verdict in (Verdict.STAY, Verdict.IGNORED):
-                cells.append(Transition(kind="same", answer=cell.verdict.value, **place))
-            else:
-                cells.append(Transition(kind="refuse", answer=cell.verdict.value, **place))
+            moves = cell.target.name if cell.verdict is Verdict.MOVE and cell.target is not None else ""
+            to = "FATAL_ERROR" if cell.verdict is Verdict.POISON else moves
+            kind = "go" if to else "same" if cell.verdict in (Verdict.STAY, Verdict.IGNORED) else "refuse"
+            answer = "" if moves else cell.verdict.value
+            cells.append(Transition(state=state.name, ask=asked, kind=kind, to=to, answer=answer))
     note = "While a call that timed out has not been repeated, calls of another kind fail: it comes first."
     return Machine(name="producer", title="A producer, in its client", cells=tuple(cells), note=note)
 
 
 def _group() -> Machine:
-    cells = []
-    for state, row in GROUP_TABLE.items():
-        for ask, outcome in row.items():
-            place = {"state": state.value, "ask": ask.value}
-            if isinstance(outcome, Move):
-                answer = "" if ask in BY_ITSELF else "NONE, once the group moves on"
-                if ask is GroupAsk.LEAVE:
-                    answer = "NONE"
-                cells.append(Transition(kind="go", to=outcome.state.value, answer=answer, **place))
-            elif isinstance(outcome, Wait):
-                cells.append(Transition(kind="wait", answer="answered when the group moves on", **place))
-            elif isinstance(outcome, Refuse):
-                cells.append(_refused(place, outcome))
-            else:
-                cells.append(Transition(kind="same", answer="nothing to do" if ask in BY_ITSELF else "NONE", **place))
-    return Machine(name="group", title="A consumer group at its coordinator", cells=tuple(cells))
+    return Machine(name="group", title="A consumer group at its coordinator", cells=_cells(GROUP_TABLE, "NONE"))

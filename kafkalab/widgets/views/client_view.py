@@ -8,11 +8,11 @@ from typing import Any
 import traitlets
 
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import MOVES
+from kafkalab.widgets.model.presses import MOVES, checked, moved
 from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_client_view import draw
-from kafkalab.widgets.views.view import Source, View, checked
+from kafkalab.widgets.views.view import Source, View
 
 KNOWN = ("invoke", "complete")
 AT_ONCE = ("begin_transaction",)
@@ -78,7 +78,7 @@ class ClientView(View):
         if action == "reveal":
             self.revealed = not self.revealed
         elif action in MOVES and not self.revealed:
-            self.step = self._move(action)
+            self.step = moved(self.moments(), self.step, action)
         else:
             super().press(action, target, **details)
 
@@ -90,12 +90,6 @@ class ClientView(View):
     def known(self) -> Known:
         """Return what the client knows at the cursor."""
         return known_by(self.journey.payload, self.node, self.step, self.journey.stops())
-
-    def _move(self, action: str) -> int:
-        places = self.moments()
-        before, after = [s for s in places if s < self.step], [s for s in places if s > self.step]
-        found = {"left": before[-1:], "right": after[:1], "home": places[:1], "end": places[-1:]}[action]
-        return found[0] if found else self.step
 
     def text(self) -> str:
         """Return the text twin: the moments, each with its time, and what the client waits for."""

@@ -6,10 +6,11 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.widgets.model.presses import checked
 from kafkalab.widgets.payload.cluster import cluster_text, in_flight
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_cluster_map import draw
-from kafkalab.widgets.views.view import Source, View, beside, checked
+from kafkalab.widgets.views.view import Source, View, beside
 
 
 class ClusterMap(View):

@@ -14,6 +14,7 @@ const WORDS = {
 	cut: ["isolate", "No frame gets from here to any other node or back"],
 	heal: ["rejoin", "Frames fly to and from here again"],
 	advance: ["advance", "All clocks jump forward"],
+	upgrade: ["transaction.version 2", "The feature rises; a producer follows with its next transaction"],
 	elect: ["elect", "The controller makes it the leader"],
 	roll: ["roll", "A new segment begins"],
 	compact: ["compact", "Each replica begins a new segment and cleans what is before it"],
@@ -111,6 +112,7 @@ function drawFaults(p) {
 		...run.nodes.map((node) => [node.id, nodeRow(node, state.node[node.id] ?? "up")]),
 		["link", linkRow(run)],
 		["clock", row("Clock", [fault("advance", "", "the clock"), `<label>${field(p, "advance_ms")}</label>`])],
+		["cluster", row("Cluster", [fault("upgrade", "", "the cluster")])],
 	]);
 	const shown = run.partitions.filter((partition) => replicasOf(run, state, partition).length);
 	sync(

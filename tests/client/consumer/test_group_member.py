@@ -430,7 +430,7 @@ def test_topics_and_partitions_exclude_each_other() -> None:
     other.assign(["t-0"])
     with pytest.raises(IllegalStateError, match="mutually exclusive"):
         other.subscribe(["t"])
-    with pytest.raises(IllegalStateError, match=r"group\.id"):
+    with pytest.raises(KafkaError, match=r"provide a valid group\.id"):
         Consumer(port, ConsumerConfig()).subscribe(["t"])
     with pytest.raises(ValueError, match="topic"):
         consumer.subscribe([""])

@@ -50,7 +50,7 @@ def test_memory_that_stays_full_fails_the_record_after_max_block_ms(transactiona
     error, took, state = port.run(program())
     assert (type(error), took) == (BufferExhaustedError, 2_000)
     assert str(error).startswith("Failed to allocate 100 bytes within the configured max blocking time 2000 ms. Total")
-    assert state is (ProducerState.ABORTABLE_ERROR if transactional else ProducerState.UNINITIALIZED)
+    assert state is (ProducerState.ABORTABLE_ERROR if transactional else ProducerState.READY)
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_after_a_close_without_waiting_no_request_is_sent_and_the_open_call_fail
         return await error_of(opening)
 
     error = port.run(program())
-    assert (type(error), str(error)) == (KafkaError, "Producer is closed forcefully.")
+    assert (type(error), str(error)) == (KafkaError, "The producer closed forcefully")
     assert port.names() == ["InitProducerId"]
 
 

@@ -29,6 +29,7 @@ def in_transaction(version: int = 2, woken: list[str] | None = None) -> Transact
     manager = manager_of(version, woken=woken)
     manager.apply_call(Call.INIT)
     manager.apply_event(Happening.INITIALIZED)
+    manager.initialised()
     manager.apply_call(Call.BEGIN)
     return manager
 

@@ -226,8 +226,10 @@ def test_the_tables_are_total() -> None:
 
 # Columns: the nine states in the order of ProducerState. > the move, i ignored, ! poisoned.
 HAPPENINGS = """
+ID_NEEDED     INITIALIZING     >!!!!!!!!
 INITIALIZED   READY            !>!!!!!!!
 INIT_REFUSED  UNINITIALIZED    !!!!!!!>!
+ID_DROPPED    UNINITIALIZED    !!>!!!!!!
 ENDED         READY            !!!!!>>!!
 EPOCH_NEEDED  INITIALIZING     !!!!!>>!!
 ABORTABLE     ABORTABLE_ERROR  !>!>!>i>!
@@ -279,7 +281,7 @@ def test_KAFKA_14831_an_illegal_move_of_the_sender_ends_the_producer_and_later_c
 
     found = port.run(program())
     text = (
-        f"Producer with transactionalId 'a' and ProducerIdAndEpoch(producerId={PID}, epoch=5) cannot execute "
+        f"Producer with transactionalId 'a' and (producerId={PID}, epoch=5) cannot execute "
         "transactional method because of previous invalid state transition attempt"
     )
     assert [(type(e), str(e)) for e in found] == [(IllegalStateError, text)] * 3
@@ -298,7 +300,7 @@ def test_a_fenced_producer_is_told_in_kafkas_words() -> None:
     error = port.run(program())
     assert (type(error), str(error)) == (
         ProducerFencedError,
-        f"Producer with transactionalId 'a' and ProducerIdAndEpoch(producerId={PID}, epoch=5) has been fenced by "
+        f"Producer with transactionalId 'a' and (producerId={PID}, epoch=5) has been fenced by "
         "another producer with the same transactionalId",
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.checks import duplicate, torn_transaction
+from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import Finding
 from kafkalab.checks.view import View, view_of
 from kafkalab.history.history import History
@@ -42,8 +42,8 @@ def copies(findings: Iterable[Finding]) -> list[tuple[str, str, int, int]]:
 @pytest.mark.parametrize("name", RULES)
 def test_duplicates_and_torn_transactions_are_those_of_the_checks(name: str) -> None:
     history = without(name)
-    assert copies(found(history, "duplicate")) == copies(duplicate.CHECK(history).findings)
-    assert torn(found(history, "torn transaction")) == torn(torn_transaction.CHECK(history).findings)
+    assert copies(found(history, "duplicate")) == copies(BY_NAME["duplicate"](history).findings)
+    assert torn(found(history, "torn transaction")) == torn(BY_NAME["torn transaction"](history).findings)
 
 
 def test_the_corpus_has_what_is_looked_for() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -20,28 +20,25 @@ SCENES: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "lost-write": (sends.never_in_a_log, sends.truncated),
     "unseen": (sends.late,),
     "duplicate": (sends.twice_in_the_log, sends.sent_again, sends.the_same_batch_twice),
-    "poll-skip": (reads.skip_between_polls, reads.skip_across_a_rebalance),
+    "poll-skip": (reads.skip_between_polls, partial(reads.skip_between_polls, moved="rebalance", policy="allowed")),
     "int-poll-skip": (reads.skip_inside_a_poll,),
-    "nonmonotonic-poll": (reads.read_again, reads.read_again_after_seek),
+    "nonmonotonic-poll": (reads.read_again, partial(reads.read_again, start=2, moved="seek", policy="allowed")),
     "int-nonmonotonic-poll": (reads.twice_in_a_poll,),
-    "nonmonotonic-send": (sends.crossed_sends, sends.crossed_without_idempotence),
-    "int-nonmonotonic-send": (sends.crossed_in_a_transaction,),
+    "nonmonotonic-send": (sends.crossed, partial(sends.crossed, idempotent=False)),
+    "int-nonmonotonic-send": (partial(sends.crossed, inside=True),),
     "int-send-skip": (transactions.another_in_between,),
     "G0": (transactions.each_before_the_other,),
     "G1c": (transactions.each_from_the_other, transactions.through_the_log),
     "torn transaction": (transactions.torn, transactions.joined),
     "partial visibility": (reads.one_part_first,),
     "zombie write": (transactions.zombie,),
-    "hanging transaction": (
-        transactions.unknown_to_any_coordinator,
-        transactions.late_for_its_transaction,
-    ),
+    "hanging transaction": (transactions.unknown_to_any_coordinator, transactions.late_for_its_transaction),
     "offset/output split": (
         effects.offset_ahead_of_output,
         effects.processed_by_two,
         effects.offsets_commit_and_output_aborts,
-    ),
-    "sequence gap": (sends.a_sequence_is_missing, sends.a_sequence_comes_again),
+    ),  # fmt: skip
+    "sequence gap": (partial(sends.wrong_sequence, second=2), partial(sends.wrong_sequence, second=0)),
     "LSO regression": (sends.stable_offset_goes_back,),
     "marker without decision": (transactions.undecided_marker,),
     "decision without marker": (transactions.unfinished,),

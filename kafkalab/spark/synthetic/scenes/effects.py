@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalab.spark.synthetic.scenes.reads import result_of
 from kafkalab.spark.synthetic.scenes.scene import Scene
-from kafkalab.spark.synthetic.scenes.window import A, B, Key, Producer, Ref, inner_reader, own_key, watcher
+from kafkalab.spark.synthetic.scenes.window import WATCHER, A, B, Key, Ref, Sender, inner_reader, own_key
 
 
 def inputs(scene: Scene, count: int) -> Key:
@@ -17,7 +17,7 @@ def inputs(scene: Scene, count: int) -> Key:
 
 
 def process(
-    scene: Scene, worker: Producer, key: Key, reads: list[int], outputs: dict[Key, list[int]], offset: int
+    scene: Scene, worker: Sender, key: Key, reads: list[int], outputs: dict[Key, list[int]], offset: int
 ) -> Ref:
     """One transaction: reads inputs, sends what becomes of some of them, commits an input offset; the poll's step."""
     scene.begin(worker, *outputs)
@@ -33,7 +33,7 @@ def process(
 def offset_ahead_of_output(scene: Scene) -> None:
     """offset/output split: the committed offset lies behind a record that no committed transaction has read."""
     key, worker = inputs(scene, 2), scene.producer()
-    scene.poll(watcher(), key, [0, 1], 2)
+    scene.poll(WATCHER, key, [0, 1], 2)
     process(scene, worker, key, [0], {A: [0]}, offset=2)
     committed = [row["step"] for row in scene.tables["log"] if row["record_key"] != -1][-1]
     lost = scene.step_of(key, 1)

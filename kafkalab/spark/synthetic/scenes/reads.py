@@ -44,16 +44,11 @@ def _three(scene: Scene) -> None:
 
 
 def skip_between_polls(scene: Scene, moved: str = "", policy: str = "forbidden") -> None:
-    """poll-skip: the second poll goes on one record too far."""
+    """poll-skip: the second poll goes on one record too far; allowed if `moved` by a rebalance."""
     _three(scene)
     before = scene.poll(RC, A, [0], 1)
     after = scene.poll(RC, A, [2], 3, start=2, moved=moved)
     scene.found("poll-skip", [A], [A.offset + 1], [scene.step_of(A, 1), before, after], policy)
-
-
-def skip_across_a_rebalance(scene: Scene) -> None:
-    """poll-skip, allowed: somebody else may have read it."""
-    skip_between_polls(scene, "rebalance", "allowed")
 
 
 def skip_inside_a_poll(scene: Scene) -> None:
@@ -63,20 +58,12 @@ def skip_inside_a_poll(scene: Scene) -> None:
     scene.found("int-poll-skip", [A], [A.offset + 1], [scene.step_of(A, 1), poll])
 
 
-def read_again(scene: Scene) -> None:
-    """nonmonotonic-poll: the second poll returns the last record of the first one."""
+def read_again(scene: Scene, start: int | None = None, moved: str = "", policy: str = "forbidden") -> None:
+    """nonmonotonic-poll: the second poll returns the last record of the first one; allowed if `moved` by a seek."""
     _three(scene)
     before = scene.poll(RC, A, [0, 1, 2], 3)
-    after = scene.poll(RC, A, [2], 3)
-    scene.found("nonmonotonic-poll", [A], [A.offset + 2], [before, after])
-
-
-def read_again_after_seek(scene: Scene) -> None:
-    """nonmonotonic-poll, allowed: the consumer went back on purpose."""
-    _three(scene)
-    before = scene.poll(RC, A, [0, 1, 2], 3)
-    after = scene.poll(RC, A, [2], 3, start=2, moved="seek")
-    scene.found("nonmonotonic-poll", [A], [A.offset + 2], [before, after], "allowed")
+    after = scene.poll(RC, A, [2], 3, start=start, moved=moved)
+    scene.found("nonmonotonic-poll", [A], [A.offset + 2], [before, after], policy)
 
 
 def twice_in_a_poll(scene: Scene) -> None:

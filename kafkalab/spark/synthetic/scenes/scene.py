@@ -16,10 +16,10 @@ from kafkalab.spark.synthetic.scenes.window import (
     A,
     B,
     Key,
-    Producer,
     Reader,
     Ref,
     Rows,
+    Sender,
     Start,
 )
 
@@ -34,15 +34,15 @@ class Scene(Rows):
     def __init__(self, bump: int) -> None:
         super().__init__()
         self.bump = bump
-        self.producers: list[Producer] = []
+        self.producers: list[Sender] = []
         self.held: dict[Key, dict[int, dict[str, Any]]] = {}
-        self.open: dict[Producer, list[Key]] = {}
+        self.open: dict[Sender, list[Key]] = {}
         self.at: dict[tuple[Reader, Key], int] = {}
         self.assigned: list[tuple[Reader, Key]] = []
 
-    def producer(self, transactional: bool = True, idempotent: bool = True) -> Producer:
+    def producer(self, transactional: bool = True, idempotent: bool = True) -> Sender:
         """Another client of the window; a transactional one has initialised itself."""
-        made = Producer(len(self.producers), transactional, idempotent)
+        made = Sender(len(self.producers), transactional, idempotent)
         self.producers.append(made)
         assert made.role < MOST_ROLES, "a window has at most MOST_ROLES producers"
         if transactional:
@@ -50,7 +50,7 @@ class Scene(Rows):
             self.entry(made, "Empty")
         return made
 
-    def entry(self, producer: Producer, state: str, *keys: Key, epoch: int | None = None) -> tuple[Ref, Ref]:
+    def entry(self, producer: Sender, state: str, *keys: Key) -> tuple[Ref, Ref]:
         """An entry of the transaction log: its step and its offset."""
         step, offset = self.tick(), Ref(Start.ENTRIES, self.entries)
         self.entries += 1
@@ -62,7 +62,7 @@ class Scene(Rows):
             transactional_id=producer.id,
             state=word(state),
             producer_id=producer.pid,
-            producer_epoch=producer.epoch if epoch is None else epoch,
+            producer_epoch=producer.epoch,
             partitions=tuple(key.name for key in keys),
             timeout_ms=TIMEOUT_MS,
             started=-1 if state in ("Empty", "CompleteCommit", "CompleteAbort") else Ref(Start.STEP),
@@ -73,7 +73,7 @@ class Scene(Rows):
         )
         return step, offset
 
-    def begin(self, producer: Producer, *keys: Key) -> None:
+    def begin(self, producer: Sender, *keys: Key) -> None:
         """The next transaction, with these partitions."""
         producer.transaction += 1
         self.operation(producer, "begin")
@@ -83,7 +83,7 @@ class Scene(Rows):
         if self.bump:
             producer.sequences.clear()
 
-    def record(self, producer: Producer, key: Key, value: Ref, sequence: int | None = None, **given: Any) -> int:
+    def record(self, producer: Sender, key: Key, value: Ref, sequence: int | None = None, **given: Any) -> int:
         """A record in the log, sent or not: its offset in the window."""
         if sequence is None:
             sequence = producer.sequences.get(key, 0)
@@ -104,7 +104,7 @@ class Scene(Rows):
         return at
 
     def asked(
-        self, producer: Producer, key: Key, value: Ref, sequence: int, end: str = "ok", told: int = -1, **given: Any
+        self, producer: Sender, key: Key, value: Ref, sequence: int, end: str = "ok", told: int = -1, **given: Any
     ) -> tuple[Ref, Ref]:
         """The operation of a send, told that it lies at this offset of the window: the steps of invoke and end."""
         invoke = Ref(Start.STEP, self.clock + 1)
@@ -122,7 +122,7 @@ class Scene(Rows):
         )
         return invoke, Ref(Start.STEP, self.clock)
 
-    def send(self, producer: Producer, key: Key, value: Ref | None = None, sequence: int | None = None) -> int:
+    def send(self, producer: Sender, key: Key, value: Ref | None = None, sequence: int | None = None) -> int:
         """A record that was sent, appended and acknowledged: its offset in the window."""
         value = self.value() if value is None else value
         at = self.record(producer, key, value, sequence)
@@ -140,7 +140,7 @@ class Scene(Rows):
         value: Ref = self.held[key][at]["value"]
         return value
 
-    def offsets(self, producer: Producer, key: Key, offset: int) -> None:
+    def offsets(self, producer: Sender, key: Key, offset: int) -> None:
         """Commits the offset of an input in the producer's transaction."""
         if COMMITS not in self.open[producer]:
             self.open[producer].append(COMMITS)
@@ -165,7 +165,7 @@ class Scene(Rows):
             transactional=1,
         )
 
-    def marker(self, producer: Producer, key: Key, control: str, **given: Any) -> tuple[int, Ref]:
+    def marker(self, producer: Sender, key: Key, control: str, **given: Any) -> tuple[int, Ref]:
         """COMMIT or ABORT on one partition: its offset in the window, and its step."""
         epoch = given.pop("epoch", producer.epoch)
         for held in self.held.get(key, {}).values():
@@ -181,7 +181,7 @@ class Scene(Rows):
             **given,
         )
 
-    def end(self, producer: Producer, control: str = "COMMIT") -> None:
+    def end(self, producer: Sender, control: str = "COMMIT") -> None:
         """The client asks, the coordinator decides, and every partition has its marker."""
         kind = "Commit" if control == "COMMIT" else "Abort"
         self.operation(producer, kind.lower())
@@ -190,11 +190,11 @@ class Scene(Rows):
             self.marker(producer, key, control)
         self.entry(producer, f"Complete{kind}")
 
-    def decide(self, producer: Producer, control: str = "COMMIT", *keys: Key) -> Ref:
-        """The PREPARE, which under transaction version 2 raises the epoch; for all partitions if none are given."""
+    def decide(self, producer: Sender, control: str = "COMMIT") -> Ref:
+        """The PREPARE for all partitions, which under transaction version 2 raises the epoch."""
         producer.epoch += self.bump
         state = "PrepareCommit" if control == "COMMIT" else "PrepareAbort"
-        return self.entry(producer, state, *(keys or self.open[producer]))[0]
+        return self.entry(producer, state, *self.open[producer])[0]
 
     def visible(self, key: Key, level: int) -> list[int]:
         """The offsets that a reader of this level is given."""
@@ -234,17 +234,16 @@ class Scene(Rows):
             self.add("reads", **same, index=index, key=key.name, offset=key.offset + at, value=value, step=step)
         return step
 
-    def mark(self, key: Key, stable: int, end: int | None = None) -> Ref:
+    def mark(self, key: Key, stable: int) -> Ref:
         """The last stable offset moved on the leader."""
         step = self.tick()
-        high = self.ends.get(key, 0) if end is None else end
         self.add(
             "watermarks",
             key=key.name,
             node=key.node,
             leads=1,
             leader_epoch=key.leader_epoch,
-            high_watermark=key.offset + high,
+            high_watermark=key.offset + self.ends.get(key, 0),
             last_stable_offset=key.offset + stable,
             step=step,
         )

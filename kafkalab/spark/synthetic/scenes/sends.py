@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalab.spark.synthetic.names import word
 from kafkalab.spark.synthetic.scenes.scene import Scene
-from kafkalab.spark.synthetic.scenes.window import RC, RU, A, Ref, Start, own_key, watcher
+from kafkalab.spark.synthetic.scenes.window import RC, RU, WATCHER, A, Ref, Start, own_key
 
 
 def two_values(scene: Scene) -> None:
@@ -44,18 +44,18 @@ def truncated(scene: Scene) -> None:
     scene.asked(aborting, key, value, 0, end="info")
     scene.end(aborting, "ABORT")
     scene.send(last, key)
-    poll = scene.poll(watcher(), key, [0, 3], 4)
+    poll = scene.poll(WATCHER, key, [0, 3], 4)
     scene.found("lost-write", [key], [key.offset + at], [invoke, told, poll, cut])
 
 
 def late(scene: Scene) -> None:
-    """unseen: the last record has not been polled when the hiscene ends."""
+    """unseen: the last record has not been polled when the history ends."""
     key = own_key()
     sender = scene.producer(transactional=False)
     scene.leader(key)
     scene.send(sender, key)
     at = scene.send(sender, key)
-    scene.poll(watcher(), key, [0], 1)
+    scene.poll(WATCHER, key, [0], 1)
     scene.found("unseen", [key], [key.offset + at], [scene.step_of(key, at)], "reported")
 
 
@@ -87,7 +87,8 @@ def sent_again(scene: Scene) -> None:
     scene.found("duplicate", [A], [A.offset + first, A.offset + again], steps, "allowed")
 
 
-def _crossed(scene: Scene, inside: bool, idempotent: bool = True) -> None:
+def crossed(scene: Scene, inside: bool = False, idempotent: bool = True) -> None:
+    """nonmonotonic-send: what was sent later lies in front; `inside` one transaction, allowed if not `idempotent`."""
     sender = scene.producer(transactional=inside, idempotent=idempotent)
     if inside:
         scene.begin(sender, A)
@@ -102,32 +103,8 @@ def _crossed(scene: Scene, inside: bool, idempotent: bool = True) -> None:
     scene.found(name, [A], [A.offset + 1, A.offset], [*first, *second], "forbidden" if idempotent else "allowed")
 
 
-def crossed_sends(scene: Scene) -> None:
-    """nonmonotonic-send: what was sent later lies in front."""
-    _crossed(scene, inside=False)
-
-
-def crossed_without_idempotence(scene: Scene) -> None:
-    """nonmonotonic-send, allowed: nobody promised an order."""
-    _crossed(scene, inside=False, idempotent=False)
-
-
-def crossed_in_a_transaction(scene: Scene) -> None:
-    """int-nonmonotonic-send: the same inside one transaction."""
-    _crossed(scene, inside=True)
-
-
-def a_sequence_is_missing(scene: Scene) -> None:
-    """sequence gap: 2 follows 0."""
-    _sequences(scene, 2)
-
-
-def a_sequence_comes_again(scene: Scene) -> None:
-    """sequence gap: 0 follows 0, with another value."""
-    _sequences(scene, 0)
-
-
-def _sequences(scene: Scene, second: int) -> None:
+def wrong_sequence(scene: Scene, second: int) -> None:
+    """sequence gap: `second` follows 0, with another value."""
     sender = scene.producer(transactional=False)
     a, b = scene.send(sender, A, sequence=0), scene.send(sender, A, sequence=second)
     scene.found("sequence gap", [A], [A.offset + a, A.offset + b], [scene.step_of(A, a), scene.step_of(A, b)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafkalab.spark.synthetic.names import word
 from kafkalab.spark.synthetic.scenes.reads import result_of
 from kafkalab.spark.synthetic.scenes.scene import Scene
-from kafkalab.spark.synthetic.scenes.window import A, B, Producer, Ref, inner_reader, own_key
+from kafkalab.spark.synthetic.scenes.window import A, B, Ref, Sender, inner_reader, own_key
 
 
 def torn(scene: Scene) -> None:
@@ -64,7 +64,7 @@ def zombie(scene: Scene) -> None:
     scene.found("zombie write", [A], [A.offset + at], [fence, scene.step_of(A, at)])
 
 
-def _hanging(scene: Scene, sender: Producer, steps: list[Ref]) -> None:
+def _hanging(scene: Scene, sender: Sender, steps: list[Ref]) -> None:
     key = own_key()
     scene.leader(key)
     sender.transaction += 1
@@ -77,7 +77,7 @@ def _hanging(scene: Scene, sender: Producer, steps: list[Ref]) -> None:
 
 def unknown_to_any_coordinator(scene: Scene) -> None:
     """hanging transaction: no coordinator has ever heard of the producer."""
-    sender = Producer(0, transactional=True)
+    sender = Sender(0, transactional=True)
     scene.producers.append(sender)
     _hanging(scene, sender, [])
 

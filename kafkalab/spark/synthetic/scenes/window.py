@@ -75,7 +75,7 @@ class Key:
 
 
 @dataclass(slots=True, eq=False)
-class Producer:
+class Sender:
     """One client: idempotent without `transactional`. `epoch` and `sequences` go on from send to send."""
 
     role: int
@@ -131,6 +131,8 @@ A = Key(Ref(Start.KEY_A), Ref(Start.OFFSET_A), Ref(Start.NODE_A), Ref(Start.LEAD
 B = Key(Ref(Start.KEY_B), Ref(Start.OFFSET_B), Ref(Start.NODE_B), Ref(Start.LEADER_EPOCH))
 RC = Reader(Ref(Start.LANE, names.COMMITTED_CONSUMER), Ref(Start.LANE, names.COMMITTED), READ_COMMITTED)
 RU = Reader(Ref(Start.LANE, names.UNCOMMITTED_CONSUMER), Ref(Start.LANE, names.UNCOMMITTED), READ_UNCOMMITTED)
+WATCHER = Reader(Ref(Start.NUMBER, names.WATCHER_CONSUMER), Ref(Start.NUMBER, names.WATCHER), READ_COMMITTED)
+"""A consumer that only this window has."""
 
 
 def own_key(number: int = 0) -> Key:
@@ -139,14 +141,7 @@ def own_key(number: int = 0) -> Key:
     return Key(name, ref(0), ref(names.BROKER + 1), ref(0), names.COMMIT_OF_OWN + number)
 
 
-def watcher(role: int = 0) -> Reader:
-    """A consumer with read_committed that only this window has."""
-    return Reader(
-        Ref(Start.NUMBER, names.WATCHER_CONSUMER + role), Ref(Start.NUMBER, names.WATCHER + role), READ_COMMITTED
-    )
-
-
-def inner_reader(producer: Producer) -> Reader:
+def inner_reader(producer: Sender) -> Reader:
     """The consumer in the process of a producer that transforms what it reads, in the group "app"."""
     return Reader(producer.named(names.PRODUCER_CONSUMER), producer.process, READ_COMMITTED, word("app"))
 
@@ -178,8 +173,8 @@ class Rows:
         assert self.values <= MOST_VALUES, "a window has at most MOST_VALUES values"
         return Ref(Start.VALUE, names.VALUE + self.values - 1)
 
-    def operation(self, producer: Producer, function: str, end: str = "ok", **given: Any) -> None:
-        """An invoke and, unless `end` is empty, its end, in two steps."""
+    def operation(self, producer: Sender, function: str, end: str = "ok", **given: Any) -> None:
+        """An invoke and its end, in two steps."""
         offset, error = given.pop("offset", -1), given.pop("error", "NONE" if end == "ok" else "")
         row = {
             "process": producer.process,
@@ -194,19 +189,10 @@ class Rows:
             "value": NULL,
         } | given
         same = offset if function == "offsets" else -1
-        first = self.add(
-            "operations", **row, type=word("invoke"), invocation=-1, offset=same, error=EMPTY, step=self.tick()
-        )
-        if end:
-            self.add(
-                "operations",
-                **row,
-                type=word(end),
-                invocation=first,
-                offset=offset,
-                error=word(error),
-                step=self.tick(),
-            )
+        invoke = {"type": word("invoke"), "invocation": -1, "offset": same, "error": EMPTY}
+        first = self.add("operations", **(row | invoke), step=self.tick())
+        told = {"type": word(end), "invocation": first, "offset": offset, "error": word(error)}
+        self.add("operations", **(row | told), step=self.tick())
 
     def log(self, key: Key, *, offset: int = -1, **given: Any) -> tuple[int, Ref]:
         """A record or marker: its offset in the window, and its step."""

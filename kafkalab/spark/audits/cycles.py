@@ -1,4 +1,4 @@
-"""Cycles among transactions of many runs: the parts of a run that cycles can lie in are found first, in Spark.
+"""G0 and G1c, cycles among transactions of many runs: the parts that cycles can lie in are found first, in Spark.
 
 All transactions of a run stand in one order. An edge that goes back in it spans an interval; intervals that overlap
 make a block. A cycle must go back somewhere, so it lies in one block, and what is in no block is never looked at.
@@ -6,23 +6,22 @@ make a block. A cycle must go back somewhere, so it lies in one block, and what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kafkalab.checks.graph import Graph, add_edge
+from kafkalab.checks.all import BY_NAME
+from kafkalab.checks.dependencies import Graphs
+from kafkalab.checks.g0 import g0, write_cycles
+from kafkalab.checks.g1c import circular_flow, g1c
+from kafkalab.checks.graph import add_edge
 from kafkalab.spark.audits.asof import last_before
+from kafkalab.spark.audits.check import ARROW, Audit, counted, rows_of
+from kafkalab.spark.audits.dependencies import readers, write_pairs, write_read, write_write
+from kafkalab.spark.audits.derived_tables import DerivedTables
 
-Found = Iterator[tuple[list[str], list[int], str, str]]
-"""The members of a cycle, the steps that prove it, a policy, and how the text begins."""
-
-CYCLES = pa.schema(
-    [("run", pa.int64()), ("members", pa.list_(pa.string())), ("steps", pa.list_(pa.int64())),
-     ("policy", pa.string()), ("text", pa.string())]
-)  # fmt: skip
+SEARCHES = {g0.name: write_cycles, g1c.name: circular_flow}
 
 
 def blocks(edges: DataFrame) -> DataFrame:
@@ -56,17 +55,37 @@ def _inside(placed: DataFrame, spans: DataFrame) -> DataFrame:
     return found.where(inside).withColumn("block", F.col("span.block")).drop("span", "_from", "_to")
 
 
-def cycles_of(edges: DataFrame, search: Callable[[dict[str, Graph]], Found]) -> DataFrame:
-    """What `search` finds in each block, given the block's graph of each kind of edge; rows of CYCLES."""
+def cycles_of(edges: DataFrame, name: str) -> DataFrame:
+    """Return the findings of the check of this name in each block, given the block's graph of each kind of edge."""
+    schema = from_arrow_schema(ARROW)
+    return blocks(edges).groupBy("run", "block").applyInArrow(lambda block: _in_block(block, name), schema)
 
-    def in_block(block: pa.Table) -> pa.Table:
-        graphs: dict[str, Graph] = {}
-        rows = block.sort_by([(name, "ascending") for name in ("kind", "start", "end")])
-        columns = [rows.column(name).to_pylist() for name in ("kind", "start", "end", "first", "second")]
-        for kind, start, end, first, second in zip(*columns, strict=True):
-            add_edge(graphs.setdefault(kind, {}), start, end, (first, second))
-        run = rows.column("run")[0].as_py()
-        found = [(run, members, sorted(set(steps)), policy, text) for members, steps, policy, text in search(graphs)]
-        return pa.Table.from_pylist([dict(zip(CYCLES.names, row, strict=True)) for row in found], CYCLES)
 
-    return blocks(edges).groupBy("run", "block").applyInArrow(in_block, from_arrow_schema(CYCLES))
+def _in_block(block: pa.Table, name: str) -> pa.Table:
+    graphs: Graphs = {}
+    rows = block.sort_by([(column, "ascending") for column in ("kind", "start", "end")])
+    columns = [rows.column(column).to_pylist() for column in ("kind", "start", "end", "first", "second")]
+    for kind, start, end, first, second in zip(*columns, strict=True):
+        add_edge(graphs.setdefault(kind, {}), start, end, (first, second))
+    run = rows.column("run")[0].as_py()
+    return pa.Table.from_pylist(rows_of(run, SEARCHES[name](BY_NAME[name], graphs)), ARROW)
+
+
+def find_write_cycles(derived: DerivedTables) -> DataFrame:
+    """One finding for each group of transactions that precede each other on different keys."""
+    return cycles_of(write_write(derived), g0.name)
+
+
+def find_circular_flow(derived: DerivedTables) -> DataFrame:
+    """One finding for each group of transactions that lie on cycles through each other."""
+    edges = write_write(derived).unionByName(write_read(derived)).unionByName(write_read(derived, "read_committed"))
+    return cycles_of(edges, g1c.name)
+
+
+def count_reads(derived: DerivedTables) -> DataFrame:
+    """The reads under read_committed that belong to a transaction."""
+    return counted(readers(derived).where(F.col("isolation_level") == "read_committed"))
+
+
+G0 = Audit(g0, find_write_cycles, lambda derived: counted(write_pairs(derived)))
+G1C = Audit(g1c, find_circular_flow, count_reads)

@@ -1,0 +1,43 @@
+"""A decision that one replica alone has is no decision (KAFKA-15583)."""
+
+from __future__ import annotations
+
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.protocol.messages.end_txn import EndTxn
+from kafkalab.protocol.partitions import transaction_partition
+from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR
+from kafkalab.sim.faults import Pause, Resume
+from tests.conformance.group_driver import Groups
+
+
+def decided_alone(*rules_off: str) -> tuple[Groups, str, str]:
+    """Both followers of the transaction log stand still while the coordinator prepares a commit, and leave the set."""
+    groups = Groups(*rules_off)
+    producer_id, epoch = groups.begin("t")
+    assert groups.txn_error() is groups.error()
+    partition, name = transaction_partition("t"), groups.coordinator("t")
+    for other in ("b1", "b2", "b3"):
+        if other != name:
+            groups.cluster.plan(Pause(other, at_ms=groups.cluster.now))
+    groups.sleep(10)
+    body = EndTxn(transactional_id="t", producer_id=producer_id, producer_epoch=epoch, committed=True)
+    groups.ask(body, to=name)
+    groups.sleep(20_000)
+    assert groups.cluster.controller.metadata.partitions[partition].isr == (name,)
+    return groups, partition, name
+
+
+def test_a_commit_that_only_the_coordinator_has_waits_until_another_replica_is_in_sync() -> None:
+    groups, partition, name = decided_alone()
+    owned = groups.cluster.brokers[name].state.transactions[partition]
+    assert (owned.txns["t"].state, owned.pending["t"]) == (TxnState.ONGOING, TxnState.PREPARE_COMMIT)
+    for other in ("b1", "b2", "b3"):
+        if other != name:
+            groups.cluster.plan(Resume(other, at_ms=groups.cluster.now))
+    groups.sleep(30_000)
+    assert owned.txns["t"].state is TxnState.COMPLETE_COMMIT
+
+
+def test_before_3_7_one_replica_decided_alone() -> None:
+    groups, partition, name = decided_alone(EFFECTIVE_MIN_ISR.name)
+    assert groups.cluster.brokers[name].state.transactions[partition].txns["t"].state is not TxnState.ONGOING

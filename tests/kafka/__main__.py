@@ -1,0 +1,89 @@
+"""Record a real Kafka's answers, run kafkalab on the same scripts, compare the two (see README.md)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tests.kafka.differences import compared, report
+from tests.kafka.lab_side import run
+from tests.kafka.script import RECORDED, belongs, recorded, scripts_of, text_of
+
+RECORDINGS = ("4.3.1-tv0", "4.3.1-tv1", "4.3.1-tv2", "4.3.1-three-nodes", "1.0.0")
+
+
+def _record(options: argparse.Namespace) -> int:
+    from tests.kafka.record import record
+
+    where = (options.libs, options.home, options.port, options.messages)
+    features, answers = record(options.recording, *where, options.only, options.family)
+    path = options.out or RECORDED / f"{options.recording}.json"
+    if path.exists() and (options.only or options.family):
+        answers = {**json.loads(path.read_text())["answers"], **answers}
+    known = [s["name"] for s in scripts_of() if belongs(s, options.recording)]
+    answers = {name: answers[name] for name in known if name in answers}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text_of(options.recording.partition("-")[0], features, answers))
+    failed = [n for n, found in answers.items() if any("failed" in a for a in found)]
+    print(f"{len(answers)} scripts, {sum(map(len, answers.values()))} answers, {len(failed)} failed {failed} -> {path}")
+    return bool(failed)
+
+
+def _run(options: argparse.Namespace) -> int:
+    scripts = [s for s in scripts_of(*options.family) if belongs(s, options.recording) and options.only in s["name"]]
+    answers = {s["name"]: run(s, options.recording) for s in scripts}
+    print(text_of("kafkalab", {}, answers), end="")
+    return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    found = recorded(options.recording) if options.out is None else json.loads(options.out.read_text())
+    scripts = [s for s in scripts_of(*options.family) if belongs(s, options.recording) and options.only in s["name"]]
+    rows = compared(options.recording, scripts, found)
+    print(report(rows))
+    return any(not row.explained for row in rows if row.differences)
+
+
+def _hunt(options: argparse.Namespace) -> int:
+    from tests.kafka.hunt import hunt
+
+    where = (options.libs, options.home, options.port)
+    return hunt(options.recording, options.minutes, options.seed, *where, options.out or Path("build/oracle.json"))
+
+
+def _page(options: argparse.Namespace) -> int:
+    from tests.kafka.page import PAGE, text
+
+    PAGE.write_text(text(), "utf-8")
+    return 0
+
+
+def main() -> int:
+    """Do one of the four; the exit status is 1 if something failed or differs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.kafka", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    for name, act in (("record", _record), ("run", _run), ("compare", _compare), ("hunt", _hunt)):
+        command = commands.add_parser(name)
+        command.set_defaults(act=act)
+        command.add_argument("recording", help=", ".join(RECORDINGS))
+        command.add_argument("--only", default="", help="scripts whose name holds this")
+        command.add_argument("--family", nargs="*", default=[], help="scripts of these files")
+        command.add_argument("--out", type=Path, help="another file than that in data/recorded")
+        if name == "hunt":
+            command.add_argument("--minutes", type=float, default=10)
+            command.add_argument("--seed", type=int, default=1, help="of the first random script")
+        if name in ("record", "hunt"):
+            command.add_argument("--libs", type=Path, required=True, help="the folder with Kafka's jars")
+            command.add_argument("--home", type=Path, required=True, help="a folder for its data; it is emptied")
+            command.add_argument("--messages", type=Path, help="a kafka-clients jar with message definitions (1.0.0)")
+            command.add_argument("--port", type=int, default=19092, help="the first of its four ports")
+    commands.add_parser("page", help="write docs/compared.md").set_defaults(act=_page)
+    options = parser.parse_args()
+    status: int = options.act(options)
+    return int(status)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Run random scripts on a real Kafka and on kafkalab for a given time, and shrink each difference."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.kafka.differences import explanations, rows_of, unexplained
+from tests.kafka.lab_side import run
+from tests.kafka.page import HUNTS
+from tests.kafka.random_scripts import random_script
+from tests.kafka.real_cluster import RealCluster
+from tests.kafka.record import cluster_of, recorded_now
+from tests.kafka.script import Answer, Script
+
+AT_ONCE = 12
+TRIES = 40
+"""How often a difference is run again while it is shrunk."""
+
+
+@dataclass(slots=True)
+class Hunt:
+    """One hunt: what was run, and the scripts whose answers differ, each as small as it got."""
+
+    recording: str
+    cluster: RealCluster
+    scripts: int = 0
+    answers: int = 0
+    explained: int = 0
+    races: list[str] = field(default_factory=list)
+    found: list[Script] = field(default_factory=list)
+
+    def batch(self, first_seed: int) -> None:
+        """Run the scripts of the next seeds on both sides."""
+        scripts = [random_script(first_seed + n) for n in range(AT_ONCE)]
+        for script, real in zip(scripts, recorded_now(self.cluster, scripts).values(), strict=True):
+            rows = rows_of(script["name"], real, run(script, self.recording), explanations(self.recording))
+            self.scripts, self.answers = self.scripts + 1, self.answers + len(rows)
+            self.explained += sum(bool(row.differences) and row.explained for row in rows)
+            if not unexplained(rows):
+                continue
+            if differs(self.recording, real, self._asked(script), script["name"]) or not self.differs(script):
+                self.races.append(script["name"])  # Kafka itself does not answer twice the same
+            else:
+                self.found.append(self.shrunk(script))
+
+    def _asked(self, script: Script) -> list[Answer]:
+        return recorded_now(self.cluster, [script])[script["name"]]
+
+    def differs(self, script: Script) -> bool:
+        """Return whether the two sides differ on the script, with answers asked for now."""
+        try:
+            return differs(self.recording, self._asked(script), run(script, self.recording), script["name"])
+        except (RuntimeError, KeyError, AssertionError):
+            return False  # what is left of it is no script
+
+    def shrunk(self, script: Script) -> Script:
+        """Return the script without what the difference does not need: long runs of steps first, then single ones."""
+        tries, size = 0, max(1, len(script["steps"]) // 2)
+        while size and tries < TRIES:
+            at = 0
+            while at < len(script["steps"]) and tries < TRIES:
+                left = {**script, "steps": script["steps"][:at] + script["steps"][at + size :]}
+                tries += 1
+                if settles(script) == settles(left) and whole(left) and self.differs(left):
+                    script = left
+                else:
+                    at += size
+            size //= 2
+        return script
+
+
+def settles(script: Script) -> int:
+    """Return how often the script waits: without its waits, an answer depends on the speed of the machine."""
+    return sum("settle" in step or "sleep" in step for step in script["steps"])
+
+
+def whole(script: Script) -> bool:
+    """Return whether every answer that the script refers to is asked for before."""
+    known: set[str] = set()
+    for step in script["steps"]:
+        text = json.dumps(step.get("with", {}))
+        if any(part.split(".")[0] not in known for part in text.split("$")[1:]):
+            return False
+        known.add(step.get("as", ""))
+    return bool(script["steps"])
+
+
+def differs(recording: str, one: list[Answer], two: list[Answer], name: str) -> bool:
+    """Return whether the answers differ without a reason that explained.json names."""
+    return bool(unexplained(rows_of(name, one, two, explanations(recording))))
+
+
+def hunt(recording: str, minutes: float, seed: int, libs: Path, home: Path, port: int, out: Path) -> int:
+    """Hunt for so long, print what was found, write the shrunk scripts to `out`, and return how many they are."""
+    with cluster_of(recording, libs, home, port, None) as cluster:
+        done, end = Hunt(recording, cluster), time.monotonic() + 60 * minutes
+        while time.monotonic() < end:
+            done.batch(seed)
+            seed += AT_ONCE
+        told: dict[str, Any] = {}
+        for script in done.found:
+            real, lab = done._asked(script), run(script, recording)
+            rows = unexplained(rows_of(script["name"], real, lab, explanations(recording)))
+            told[script["name"]] = [f"answer {row.number} ({row.api}) {d}" for row in rows for d in row.differences]
+    print(f"{recording}: {done.scripts} random scripts, {done.answers} answers, {done.explained} explained, ", end="")
+    print(f"{len(done.races)} of races {done.races}, {len(done.found)} scripts differ; the next seed is {seed}")
+    for name, lines in told.items():
+        print(name, *lines, sep="\n    ")
+    row = {"recording": recording, "minutes": minutes, "scripts": done.scripts, "answers": done.answers}
+    row |= {"explained": done.explained, "races": len(done.races), "different": len(done.found)}
+    rows = json.loads(HUNTS.read_text("utf-8")) if HUNTS.exists() else []
+    HUNTS.write_text("[\n" + ",\n".join(json.dumps(r) for r in [*rows, row]) + "\n]\n", "utf-8")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(done.found, indent=1))
+    return len(done.found)

@@ -1,0 +1,208 @@
+"""Run one script on kafkalab and return its answers in the form of the recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from kafkalab.broker.state import BrokerState
+from kafkalab.programs.raw_requests import Hand
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
+from kafkalab.protocol.messages.create_topics import NewTopic
+from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
+from kafkalab.protocol.messages.leave_group import LeavingMember
+from kafkalab.protocol.messages.write_txn_markers import TxnMarkers
+from kafkalab.protocol.partitions import offsets_partition, topic_of
+from kafkalab.protocol.records import ControlType
+from kafkalab.sim.app import App
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Restart
+from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.trace import plain
+from tests.kafka.lab_answers import ANSWERS
+from tests.kafka.script import Answer, Normaliser, Script, ids_of, is_settled
+
+BASE_MS, BEGIN_MS = 0, 200_000
+"""The time of data, and when the first step is done: data is older than markers, as it is with Kafka."""
+SETTLE_TRIES, PAUSE_MS = 500, 20
+SETTLE_MS, DOWN_MS, BACK_MS = 300, 1_000, 3_000
+ONE_BROKER = {
+    "transaction_state_log_min_isr": 1,
+    "transaction_abort_cleanup_interval_ms": 1_000,
+    "group_initial_rebalance_delay_ms": 0,
+}
+THREE_BROKERS = {**ONE_BROKER, "transaction_state_log_min_isr": 2, "replica_lag_time_max_ms": 3_000}
+"""As in `running_kafka`."""
+NESTED: dict[tuple[str, str], type] = {
+    ("WriteTxnMarkers", "markers"): TxnMarkers,
+    ("LeaveGroup", "members"): LeavingMember,
+    ("CreateTopics", "topics"): NewTopic,
+    ("AddPartitionsToTxn", "further"): AddPartitionsToTxn,
+}
+"""Fields that hold rows of another class."""
+
+
+class LabSide(Hand):
+    """The client program: raw requests, and every answer in full."""
+
+    def __init__(self, app: App, clusters: list[Cluster], min_isr: dict[str, int], ids: list[str]) -> None:
+        super().__init__(app)
+        self.ids = ids
+        self.clusters, self.min_isr = clusters, min_isr
+        self.full: list[Answer] = []
+        self.groups: set[str] = set()
+        self.gone: dict[str, str] = {}
+
+    async def do(self, step: dict[str, Any]) -> None:
+        if "min_isr" in step:
+            self.min_isr.update(step["min_isr"])
+            await self.app.sleep(SETTLE_MS)
+        elif "stop" in step:
+            self._stop("b1", step["stop"] == "clean")
+            self._start("b1", DOWN_MS)
+            await self.app.sleep(BACK_MS)
+        elif "kill" in step:
+            self.gone[step["as"]] = self._node(step["kill"])
+            self._stop(self.gone[step["as"]], False)
+        elif "start" in step:
+            self._start(self.gone[step["start"]], 0)
+            await self.app.sleep(0)
+        elif "settle" in step:
+            await self._settle()
+        elif "ask" in step:
+            given = self._built(step["ask"], self._resolved(step.get("with", {})))
+            await super().do({**step, "with": given})
+        else:
+            await super().do(step)
+
+    async def _settle(self) -> None:
+        for _ in range(SETTLE_TRIES):
+            found = [
+                await self.app.ask(self._node(f"coordinator of {tid}"), DescribeTransactions(transactional_ids=(tid,)))
+                for tid in self.ids
+            ]
+            if all(is_settled(ANSWERS["DescribeTransactions"](plain(r), str)) for r in found if r is not None):
+                return
+            await self.app.sleep(PAUSE_MS)
+        raise RuntimeError("a transaction stays prepared")
+
+    def _node(self, to: str) -> str:
+        """A node by what it does; "follower of t-0" and "second follower of t-0" as well."""
+        kind, _, key = to.rpartition(" of ")
+        if not kind.endswith("follower"):
+            return super()._node(to)
+        info = self.clusters[0].controller.metadata.partitions[key]
+        return [n for n in info.replicas if n != info.leader][kind == "second follower"]
+
+    def _stop(self, node: str, clean: bool) -> None:
+        cluster = self.clusters[0]
+        if clean:
+            for log in cluster.brokers[node].state.logs.values():
+                log.close()
+        cluster.plan(Crash(node, at_ms=self.app.now))
+
+    def _start(self, node: str, after_ms: int) -> None:
+        self.clusters[0].plan(Restart(node, at_ms=self.app.now + after_ms))
+
+    def _built(self, api: str, given: dict[str, Any]) -> dict[str, Any]:
+        """The fields with rows as objects, markers as marks, and "offsets of g" as a partition."""
+        if "group_id" in given:
+            self.groups.add(given["group_id"])
+        placed = {name: self._placed(value) for name, value in given.items()}
+        for name, value in placed.items():
+            if (api, name) in NESTED:
+                rows = [{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()} for row in value]
+                placed[name] = tuple(NESTED[api, name](**row) for row in rows)
+        if api == "Produce":
+            placed["batches"] = {p: _marked(b) for p, b in placed["batches"].items()}
+        return placed
+
+    def _placed(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self._placed(k): self._placed(v) for k, v in value.items()}
+        if isinstance(value, list):
+            return [self._placed(v) for v in value]
+        if isinstance(value, str) and value.startswith("offsets of "):
+            group = value.removeprefix("offsets of ")
+            self.groups.add(group)
+            return offsets_partition(group)
+        return value
+
+    def _answered(self, api: str, response: Any, name: str, shown: Any) -> None:
+        super()._answered(api, response, name, shown)
+        answer = {"error": "NETWORK_EXCEPTION"} if response is None else ANSWERS[api](plain(response), self._back)
+        self.full.append({"ask": api, **answer})
+
+    def _back(self, partition: str) -> str:
+        found = (g for g in sorted(self.groups) if offsets_partition(g) == partition)
+        return next((f"offsets of {g}" for g in found), partition)
+
+
+def _marked(batch: dict[str, Any]) -> dict[str, Any]:
+    return {**batch, "control": ControlType[batch["control"]]} if batch.get("control") else batch
+
+
+def _add_lost_replica(cluster: Cluster, topics: set[str]) -> None:
+    """Give the topics a second replica on a broker that is not there, as the recorder does."""
+    before = cluster.controller.metadata
+    placed = {
+        p: replace(info, replicas=(*info.replicas, "b2"))
+        for p, info in before.partitions.items()
+        if topic_of(p) in topics
+    }
+    if placed:
+        cluster.controller.metadata = before.with_partitions(placed, before.alive)
+        for broker in cluster.brokers.values():
+            broker.state.metadata = cluster.controller.metadata
+
+
+@contextmanager
+def own_min_isr(topics: dict[str, int]) -> Iterator[None]:
+    """Let `topics` give a topic its own min.insync.replicas, which no scenario can; the class is put back after."""
+    general = BrokerState.min_isr
+
+    def min_isr(self: BrokerState, partition: str) -> int:
+        return topics.get(topic_of(partition)) or general(self, partition)
+
+    BrokerState.min_isr = min_isr  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        BrokerState.min_isr = general  # type: ignore[method-assign]
+
+
+def run(script: Script, recording: str) -> list[Answer]:
+    """Run the script on kafkalab as the recording's cluster is; a step that cannot be done ends the answers."""
+    three, old = recording.endswith("three-nodes"), recording.startswith("1.0")
+    level = 2 if three else 0 if old else int(recording[-1])
+    sides: list[LabSide] = []
+    clusters: list[Cluster] = []
+    min_isr: dict[str, int] = {}
+
+    async def program(app: App) -> None:
+        sides.append(LabSide(app, clusters, min_isr, ids_of(script)))
+        await app.sleep(BEGIN_MS)
+        for step in script["steps"]:
+            await sides[0].do(step)
+
+    scenario = Scenario(
+        title=script["name"],
+        brokers=3 if three else 1,
+        profile="1.0" if old else "4.x/TV2",
+        topics=script.get("topics", {}),
+        programs=(Program("app", program),),
+        config={**(THREE_BROKERS if three else ONE_BROKER), "transaction_version": level},
+        producer_epochs=script.get("producer_epochs", {}),
+    )
+    failed = []
+    with own_min_isr(min_isr):
+        try:
+            clusters.append(Cluster(scenario))
+            _add_lost_replica(clusters[0], {t for step in script["steps"] for t in step.get("min_isr", ())})
+            clusters[0].run()
+        except Exception as error:  # told as an answer, so that the comparison shows it
+            failed = [{"failed": repr(error)[:400]}]
+    found: list[Answer] = Normaliser(BASE_MS)([*(sides[0].full if sides else []), *failed])
+    return found

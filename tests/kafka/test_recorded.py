@@ -1,0 +1,29 @@
+"""kafkalab answers as a real Kafka answered: every script against its recording, without a Kafka."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kafka.differences import SHOWN, compared, report, unexplained
+from tests.kafka.script import RECORDED, belongs, families, recorded, scripts_of
+
+CASES = [
+    (path.stem, family)
+    for path in sorted(RECORDED.glob("[0-9]*.json"))
+    for family in families()
+    if any(belongs(s, path.stem) for s in scripts_of(family))
+]
+
+
+@pytest.mark.parametrize(("recording", "family"), CASES)
+def test_kafkalab_answers_as_the_recording(recording: str, family: str):
+    scripts = [s for s in scripts_of(family) if belongs(s, recording)]
+    rows = compared(recording, scripts, recorded(recording))
+    assert not unexplained(rows), report(rows, SHOWN)
+
+
+@pytest.mark.parametrize("recording", [path.stem for path in sorted(RECORDED.glob("[0-9]*.json"))])
+def test_every_script_is_recorded(recording: str):
+    found = recorded(recording)["answers"]
+    assert list(found) == [s["name"] for s in scripts_of() if belongs(s, recording)]
+    assert [name for name, answers in found.items() if any("failed" in a for a in answers)] == []
