@@ -149,8 +149,7 @@ class Kernel:
                 if promise.done:
                     return True
                 if not len(self.schedule) or self.now - max(self.schedule.worked_ms, began_ms) > IDLE_MS:
-                    raise StuckError(f"the answer never comes; the last events:
-{self.trace.tail()}")
+                    raise StuckError(f"the answer never comes; the last events:\n{self.trace.tail()}")
                 self._do(self.schedule.pop())
         raise RunawayError(f"no answer within {LIMIT} steps; the last events:\n{self.trace.tail()}")
 
