@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.kafka.differences import SHOWN, compared, report, unexplained
+from tests.kafka.page import text
 from tests.kafka.script import RECORDED, belongs, families, recorded, scripts_of
 
 CASES = [
@@ -27,3 +30,7 @@ def test_every_script_is_recorded(recording: str):
     found = recorded(recording)["answers"]
     assert list(found) == [s["name"] for s in scripts_of() if belongs(s, recording)]
     assert [name for name, answers in found.items() if any("failed" in a for a in answers)] == []
+
+
+def test_the_page_is_what_the_recordings_say(root: Path) -> None:
+    assert (root / "docs" / "compared.md").read_text("utf-8") == text(), "run python -m tests.kafka page"
