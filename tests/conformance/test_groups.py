@@ -404,6 +404,18 @@ def test_an_assignment_that_is_not_replicated_is_none() -> None:
     assert groups.state() == "PreparingRebalance"
 
 
+def test_an_assignment_whose_replication_ends_after_another_has_joined_changes_nothing() -> None:
+    groups = Groups(min_insync_replicas=3)
+    one = wait(groups.join(session_timeout_ms=60_000))
+    groups.crash_follower()
+    synced = groups.sync(one, assignments={one.member_id: ("foo-0",)})
+    groups.sleep(100)
+    other = groups.join("", session_timeout_ms=60_000)
+    groups.sleep(6_000)
+    assert wait(synced).error is Error.REBALANCE_IN_PROGRESS
+    assert (groups.state(), other.done) == ("PreparingRebalance", False)
+
+
 def test_a_static_member_whose_new_id_is_not_replicated_keeps_the_old_one() -> None:
     groups = Groups(min_insync_replicas=3)
     one = wait(groups.join(group_instance_id="i", session_timeout_ms=60_000))
