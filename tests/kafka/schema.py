@@ -1,4 +1,4 @@
-"""Encode requests and decode responses by Kafka's own definitions, the JSON files inside kafka-clients-VERSION.jar.
+"""Encode and decode requests and responses by Kafka's own definitions, JSON files inside kafka-clients-VERSION.jar.
 
 Values are plain dicts with Kafka's field names. A field that a version lacks is not encoded; a field that is not given
 has its default.
@@ -200,13 +200,16 @@ class Protocol:
     def __init__(self, clients_jar: str) -> None:
         self.requests: dict[str, Values] = {}
         self.responses: dict[str, Values] = {}
+        self.apis: dict[int, str] = {}
         with zipfile.ZipFile(clients_jar) as jar:
             for name in jar.namelist():
                 if not re.fullmatch(r"common/message/\w+(Request|Response)\.json", name):
                     continue
                 row = json.loads(COMMENT.sub("", jar.read(name).decode()))
                 kind = self.requests if row["type"] == "request" else self.responses
-                kind[row["name"].removesuffix("Request").removesuffix("Response")] = row
+                api = row["name"].removesuffix("Request").removesuffix("Response")
+                kind[api] = row
+                self.apis[row["apiKey"]] = api
 
     def request_bytes(self, api: str, version: int, correlation: int, client_id: str, values: Values) -> bytes:
         """Return the frame of a request: size, header, body."""
@@ -216,13 +219,39 @@ class Protocol:
         body = header + (b"\0" if message.flexible else b"") + message.encode(values)
         return struct.pack(">i", len(body)) + body
 
+    def request_of(self, data: bytes) -> tuple[str, int, int, Values]:
+        """Return a request's API, version, correlation id and fields."""
+        reader = Reader(data)
+        api, version = self.apis[reader.number("int16")], reader.number("int16")
+        correlation = reader.number("int32")
+        reader.take(max(reader.number("int16"), 0))  # the client's id
+        message = Message(self.requests[api], version)
+        if message.flexible:
+            _skip_tags(reader)
+        return api, version, correlation, message.decode(reader)
+
+    def response_bytes(self, api: str, version: int, correlation: int, values: Values) -> bytes:
+        """Return the frame of a response: size, header, body."""
+        message = Message(self.responses[api], version)
+        body = struct.pack(">i", correlation) + _header_tags(api, message) + message.encode(values)
+        return struct.pack(">i", len(body)) + body
+
     def response_of(self, api: str, version: int, data: bytes) -> tuple[int, Values]:
         """Return the correlation id and the fields of a response."""
         reader = Reader(data)
         correlation = reader.number("int32")
         message = Message(self.responses[api], version)
-        if message.flexible and api != "ApiVersions":
-            for _ in range(reader.unsigned_varint()):
-                reader.unsigned_varint()
-                reader.take(reader.unsigned_varint())
+        if _header_tags(api, message):
+            _skip_tags(reader)
         return correlation, message.decode(reader)
+
+
+def _header_tags(api: str, message: Message) -> bytes:
+    """The empty tags of a response's header; that of ApiVersions has none in any version (KIP-511)."""
+    return b"\0" if message.flexible and api != "ApiVersions" else b""
+
+
+def _skip_tags(reader: Reader) -> None:
+    for _ in range(reader.unsigned_varint()):
+        reader.unsigned_varint()
+        reader.take(reader.unsigned_varint())

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.kafka.clients import translation
-from tests.kafka.clients.message_codec import MessageCodec
 from tests.kafka.clients.outcome import quickest, with_classes, without_objects
 from tests.kafka.clients.script import RECORDED, Script, scripts
 from tests.kafka.clients.scripted_broker import ScriptedBroker
+from tests.kafka.schema import Protocol
 
 HEAP = ("-Xms128m", "-Xmx256m", "-XX:TieredStopAtLevel=1")
 FUTURES_MS = 3_000
@@ -29,8 +29,8 @@ RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 class WireServer:
     """The scripted broker behind a socket."""
 
-    def __init__(self, codec: MessageCodec, script: Script) -> None:
-        self.codec, self.broker = codec, ScriptedBroker(script)
+    def __init__(self, protocol: Protocol, script: Script) -> None:
+        self.protocol, self.broker = protocol, ScriptedBroker(script)
         self.port = 0
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -39,7 +39,7 @@ class WireServer:
         try:
             while True:
                 size = struct.unpack(">i", await reader.readexactly(4))[0]
-                api, version, correlation, values = self.codec.request(await reader.readexactly(size))
+                api, version, correlation, values = self.protocol.request_of(await reader.readexactly(size))
                 asked = translation.request(api, values)
                 now_ms = asyncio.get_running_loop().time() * 1000
                 answer = self.broker.answer(api, version, asked, now_ms)
@@ -47,7 +47,7 @@ class WireServer:
                     break
                 if answer.response is not None:
                     fields = translation.response(api, version, asked, answer.response, self.port)
-                    data = self.codec.response(api, version, correlation, fields)
+                    data = self.protocol.response_bytes(api, version, correlation, fields)
                     if answer.wait_ms:
                         await asyncio.sleep(answer.wait_ms / 1000)
                     writer.write(data)
@@ -98,20 +98,20 @@ def words(call: list[Any]) -> list[str]:
     return found
 
 
-async def record(java: Java, codec: MessageCodec, script: Script, times: int = TIMES) -> dict[str, Any]:
+async def record(java: Java, protocol: Protocol, script: Script, times: int = TIMES) -> dict[str, Any]:
     """Run one script several times; return the outcome of its calls and the requests. AssertionError if they differ."""
     runs, logs = [], []
     for _ in range(times):
-        outcome, log = await run(java, codec, script)
+        outcome, log = await run(java, protocol, script)
         runs.append(outcome)
         logs.append(log)
         assert outcome == runs[0], f"{script.name} is a race: {runs[0]}, {outcome}"
     return {**runs[0], "requests": with_classes(quickest(logs))}
 
 
-async def run(java: Java, codec: MessageCodec, script: Script) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+async def run(java: Java, protocol: Protocol, script: Script) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Run one script once; return the outcome of its calls and the broker's log."""
-    server = WireServer(codec, script)
+    server = WireServer(protocol, script)
     listening = await asyncio.start_server(server.serve, translation.HOST, 0)
     server.port = listening.sockets[0].getsockname()[1]
     config = {"bootstrap.servers": f"{translation.HOST}:{server.port}", **java_config(script)}
@@ -136,15 +136,15 @@ def java_config(script: Script) -> dict[str, Any]:
 
 async def record_all(jars: Path, only: str, out: Path) -> None:
     """Record the scripts whose name holds `only`."""
-    codec = MessageCodec(next(jars.glob("kafka-clients-*.jar")))
+    protocol = Protocol(str(next(jars.glob("kafka-clients-*.jar"))))
     recorded = json.loads(out.read_text()) if only and out.exists() else {}
     java = await Java.start(jars)
     for script in (next(s for s in scripts() if s.client == c) for c in ("producer", "consumer")):
-        await run(java, codec, script)  # so that Java has loaded its classes
+        await run(java, protocol, script)  # so that Java has loaded its classes
     for script in scripts():
         if only in script.name:
             try:
-                recorded[script.name] = await record(java, codec, script)
+                recorded[script.name] = await record(java, protocol, script)
             except AssertionError as race:
                 print(f"{script.name} is a race: {race}", file=sys.stderr, flush=True)
     await java.stop()

@@ -11,8 +11,8 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.join_group import JoinGroup
 from kafkalab.protocol.messages.leave_group import LeaveGroup, LeavingMember
 from kafkalab.protocol.messages.registry import BY_NAME
-from tests.kafka.clients.message_codec import Reader
 from tests.kafka.clients.scripted_broker import NEWEST
+from tests.kafka.schema import Reader
 
 HOST = "127.0.0.1"
 NODE_NUMBER = 1
