@@ -218,9 +218,8 @@ class BrokerState:
         (`Partition.effectiveMinIsr`)."""
         logged = topic_of(partition) == TRANSACTION_TOPIC
         configured = self.config.transaction_state_log_min_isr if logged else self.config.min_insync_replicas
-        if not self.rules.on(EFFECTIVE_MIN_ISR):
-            return configured
-        return min(configured, len(self.metadata.partitions[partition].replicas))
+        replicas = len(self.metadata.partitions[partition].replicas)
+        return replicas if replicas < configured and self.rules.on(EFFECTIVE_MIN_ISR) else configured
 
     def denies(self, principal: str, operation: str, kind: str, name: str = "") -> bool:
         """Whether a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
@@ -234,7 +233,7 @@ class BrokerState:
 
     def high_watermark_stands(self, partition: str) -> bool:
         """Return whether too few replicas are in sync for the high watermark to move."""
-        return self.rules.on(EFFECTIVE_MIN_ISR) and self.is_under_min_isr(partition)
+        return self.is_under_min_isr(partition) and self.rules.on(EFFECTIVE_MIN_ISR)
 
     def coordinates(self, transactional_id: str) -> TxnPartition | Error:
         """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS

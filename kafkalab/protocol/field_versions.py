@@ -30,7 +30,10 @@ def as_read(message: Any, version: int) -> Any:
     Messages inside it, in tuples and dicts, are treated alike.
     """
     kind: Any = type(message)
-    lacking, holding = _plan(kind, version)
+    plan = _plan(kind, version)
+    if plan is NOTHING:
+        return message
+    lacking, holding = plan
     changed = {name: default() for name, default in lacking if getattr(message, name) != default()}
     for name in holding:
         held = getattr(message, name)
@@ -53,6 +56,9 @@ class Plan(NamedTuple):
     holding: tuple[str, ...]
 
 
+NOTHING = Plan((), ())
+
+
 @cache
 def _plan(kind: type, version: int) -> Plan:
     lacking, holding = [], []
@@ -62,11 +68,11 @@ def _plan(kind: type, version: int) -> Plan:
             lacking.append((one.name, factory if factory is dict else lambda default=one.default: default))
         elif any(_changes(held, version) for held in messages_in(kind, one.name) if held is not kind):
             holding.append(one.name)
-    return Plan(tuple(lacking), tuple(holding))
+    return Plan(tuple(lacking), tuple(holding)) if lacking or holding else NOTHING
 
 
 def _changes(kind: type, version: int) -> bool:
-    return any(_plan(kind, version))
+    return _plan(kind, version) is not NOTHING
 
 
 @cache

@@ -42,13 +42,6 @@ def note(owned: TxnPartition, txn: Txn) -> Note:
     )
 
 
-def _value(broker: BrokerState, txn: Txn) -> Txn:
-    """Return what the record holds: at level 0 of transaction.version its value has no fields of KIP-890."""
-    if broker.transaction_version == 0:
-        return replace(txn, prev_producer_id=-1, next_producer_id=-1, client_transaction_version=0)
-    return txn
-
-
 def append_txn(broker: BrokerState, owned: TxnPartition, new: Txn, retry: bool = False) -> Effects[Error]:
     """Pend and append `new`; once all in-sync replicas have it, it is the state. Return NONE, or the translated error.
 
@@ -57,7 +50,7 @@ def append_txn(broker: BrokerState, owned: TxnPartition, new: Txn, retry: bool =
     NOT_COORDINATOR, or COORDINATOR_LOAD_IN_PROGRESS during the next load. The append's timeout is the transaction's
     own (`TransactionStateManager.appendTransactionToLog`).
 
-    At level 0 of `transaction.version` a record has no field for the client's version, so a request of version 2 is
+    At level 0 of `transaction.version` a record has no fields of KIP-890, so a request of version 2 is
     UNSUPPORTED_VERSION; as Kafka throws there, the state stays pending until the next load (`TransactionLog`).
     IllegalStateError: another transition is pending, or, once durable, `new` cannot follow the state.
     """
@@ -68,9 +61,12 @@ def append_txn(broker: BrokerState, owned: TxnPartition, new: Txn, retry: bool =
     pending = owned.pending.setdefault(tid, new.state)
     if pending is not new.state:
         raise IllegalStateError(f"{tid}: {new.state.label} while {pending.label} is pending")
-    if broker.transaction_version == 0 and new.client_transaction_version > 0:
-        return Error.UNSUPPORTED_VERSION
-    batch = Batch(records=(Record(tid, _value(broker, new)),), timestamp_ms=broker.now)
+    value = new
+    if broker.transaction_version == 0:
+        if new.client_transaction_version > 0:
+            return Error.UNSUPPORTED_VERSION
+        value = replace(new, prev_producer_id=-1, next_producer_id=-1)
+    batch = Batch(records=(Record(tid, value),), timestamp_ms=broker.now)
     appended: Appended = yield Append(partition, batch, new.timeout_ms)
     error = TRANSLATED.get(appended.error, appended.error)
     holder = broker.coordinates(tid)
