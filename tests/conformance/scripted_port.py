@@ -8,6 +8,7 @@ from typing import Any
 from kafkalab.client.config.config import ProducerConfig
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise
+from kafkalab.client.results import GroupMetadata
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn, AddOffsetsToTxnResponse
@@ -26,6 +27,7 @@ LATENCY_MS = 1
 HOLD = "no answer until the test gives one"
 LOST = "the connection breaks"
 TIMED_OUT = "no answer within request.timeout.ms, so that the connection is closed"
+OFFSETS, GROUP = {"in-0": 7}, GroupMetadata("g")
 QUIET = ("ApiVersions", "Metadata", "FindCoordinator")
 
 
@@ -196,3 +198,17 @@ async def error_of(awaitable: Any) -> Any:
     except Exception as error:
         return error
     return None
+
+
+async def one_transaction(port: ScriptedPort) -> tuple[Any, Any]:
+    """Init, one record, offsets, commit; the first thing that goes wrong ends it: the error and the producer."""
+    producer = port.producer()
+    error = await error_of(producer.init_transactions())
+    if error is None:
+        producer.begin_transaction()
+        error = await error_of(await producer.send("t", "v", partition=0))
+    if error is None:
+        error = await error_of(producer.send_offsets_to_transaction(OFFSETS, GROUP))
+    if error is None:
+        error = await error_of(producer.commit_transaction())
+    return error, producer

@@ -8,29 +8,15 @@ from typing import Any
 import pytest
 
 from kafkalab.client.exceptions import KafkaError, java_name
-from kafkalab.client.results import GroupMetadata
 from kafkalab.protocol.errors import Error
-from tests.conformance.scripted_port import HOLD, ScriptedPort, begun, error_of
+from tests.conformance.scripted_port import GROUP, HOLD, OFFSETS, ScriptedPort, begun, error_of, one_transaction
 
-OFFSETS, GROUP = {"in-0": 7}, GroupMetadata("g")
 FENCED = "There is a newer producer with the same transactionalId which fences the current one."
 DENIED = "Transactional Id authorization failed."
 INVALID = "This most likely occurs because of a request being malformed by the client library or the message was sent "
 INVALID += "to an incompatible broker. See the broker logs for more details."
 ABORTABLE = "The server encountered an error with the transaction. The client can abort the transaction to continue "
 ABORTABLE += "using this transactional ID."
-
-
-async def one_transaction(port: ScriptedPort) -> Any:
-    """The error of the first call or future that fails."""
-    producer = port.producer()
-    error = await error_of(producer.init_transactions())
-    if error is None:
-        producer.begin_transaction()
-        error = await error_of(await producer.send("t", "v", partition=0))
-    if error is None:
-        error = await error_of(producer.send_offsets_to_transaction(OFFSETS, GROUP))
-    return error if error is not None else await error_of(producer.commit_transaction())
 
 
 SAID = [
@@ -70,7 +56,7 @@ SAID = [
 @pytest.mark.parametrize(("api", "error", "text"), SAID, ids=[f"{a}-{e.name}" for a, e, _ in SAID])
 def test_an_error_is_told_in_kafkas_words(api: str, error: Error, text: str) -> None:
     port = ScriptedPort(1, **{api: [error]})
-    assert str(port.run(one_transaction(port))) == text
+    assert str(port.run(one_transaction(port))[0]) == text
 
 
 def test_an_abort_that_may_not_be_aborted_again_names_its_cause() -> None:

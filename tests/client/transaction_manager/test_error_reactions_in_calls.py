@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from kafkalab.client.exceptions import ApiError, RetriableError, exception_for, java_name
-from kafkalab.client.results import GroupMetadata
 from kafkalab.client.transaction_manager.error_reactions import APIS
 from kafkalab.protocol.errors import Error
 from tests.client.transaction_manager.test_error_reactions import ROWS
-from tests.conformance.scripted_port import ScriptedPort, error_of
+from tests.conformance.scripted_port import ScriptedPort, error_of, one_transaction
 
 TYPED = {name: row for name, *row in ROWS}
 OTHERS = {e.name: list("rrrrrrr" if e.retriable else "ffafffa") for e in Error if e is not Error.NONE}
@@ -21,7 +20,6 @@ CELLS = [
     for error, row in {**OTHERS, **TYPED}.items()
     for api, letter in zip(APIS, row, strict=True)
 ]
-OFFSETS, GROUP = {"in-0": 7}, GroupMetadata("g")
 NAMED = {
     "PRODUCER_FENCED": "ProducerFencedException",
     "INVALID_PRODUCER_EPOCH": "InvalidProducerEpochException",
@@ -96,20 +94,6 @@ def raised(api: str, error: str, letter: str) -> str:
     if letter == "f" and error not in AS_ITSELF[api]:
         return "KafkaException"
     return NAMED[error]
-
-
-async def one_transaction(port: ScriptedPort) -> tuple[Any, Any]:
-    """Init, one record, offsets, commit; the first thing that goes wrong ends it: the error and the producer."""
-    producer = port.producer()
-    error = await error_of(producer.init_transactions())
-    if error is None:
-        producer.begin_transaction()
-        error = await error_of(await producer.send("t", "v", partition=0))
-    if error is None:
-        error = await error_of(producer.send_offsets_to_transaction(OFFSETS, GROUP))
-    if error is None:
-        error = await error_of(producer.commit_transaction())
-    return error, producer
 
 
 NORMAL = {
