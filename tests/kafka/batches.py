@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from kafkalab.protocol.batch_bytes import varint
 from kafkalab.protocol.crc32c import crc32c
-from tests.kafka.schema import Reader, varint
+from tests.kafka.schema import Reader
 
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 MARKS = {0: "ABORT", 1: "COMMIT"}

@@ -70,11 +70,6 @@ def unsigned_varint(value: int) -> bytes:
     return bytes(out)
 
 
-def varint(value: int) -> bytes:
-    """Encode a number with a sign in 7 bits per byte."""
-    return unsigned_varint((value << 1) ^ (value >> 63))
-
-
 def default_of(field: Values) -> Any:
     """Return what a field holds that is not given."""
     given, kind = field.get("default"), field["type"]
