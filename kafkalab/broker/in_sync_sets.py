@@ -11,7 +11,7 @@ from kafkalab.protocol.messages.alter_partition import AlterPartition
 
 
 class InSyncSets:
-    """`altering` holds what is asked for, `maximal` the in-sync set with those that this leader wants back in it.
+    """Shrink and grow the in-sync sets. `altering` holds what is asked for, `maximal` the set with those wanted back.
 
     `advance(partition, cause)` is called where the high watermark may move.
     """
@@ -21,7 +21,7 @@ class InSyncSets:
         self.forget()
 
     def forget(self) -> None:
-        """A crash: nothing is asked for."""
+        """Forget what was asked for: the broker has crashed."""
         self.altering: dict[str, tuple[str, ...]] = {}
         self.maximal: dict[str, tuple[str, ...]] = {}
 

@@ -40,7 +40,7 @@ class PartitionLog:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the earliest transaction begins that is undecided or whose marker is not replicated; None for none.
+        """Return where the earliest transaction begins that is undecided or whose marker is not replicated, or None.
 
         If its beginning was deleted: the base offset of the batch that holds the log's start, which may lie below it
         (`UnifiedLog.maybeIncrementFirstUnstableOffset`).

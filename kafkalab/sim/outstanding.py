@@ -43,20 +43,20 @@ class HeldFetches:
         self._numbers: dict[tuple[str, str], int] = {}
 
     def hold(self, number: int, waiting: Outstanding) -> None:
-        """The fetch has arrived; an older one of the pair is over."""
+        """Hold the fetch that has arrived; an older one of the pair is over."""
         pair = waiting.sender, waiting.to
         if pair in self._held and self._numbers[pair] != number:
             self._outstanding.pop(self._numbers[pair], None)
         self._held[pair], self._numbers[pair] = waiting, number
 
     def let_go(self, waiting: Outstanding, now: int) -> None:
-        """The fetch is answered, or its answer will be lost: it times out as the last of the empty exchanges would."""
+        """Stop holding a fetch that is answered or cut off: it times out as the last of the empty exchanges would."""
         if self._held.get((waiting.sender, waiting.to)) is waiting:
             del self._held[waiting.sender, waiting.to]
             waiting.deadline_ms = now - (now - waiting.deadline_ms) % REPLICA_FETCH_WAIT_MS + REQUEST_TIMEOUT_MS
 
     def parted(self, a: str, b: str, now: int) -> None:
-        """A network partition has come between the two."""
+        """Stop holding the fetches between two nodes that a network partition separates."""
         for waiting in (self._held.get((a, b)), self._held.get((b, a))):
             if waiting is not None:
                 self.let_go(waiting, now)

@@ -20,7 +20,7 @@ def offsets_of(broker: BrokerState, group: str) -> GroupOffsets:
 
 
 def newest_offsets_of(broker: BrokerState, group: str) -> GroupOffsets:
-    """The same with all that is appended: what every write is decided from (`CoordinatorRuntime`)."""
+    """Return the offsets with all that is appended, which every write is decided from (`CoordinatorRuntime`)."""
     return broker.newest_offsets.get(offsets_partition(group)) or GroupOffsets()
 
 

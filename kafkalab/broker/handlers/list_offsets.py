@@ -69,7 +69,7 @@ def _find(broker: BrokerState, partition: str, request: ListOffsets, version: in
 
 
 def _record_at(log: PartitionLog, timestamp: int) -> tuple[int, int]:
-    """The first record at or after the timestamp, or the first one with the largest; markers are records, too.
+    """Return the first record at or after the timestamp, or the first one with the largest; markers are records, too.
 
     The largest timestamp is that of all records that are still stored, deleted ones included (`LogSegment`).
     """

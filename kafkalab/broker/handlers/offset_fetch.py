@@ -56,7 +56,7 @@ def _response(request: OffsetFetch, known: GroupOffsets, stable: bool) -> Offset
 
 
 def _refused(request: OffsetFetch, error: Error, header: Header) -> OffsetFetchResponse:
-    """The group's error; before version 2 there is a place for it at each partition only."""
+    """Return the group's error; before version 2 it is repeated for each partition."""
     if header.version >= GROUP_ERROR:
         return OffsetFetchResponse(error=error, offsets={}, errors={})
     named = request.partitions or ()

@@ -133,7 +133,7 @@ def _verify(
 
 
 def _as_producers_retry(error: Error, mode: str) -> Error:
-    """What an older producer would not retry becomes NOT_ENOUGH_REPLICAS (KAFKA-16386)."""
+    """Return NOT_ENOUGH_REPLICAS for an error that an older producer would not retry (KAFKA-16386)."""
     if error in _RETRIABLE_AT_COORDINATOR or (error is Error.CONCURRENT_TRANSACTIONS and mode != ADD):
         return Error.NOT_ENOUGH_REPLICAS
     return error
