@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.exceptions import CommitFailedError, KafkaError, ProducerFencedError
@@ -33,6 +34,11 @@ class Log(RebalanceListener):
         self.seen.append(["lost", list(partitions)])
 
 
+def _reads_in_vain(consumer: Consumer, records: list[ConsumerRecord]) -> bool:
+    """Return whether a poll found nothing although it knew where to read."""
+    return not records and bool(consumer.assignment()) and not consumer.subscriptions.missing
+
+
 async def _worker(app: App, commit_first: bool, group: str, start_after_ms: int, polls: int, work_ms: int) -> int:
     """Read "in", write each record to "out", one after the other; commit before that or after it."""
     await app.sleep(start_after_ms)
@@ -42,7 +48,7 @@ async def _worker(app: App, commit_first: bool, group: str, start_after_ms: int,
     done = empty = 0
     while empty < polls:
         records = await consumer.poll(500)
-        empty = 0 if records or not consumer.assignment() else empty + 1
+        empty = empty + 1 if _reads_in_vain(consumer, records) else 0
         if records and commit_first:
             await consumer.commit_sync()
         for record in records:
@@ -115,7 +121,7 @@ async def exactly_once_worker(
     empty = 0
     while empty < polls:
         records = await consumer.poll(500)
-        empty = 0 if records or not consumer.assignment() else empty + 1
+        empty = empty + 1 if _reads_in_vain(consumer, records) else 0
         if not records:
             continue
         try:

@@ -33,7 +33,7 @@ async def consume_transform_produce(
     consumer.assign(["transfers-0"])
     await producer.init_transactions()
     while not (records := await consumer.poll()):
-        polls -= 1  # a lost Fetch is an empty poll: ask again
+        polls -= not consumer.subscriptions.missing  # a lost Fetch is an empty poll: ask again
         if not polls:
             return "nothing to do"
     producer.begin_transaction()

@@ -109,8 +109,6 @@ def _clients() -> str:
     folder = HERE / "clients"
     rows = json.loads((folder / "explained.json").read_text("utf-8"))
     left = [f"- `{row['script']}`: {row['reason']}" for row in rows]
-    not_yet = json.loads((folder / "not_yet.json").read_text("utf-8"))
-    left += [f"- `{name}`: not yet equal; {why}." for name, why in not_yet.items()]
     return f"""## Clients
 
 Java's producer and consumer (kafka-clients 4.3.1) ran {len(scripts)} small programs against a scripted broker on real

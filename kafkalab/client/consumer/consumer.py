@@ -36,6 +36,7 @@ class Consumer:
         self.member = GroupMember(self.subscriptions, self.membership, self.commits)
         self.fetcher = Fetcher(self.subscriptions, config, self.connection, self.commits)
         self._polling: Promise[list[ConsumerRecord]] | None = None  # a poll that timed out and goes on
+        self._finding: Promise[None] | None = None  # positions that a poll asked for and did not wait for
         self._before: dict[str, int] = {}  # the positions when the present poll began
 
     # what to read
@@ -123,8 +124,8 @@ class Consumer:
         """Return the offset of the next record to read."""
         if partition not in self.subscriptions.assigned:
             raise IllegalStateError("You can only check the position for partitions assigned to this consumer.")
-        late = timeout(self.config, f"the position for partition {partition} could be determined")
-        await self._within(late, self.fetcher.find_positions())
+        if not await self._positions_by(self.port.now + self.config.default_api_timeout_ms):
+            raise timeout(self.config, f"the position for partition {partition} could be determined")
         return self.subscriptions.positions[partition]
 
     # reading
@@ -164,7 +165,8 @@ class Consumer:
             if self.subscriptions.topics and not await self.member.ready(until):
                 return []
             self.commits.commit_if_due()
-            await self.fetcher.find_positions()
+            if not await self._positions_by(until):
+                return []
             self._before = dict(self.subscriptions.positions)
             wait_ms = max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0)
             records, failed = await self.fetcher.fetch(wait_ms)
@@ -174,6 +176,18 @@ class Consumer:
                 await self.connection.back_off(attempt)
                 attempt += 1
                 await self.connection.refresh()
+
+    async def _positions_by(self, until: int) -> bool:
+        """Return whether every assigned partition has a position at `until`; the search for them goes on for later."""
+        if not self.subscriptions.missing:
+            return True
+        finding = self._finding or self.port.spawn(self.fetcher.find_positions())
+        self._finding = finding
+        if not await self.connection.done_within(finding, max(until - self.port.now, 0)):
+            return False
+        self._finding = None
+        finding.result()
+        return True
 
     # committed offsets
 

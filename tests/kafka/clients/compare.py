@@ -14,19 +14,11 @@ from tests.kafka.clients.simulated import Simulated
 
 EXPLAINED = Path(__file__).with_name("explained.json")
 """Differences that stay: patterns of a script's name and of a line, with the reason."""
-NOT_YET = Path(__file__).with_name("not_yet.json")
-"""Scripts in which kafkalab is still wrong, each with what is wrong."""
 
 
 def recorded() -> dict[str, Any]:
     """Return what Java's clients did, by the script's name."""
     found: dict[str, Any] = json.loads(RECORDED.read_text())
-    return found
-
-
-def not_yet() -> dict[str, str]:
-    """Return what is still wrong, by the script's name."""
-    found: dict[str, str] = json.loads(NOT_YET.read_text())
     return found
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.end_txn import EndTxn
-from tests.kafka.clients.compare import NOT_YET, compared, differences, explained, explains, not_yet, recorded
+from tests.kafka.clients.compare import compared, differences, explained, explains, recorded
 from tests.kafka.clients.outcome import quickest, waited
 from tests.kafka.clients.script import Script, scripts
 from tests.kafka.clients.scripted_broker import ScriptedBroker
@@ -19,13 +19,7 @@ SCRIPTS = {script.name: script for script in scripts()}
 JAVA = recorded()
 
 
-def marked(name: str) -> Any:
-    """Return a test's parameter; a script that is known to differ must differ."""
-    reason = not_yet().get(name)
-    return pytest.param(name, marks=[pytest.mark.xfail(reason=reason, strict=True)] if reason else [])
-
-
-@pytest.mark.parametrize("name", [marked(name) for name in SCRIPTS])
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_a_client_does_what_javas_does(name: str):
     found = compared(SCRIPTS[name], JAVA[name])
     assert not found, "\n".join([f"{name}: {SCRIPTS[name].why}", *found])
@@ -34,10 +28,6 @@ def test_a_client_does_what_javas_does(name: str):
 def test_every_script_is_recorded_and_nothing_else():
     assert list(JAVA) == list(SCRIPTS)
     assert len(SCRIPTS) >= 60
-
-
-def test_what_is_not_yet_equal_is_a_script():
-    assert [name for name in not_yet() if name not in SCRIPTS] == [], NOT_YET
 
 
 def test_every_explanation_is_of_a_difference_that_there_is():
