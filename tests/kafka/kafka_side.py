@@ -19,8 +19,10 @@ CONFIG_APPLIES_S = 0.3
 class KafkaSide:
     """One script; `prefix` keeps its names apart from those of other scripts."""
 
-    def __init__(self, cluster: RealCluster, prefix: str, script: Script, base_ms: int) -> None:
+    def __init__(self, cluster: RealCluster, prefix: str, script: Script, base_ms: int, number: int = 0) -> None:
         self.cluster, self.script = cluster, script
+        self.address = f"127.1.{number // 250}.{number % 250 + 1}"
+        """ACLs tell scripts apart by their addresses; nothing leaves this machine."""
         self.names = Names(prefix, base_ms)
         self.named: dict[str, Answer] = {}
         self.gone: dict[str, int] = {}
@@ -37,6 +39,15 @@ class KafkaSide:
         """The script's topics by Kafka's name: how many partitions, and whether node 2 holds a replica."""
         held = {t for s in self.script["steps"] for t in s.get("min_isr", ())}
         return {str(self.names.out(t)): (n, t in held) for t, n in self.script.get("topics", {}).items()}
+
+    @property
+    def denials(self) -> list[tuple[str, str, str]]:
+        """What the script's address is forbidden, by Kafka's names."""
+        rows = [(operation, *resource.partition(":")) for operation, resource in self.script.get("acls", ())]
+        return [
+            (self.address, operation, kind + colon + (name if name == "*" else str(self.names.out(name))))
+            for operation, kind, colon, name in rows
+        ]
 
     def until_ready(self) -> None:
         """Wait until the leaders of the script's topics answer."""
@@ -147,7 +158,7 @@ class KafkaSide:
         api, version = step["ask"], step["version"]
         given = resolved(step.get("with", {}), self.named)
         if not step.get("wait", True):
-            connection = Connection(self.cluster.protocol, self.cluster.port(self._node(step["to"])))
+            connection = self._connected(self._node(step["to"]))
             connection.send(api, version, REQUESTS[api](given, self.names, version))
             self.under_way[step["as"]] = (connection, step)
             return
@@ -164,7 +175,7 @@ class KafkaSide:
         values = REQUESTS[api](given, self.names, version)
         try:
             if node not in self.connections:
-                self.connections[node] = Connection(self.cluster.protocol, self.cluster.port(node))
+                self.connections[node] = self._connected(node)
             connection = self.connections[node]
             connection.send(api, version, values)
         except OSError:
@@ -174,6 +185,9 @@ class KafkaSide:
         if answer is LOST:
             del self.connections[node]
         return answer
+
+    def _connected(self, node: int) -> Connection:
+        return Connection(self.cluster.protocol, self.cluster.port(node), source=self.address)
 
     def _received(self, connection: Connection, api: str) -> Answer:
         try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kafkalab.broker.state import BrokerState
 from kafkalab.programs.raw_requests import Hand
+from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.create_topics import NewTopic
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
@@ -176,7 +177,8 @@ def own_min_isr(topics: dict[str, int]) -> Iterator[None]:
 def run(script: Script, recording: str) -> list[Answer]:
     """Run the script on kafkalab as the recording's cluster is; a step that cannot be done ends the answers."""
     three, old = recording.endswith("three-nodes"), recording.startswith("1.0")
-    level = 2 if three else 0 if old else int(recording[-1])
+    level = int(recording[-1]) if "-tv" in recording else 0 if old else 2
+    limits = {"group_max_size": 2} if recording.endswith("acl") else {}
     sides: list[LabSide] = []
     clusters: list[Cluster] = []
     min_isr: dict[str, int] = {}
@@ -193,7 +195,8 @@ def run(script: Script, recording: str) -> list[Answer]:
         profile="1.0" if old else "4.x/TV2",
         topics=script.get("topics", {}),
         programs=(Program("app", program),),
-        config={**(THREE_BROKERS if three else ONE_BROKER), "transaction_version": level},
+        config={**(THREE_BROKERS if three else ONE_BROKER), **limits, "transaction_version": level},
+        acls=tuple(Deny("app", operation, resource) for operation, resource in script.get("acls", ())),
         producer_epochs=script.get("producer_epochs", {}),
     )
     failed = []

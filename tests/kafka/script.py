@@ -1,8 +1,8 @@
 """Scripts of raw requests as data, and the one form into which both sides put their answers.
 
 A script is {"name": "FAMILY.DECISION", "topics": {"t": 2}, "steps": [...]}, and may have "levels": [1, 2] (levels of
-transaction.version; all three if it is left out), "producer_epochs": {"x": 32766}, "nodes": 3, and "profile" for an old
-Kafka. A step is one of
+transaction.version; all three if it is left out), "producer_epochs": {"x": 32766}, "nodes": 3, "acls": [["WRITE", "Topic:t"]] (what its
+client is forbidden), and "profile" for an old Kafka. A step is one of
 
 * {"ask": API, "to": NODE, "version": 5, "with": {fields}, "as": name, "until": "NONE", "wait": false}; the API's fields
   are those of kafkalab/protocol/messages, and NODE is as in kafkalab/programs/raw_requests.py;
@@ -49,6 +49,8 @@ def belongs(script: Script, recording: str) -> bool:
     """Return whether a recording ("4.3.1-tv2", "4.3.1-three-nodes", "1.0.0") has the script."""
     if recording.endswith("three-nodes"):
         return script.get("nodes", 1) == 3
+    if recording.endswith("acl") or "acls" in script:
+        return recording.endswith("acl") and "acls" in script
     if script.get("nodes", 1) == 3:
         return False
     if recording.startswith("1.0"):
