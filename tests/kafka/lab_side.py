@@ -178,7 +178,7 @@ def run(script: Script, recording: str) -> list[Answer]:
     """Run the script on kafkalab as the recording's cluster is; a step that cannot be done ends the answers."""
     three, old = recording.endswith("three-nodes"), recording.startswith("1.0")
     level = int(recording[-1]) if "-tv" in recording else 0 if old else 2
-    limits = {"group_max_size": 2} if recording.endswith("acl") else {}
+    limits = {"group_max_size": 2, "message_max_bytes": 2_000} if recording.endswith("acl") else {}
     sides: list[LabSide] = []
     clusters: list[Cluster] = []
     min_isr: dict[str, int] = {}

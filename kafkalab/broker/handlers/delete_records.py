@@ -6,9 +6,11 @@ The answer waits until every live replica begins there too.
 
 from __future__ import annotations
 
+from kafkalab.broker.authorization import refused_partitions
 from kafkalab.broker.effects import Effects, FeedFollowers, Note, Park
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.segments import delete_old_segments
+from kafkalab.protocol.acls import DELETE
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.delete_records import DeleteRecords, DeleteRecordsResponse
@@ -24,7 +26,11 @@ def handle(broker: BrokerState, request: DeleteRecords, header: Header) -> Effec
     The response comes when every low watermark has reached it, a partition has another leader, or the time is over.
     """
     until_ms = broker.now + request.timeout_ms
-    errors = {p: _error(broker, p, asked) for p, asked in request.offsets.items()}
+    forbidden = refused_partitions(broker, header, DELETE, request.offsets)
+    errors = {
+        p: Error.TOPIC_AUTHORIZATION_FAILED if p in forbidden else _error(broker, p, asked)
+        for p, asked in request.offsets.items()
+    }
     wanted: dict[str, int] = {}
     for partition, asked in request.offsets.items():
         if errors[partition] is Error.NONE:
