@@ -10,7 +10,8 @@ from tests.kafka.kafka_answers import ANSWERS
 from tests.kafka.kafka_names import Names
 from tests.kafka.kafka_requests import REQUESTS
 from tests.kafka.real_cluster import RealCluster
-from tests.kafka.script import Answer, Script, error_of, ids_of, is_settled, resolved
+from tests.kafka.running_kafka import CONTROLLER
+from tests.kafka.script import OTHER, Answer, Script, error_of, ids_of, is_settled, resolved
 
 PAUSE_S, TRIES = 0.02, 1500
 CONFIG_APPLIES_S = 0.3
@@ -35,10 +36,12 @@ class KafkaSide:
     # before and after
 
     @property
-    def topics(self) -> dict[str, tuple[int, bool]]:
-        """The script's topics by Kafka's name: how many partitions, and whether node 2 holds a replica."""
-        held = {t for s in self.script["steps"] for t in s.get("min_isr", ())}
-        return {str(self.names.out(t)): (n, t in held) for t, n in self.script.get("topics", {}).items()}
+    def topics(self) -> dict[str, tuple[int, int]]:
+        """The script's topics by Kafka's name: how many partitions, and how many replicas of each."""
+        script, held = self.script, {t for s in self.script["steps"] for t in s.get("min_isr", ())}
+        copies = {t: 3 if self.cluster.kafka.brokers == 3 else 1 + (t in held) for t in script.get("topics", ())}
+        copies.update(dict.fromkeys(script.get("one_replica", ()), 1))
+        return {str(self.names.out(t)): (n, copies[t]) for t, n in script.get("topics", {}).items()}
 
     @property
     def denials(self) -> list[tuple[str, str, str]]:
@@ -143,6 +146,9 @@ class KafkaSide:
                 self._until_led(f"{t}-{i}")
 
     def _node(self, to: str) -> int:
+        if to.startswith(OTHER):
+            others = (self._node(to.removeprefix(OTHER)), CONTROLLER)
+            return next(n for n in sorted(self.cluster.kafka.processes) if n not in others)
         kind, _, key = to.rpartition(" of ")
         if not kind:
             return int(to.removeprefix("b"))

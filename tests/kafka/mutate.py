@@ -115,6 +115,13 @@ def visits(recordings: Sequence[str], files: set[str]) -> dict[tuple[str, int], 
     return found
 
 
+def _reaching(mutation: Mutation, by_function: dict[tuple[str, int], list[tuple[str, str]]]) -> list[tuple[str, str]]:
+    """Return the scripts that call the function of the line, or any of the file if the line is in none."""
+    function = _function_of(mutation)
+    found = [s for (f, line), s in by_function.items() if f == mutation.file and function in (None, line)]
+    return list(dict.fromkeys(script for scripts in found for script in scripts))
+
+
 def _function_of(mutation: Mutation) -> int | None:
     """Return the first line of the innermost function around the line, with its decorators; None outside of any."""
     tree = ast.parse((ROOT / mutation.file).read_text("utf-8"))
@@ -158,14 +165,12 @@ def mutate(count: int, seed: int, parts: Sequence[str], recordings: Sequence[str
     reasons = {(r["file"], r["line"], r["changed"]): r["why"] for r in kept() if "why" in r}
     chosen, rows = drawn(count, seed, parts), []
     by_function = visits(recordings, {m.file for m in chosen})
-    everything = [(r, s["name"]) for r in recordings for s in scripts_of() if belongs(s, r)]
     with TemporaryDirectory() as folder:
         root = Path(folder)
         for tree in ("kafkalab", "tests/kafka", "data/recorded"):
             shutil.copytree(ROOT / tree, root / tree, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
         for number, one in enumerate(chosen, 1):
-            function = _function_of(one)
-            reached = everything if function is None else by_function.get((one.file, function), [])
+            reached = _reaching(one, by_function)
             by = noticed_by(one, root, reached) if reached else ""
             row = {"file": one.file, "line": one.line.strip(), "changed": one.changed.strip()}
             rows.append(row | ({"by": by} if by else {"why": reasons.get((one.file, row["line"], row["changed"]), "")}))

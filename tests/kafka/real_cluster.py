@@ -67,18 +67,19 @@ class RealCluster:
 
     # topics
 
-    def create(self, wanted: dict[str, tuple[int, bool]]) -> None:
-        """Create topics: name to number of partitions, and whether a second replica goes to node 2.
+    def create(self, wanted: dict[str, tuple[int, int]]) -> None:
+        """Create topics: name to number of partitions and number of replicas; with one broker the second is node 2's.
 
-        With three brokers the first to lead is not the coordinator of id x of the same script.
+        With three brokers the replicas are those of the coordinator of id x of the same script, from behind: its next
+        coordinator is then the first follower, and never the leader.
         """
-        rows = []
-        for name, (partitions, second) in sorted(wanted.items()):
-            nodes = [1, 2] if second else [1]
+        rows, placed = [], self._metadata(["__transaction_state"])[0]["Partitions"]
+        for name, (partitions, copies) in sorted(wanted.items()):
+            nodes = [1, 2][:copies]
             if self.kafka.brokers == 3:
-                first = self.coordinator(name.rpartition(".")[0] + ".x", 1)
-                nodes = [(first + i) % 3 + 1 for i in range(3)]
-            assigned = [{"PartitionIndex": i, "BrokerIds": _turned(nodes, i)} for i in range(partitions)]
+                mine = internal_partition(name.rpartition(".")[0] + ".x")
+                nodes = [n for row in placed if row["PartitionIndex"] == mine for n in row["ReplicaNodes"]][::-1]
+            assigned = [{"PartitionIndex": i, "BrokerIds": _turned(nodes, i)[:copies]} for i in range(partitions)]
             rows.append({"Name": name, "NumPartitions": -1, "ReplicationFactor": -1, "Assignments": assigned})
         done = self.ask("CreateTopics", 5, {"Topics": rows, "timeoutMs": 30_000})
         assert all(t["ErrorCode"] == 0 for t in done["Topics"]), done

@@ -23,6 +23,7 @@ from tests.kafka.making.steps import (
     mark,
     me,
     offsets,
+    once,
     produce,
     producers,
     script,
@@ -43,12 +44,6 @@ BOTH = ["t-0", "u-0"]
 LATEST = -1
 
 
-def once(*arguments: object, **more: object) -> Step:
-    """Ask InitProducerId once, whatever its answer is."""
-    step = init("x", **more)  # type: ignore[arg-type]
-    return {k: v for k, v in step.items() if k not in ("as", "until")}
-
-
 def foreign(partition: str) -> Step:
     """Return a transactional batch of a producer that no coordinator knows."""
     return {"values": ["a"], "timestamp_ms": 0, **NOBODY, "base_sequence": 0, "transactional": True}
@@ -57,12 +52,15 @@ def foreign(partition: str) -> Step:
 BEGUN = [init("x"), write("x", "t-0", 0, "a", protocol=V2), write("x", "u-0", 0, "a", protocol=V2)]
 ADDED = [init("x"), add("x", "t-0"), write("x", "t-0", 0, "a")]
 ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
-    "init_without_id_write": ([("WRITE", ID)], [once(), once(version=1)]),
-    "init_without_id_describe": ([("DESCRIBE", ID)], [once(version=4)]),
-    "init_without_any_id": ([("WRITE", "TransactionalId:*")], [once()]),
-    "init_without_ids_of_a_prefix": ([("ALL", "TransactionalId:x*")], [once()]),
+    "init_without_id_write": ([("WRITE", ID)], [once(init("x")), once(init("x", version=1))]),
+    "init_without_id_describe": ([("DESCRIBE", ID)], [once(init("x", version=4))]),
+    "init_without_any_id": ([("WRITE", "TransactionalId:*")], [once(init("x"))]),
+    "init_without_ids_of_a_prefix": ([("ALL", "TransactionalId:x*")], [once(init("x"))]),
     "init_without_another_id": ([("WRITE", "TransactionalId:y")], [init("x"), describe("x")]),
-    "idempotent_without_idempotent_write": ([("IDEMPOTENT_WRITE", CLUSTER)], [idempotent(), write_plain("p", "t-0", 0, "a")]),
+    "idempotent_without_idempotent_write": (
+        [("IDEMPOTENT_WRITE", CLUSTER)],
+        [idempotent(), write_plain("p", "t-0", 0, "a")],
+    ),
     "idempotent_without_topic_write": ([("WRITE", EVERY_TOPIC)], [idempotent(), write_plain("p", "t-0", 0, "a")]),
     "idempotent_without_both": (
         [("IDEMPOTENT_WRITE", CLUSTER), ("WRITE", EVERY_TOPIC)],
@@ -77,7 +75,10 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
         [ask("AddPartitionsToTxn", X, v, {**STRANGER, "partitions": BOTH}) for v in (0, 3, 4, 5)],
     ),
     "add_without_one_topic": ([("WRITE", TOPIC)], [init("x"), add("x", *BOTH), add("x", "u-0"), describe("x")]),
-    "add_without_topics": ([("WRITE", EVERY_TOPIC)], [init("x"), add("x", *BOTH), add("x", *BOTH, version=1), describe("x")]),
+    "add_without_topics": (
+        [("WRITE", EVERY_TOPIC)],
+        [init("x"), add("x", *BOTH), add("x", *BOTH, version=1), describe("x")],
+    ),
     "add_unknown_and_forbidden": ([("WRITE", TOPIC)], [init("x"), add("x", "t-0", "nope-0", "u-0"), describe("x")]),
     "add_for_a_client": (
         [("CLUSTER_ACTION", CLUSTER)],
@@ -94,7 +95,10 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
     ),
     "add_offsets_without_id_write": ([("WRITE", ID)], [ask("AddOffsetsToTxn", X, 3, {**STRANGER, "group_id": "g"})]),
     "add_offsets_without_group_read": ([("READ", GROUP)], [init("x"), add_offsets("x", "g"), describe("x")]),
-    "end_without_id_write": ([("WRITE", ID)], [ask("EndTxn", X, v, {**STRANGER, "committed": True}) for v in (0, 3, 5)]),
+    "end_without_id_write": (
+        [("WRITE", ID)],
+        [ask("EndTxn", X, v, {**STRANGER, "committed": True}) for v in (0, 3, 5)],
+    ),
     "produce_without_id_write": (
         [("WRITE", ID)],
         [produce("x", {p: foreign(p) for p in BOTH}, v) for v in (3, 11, 12)] + [fetch(), fetch("u-0")],
@@ -117,7 +121,10 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
         [("WRITE", "Topic:nope")],
         [produce(None, {p: {"values": ["b"], "timestamp_ms": 0} for p in ("u-0", "nope-0")}, 9)],
     ),
-    "produce_without_describe": ([("DESCRIBE", TOPIC)], [produce(None, {"t-0": {"values": ["b"], "timestamp_ms": 0}}, 9)]),
+    "produce_without_describe": (
+        [("DESCRIBE", TOPIC)],
+        [produce(None, {"t-0": {"values": ["b"], "timestamp_ms": 0}}, 9)],
+    ),
     "produce_idempotent_without_right": (
         [("IDEMPOTENT_WRITE", CLUSTER), ("WRITE", EVERY_TOPIC)],
         [produce(None, {"t-0": {**foreign("t-0"), "transactional": False}}, 9)],
@@ -154,7 +161,11 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
     ),
     "offset_fetch_without_group_describe": (
         [("DESCRIBE", GROUP)],
-        [commit_plain("g", {"t-0": 1}), *(offsets("g", ["t-0"], version=v) for v in (1, 2, 7, 8, 9)), offsets("g", None)],
+        [
+            commit_plain("g", {"t-0": 1}),
+            *(offsets("g", ["t-0"], version=v) for v in (1, 2, 7, 8, 9)),
+            offsets("g", None),
+        ],
     ),
     "offset_fetch_without_topic_describe": (
         [("DESCRIBE", TOPIC)],
@@ -170,7 +181,12 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
             append("t-0", "a"),
             append("u-0", "a"),
             *(
-                ask("Fetch", "leader of t-0", v, {"isolation_level": "read_committed", "positions": {p: 0 for p in names}})
+                ask(
+                    "Fetch",
+                    "leader of t-0",
+                    v,
+                    {"isolation_level": "read_committed", "positions": dict.fromkeys(names, 0)},
+                )
                 for v in (4, 12)
                 for names in (["t-0"], BOTH, ["t-0", "nope-0"])
             ),
@@ -195,20 +211,29 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
             list_offsets(-2),
         ],
     ),
-    "describe_transactions_without_id_describe": ([("DESCRIBE", ID)], [once(), ask("DescribeTransactions", X, 0, {"transactional_ids": ["x", "y"]})]),
+    "describe_transactions_without_id_describe": (
+        [("DESCRIBE", ID)],
+        [once(init("x")), ask("DescribeTransactions", X, 0, {"transactional_ids": ["x", "y"]})],
+    ),
     "describe_transactions_without_topic_describe": ([("DESCRIBE", TOPIC)], [*BEGUN, describe("x")]),
     "list_transactions_without_id_describe": (
         [("DESCRIBE", ID)],
         [
-            once(),
+            once(init("x")),
             init("y"),
             ask("ListTransactions", "coordinator of y", 1, {}),
             ask("ListTransactions", "coordinator of y", 1, {"state_filters": ["Empty"]}),
         ],
     ),
-    "describe_producers_without_topic_read": ([("READ", TOPIC)], [*BEGUN, producers(*BOTH), producers("nope-0", "t-0")]),
+    "describe_producers_without_topic_read": (
+        [("READ", TOPIC)],
+        [*BEGUN, producers(*BOTH), producers("nope-0", "t-0")],
+    ),
     "describe_producers_without_describe": ([("DESCRIBE", TOPIC)], [*BEGUN, producers(*BOTH)]),
-    "markers_without_alter": ([("ALTER", CLUSTER)], [*ADDED, mark("$x.producer_id", "$x.producer_epoch", ["t-0"]), producers()]),
+    "markers_without_alter": (
+        [("ALTER", CLUSTER)],
+        [*ADDED, mark("$x.producer_id", "$x.producer_epoch", ["t-0"]), producers()],
+    ),
     "markers_without_cluster_action": (
         [("CLUSTER_ACTION", CLUSTER)],
         [*ADDED, mark("$x.producer_id", "$x.producer_epoch", ["t-0"]), producers()],
@@ -231,7 +256,9 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
             join(""),
             join("m"),
             ask("JoinGroup", G, 2, {"group_id": "g", "member_id": "", "protocols": {"range": ["t"]}}),
-            ask("SyncGroup", G, 5, {**MEMBER, "protocol_type": "consumer", "protocol_name": "range", "assignments": {}}),
+            ask(
+                "SyncGroup", G, 5, {**MEMBER, "protocol_type": "consumer", "protocol_name": "range", "assignments": {}}
+            ),
             ask("Heartbeat", G, 4, MEMBER),
             ask("Heartbeat", G, 0, MEMBER),
             leave({"member_id": "m"}),
@@ -252,7 +279,11 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
     ),
     "offset_delete_without_group_delete": (
         [("DELETE", GROUP)],
-        [commit_plain("g", {"t-0": 1}), ask("OffsetDelete", G, 0, {"group_id": "g", "partitions": ["t-0"]}), offsets("g", ["t-0"])],
+        [
+            commit_plain("g", {"t-0": 1}),
+            ask("OffsetDelete", G, 0, {"group_id": "g", "partitions": ["t-0"]}),
+            offsets("g", ["t-0"]),
+        ],
     ),
     "offset_delete_without_topic_read": (
         [("READ", TOPIC)],
@@ -286,7 +317,7 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
         [
             ask("ApiVersions", "b1", 3, {}),
             ask("DescribeCluster", "b1", 0, {}),
-            once(),
+            once(init("x")),
             describe("x"),
             fetch(),
             offsets("g", ["t-0"]),
@@ -312,7 +343,7 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
             idempotent(),
             write_plain("p", "t-0", 0, "a"),
             *(write_plain("p", p, 1, "x" * 30) for p in BOTH),
-            {**write_plain("p", "t-0", 1, "a"), "with": {"transactional_id": None, "acks": -1, "timeout_ms": 10_000, "batches": {"t-0": {**batch("p", 1, "a", transactional=False), "values": ["v" * 3000]}}}},
+            produce(None, {"t-0": {**batch("p", 1, "a", transactional=False), "values": ["v" * 3000]}}, 9),
             write_plain("p", "t-0", 1, "b"),
             fetch(),
         ],
