@@ -17,7 +17,7 @@ OLDEST = {"Produce": 3, "Fetch": 4, "ListOffsets": 1, "OffsetCommit": 2, "Offset
 NEWEST = {"TxnOffsetCommit": 5, "OffsetCommit": 9, "OffsetFetch": 9, "Fetch": 12, "Produce": 12}
 """Newer versions are younger than Kafka 4.3, or name topics by id."""
 STOPS_IN, STOPS_OF = 60, 5
-"""Sixty of three hundred seeds in a row are of scripts in which the broker ends; scripts that run at once share that."""
+"""Sixty of three hundred seeds in a row are of scripts in which the broker ends: those run at once share that."""
 MEMBER = {"member_id": "$m.member_id", "generation_id": "$m.generation_id"}
 GROUP = "group coordinator of g"
 SETTLE_MS = 300

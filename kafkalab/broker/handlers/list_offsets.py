@@ -34,7 +34,9 @@ def handle(broker: BrokerState, request: ListOffsets, header: Header) -> ListOff
     timestamps: dict[str, int] = {}
     hidden = refused_partitions(broker, header, DESCRIBE, request.partitions)
     for partition in request.partitions:
-        found = Error.TOPIC_AUTHORIZATION_FAILED if partition in hidden else _find(broker, partition, request, header.version)
+        found = _find(broker, partition, request, header.version)
+        if partition in hidden:
+            found = Error.TOPIC_AUTHORIZATION_FAILED
         if found is Error.OFFSET_NOT_AVAILABLE and header.version < OFFSET_NOT_AVAILABLE_SINCE:
             found = Error.LEADER_NOT_AVAILABLE
         errors[partition] = found if isinstance(found, Error) else Error.NONE
