@@ -54,9 +54,10 @@ def _hunt(options: argparse.Namespace) -> int:
 
 
 def _mutate(options: argparse.Namespace) -> int:
-    from tests.kafka.mutate import KEPT, mutate
+    from tests.kafka.mutate import mutate
+    from tests.kafka.mutations import KEPT
 
-    rows = mutate(options.count, options.seed, options.parts, RECORDINGS)
+    rows = mutate(options.count, options.seed, options.parts, options.recordings)
     KEPT.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", "utf-8")
     survivors = [row for row in rows if "by" not in row]
     print(f"{len(rows) - len(survivors)} of {len(rows)} noticed")
@@ -94,6 +95,7 @@ def main() -> int:
     command.add_argument("--count", type=int, default=40)
     command.add_argument("--seed", type=int, default=2026)
     command.add_argument("--parts", nargs="*", default=["kafkalab/broker/handlers"], help="folders that are broken")
+    command.add_argument("--recordings", nargs="*", default=RECORDINGS, help="those that are asked")
     commands.add_parser("page", help="write docs/compared.md").set_defaults(act=_page)
     options = parser.parse_args()
     status: int = options.act(options)

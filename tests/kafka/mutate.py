@@ -22,11 +22,10 @@ from types import FrameType
 
 from tests.kafka.differences import compared, unexplained
 from tests.kafka.lab_side import run
+from tests.kafka.mutations import kept
 from tests.kafka.script import HERE, belongs, recorded, scripts_of
 
 ROOT = HERE.parents[1]
-KEPT = HERE / "mutations.json"
-"""What the last run found: each mutation, and the recording that notices it or the reason why none does."""
 PARTS = ("kafkalab/broker/handlers",)
 CHANGES = (
     (r" == ", " != "), (r" != ", " == "), (r" is not ", " is "), (r" is (?!not )", " is not "),
@@ -177,11 +176,6 @@ def mutate(count: int, seed: int, parts: Sequence[str], recordings: Sequence[str
             verdict = by or f"NOT NOTICED by {len(reached)} scripts that reach it"
             print(f"{number:3} {one.file}:{one.number} | {row['line']} -> {row['changed']} | {verdict}", flush=True)
     return rows
-
-
-def kept() -> list[dict[str, str]]:
-    """Return the rows of mutations.json."""
-    return json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else []
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ import json
 import re
 from typing import Any
 
+from kafkalab.protocol.errors import Error
 from tests.kafka.differences import explanations
+from tests.kafka.mutations import kept
 from tests.kafka.script import HERE, RECORDED, families, recorded, scripts_of
 
 PAGE = HERE.parents[1] / "docs" / "compared.md"
@@ -15,6 +17,7 @@ HUNTS = HERE / "hunts.json"
 CLIENTS = "java-4.3.1-clients"
 FAMILIES = {
     "administration": "topics created, records deleted, transactions and producers described and listed, the cluster",
+    "acl": "requests of a client that lacks a permission, a full group, a batch that is too large",
     "broker_to_broker": "verification of a partition by its leader, adding for a client, several ids in one request",
     "coordinator_v1": "each cell of the coordinator's tables, for clients of transaction.version 0 and 1",
     "coordinator_v2": "each cell of the coordinator's tables, for clients of transaction.version 2",
@@ -59,7 +62,7 @@ BROKEN = """## Where Kafka itself breaks a promise
 
 def text() -> str:
     """Return the page as Markdown."""
-    parts = (HEAD, _recordings(), _subjects(), _left(), BROKEN, _clients(), _random())
+    parts = (HEAD, _recordings(), _subjects(), _errors(), _left(), BROKEN, _clients(), _random(), _mutations())
     return "\n".join(part for part in parts if part)
 
 
@@ -102,6 +105,32 @@ def _left() -> str:
         shown = ", ".join(f"`{n}`" for n in several[:3]) + (f" and {len(several) - 3} more" if len(several) > 3 else "")
         lines.append(f"- {shown}: {why}.")
     return "\n".join(lines) + "\n"
+
+
+def _errors() -> str:
+    reasons = json.loads((HERE / "not_recorded.json").read_text("utf-8"))
+    lines = [f"- {name}: {why}." for name, why in reasons.items()]
+    return f"""## Errors
+
+Of the {len(Error)} errors that kafkalab knows {len(Error) - len(reasons)} are in a recorded answer. The others:
+
+""" + "\n".join([*lines, ""])
+
+
+def _mutations() -> str:
+    rows = kept()
+    left = [
+        f"- `{row['file'].rpartition('/')[2]}`: `{row['line']}`, changed to `{row['changed']}`: {row['why']}."
+        for row in rows
+        if "why" in row
+    ]
+    return f"""## Do the recordings notice a mistake?
+
+`python -m tests.kafka mutate` changes one line of the broker's handlers at a time, drawn by chance, and runs the
+scripts that reach it: with {len(rows) - len(left)} of {len(rows)} changes an answer differs from Kafka's. The others
+change no answer, or one that no script asks for:
+
+""" + "\n".join([*left, ""])
 
 
 def _clients() -> str:

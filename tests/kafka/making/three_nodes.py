@@ -285,6 +285,7 @@ ROWS |= {
     ],
     "one_replica_left_of_coordinator": [
         *BEGUN,
+        {**idempotent(), "to": LEADER},
         *both("follower of t-0", "second follower of t-0"),
         again(describe("x")),
         once(init("y")),
