@@ -52,11 +52,11 @@ BROKEN = """## Where Kafka itself breaks a promise
 
 - KAFKA-20734: a coordinator of 4.3 takes a partition without a leader for deleted, skips its marker and completes. In
   the scripts `three_nodes.no_leader_*` a transaction wrote to two partitions, and the only replica of one of them is
-  down. EndTxn is answered with NONE, the transaction is CompleteCommit, the records of the other partition are readable.
-  When the replica is back, its partition keeps an open transaction: the last stable offset stays at its first record,
-  and no later InitProducerId ends it. An operator who aborts it with WriteTxnMarkers has a committed transaction of
-  which one half is aborted. kafkalab waits, as Kafka 4.2 did; these scripts are compared with the wait switched off, and
-  [docs/bugs.md](bugs.md) has a run with and without it.
+  down. EndTxn is answered with NONE, the transaction is CompleteCommit, and the records of the other partition are
+  readable. When the replica is back, its partition keeps an open transaction: the last stable offset stays at its
+  first record, and no later InitProducerId ends it. An operator who aborts it with WriteTxnMarkers has a committed
+  transaction of which one half is aborted. kafkalab waits, as Kafka 4.2 did; these scripts are compared with the wait
+  switched off, and [docs/bugs.md](bugs.md) has a run with and without it.
 - After `kill -9`, records that DeleteRecords has removed can be read again: the log start offset is written down once a
   minute (script `restart.kill_deleted_records`).
 - Java's producer at `transaction.version` 2: after a first InitProducerId that ends with TRANSACTION_ABORTABLE,

@@ -209,13 +209,23 @@ ROWS: dict[str, list[Step]] = {
 DATA = {"values": ["a"], "timestamp_ms": 0}
 HURRIED = {"transactional_id": None, "acks": -1, "timeout_ms": 500, "batches": {"t-0": DATA}}
 MEMBER = {"group_id": "g", "member_id": "m", "generation_id": 1}
-AT_FOLLOWER: list[tuple[str, int, Step]] = [
-    ("Produce", 9, {**HURRIED, "timeout_ms": 10_000}),
-    ("Fetch", 12, {"isolation_level": READ_COMMITTED, "positions": {"t-0": 0}, "max_wait_ms": 50}),
-    ("ListOffsets", 7, {"partitions": ["t-0"], "timestamp": -1}),
-    ("DeleteRecords", 2, {"offsets": {"t-0": 1}}),
-    ("DescribeProducers", 0, {"partitions": ["t-0"]}),
-]
+
+
+def elsewhere(partition: str, node: str) -> list[Step]:
+    """Ask another node than the leader everything that only a leader answers."""
+    plain = {"transactional_id": None, "acks": -1, "timeout_ms": 10_000, "batches": {partition: DATA}}
+    position = {"positions": {partition: 0}, "max_wait_ms": 50}
+    return [
+        *(ask("Produce", node, 9, {**plain, "acks": acks}) for acks in (-1, 1)),
+        ask("Fetch", node, 12, {"isolation_level": READ_COMMITTED, **position}),
+        ask("Fetch", node, 10, {"isolation_level": READ_COMMITTED, **position}),
+        *(ask("ListOffsets", node, 7, {"partitions": [partition], "timestamp": at}) for at in (-1, -2)),
+        ask("DeleteRecords", node, 2, {"offsets": {partition: 1}}),
+        ask("DescribeProducers", node, 0, {"partitions": [partition]}),
+        ask("WriteTxnMarkers", node, 1, mark(700_000_001, 0, [partition])["with"]),
+    ]
+
+
 ELSEWHERE: list[tuple[str, int, Step]] = [
     ("InitProducerId", 5, {"transactional_id": "x"}),
     ("AddPartitionsToTxn", 3, {**me("x"), "partitions": ["t-0"]}),
@@ -253,8 +263,7 @@ BEHIND: list[Step] = [
 ROWS |= {
     "follower_is_asked": [
         append("t-0", "a"),
-        *(ask(api, "follower of t-0", version, given) for api, version, given in AT_FOLLOWER),
-        ask("WriteTxnMarkers", "follower of t-0", 1, mark(700_000_001, 0, ["t-0"])["with"]),
+        *elsewhere("t-0", "follower of t-0"),
         fetch(),
     ],
     "other_coordinator_is_asked": [
@@ -361,6 +370,7 @@ def unled(protocol: int, commit: bool) -> list[Step]:
 
 
 UNLED_ROWS = {
+    "stranger_is_asked": [append("u-0", "a"), *elsewhere("u-0", "other than leader of u-0"), fetch("u-0")],
     "no_leader_commit": unled(1, True),
     "no_leader_abort": unled(1, False),
     "no_leader_commit_v2": unled(V2, True),
