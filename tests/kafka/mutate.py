@@ -118,7 +118,9 @@ def _reaching(mutation: Mutation, by_function: dict[tuple[str, int], list[tuple[
     """Return the scripts that call the function of the line, or any of the file if the line is in none."""
     function = _function_of(mutation)
     found = [s for (f, line), s in by_function.items() if f == mutation.file and function in (None, line)]
-    return list(dict.fromkeys(script for scripts in found for script in scripts))
+    reached = list(dict.fromkeys(script for scripts in found for script in scripts))
+    Random(mutation.number).shuffle(reached)  # those that notice it lie together in one family
+    return reached
 
 
 def _function_of(mutation: Mutation) -> int | None:
