@@ -59,6 +59,10 @@ BROKEN = """## Where Kafka itself breaks a promise
   switched off, and [docs/bugs.md](bugs.md) has a run with and without it.
 - After `kill -9`, records that DeleteRecords has removed can be read again: the log start offset is written down once a
   minute (script `restart.kill_deleted_records`).
+- A leader that has questions of several producers for one coordinator sends them together, with the error mode of the
+  first (`AddPartitionsToTxnManager.addTxnData`). So a producer that does not know TRANSACTION_ABORTABLE may get it, and
+  one that does may get INVALID_TXN_STATE, which is fatal to it. Random scripts that ran side by side met both; kafkalab
+  keeps the mode of each.
 - Java's producer at `transaction.version` 2: after a first InitProducerId that ends with TRANSACTION_ABORTABLE,
   `abortTransaction` leaves it in FATAL_ERROR. kafkalab's does the same.
 """
@@ -106,6 +110,7 @@ def _left() -> str:
             told.setdefault(rule["why"], []).extend(n for n in answers if scripts.match(n))
     for why, names in told.items():
         several = list(dict.fromkeys(names))
+        several = several or ["random"]
         shown = ", ".join(f"`{n}`" for n in several[:3]) + (f" and {len(several) - 3} more" if len(several) > 3 else "")
         lines.append(f"- {shown}: {why}.")
     return "\n".join(lines) + "\n"
