@@ -61,8 +61,8 @@ BROKEN = """## Where Kafka itself breaks a promise
   minute (script `restart.kill_deleted_records`).
 - A leader that has questions of several producers for one coordinator sends them together, with the error mode of the
   first (`AddPartitionsToTxnManager.addTxnData`). So a producer that does not know TRANSACTION_ABORTABLE may get it, and
-  one that does may get INVALID_TXN_STATE instead. Random scripts that ran side by side met both; kafkalab keeps the mode
-  of each.
+  one that does may get INVALID_TXN_STATE instead. Random scripts that ran side by side met both; kafkalab keeps the
+  mode of each.
 - Java's producer at `transaction.version` 2: after a first InitProducerId that ends with TRANSACTION_ABORTABLE,
   `abortTransaction` leaves it in FATAL_ERROR. kafkalab's does the same.
 """

@@ -329,14 +329,6 @@ ROWS |= {
         settled(),
         *SEEN,
     ],
-    "coordinator_without_producer_ids": [
-        *kill("follower of t-0", "first"),
-        *start("first"),
-        *kill(COORDINATOR),
-        once(init("x", LONG)),
-        again(init("x", LONG)),
-        describe("x"),
-    ],
     "broker_without_producer_ids": [
         *kill("follower of t-0"),
         *start(),
