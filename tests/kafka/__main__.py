@@ -11,7 +11,7 @@ from tests.kafka.differences import compared, report
 from tests.kafka.lab_side import run
 from tests.kafka.script import RECORDED, belongs, recorded, scripts_of, text_of
 
-RECORDINGS = ("4.3.1-tv0", "4.3.1-tv1", "4.3.1-tv2", "4.3.1-three-nodes", "1.0.0")
+RECORDINGS = ("4.3.1-tv2", "4.3.1-tv1", "4.3.1-tv0", "4.3.1-three-nodes", "4.3.1-acl", "1.0.0")
 
 
 def _record(options: argparse.Namespace) -> int:
@@ -53,6 +53,17 @@ def _hunt(options: argparse.Namespace) -> int:
     return hunt(options.recording, options.minutes, options.seed, *where, options.out or Path("build/oracle.json"))
 
 
+def _mutate(options: argparse.Namespace) -> int:
+    from tests.kafka.mutate import mutate
+    from tests.kafka.mutations import KEPT
+
+    rows = mutate(options.count, options.seed, options.parts, options.recordings)
+    KEPT.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", "utf-8")
+    survivors = [row for row in rows if "by" not in row]
+    print(f"{len(rows) - len(survivors)} of {len(rows)} noticed")
+    return any(not row["why"] for row in survivors)
+
+
 def _page(options: argparse.Namespace) -> int:
     from tests.kafka.page import PAGE, text
 
@@ -79,6 +90,12 @@ def main() -> int:
             command.add_argument("--home", type=Path, required=True, help="a folder for its data; it is emptied")
             command.add_argument("--messages", type=Path, help="a kafka-clients jar with message definitions (1.0.0)")
             command.add_argument("--port", type=int, default=19092, help="the first of its four ports")
+    command = commands.add_parser("mutate", help="break single lines of the broker and ask the recordings")
+    command.set_defaults(act=_mutate)
+    command.add_argument("--count", type=int, default=40)
+    command.add_argument("--seed", type=int, default=2026)
+    command.add_argument("--parts", nargs="*", default=["kafkalab/broker/handlers"], help="folders that are broken")
+    command.add_argument("--recordings", nargs="*", default=RECORDINGS, help="those that are asked")
     commands.add_parser("page", help="write docs/compared.md").set_defaults(act=_page)
     options = parser.parse_args()
     status: int = options.act(options)

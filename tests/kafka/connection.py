@@ -12,11 +12,11 @@ HOST = "127.0.0.1"
 
 
 class Connection:
-    """Send requests to the broker at a port of this machine."""
+    """Send requests to the broker at a port of this machine, from the address `source`, which ACLs may name."""
 
-    def __init__(self, protocol: Protocol, port: int, client_id: str = "oracle") -> None:
+    def __init__(self, protocol: Protocol, port: int, client_id: str = "oracle", source: str = HOST) -> None:
         self.protocol, self.port, self.client_id, self.correlation = protocol, port, client_id, 0
-        self.socket = socket.create_connection((HOST, port), timeout=60)
+        self.socket = socket.create_connection((HOST, port), timeout=60, source_address=(source, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.waiting: list[tuple[int, str, int]] = []
         self._buffer = b""

@@ -79,7 +79,12 @@ def rows_of(name: str, real: list[Answer], lab: list[Answer], rules: list[dict[s
 
 
 def _ordered(answer: Answer) -> Answer:
-    """The answer with the producers of each partition by their ids: Kafka lists them in the order of a hash."""
+    """The answer with the producers of each partition by their ids: Kafka lists them in the order of a hash.
+
+    A step that could not be done is the same on both sides, whatever each says about it.
+    """
+    if "failed" in answer:
+        return {"failed": True}
     if answer.get("ask") != "DescribeProducers":
         return answer
     rows = [{**p, "active": sorted(p.get("active", ()), key=lambda r: str(r["producer_id"]))} for p in answer["parts"]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.kafka.differences import explanations, rows_of, unexplained
+from tests.kafka.differences import explanations, report, rows_of, unexplained
 from tests.kafka.lab_side import run
 from tests.kafka.page import HUNTS
 from tests.kafka.random_scripts import random_script
@@ -42,6 +42,7 @@ class Hunt:
             self.explained += sum(bool(row.differences) and row.explained for row in rows)
             if not unexplained(rows):
                 continue
+            print(report(rows), flush=True)
             if differs(self.recording, real, self._asked(script), script["name"]) or not self.differs(script):
                 self.races.append(script["name"])  # Kafka itself does not answer twice the same
             else:
@@ -98,14 +99,19 @@ def hunt(recording: str, minutes: float, seed: int, libs: Path, home: Path, port
     """Hunt for so long, print what was found, write the shrunk scripts to `out`, and return how many they are."""
     with cluster_of(recording, libs, home, port, None) as cluster:
         done, end = Hunt(recording, cluster), time.monotonic() + 60 * minutes
-        while time.monotonic() < end:
-            done.batch(seed)
-            seed += AT_ONCE
         told: dict[str, Any] = {}
-        for script in done.found:
-            real, lab = done._asked(script), run(script, recording)
-            rows = unexplained(rows_of(script["name"], real, lab, explanations(recording)))
-            told[script["name"]] = [f"answer {row.number} ({row.api}) {d}" for row in rows for d in row.differences]
+        begun = time.monotonic()
+        try:
+            while time.monotonic() < end:
+                done.batch(seed)
+                seed += AT_ONCE
+            for script in done.found:
+                real, lab = done._asked(script), run(script, recording)
+                rows = unexplained(rows_of(script["name"], real, lab, explanations(recording)))
+                told[script["name"]] = [f"answer {row.number} ({row.api}) {d}" for row in rows for d in row.differences]
+        except (OSError, RuntimeError) as error:  # the cluster is gone; what was compared before still counts
+            print(f"the hunt ends early: {error!r}"[:300])
+            minutes = round((time.monotonic() - begun) / 60, 1)
     print(f"{recording}: {done.scripts} random scripts, {done.answers} answers, {done.explained} explained, ", end="")
     print(f"{len(done.races)} of races {done.races}, {len(done.found)} scripts differ; the next seed is {seed}")
     for name, lines in told.items():

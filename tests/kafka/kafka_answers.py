@@ -45,7 +45,8 @@ def added_partitions(r: Fields, n: Names) -> Fields:
         for t in topics
         for p in t["ResultsByPartition"]
     ]
-    return _sorted(parts, "partition", "error") if len(several) > 1 else _sorted(parts)
+    whole = {"error": _error(r)} if r.get("ErrorCode", 0) else {}
+    return {**whole, **(_sorted(parts, "partition", "error") if len(several) > 1 else _sorted(parts))}
 
 
 def produced(r: Fields, n: Names) -> Fields:

@@ -10,7 +10,8 @@ from tests.kafka.kafka_answers import ANSWERS
 from tests.kafka.kafka_names import Names
 from tests.kafka.kafka_requests import REQUESTS
 from tests.kafka.real_cluster import RealCluster
-from tests.kafka.script import Answer, Script, error_of, ids_of, is_settled, resolved
+from tests.kafka.running_kafka import CONTROLLER
+from tests.kafka.script import OTHER, Answer, Script, error_of, ids_of, is_settled, resolved
 
 PAUSE_S, TRIES = 0.02, 1500
 CONFIG_APPLIES_S = 0.3
@@ -19,8 +20,10 @@ CONFIG_APPLIES_S = 0.3
 class KafkaSide:
     """One script; `prefix` keeps its names apart from those of other scripts."""
 
-    def __init__(self, cluster: RealCluster, prefix: str, script: Script, base_ms: int) -> None:
+    def __init__(self, cluster: RealCluster, prefix: str, script: Script, base_ms: int, number: int = 0) -> None:
         self.cluster, self.script = cluster, script
+        self.address = f"127.1.{number // 250}.{number % 250 + 1}"
+        """ACLs tell scripts apart by their addresses; nothing leaves this machine."""
         self.names = Names(prefix, base_ms)
         self.named: dict[str, Answer] = {}
         self.gone: dict[str, int] = {}
@@ -33,10 +36,21 @@ class KafkaSide:
     # before and after
 
     @property
-    def topics(self) -> dict[str, tuple[int, bool]]:
-        """The script's topics by Kafka's name: how many partitions, and whether node 2 holds a replica."""
-        held = {t for s in self.script["steps"] for t in s.get("min_isr", ())}
-        return {str(self.names.out(t)): (n, t in held) for t, n in self.script.get("topics", {}).items()}
+    def topics(self) -> dict[str, tuple[int, int]]:
+        """The script's topics by Kafka's name: how many partitions, and how many replicas of each."""
+        script, held = self.script, {t for s in self.script["steps"] for t in s.get("min_isr", ())}
+        copies = {t: 3 if self.cluster.kafka.brokers == 3 else 1 + (t in held) for t in script.get("topics", ())}
+        copies.update(dict.fromkeys(script.get("one_replica", ()), 1))
+        return {str(self.names.out(t)): (n, copies[t]) for t, n in script.get("topics", {}).items()}
+
+    @property
+    def denials(self) -> list[tuple[str, str, str]]:
+        """What the script's address is forbidden, by Kafka's names."""
+        rows = [(operation, *resource.partition(":")) for operation, resource in self.script.get("acls", ())]
+        return [
+            (self.address, operation, kind + colon + (name if name == "*" else str(self.names.out(name))))
+            for operation, kind, colon, name in rows
+        ]
 
     def until_ready(self) -> None:
         """Wait until the leaders of the script's topics answer."""
@@ -132,6 +146,9 @@ class KafkaSide:
                 self._until_led(f"{t}-{i}")
 
     def _node(self, to: str) -> int:
+        if to.startswith(OTHER):
+            others = (self._node(to.removeprefix(OTHER)), CONTROLLER)
+            return next(n for n in sorted(self.cluster.kafka.processes) if n not in others)
         kind, _, key = to.rpartition(" of ")
         if not kind:
             return int(to.removeprefix("b"))
@@ -147,7 +164,7 @@ class KafkaSide:
         api, version = step["ask"], step["version"]
         given = resolved(step.get("with", {}), self.named)
         if not step.get("wait", True):
-            connection = Connection(self.cluster.protocol, self.cluster.port(self._node(step["to"])))
+            connection = self._connected(self._node(step["to"]))
             connection.send(api, version, REQUESTS[api](given, self.names, version))
             self.under_way[step["as"]] = (connection, step)
             return
@@ -164,7 +181,7 @@ class KafkaSide:
         values = REQUESTS[api](given, self.names, version)
         try:
             if node not in self.connections:
-                self.connections[node] = Connection(self.cluster.protocol, self.cluster.port(node))
+                self.connections[node] = self._connected(node)
             connection = self.connections[node]
             connection.send(api, version, values)
         except OSError:
@@ -174,6 +191,9 @@ class KafkaSide:
         if answer is LOST:
             del self.connections[node]
         return answer
+
+    def _connected(self, node: int) -> Connection:
+        return Connection(self.cluster.protocol, self.cluster.port(node), source=self.address)
 
     def _received(self, connection: Connection, api: str) -> Answer:
         try:

@@ -15,6 +15,8 @@ def _errors_of(errors: dict[str, str], back: Back) -> Fields:
 
 
 def added_partitions(r: Fields, back: Back) -> Fields:
+    if r["error"] != "NONE":
+        return {"error": r["error"], "parts": []}
     if not r["further"]:
         return _errors_of(r["errors"], back)
     rows = [row for errors in (r["errors"], *r["further"]) for row in _errors_of(errors, back)["parts"]]

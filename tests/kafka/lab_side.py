@@ -9,12 +9,13 @@ from typing import Any
 
 from kafkalab.broker.state import BrokerState
 from kafkalab.programs.raw_requests import Hand
+from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.create_topics import NewTopic
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
 from kafkalab.protocol.messages.leave_group import LeavingMember
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers
-from kafkalab.protocol.partitions import offsets_partition, topic_of
+from kafkalab.protocol.partitions import offsets_partition, topic_of, transaction_partition
 from kafkalab.protocol.records import ControlType
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
@@ -22,7 +23,7 @@ from kafkalab.sim.faults import Crash, Restart
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import plain
 from tests.kafka.lab_answers import ANSWERS
-from tests.kafka.script import Answer, Normaliser, Script, ids_of, is_settled
+from tests.kafka.script import OTHER, Answer, Normaliser, Script, ids_of, is_settled
 
 BASE_MS, BEGIN_MS = 0, 200_000
 """The time of data, and when the first step is done: data is older than markers, as it is with Kafka."""
@@ -89,7 +90,10 @@ class LabSide(Hand):
         raise RuntimeError("a transaction stays prepared")
 
     def _node(self, to: str) -> str:
-        """A node by what it does; "follower of t-0" and "second follower of t-0" as well."""
+        """A node by what it does; "follower of t-0", "second follower of t-0" and "other than ..." as well."""
+        if to.startswith(OTHER):
+            alive = self.clusters[0].controller.metadata.alive
+            return next(n for n in sorted(alive) if n != self._node(to.removeprefix(OTHER)))
         kind, _, key = to.rpartition(" of ")
         if not kind.endswith("follower"):
             return super()._node(to)
@@ -144,14 +148,24 @@ def _marked(batch: dict[str, Any]) -> dict[str, Any]:
     return {**batch, "control": ControlType[batch["control"]]} if batch.get("control") else batch
 
 
-def _add_lost_replica(cluster: Cluster, topics: set[str]) -> None:
-    """Give the topics a second replica on a broker that is not there, as the recorder does."""
-    before = cluster.controller.metadata
-    placed = {
-        p: replace(info, replicas=(*info.replicas, "b2"))
-        for p, info in before.partitions.items()
-        if topic_of(p) in topics
-    }
+def _place(cluster: Cluster, script: Script) -> None:
+    """Place replicas as the recorder does.
+
+    With one broker, topics that hold markers back have a second replica on a broker that is not there. With three, the
+    replicas of id x's partition are taken from behind.
+    """
+    before, names = cluster.controller.metadata, list(cluster.brokers)
+    held = {t for step in script["steps"] for t in step.get("min_isr", ())}
+    nodes = before.partitions[transaction_partition("x")].replicas[::-1]
+    placed = {}
+    for partition, info in before.partitions.items():
+        topic, _, index = partition.rpartition("-")
+        if len(names) == 3 and topic in script["topics"]:
+            turned = (*nodes[int(index) % 3 :], *nodes[: int(index) % 3])
+            turned = turned[:1] if topic in script.get("one_replica", ()) else turned
+            placed[partition] = replace(info, leader=turned[0], replicas=turned, isr=turned)
+        elif len(names) == 1 and topic in held:
+            placed[partition] = replace(info, replicas=(*info.replicas, "b2"))
     if placed:
         cluster.controller.metadata = before.with_partitions(placed, before.alive)
         for broker in cluster.brokers.values():
@@ -176,7 +190,8 @@ def own_min_isr(topics: dict[str, int]) -> Iterator[None]:
 def run(script: Script, recording: str) -> list[Answer]:
     """Run the script on kafkalab as the recording's cluster is; a step that cannot be done ends the answers."""
     three, old = recording.endswith("three-nodes"), recording.startswith("1.0")
-    level = 2 if three else 0 if old else int(recording[-1])
+    level = int(recording[-1]) if "-tv" in recording else 0 if old else 2
+    limits = {"group_max_size": 2, "message_max_bytes": 2_000} if recording.endswith("acl") else {}
     sides: list[LabSide] = []
     clusters: list[Cluster] = []
     min_isr: dict[str, int] = {}
@@ -191,16 +206,18 @@ def run(script: Script, recording: str) -> list[Answer]:
         title=script["name"],
         brokers=3 if three else 1,
         profile="1.0" if old else "4.x/TV2",
+        rules_off=tuple(script.get("rules_off", ())),
         topics=script.get("topics", {}),
         programs=(Program("app", program),),
-        config={**(THREE_BROKERS if three else ONE_BROKER), "transaction_version": level},
+        config={**(THREE_BROKERS if three else ONE_BROKER), **limits, "transaction_version": level},
+        acls=tuple(Deny("app", operation, resource) for operation, resource in script.get("acls", ())),
         producer_epochs=script.get("producer_epochs", {}),
     )
     failed = []
     with own_min_isr(min_isr):
         try:
             clusters.append(Cluster(scenario))
-            _add_lost_replica(clusters[0], {t for step in script["steps"] for t in step.get("min_isr", ())})
+            _place(clusters[0], script)
             clusters[0].run()
         except Exception as error:  # told as an answer, so that the comparison shows it
             failed = [{"failed": repr(error)[:400]}]

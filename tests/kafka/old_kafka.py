@@ -42,8 +42,8 @@ class OldKafka(RunningKafka):
     mains = {ZOOKEEPER: "org.apache.zookeeper.server.quorum.QuorumPeerMain", 1: "kafka.Kafka"}
     started = STARTED
 
-    def __init__(self, libs: Path, home: Path, brokers: int, first_port: int) -> None:
-        super().__init__(libs, home, brokers, first_port)
+    def __init__(self, libs: Path, home: Path, brokers: int, first_port: int, more: str = "") -> None:
+        super().__init__(libs, home, brokers, first_port, more)
         self.controller = ZOOKEEPER
 
     def format(self, level: int) -> None:

@@ -6,7 +6,9 @@ import json
 import re
 from typing import Any
 
+from kafkalab.protocol.errors import Error
 from tests.kafka.differences import explanations
+from tests.kafka.mutations import kept
 from tests.kafka.script import HERE, RECORDED, families, recorded, scripts_of
 
 PAGE = HERE.parents[1] / "docs" / "compared.md"
@@ -15,6 +17,7 @@ HUNTS = HERE / "hunts.json"
 CLIENTS = "java-4.3.1-clients"
 FAMILIES = {
     "administration": "topics created, records deleted, transactions and producers described and listed, the cluster",
+    "acl": "requests of a client that lacks a permission, a full group, a batch that is too large",
     "broker_to_broker": "verification of a partition by its leader, adding for a client, several ids in one request",
     "coordinator_v1": "each cell of the coordinator's tables, for clients of transaction.version 0 and 1",
     "coordinator_v2": "each cell of the coordinator's tables, for clients of transaction.version 2",
@@ -47,11 +50,19 @@ to add a script and how to record.
 """
 BROKEN = """## Where Kafka itself breaks a promise
 
-- KAFKA-20734: a coordinator of 4.3 that loads a decided transaction while a partition has no leader takes the partition
-  for deleted, skips its marker and completes. The partition keeps an open transaction that nobody ends. kafkalab waits,
-  as Kafka 4.2 did; [docs/bugs.md](bugs.md) has a run with and without the wait.
+- KAFKA-20734: a coordinator of 4.3 takes a partition without a leader for deleted, skips its marker and completes. In
+  the scripts `three_nodes.no_leader_*` a transaction wrote to two partitions, and the only replica of one of them is
+  down. EndTxn is answered with NONE, the transaction is CompleteCommit, and the records of the other partition are
+  readable. When the replica is back, its partition keeps an open transaction: the last stable offset stays at its
+  first record, and no later InitProducerId ends it. An operator who aborts it with WriteTxnMarkers has a committed
+  transaction of which one half is aborted. kafkalab waits, as Kafka 4.2 did; these scripts are compared with the wait
+  switched off, and [docs/bugs.md](bugs.md) has a run with and without it.
 - After `kill -9`, records that DeleteRecords has removed can be read again: the log start offset is written down once a
   minute (script `restart.kill_deleted_records`).
+- A leader that has questions of several producers for one coordinator sends them together, with the error mode of the
+  first (`AddPartitionsToTxnManager.addTxnData`). So a producer that does not know TRANSACTION_ABORTABLE may get it, and
+  one that does may get INVALID_TXN_STATE instead. Random scripts that ran side by side met both; kafkalab keeps the
+  mode of each.
 - Java's producer at `transaction.version` 2: after a first InitProducerId that ends with TRANSACTION_ABORTABLE,
   `abortTransaction` leaves it in FATAL_ERROR. kafkalab's does the same.
 """
@@ -59,7 +70,7 @@ BROKEN = """## Where Kafka itself breaks a promise
 
 def text() -> str:
     """Return the page as Markdown."""
-    parts = (HEAD, _recordings(), _subjects(), _left(), BROKEN, _clients(), _random())
+    parts = (HEAD, _recordings(), _subjects(), _errors(), _left(), BROKEN, _clients(), _random(), _mutations())
     return "\n".join(part for part in parts if part)
 
 
@@ -99,9 +110,36 @@ def _left() -> str:
             told.setdefault(rule["why"], []).extend(n for n in answers if scripts.match(n))
     for why, names in told.items():
         several = list(dict.fromkeys(names))
+        several = several or ["random"]
         shown = ", ".join(f"`{n}`" for n in several[:3]) + (f" and {len(several) - 3} more" if len(several) > 3 else "")
         lines.append(f"- {shown}: {why}.")
     return "\n".join(lines) + "\n"
+
+
+def _errors() -> str:
+    reasons = json.loads((HERE / "not_recorded.json").read_text("utf-8"))
+    lines = [f"- {name}: {why}." for name, why in reasons.items()]
+    return f"""## Errors
+
+Of the {len(Error)} errors that kafkalab knows {len(Error) - len(reasons)} are in a recorded answer. The others:
+
+""" + "\n".join([*lines, ""])
+
+
+def _mutations() -> str:
+    rows = kept()
+    left = [
+        f"- `{row['file'].rpartition('/')[2]}`: `{row['line']}`, changed to `{row['changed']}`: {row['why']}."
+        for row in rows
+        if "why" in row
+    ]
+    return f"""## Do the recordings notice a mistake?
+
+`python -m tests.kafka mutate` changes one line of the broker's handlers at a time, drawn by chance, and runs the
+scripts that reach it: with {len(rows) - len(left)} of {len(rows)} changes an answer differs from Kafka's. The others
+change no answer, or one that no script asks for:
+
+""" + "\n".join([*left, ""])
 
 
 def _clients() -> str:

@@ -18,6 +18,14 @@ COORDINATOR_ERRORS = {14, 15, 16}
 IDS = sorted({internal_partition(f"wake-{i}"): f"wake-{i}" for i in range(400)}.values())
 """One id, or group, for each partition of the internal topics."""
 PAUSE_S = 0.5
+RESOURCES = {"Topic": 2, "Group": 3, "Cluster": 4, "TransactionalId": 5}
+OPERATIONS = {
+    "ALL": 2, "READ": 3, "WRITE": 4, "CREATE": 5, "DELETE": 6, "ALTER": 7, "DESCRIBE": 8, "CLUSTER_ACTION": 9,
+    "IDEMPOTENT_WRITE": 12, "TWO_PHASE_COMMIT": 15,
+}  # fmt: skip
+DENY, ALLOW = 2, 3
+"""Kafka's numbers of what an ACL is about (`ResourceType`, `AclOperation`, `AclPermissionType`)."""
+ACLS_APPLY_S = 2.0
 
 
 class RealCluster:
@@ -59,18 +67,19 @@ class RealCluster:
 
     # topics
 
-    def create(self, wanted: dict[str, tuple[int, bool]]) -> None:
-        """Create topics: name to number of partitions, and whether a second replica goes to node 2.
+    def create(self, wanted: dict[str, tuple[int, int]]) -> None:
+        """Create topics: name to number of partitions and number of replicas; with one broker the second is node 2's.
 
-        With three brokers the first to lead is not the coordinator of id x of the same script.
+        With three brokers the replicas are those of the coordinator of id x of the same script, from behind: its next
+        coordinator is then the first follower, and never the leader.
         """
-        rows = []
-        for name, (partitions, second) in sorted(wanted.items()):
-            nodes = [1, 2] if second else [1]
+        rows, placed = [], self._metadata(["__transaction_state"])[0]["Partitions"]
+        for name, (partitions, copies) in sorted(wanted.items()):
+            nodes = [1, 2][:copies]
             if self.kafka.brokers == 3:
-                first = self.coordinator(name.rpartition(".")[0] + ".x", 1)
-                nodes = [(first + i) % 3 + 1 for i in range(3)]
-            assigned = [{"PartitionIndex": i, "BrokerIds": _turned(nodes, i)} for i in range(partitions)]
+                mine = internal_partition(name.rpartition(".")[0] + ".x")
+                nodes = [n for row in placed if row["PartitionIndex"] == mine for n in row["ReplicaNodes"]][::-1]
+            assigned = [{"PartitionIndex": i, "BrokerIds": _turned(nodes, i)[:copies]} for i in range(partitions)]
             rows.append({"Name": name, "NumPartitions": -1, "ReplicationFactor": -1, "Assignments": assigned})
         done = self.ask("CreateTopics", 5, {"Topics": rows, "timeoutMs": 30_000})
         assert all(t["ErrorCode"] == 0 for t in done["Topics"]), done
@@ -130,6 +139,21 @@ class RealCluster:
         assert len(epochs) == 1, f"the partitions of __transaction_state have the leader epochs {epochs}"
         return int(epochs.pop())
 
+    # permissions
+
+    def forbid(self, rows: list[tuple[str, str, str]]) -> None:
+        """Deny operations to addresses: rows of address, operation and resource ("Topic:NAME", "Cluster").
+
+        A resource without any ACL is open to all, one with an ACL is not, so everything is allowed to all first.
+        """
+        if not rows:
+            return
+        allowed = [_acl("*", "ALL", kind if kind == "Cluster" else f"{kind}:*", ALLOW) for kind in RESOURCES]
+        for first in allowed, [_acl(*row, DENY) for row in rows]:
+            done = self.ask("CreateAcls", 3, {"Creations": first})
+            assert all(row["ErrorCode"] == 0 for row in done["Results"]), done
+        time.sleep(ACLS_APPLY_S)
+
     # coordinators
 
     def wake(self) -> None:
@@ -181,6 +205,21 @@ class RealCluster:
             assert done["ErrorCode"] == 0, f"writing {tid} into __transaction_state: {done}"
         if rows:
             self.restart(kill=False)
+
+
+def _acl(host: str, operation: str, resource: str, permission: int) -> dict[str, Any]:
+    """Return a row of CreateAcls; a name that ends in "*" is a prefix, and "*" alone is every name."""
+    kind, _, name = resource.partition(":")
+    prefixed = name.endswith("*") and name != "*"
+    return {
+        "ResourceType": RESOURCES[kind],
+        "ResourceName": name.removesuffix("*") if prefixed else name or "kafka-cluster",
+        "ResourcePatternType": 4 if prefixed else 3,
+        "Principal": "User:*",
+        "Host": host,
+        "Operation": OPERATIONS[operation],
+        "PermissionType": permission,
+    }
 
 
 def _turned(nodes: list[int], count: int) -> list[int]:

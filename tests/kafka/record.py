@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.kafka.kafka_side import KafkaSide
 from tests.kafka.old_kafka import OldCluster, OldKafka
 from tests.kafka.real_cluster import RealCluster
-from tests.kafka.running_kafka import RunningKafka
+from tests.kafka.running_kafka import AUTHORIZER, RunningKafka
 from tests.kafka.schema import Protocol
 from tests.kafka.script import Answer, Normaliser, Script, belongs, scripts_of
 
@@ -29,7 +29,7 @@ def cluster_of(recording: str, libs: Path, home: Path, port: int, messages: Path
     """Start the cluster of a recording ("4.3.1-tv2", "4.3.1-three-nodes"), and kill it in the end."""
     version, _, kind = recording.partition("-")
     runs, asks = (OldKafka, OldCluster) if version.startswith("1.") else (RunningKafka, RealCluster)
-    kafka = runs(libs, home, 3 if kind == "three-nodes" else 1, port)
+    kafka = runs(libs, home, 3 if kind == "three-nodes" else 1, port, AUTHORIZER if kind == "acl" else "")
     kafka.format(int(kind[-1]) if kind.startswith("tv") else 2)
     try:
         kafka.start_all()
@@ -46,7 +46,7 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
     run = f"r{int(time.time() * 1000) % 1_000_000_000}"
     aged = [(f"{run}.{n}.{tid}", e) for n, s in enumerate(scripts) for tid, e in s.get("producer_epochs", {}).items()]
     cluster.preload(aged, base_ms)
-    sides = [KafkaSide(cluster, f"{run}.{n}.", s, base_ms) for n, s in enumerate(scripts)]
+    sides = [KafkaSide(cluster, f"{run}.{n}.", s, base_ms, n) for n, s in enumerate(scripts)]
     for kind in ("clean", "kill"):  # first, while there are few logs to load
         _stopped(cluster, [s for s in sides if s.stops == kind], kind == "kill")
     others = [s for s in sides if not s.done]
@@ -59,6 +59,7 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
         for node in side.gone.values():
             cluster.kafka.start(node)
         cluster.until_in_sync()
+    cluster.forbid([row for side in others for row in side.denials])
     _together(KafkaSide.run, [s for s in others if s not in alone])
     return {s.script["name"]: Normaliser(base_ms)(s.answers) for s in sides}
 

@@ -37,6 +37,13 @@ THREE = """
 auto.leader.rebalance.enable=false
 replica.lag.time.max.ms=3000
 """
+AUTHORIZER = """
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+allow.everyone.if.no.acl.found=true
+group.max.size=2
+message.max.bytes=2000
+"""
+"""For the recording of refusals: permissions, and small limits."""
 
 
 class RunningKafka:
@@ -48,8 +55,8 @@ class RunningKafka:
     started: Mapping[int, str] = {}
     """What a node prints when it has started, if not `STARTED`."""
 
-    def __init__(self, libs: Path, home: Path, brokers: int = 1, first_port: int = FIRST_PORT) -> None:
-        self.libs, self.home, self.brokers = libs, home, brokers
+    def __init__(self, libs: Path, home: Path, brokers: int = 1, first_port: int = FIRST_PORT, more: str = "") -> None:
+        self.libs, self.home, self.brokers, self.more = libs, home, brokers, more
         self.ports = {node: first_port + node - 1 for node in (1, 2, 3)}
         self.controller_port = first_port + 3
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -84,7 +91,7 @@ class RunningKafka:
             rows += [f"advertised.listeners={at['broker']}", "inter.broker.listener.name=PLAINTEXT"]
         three = self.brokers == 3
         common = COMMON.format(replicas=self.brokers, min_isr=2 if three else 1)
-        return "\n".join(rows) + common + (THREE if three else "")
+        return "\n".join(rows) + common + (THREE if three else "") + self.more
 
     def _command(self, *more: str) -> list[str]:
         return [

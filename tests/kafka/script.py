@@ -1,8 +1,8 @@
 """Scripts of raw requests as data, and the one form into which both sides put their answers.
 
 A script is {"name": "FAMILY.DECISION", "topics": {"t": 2}, "steps": [...]}, and may have "levels": [1, 2] (levels of
-transaction.version; all three if it is left out), "producer_epochs": {"x": 32766}, "nodes": 3, and "profile" for an old
-Kafka. A step is one of
+transaction.version; all three if it is left out), "producer_epochs": {"x": 32766}, "nodes": 3,
+"acls": [["WRITE", "Topic:t"]] (what its client is forbidden), and "kafka": ["1.0"] for an old one. A step is one of
 
 * {"ask": API, "to": NODE, "version": 5, "with": {fields}, "as": name, "until": "NONE", "wait": false}; the API's fields
   are those of kafkalab/protocol/messages, and NODE is as in kafkalab/programs/raw_requests.py;
@@ -10,8 +10,10 @@ Kafka. A step is one of
 * {"settle": true}: wait until no transaction of the script is prepared, so that an answer does not depend on speed;
 * {"min_isr": {"t": 2}}: the topic, which has a second replica that is down, gets this min.insync.replicas;
 * {"stop": "clean" or "kill"}: the only broker ends, and starts again;
-* {"kill": NODE, "as": name} and {"start": name}: with three nodes one ends, and starts again; NODE may be
-  "follower of t-0" and "second follower of t-0" too.
+* {"kill": NODE, "as": name} and {"start": name}: with three nodes one ends, and starts again.
+
+With three nodes NODE may be "follower of t-0", "second follower of t-0" and "other than coordinator of x" too. Topics
+named in "one_replica" have only the first of three. "rules_off" names rules of kafkalab that Kafka lacks by a bug.
 
 A field "$name.producer_epoch+1" takes a number from an earlier answer.
 """
@@ -27,6 +29,8 @@ HERE = Path(__file__).parent
 RECORDED = HERE.parent.parent / "data" / "recorded"
 REFERENCE = re.compile(r"\$(\w+)\.(\w+)([+-]\d+)?")
 OWN_LEVELS = (0, 1, 2)
+OTHER = "other than "
+"""With a node's description behind it: the first node that is another one."""
 FOREIGN = range(700_000_000, 800_000_000)
 """Producer ids made up by a script: they are compared as they are, all others by order of appearance."""
 
@@ -49,6 +53,8 @@ def belongs(script: Script, recording: str) -> bool:
     """Return whether a recording ("4.3.1-tv2", "4.3.1-three-nodes", "1.0.0") has the script."""
     if recording.endswith("three-nodes"):
         return script.get("nodes", 1) == 3
+    if recording.endswith("acl") or "acls" in script:
+        return recording.endswith("acl") and "acls" in script
     if script.get("nodes", 1) == 3:
         return False
     if recording.startswith("1.0"):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from kafkalab.protocol.errors import Error
 from tests.kafka.differences import SHOWN, compared, report, unexplained
+from tests.kafka.mutations import kept
 from tests.kafka.page import text
-from tests.kafka.script import RECORDED, belongs, families, recorded, scripts_of
+from tests.kafka.script import HERE, RECORDED, belongs, families, recorded, scripts_of
 
 CASES = [
     (path.stem, family)
@@ -34,3 +37,16 @@ def test_every_script_is_recorded(recording: str):
 
 def test_the_page_is_what_the_recordings_say(root: Path) -> None:
     assert (root / "docs" / "compared.md").read_text("utf-8") == text(), "run python -m tests.kafka page"
+
+
+def test_every_error_is_recorded_or_has_a_reason() -> None:
+    texts = [path.read_text("utf-8") for path in RECORDED.glob("[0-9]*.json")]
+    reasons: dict[str, str] = json.loads((HERE / "not_recorded.json").read_text("utf-8"))
+    missing = [e.name for e in Error if not any(f'"{e.name}"' in text for text in texts)]
+    assert sorted(missing) == sorted(reasons)
+
+
+def test_every_change_is_noticed_or_has_a_reason() -> None:
+    rows = kept()
+    assert [r for r in rows if not r.get("by") and not r.get("why")] == []
+    assert sum("by" in r for r in rows) >= len(rows) * 3 / 4

@@ -8,6 +8,7 @@ from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import append_tombstones, declare_dead, find_group, newest_offsets_of
 from kafkalab.broker.group_coordinator.transition_table import GroupAsk, GroupState, Move
 from kafkalab.broker.state import BrokerState
+from kafkalab.protocol.acls import DELETE, GROUP
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.delete_groups import DeleteGroups, DeleteGroupsResponse
@@ -16,11 +17,13 @@ from kafkalab.protocol.messages.delete_groups import DeleteGroups, DeleteGroupsR
 def handle(broker: BrokerState, request: DeleteGroups, header: Header) -> Effects[DeleteGroupsResponse]:
     """Every group that is empty goes with all its offsets, the pending ones too; answered when that is replicated."""
     names = tuple(dict.fromkeys(request.groups))
-    errors = yield from all_of(*(_delete(broker, name) for name in names))
+    errors = yield from all_of(*(_delete(broker, name, header) for name in names))
     return DeleteGroupsResponse(errors=dict(zip(names, errors, strict=True)))
 
 
-def _delete(broker: BrokerState, name: str) -> Effects[Error]:
+def _delete(broker: BrokerState, name: str, header: Header) -> Effects[Error]:
+    if broker.denies(header.sender, DELETE, GROUP, name):
+        return Error.GROUP_AUTHORIZATION_FAILED
     error = group_error(broker, name, may_be_empty=True)
     group = find_group(broker, name) if error is Error.NONE else None
     if error is Error.NONE:

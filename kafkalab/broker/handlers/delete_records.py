@@ -6,9 +6,11 @@ The answer waits until every live replica begins there too.
 
 from __future__ import annotations
 
+from kafkalab.broker.authorization import refused_partitions
 from kafkalab.broker.effects import Effects, FeedFollowers, Note, Park
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.segments import delete_old_segments
+from kafkalab.protocol.acls import DELETE
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.delete_records import DeleteRecords, DeleteRecordsResponse
@@ -21,10 +23,15 @@ INVALID_LOW_WATERMARK = -1
 def handle(broker: BrokerState, request: DeleteRecords, header: Header) -> Effects[DeleteRecordsResponse]:
     """Each partition's log start moves at once, or has an error; an offset below it changes nothing.
 
-    The response comes when every low watermark has reached it, a partition has another leader, or the time is over.
+    The response comes when every low watermark has reached it, a partition has another leader, or the time is over:
+    then with the low watermark that was there at first (`DelayedDeleteRecords`).
     """
     until_ms = broker.now + request.timeout_ms
-    errors = {p: _error(broker, p, asked) for p, asked in request.offsets.items()}
+    forbidden = refused_partitions(broker, header, DELETE, request.offsets)
+    errors = {
+        p: Error.TOPIC_AUTHORIZATION_FAILED if p in forbidden else _error(broker, p, asked)
+        for p, asked in request.offsets.items()
+    }
     wanted: dict[str, int] = {}
     for partition, asked in request.offsets.items():
         if errors[partition] is Error.NONE:
@@ -32,6 +39,7 @@ def handle(broker: BrokerState, request: DeleteRecords, header: Header) -> Effec
             wanted[partition] = log.high_watermark if asked == UP_TO_HIGH_WATERMARK else asked
             if log.raise_log_start(wanted[partition]):
                 yield from log_start_moved(broker, partition)
+    before = {p: low_watermark(broker, p) for p in wanted}
     while True:
         lost = {p: Error.NOT_LEADER_OR_FOLLOWER for p in wanted if not broker.leads(p)}
         behind = tuple(p for p, offset in wanted.items() if p not in lost and low_watermark(broker, p) < offset)
@@ -40,6 +48,7 @@ def handle(broker: BrokerState, request: DeleteRecords, header: Header) -> Effec
         yield Park(behind, until_ms - broker.now)
     found = {**errors, **lost, **dict.fromkeys(behind, Error.REQUEST_TIMED_OUT)}
     marks = {p: low_watermark(broker, p) if e is Error.NONE else INVALID_LOW_WATERMARK for p, e in found.items()}
+    marks |= {p: before[p] for p in behind}
     return DeleteRecordsResponse(low_watermarks=marks, errors=found)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from kafkalab.broker.authorization import refused_partitions
 from kafkalab.broker.effects import Effects, Park
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.partition_log import PartitionLog
+from kafkalab.protocol.acls import READ
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, Fetch, FetchResponse, PartitionFetched
@@ -12,14 +16,28 @@ from kafkalab.protocol.rules import HIGH_WATERMARK, LSO_BOUND, LSO_FOR_ALL
 
 
 def handle(broker: BrokerState, request: Fetch, header: Header) -> Effects[FetchResponse]:
-    """Answered at once if there are `min_bytes` or an error, or later: a watermark moved, max_wait is over."""
+    """Answered at once if there are `min_bytes` or an error, or later: a watermark moved, max_wait is over.
+
+    Topics that are unknown, or that the sender may not read, keep nobody from waiting for the others
+    (`KafkaApis.handleFetchRequest`).
+    """
+    refused = _refused(broker, request, header)
+    if refused:
+        request = replace(request, positions={p: o for p, o in request.positions.items() if p not in refused})
     fetched, until_ms = _read(broker, request), broker.now + request.max_wait_ms
-    while not _enough(broker, fetched, request):
+    while request.positions and not _enough(broker, fetched, request):
         yield Park(tuple(request.positions), until_ms - broker.now)
         fetched = _read(broker, request)
         if broker.now >= until_ms:
             break
-    return FetchResponse(partitions=fetched)
+    return FetchResponse(partitions={**fetched, **refused})
+
+
+def _refused(broker: BrokerState, request: Fetch, header: Header) -> dict[str, PartitionFetched]:
+    found = dict.fromkeys(refused_partitions(broker, header, READ, request.positions), Error.TOPIC_AUTHORIZATION_FAILED)
+    known = broker.metadata.partitions
+    found |= {p: Error.UNKNOWN_TOPIC_OR_PARTITION for p in request.positions if p not in known and p not in found}
+    return {p: PartitionFetched(error=e, aborted_transactions=()) for p, e in found.items()}
 
 
 def _enough(broker: BrokerState, fetched: dict[str, PartitionFetched], request: Fetch) -> bool:
@@ -52,8 +70,6 @@ def _read(broker: BrokerState, request: Fetch) -> dict[str, PartitionFetched]:
 
 
 def _read_one(broker: BrokerState, partition: str, offset: int, isolation_level: str) -> PartitionFetched:
-    if partition not in broker.metadata.partitions:
-        return PartitionFetched(error=Error.UNKNOWN_TOPIC_OR_PARTITION, aborted_transactions=())
     if not broker.leads(partition):
         return PartitionFetched(error=Error.NOT_LEADER_OR_FOLLOWER)
     log = broker.log(partition)

@@ -48,7 +48,9 @@ def handle(broker: BrokerState, request: JoinGroup, header: Header) -> Effects[J
 
 
 def _refusal(request: JoinGroup, error: Error) -> JoinGroupResponse:
-    return JoinGroupResponse(error=error, member_id=request.member_id)
+    """Return the error with the member's id, which nobody learns who may not ask (`JoinGroupRequest`)."""
+    forbidden = error is Error.GROUP_AUTHORIZATION_FAILED
+    return JoinGroupResponse(error=error, member_id="" if forbidden else request.member_id)
 
 
 def _new_member(broker: BrokerState, group: ClassicGroup, request: JoinGroup, header: Header) -> Effects[None]:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from kafkalab.broker.authorization import refused_partitions
 from kafkalab.broker.handlers.fetch import upper_bound
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.partition_log import PartitionLog
+from kafkalab.protocol.acls import DESCRIBE
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.list_offsets import (
@@ -30,8 +32,11 @@ def handle(broker: BrokerState, request: ListOffsets, header: Header) -> ListOff
     offsets: dict[str, int] = {}
     errors: dict[str, Error] = {}
     timestamps: dict[str, int] = {}
+    hidden = refused_partitions(broker, header, DESCRIBE, request.partitions)
     for partition in request.partitions:
         found = _find(broker, partition, request, header.version)
+        if partition in hidden:
+            found = Error.TOPIC_AUTHORIZATION_FAILED
         if found is Error.OFFSET_NOT_AVAILABLE and header.version < OFFSET_NOT_AVAILABLE_SINCE:
             found = Error.LEADER_NOT_AVAILABLE
         errors[partition] = found if isinstance(found, Error) else Error.NONE

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from kafkalab.broker.authorization import unreadable
 from kafkalab.broker.effects import Effects
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import append_tombstones, find_group, newest_offsets_of
 from kafkalab.broker.group_coordinator.transition_table import GroupState
 from kafkalab.broker.state import BrokerState
+from kafkalab.protocol.acls import DELETE, GROUP
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.offset_delete import OffsetDelete, OffsetDeleteResponse
@@ -16,6 +18,8 @@ from kafkalab.protocol.partitions import topic_of
 def handle(broker: BrokerState, request: OffsetDelete, header: Header) -> Effects[OffsetDeleteResponse]:
     """The group's offsets of these partitions are gone, the pending ones too, except of topics that members read."""
     name = request.group_id
+    if broker.denies(header.sender, DELETE, GROUP, name):
+        return OffsetDeleteResponse(error=Error.GROUP_AUTHORIZATION_FAILED)
     error = group_error(broker, name)
     group = find_group(broker, name) if error is Error.NONE else None
     if error is Error.NONE and (group is None or group.state is GroupState.DEAD):
@@ -25,8 +29,10 @@ def handle(broker: BrokerState, request: OffsetDelete, header: Header) -> Effect
     if group is None or error is not Error.NONE:
         return OffsetDeleteResponse(error=error)
     known = newest_offsets_of(broker, name)
-    errors = dict.fromkeys(request.partitions, Error.NONE)
+    errors = {**dict.fromkeys(request.partitions, Error.NONE), **unreadable(broker, header, request.partitions)}
     for partition in request.partitions:
+        if errors[partition] is not Error.NONE:
+            continue
         if partition not in broker.metadata.partitions:
             errors[partition] = Error.UNKNOWN_TOPIC_OR_PARTITION
         elif group.subscribed_to(topic_of(partition)):

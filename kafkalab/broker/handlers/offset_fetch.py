@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkalab.broker.authorization import refused_partitions
 from kafkalab.broker.effects import Appended, AwaitDurable, Effects
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import newest_offsets_of, offsets_of
@@ -30,8 +31,8 @@ def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> Effects
     if error is not Error.NONE:
         return _refused(request, error, header)
     if not (request.require_stable and broker.rules.on(STABLE_OFFSETS)):
-        return _response(request, offsets_of(broker, request.group_id), stable=False)
-    response = _response(request, newest_offsets_of(broker, request.group_id), stable=True)
+        return _response(broker, request, header, offsets_of(broker, request.group_id), stable=False)
+    response = _response(broker, request, header, newest_offsets_of(broker, request.group_id), stable=True)
     log = broker.log(offsets_partition(request.group_id))
     if log.high_watermark < log.log_end_offset:
         newest = AwaitDurable(log.partition, log.batches[-1], broker.config.offsets_commit_timeout_ms)
@@ -41,14 +42,25 @@ def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> Effects
     return response
 
 
-def _response(request: OffsetFetch, known: GroupOffsets, stable: bool) -> OffsetFetchResponse:
-    """Return the offset of each partition that the request names, or of all that have one."""
+def _response(
+    broker: BrokerState, request: OffsetFetch, header: Header, known: GroupOffsets, stable: bool
+) -> OffsetFetchResponse:
+    """Return the offset of each partition that the request names, or of all that have one.
+
+    Of a topic that the sender may not describe, a named partition is refused and any other one left out.
+    """
     group = request.group_id
     response = OffsetFetchResponse(offsets={}, errors={})
-    for partition in known.offsets_of(group) if request.partitions is None else request.partitions:
+    asked = known.offsets_of(group) if request.partitions is None else request.partitions
+    hidden = refused_partitions(broker, header, DESCRIBE, asked)
+    for partition in asked:
+        if partition in hidden and request.partitions is None:
+            continue
         unstable = stable and known.is_unstable(group, partition)
-        given = None if unstable else known.committed.get((group, partition))
-        response.errors[partition] = Error.UNSTABLE_OFFSET_COMMIT if unstable else Error.NONE
+        error = Error.UNSTABLE_OFFSET_COMMIT if unstable else Error.NONE
+        error = Error.TOPIC_AUTHORIZATION_FAILED if partition in hidden else error
+        given = None if error is not Error.NONE else known.committed.get((group, partition))
+        response.errors[partition] = error
         response.offsets[partition] = given.offset if given else -1
         response.metadata[partition] = given.metadata if given else ""
         response.leader_epochs[partition] = given.leader_epoch if given else -1

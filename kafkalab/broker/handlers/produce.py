@@ -32,6 +32,7 @@ _BEFORE_THE_LOG = (
     Error.INVALID_TOPIC_EXCEPTION,
     Error.UNKNOWN_TOPIC_OR_PARTITION,
     Error.NOT_LEADER_OR_FOLLOWER,
+    Error.MESSAGE_TOO_LARGE,
     Error.CORRUPT_MESSAGE,
 )
 """What is answered without the log's start offset (`ReplicaManager.appendToLocalLog`)."""
@@ -163,6 +164,8 @@ def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> 
         return Error.NOT_LEADER_OR_FOLLOWER
     if work.request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
         return Error.NOT_ENOUGH_REPLICAS
+    if batch.size_bytes > broker.config.message_max_bytes:
+        return Error.MESSAGE_TOO_LARGE
     if not _is_valid(batch):
         return _invalid_record(broker)
     guard = work.guards.get(partition, NO_GUARD)

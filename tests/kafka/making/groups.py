@@ -173,7 +173,9 @@ def joins() -> list[Script]:
             offsets("g", ["t-0"], True),
         ],
     }
-    return [script(f"groups.{name}", *steps, described()) for name, steps in odd.items()]
+    named_twice = leave({"member_id": "$m.member_id"}, {"member_id": "", **static})
+    twice = script("groups.static_leaves_twice", join("", "m", **static), sync(**static), named_twice, described())
+    return [*(script(f"groups.{name}", *steps, described()) for name, steps in odd.items()), {**twice, "levels": [2]}]
 
 
 def plain_offsets() -> list[Script]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.kafka.making import coordinator, groups, logs, reading
-from tests.kafka.making.steps import Script, Step, sleep
+from tests.kafka.making.steps import Script, Step, fetch, idempotent, script, sleep, write_plain
 
 NEWEST = {
     "InitProducerId": 0,
@@ -74,4 +74,17 @@ def family() -> list[Script]:
     return [old for table in tables for s in table if (old := aged(s)) is not None]
 
 
-FAMILIES = {"old": family()}
+def own() -> list[Script]:
+    """Return what Kafka 1.0 answers with errors that later ones no longer use there."""
+    begun = [idempotent(), *(write_plain("p", "t-0", n, "a") for n in range(7))]
+    rows = {
+        "seventh_last_batch": [write_plain("p", "t-0", n, "a") for n in (0, 1, 2, 6)],
+        "two_batches_as_one": [write_plain("p", "t-0", n, "ab") for n in (0, 1, 5, 6)],
+        "negative_sequence": [write_plain("p", "t-0", -1, "a"), write_plain("p", "t-0", 7, "b")],
+        "control_batch": [write_plain("p", "t-0", 7, "a", control="COMMIT"), write_plain("p", "t-0", 7, "b")],
+    }
+    found = [aged(script(f"own.{name}", *begun, *steps, fetch())) for name, steps in rows.items()]
+    return [old for old in found if old is not None]
+
+
+FAMILIES = {"old": [*family(), *own()]}

@@ -183,9 +183,14 @@ def settled() -> Step:
     return {"settle": True}
 
 
-def hold(topic: str = "t") -> Step:
-    """From now on no marker can be written to the topic."""
-    return {"min_isr": {topic: 2}}
+def once(step: Step) -> Step:
+    """Ask once, whatever the answer is, and keep none."""
+    return {k: v for k, v in step.items() if k not in ("as", "until")}
+
+
+def hold(topic: str = "t", count: int = 2) -> Step:
+    """From now on no marker can be written to the topic, unless `count` replicas are in sync."""
+    return {"min_isr": {topic: count}}
 
 
 def let_go(topic: str = "t") -> list[Step]:

@@ -1,27 +1,35 @@
 """Family three_nodes: brokers that are killed in the middle of a transaction, and in-sync sets that shrink.
 
-Nodes are named by what they do, so that it does not matter where a cluster places its replicas. The coordinator of x
-and the leader of t-0 are different nodes.
+Nodes are named by what they do, so that it does not matter where a cluster places its replicas. The coordinator of x is
+the second follower of t-0; if it is lost, the first follower coordinates.
 """
 
 from __future__ import annotations
 
+from kafkalab.protocol.rules import LEADER_AWAITED
 from tests.kafka.making.steps import (
     READ_COMMITTED,
     V2,
     Step,
     add,
     add_offsets,
+    append,
+    ask,
     commit_offsets,
     commit_plain,
     describe,
     end,
     expect,
     fetch,
+    hold,
     idempotent,
     init,
     list_offsets,
+    mark,
+    me,
     offsets,
+    once,
+    produce,
     producers,
     script,
     settled,
@@ -60,8 +68,8 @@ def committed(protocol: int = 1) -> list[Step]:
 
 
 def both(first: str, second: str) -> list[Step]:
-    """Kill two nodes at once."""
-    return [{"kill": first, "as": "lost"}, {"kill": second, "as": "lost_too"}, sleep(FENCED_MS)]
+    """Kill two nodes, the second when the first is fenced: who coordinates in between must not depend on chance."""
+    return [*kill(first), *kill(second, "lost_too")]
 
 
 ROWS: dict[str, list[Step]] = {
@@ -187,9 +195,8 @@ ROWS: dict[str, list[Step]] = {
     ],
     "no_leader_then_back": [
         *BEGUN,
-        {"kill": "follower of t-0", "as": "one"},
-        {"kill": "second follower of t-0", "as": "two"},
-        sleep(FENCED_MS),
+        *kill("follower of t-0", "one"),
+        *kill("second follower of t-0", "two"),
         {"kill": LEADER, "as": "lost"},
         *start(),
         *start("one"),
@@ -199,4 +206,202 @@ ROWS: dict[str, list[Step]] = {
     ],
 }
 
-FAMILIES = {"three_nodes": [script(f"three_nodes.{n}", *s, nodes=3, topics={"t": 1}) for n, s in ROWS.items()]}
+DATA = {"values": ["a"], "timestamp_ms": 0}
+HURRIED = {"transactional_id": None, "acks": -1, "timeout_ms": 500, "batches": {"t-0": DATA}}
+MEMBER = {"group_id": "g", "member_id": "m", "generation_id": 1}
+
+
+def elsewhere(partition: str, node: str) -> list[Step]:
+    """Ask another node than the leader everything that only a leader answers."""
+    plain = {"transactional_id": None, "acks": -1, "timeout_ms": 10_000, "batches": {partition: DATA}}
+    position = {"positions": {partition: 0}, "max_wait_ms": 50}
+    return [
+        *(ask("Produce", node, 9, {**plain, "acks": acks}) for acks in (-1, 1)),
+        ask("Fetch", node, 12, {"isolation_level": READ_COMMITTED, **position}),
+        ask("Fetch", node, 10, {"isolation_level": READ_COMMITTED, **position}),
+        *(ask("ListOffsets", node, 7, {"partitions": [partition], "timestamp": at}) for at in (-1, -2)),
+        ask("DeleteRecords", node, 2, {"offsets": {partition: 1}}),
+        ask("DescribeProducers", node, 0, {"partitions": [partition]}),
+        ask("WriteTxnMarkers", node, 1, mark(700_000_001, 0, [partition])["with"]),
+    ]
+
+
+ELSEWHERE: list[tuple[str, int, Step]] = [
+    ("InitProducerId", 5, {"transactional_id": "x"}),
+    ("AddPartitionsToTxn", 3, {**me("x"), "partitions": ["t-0"]}),
+    ("AddPartitionsToTxn", 4, {**me("x"), "partitions": ["t-0"], "verify_only": True}),
+    ("AddOffsetsToTxn", 3, {**me("x"), "group_id": "g"}),
+    ("EndTxn", 4, {**me("x"), "committed": True}),
+    ("EndTxn", 5, {**me("x"), "committed": False}),
+    ("DescribeTransactions", 0, {"transactional_ids": ["x"]}),
+    ("ListTransactions", 1, {}),
+]
+NOT_THE_GROUPS: list[tuple[str, int, Step]] = [
+    ("TxnOffsetCommit", 3, {**me("x"), "group_id": "g", "offsets": {"t-0": 1}}),
+    ("TxnOffsetCommit", 5, {**me("x"), "group_id": "g", "offsets": {"t-0": 1}}),
+    ("OffsetCommit", 8, {"group_id": "g", "offsets": {"t-0": 1}}),
+    ("OffsetFetch", 7, {"group_id": "g", "partitions": ["t-0"]}),
+    ("OffsetFetch", 8, {"group_id": "g", "partitions": ["t-0"], "require_stable": True}),
+    ("OffsetDelete", 0, {"group_id": "g", "partitions": ["t-0"]}),
+    ("JoinGroup", 9, {"group_id": "g", "member_id": "", "protocols": {"range": ["t"]}}),
+    ("SyncGroup", 5, {**MEMBER, "protocol_type": "consumer", "protocol_name": "range", "assignments": {}}),
+    ("Heartbeat", 4, MEMBER),
+    ("LeaveGroup", 5, {"group_id": "g", "members": [{"member_id": "m"}]}),
+    ("DescribeGroups", 6, {"groups": ["g"]}),
+    ("DeleteGroups", 2, {"groups": ["g"]}),
+]
+BEHIND: list[Step] = [
+    append("t-0", "a"),
+    hold("t", 3),
+    *kill("follower of t-0"),
+    produce(None, {"t-0": DATA}, 9, acks=1),
+    sleep(2_000),
+    *kill(LEADER, "leader"),
+]
+"""A new leader that does not know whether its last record was committed."""
+
+ROWS |= {
+    "follower_is_asked": [
+        append("t-0", "a"),
+        *elsewhere("t-0", "follower of t-0"),
+        fetch(),
+    ],
+    "other_coordinator_is_asked": [
+        init("x", LONG),
+        *(ask(api, "other than coordinator of x", version, given) for api, version, given in ELSEWHERE),
+        describe("x"),
+    ],
+    "other_group_coordinator_is_asked": [
+        init("x", LONG),
+        *(ask(api, "other than group coordinator of g", version, given) for api, version, given in NOT_THE_GROUPS),
+        offsets("g", ["t-0"]),
+        describe("x"),
+    ],
+    "acks_all_times_out": [
+        append("t-0", "a"),
+        {"kill": "follower of t-0", "as": "lost"},
+        ask("Produce", LEADER, 9, HURRIED),
+        fetch(),
+        list_offsets(-1),
+        sleep(FENCED_MS),
+        fetch(),
+    ],
+    "delete_records_times_out": [
+        append("t-0", "a"),
+        {"kill": "follower of t-0", "as": "lost"},
+        ask("DeleteRecords", LEADER, 2, {"offsets": {"t-0": 1}, "timeout_ms": 500}),
+        list_offsets(-2),
+    ],
+    "one_replica_left_of_coordinator": [
+        *BEGUN,
+        {**idempotent(), "to": LEADER},
+        *both("follower of t-0", "second follower of t-0"),
+        again(describe("x")),
+        once(init("y")),
+        once(init("x")),
+        add("x", "t-0"),
+        add("x", "t-1"),
+        end("x", True),
+        describe("x"),
+    ],
+    "end_is_not_known": [
+        *BEHIND,
+        *(list_offsets(at, version=version) for version in (2, 4, 5, 7) for at in (-1, -2)),
+        list_offsets(0),
+        list_offsets(-3),
+        fetch(),
+        {"min_isr": {"t": 1}},
+        append("t-0", "c"),
+        list_offsets(-1),
+        fetch(),
+    ],
+    "min_isr_lost_then_back": [
+        *BEGUN,
+        hold("t", 3),
+        *kill("follower of t-0"),
+        write("x", "t-0", 1, "b"),
+        produce(None, {"t-0": DATA}, 9, acks=1),
+        fetch(),
+        end("x", True),
+        sleep(1_000),
+        describe("x"),
+        *start(),
+        settled(),
+        *SEEN,
+    ],
+    "broker_without_producer_ids": [
+        *kill("follower of t-0"),
+        *start(),
+        once({**idempotent(), "to": "follower of t-0"}),
+        again({**idempotent(), "to": "follower of t-0"}),
+    ],
+}
+UNLED = "leader of u-0"
+
+
+def unled(protocol: int, commit: bool) -> list[Step]:
+    """A transaction is decided while the only replica of u-0 is down, before and after its broker is fenced."""
+    added = [] if protocol == V2 else [add("x", "t-0", "u-0")]
+    return [
+        init("x", LONG),
+        *added,
+        *(write("x", p, 0, "a", protocol=protocol) for p in ("t-0", "u-0")),
+        {"kill": UNLED, "as": "lost"},
+        end("x", commit, protocol, once=True),
+        sleep(1_000),
+        describe("x"),
+        end("x", commit, protocol, once=True),
+        end("x", not commit, protocol, once=True),
+        once(init("x", LONG)),
+        sleep(FENCED_MS),
+        describe("x"),
+        fetch(),
+        ask("WriteTxnMarkers", LEADER, 1, mark("$x.producer_id", "$x.producer_epoch", ["u-0"], commit)["with"]),
+        *start(),
+        again(fetch("u-0")),
+        producers("u-0"),
+        list_offsets(-1, READ_COMMITTED, "u-0"),
+        init("x", LONG, **{"as": "z"}),
+        fetch("u-0"),
+        mark("$x.producer_id", "$x.producer_epoch", ["u-0"], False, tv=0, version=1),
+        fetch("u-0"),
+        producers("u-0"),
+    ]
+
+
+UNLED_ROWS = {
+    "stranger_is_asked": [append("u-0", "a"), *elsewhere("u-0", "other than leader of u-0"), fetch("u-0")],
+    "no_leader_commit": unled(1, True),
+    "no_leader_abort": unled(1, False),
+    "no_leader_commit_v2": unled(V2, True),
+    "no_leader_abort_v2": unled(V2, False),
+    "no_leader_decided_after": [
+        *BEGUN_V2,
+        write("x", "u-0", 0, "a", protocol=V2),
+        *kill(UNLED),
+        end("x", True, V2, once=True),
+        settled(),
+        describe("x"),
+        fetch(),
+        *start(),
+        again(fetch("u-0")),
+        producers("u-0"),
+    ],
+    "no_leader_new_instance": [
+        *BEGUN,
+        add("x", "u-0"),
+        write("x", "u-0", 0, "a"),
+        *kill(UNLED),
+        init("x", LONG),
+        describe("x"),
+        *start(),
+        again(fetch("u-0")),
+        producers("u-0"),
+    ],
+}
+PLAIN = [script(f"three_nodes.{n}", *s, nodes=3, topics={"t": 1}) for n, s in ROWS.items()]
+UNLED_SCRIPTS = [
+    script(f"three_nodes.{n}", *s, nodes=3, topics={"t": 1, "u": 1}, one_replica=["u"], rules_off=[LEADER_AWAITED.name])
+    for n, s in UNLED_ROWS.items()
+]
+FAMILIES = {"three_nodes": PLAIN + UNLED_SCRIPTS}
