@@ -155,7 +155,7 @@ def _order(claimed: tuple[Send, LogRecord]) -> tuple[int, str, int, int]:
 
 
 def _claimed(claims: dict[Place, list[Send]], there: dict[Place, LogRecord]) -> list[tuple[Send, LogRecord]]:
-    """Of the attempts that claim a record, the one that wrote it: see `claim`; the newest of the best, else the first."""
+    """Return each record with the attempt that wrote it: of the highest `claim` the newest, of claim 0 the first."""
     found = []
     for place, attempts in claims.items():
         step = there[place].step
