@@ -65,8 +65,10 @@ Outputs = dict[tuple[str, str, str | None], _Output]
 
 
 def effects(view: View) -> list[Effect]:
-    """Return one row for each committed record of the keys from which outputs were made, as the outputs' headers declare
-    it (kafkalab/protocol/source_header.py), and of the same topics' keys that those who made them have polled.
+    """Return one row for each committed record of the keys from which outputs were made.
+
+    The outputs' headers declare it (kafkalab/protocol/source_header.py). Of the same topics, the keys count too that
+    those who made the outputs have polled.
 
     An input has an effect for every transaction that committed an output of it; outside transactions, where nothing
     else tells a second attempt from a second output, for every record of the same value. What each group makes of an

@@ -153,7 +153,7 @@ def _input_keys(derived: DerivedTables) -> DataFrame:
 
 @once("effects")
 def effects(derived: DerivedTables) -> DataFrame:
-    """One row for each committed record of the keys from which outputs were made: run, key, offset, value, source, step,
+    """One row for each committed record of the inputs: run, key, offset, value, source, step,
     read_committed, read_uncommitted, verdict; as `kafkalab.checks.exactly_once.Effect`."""
     by_group, any_ = _done(derived)
     outputs = _outputs(derived)
@@ -194,7 +194,7 @@ def effects(derived: DerivedTables) -> DataFrame:
 
 
 def _not_once(derived: DerivedTables) -> DataFrame:
-    """The effects of which there is not exactly one, with `steps`: those of all records that were made from the input."""
+    """The effects of which there is not exactly one, with `steps`: those of all records made from the input."""
     rows = derived.once("not once", lambda: effects(derived).where(F.col("verdict") != ONCE))
     held = _held(derived).join(rows.select("run", "source").distinct(), ["run", "source"])
     steps = held.groupBy("run", "source").agg(F.collect_list("step").alias("steps"))

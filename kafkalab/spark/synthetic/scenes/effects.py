@@ -72,7 +72,7 @@ def offsets_commit_and_output_aborts(scene: Scene) -> None:
 
 
 def two_effects(scene: Scene) -> None:
-    """exactly-once: a transaction commits an output without the input's offset, and another processes the input again."""
+    """exactly-once: one transaction commits an output without the input's offset; another processes it again."""
     key, worker = inputs(scene, 1), scene.producer()
     scene.begin(worker, A)
     scene.result(worker, A, key, 0)
