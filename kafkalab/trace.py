@@ -25,8 +25,8 @@ NO_PARTS: dict[str, Any] = {}
 def plain(value: Any) -> Any:
     """The value as JSON knows it: dataclasses as objects, enums as names, tuples as lists; always in the same order.
 
-    A field whose metadata says "unless_empty" is left out while it is empty. Bytes are text; those that are no UTF-8 are
-    written as \\x and two digits.
+    A field whose metadata says "unless_empty" is left out while it is empty. Bytes are text; those that are no UTF-8
+    are written as \\x and two digits.
     """
     if isinstance(value, Enum):
         return getattr(value, "label", value.name)
