@@ -201,7 +201,7 @@ def test_a_file_of_version_2_has_no_headers_and_its_effects_are_unknown(tmp_path
 def test_headers_are_in_the_operation_and_in_the_record() -> None:
     today = history(lab03())
     sent = [o.headers for o in today.operations if (o.function, o.type) == ("send", "ok")]
-    assert sent == [("kafkalab-source=transfers-0@0",)] * len(sent)
+    assert sent == [("kafkalab-source=transfers-0@0",), ("kafkalab-source=transfers-0@1",)] * 2
     assert [r.headers for r in today.log if r.key.startswith("accounts") and not r.control] == sent
 
 
