@@ -9,6 +9,7 @@ from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.exceptions import CommitFailedError, KafkaError, ProducerFencedError
 from kafkalab.client.producer.producer import Producer
+from kafkalab.protocol.partitions import index_of
 from kafkalab.sim.app import App
 from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario, program
@@ -71,11 +72,12 @@ async def at_least_once(
 
 
 async def _transaction(
-    producer: Producer, consumer: Consumer, records: list[Any], app: App, work_ms: int, fenced_by_group: bool
-) -> None:
+    producer: Producer, consumer: Consumer, records: list[Any], app: App, work_ms: int, fenced_by_group: bool,
+    outputs: int,
+) -> None:  # fmt: skip
     producer.begin_transaction()
     for record in records:
-        await producer.send("out", record.value, partition=0)
+        await producer.send("out", record.value, partition=index_of(record.partition) % outputs)
     await producer.flush()
     if work_ms:
         await app.sleep(work_ms)
@@ -97,8 +99,11 @@ async def exactly_once_worker(
     work_ms: int = 0,
     fenced_by_group: bool = True,
     settings: dict[str, Any] | None = None,
+    outputs: int = 1,
 ) -> dict[str, Any]:
     """Consume, transform, produce as a member of a group: output and offsets in one transaction.
+
+    The output of "in-3" goes to partition 3 of "out", modulo `outputs`.
 
     Each instance has a transactional id of its own, so only the group can tell that one has lost its partitions
     (KIP-447). With `fenced_by_group` False only the group's name is told, as before. The result counts transactions,
@@ -119,7 +124,7 @@ async def exactly_once_worker(
         if not records:
             continue
         try:
-            await _transaction(producer, consumer, records, app, work_ms, fenced_by_group)
+            await _transaction(producer, consumer, records, app, work_ms, fenced_by_group, outputs)
             result["committed"] += 1
         except ProducerFencedError:
             raise
