@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Operation, TxnEntry
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 
 Place = tuple[str, int]
 
 
 @dataclass(slots=True, eq=False)
 class Send:
-    """One send: its invoke, its end (None if there is none), and where the log has it, truncated places included."""
+    """One send (or commit of an offset): its invoke, its end if it has one, and the records that it led to, those too
+    that were truncated."""
 
     invoke: Operation
     end: Operation | None
@@ -27,6 +29,15 @@ class Send:
     @property
     def acknowledged(self) -> bool:
         return self.end is not None and self.end.type == "ok"
+
+    @property
+    def type(self) -> str:
+        """How it ended; empty if it has no end."""
+        return self.end.type if self.end is not None else ""
+
+    @property
+    def end_step(self) -> int:
+        return self.end.step if self.end is not None else -1
 
     @property
     def offset(self) -> int:
@@ -93,8 +104,6 @@ def transactions_of(
     found: dict[tuple[str, int], ClientTxn] = {}
     owner: dict[Place, ClientTxn] = {}
     there = {(r.key, r.offset): r for records in logs.values() for r in records}
-    committed = [r for r in there.values() if r.record_key and r.transactional]
-    offsets = {(r.record_key, r.value, r.producer_id, r.producer_epoch): r for r in committed}
     for operation in history.operations:
         if operation.transaction < 1:
             continue
@@ -104,15 +113,67 @@ def transactions_of(
             transaction = ClientTxn(f"{client}, transaction {number}", operation.process, client, number)
             found[client, number] = transaction
         _note(transaction, operation)
-        if operation.function == "offsets" and operation.type == "invoke":
-            place = (f"{operation.value}/{operation.key}", str(operation.offset))
-            record = offsets.get((*place, operation.producer_id, operation.producer_epoch))
-            _own(owner, transaction, [record] if record else [])
+    for claims in (_offset_claims(history, there), _send_claims(sends, there)):
+        for attempt, record in sorted(_claimed(claims, there), key=_order):
+            _own(owner, found[attempt.invoke.client, attempt.invoke.transaction], [record])
+    return [*found.values(), *_of_no_client(there.values(), owner, entries)], owner
+
+
+def _offset_claims(history: History, there: dict[Place, LogRecord]) -> dict[Place, list[Send]]:
+    """For each offset record of a transaction the commits of that group, partition, offset, producer id and epoch."""
+    same: dict[tuple[object, ...], list[Place]] = {}
+    for place, record in there.items():
+        if record.record_key and record.transactional and topic_of(record.key) == OFFSETS_TOPIC:
+            what = (record.record_key, record.value, record.producer_id, record.producer_epoch)
+            same.setdefault(what, []).append(place)
+    claims: dict[Place, list[Send]] = {}
+    if not same:
+        return claims
+    ends = {o.invocation: o for o in history.operations if o.type != "invoke"}
+    for o in history.operations:
+        if o.function == "offsets" and o.type == "invoke" and o.transaction >= 1:
+            for place in same.get((f"{o.value}/{o.key}", str(o.offset), o.producer_id, o.producer_epoch), ()):
+                attempt = Send(o, ends.get(o.index))
+                if claim(there[place].step, attempt.invoke.step, attempt.type, attempt.end_step):
+                    claims.setdefault(place, []).append(attempt)
+    return claims
+
+
+def _send_claims(sends: list[Send], there: dict[Place, LogRecord]) -> dict[Place, list[Send]]:
+    claims: dict[Place, list[Send]] = {}
     for send in sends:
         if send.invoke.transaction >= 1:
-            present = [r for r in send.records if r.transactional and there.get((r.key, r.offset)) is r]
-            _own(owner, found[send.invoke.client, send.invoke.transaction], present)
-    return [*found.values(), *_of_no_client(there.values(), owner, entries)], owner
+            for r in send.records:
+                if r.transactional and there.get((r.key, r.offset)) is r:
+                    claims.setdefault((r.key, r.offset), []).append(send)
+    return claims
+
+
+def _order(claimed: tuple[Send, LogRecord]) -> tuple[int, str, int, int]:
+    attempt, record = claimed
+    return attempt.invoke.index, record.key, record.step, record.offset
+
+
+def _claimed(claims: dict[Place, list[Send]], there: dict[Place, LogRecord]) -> list[tuple[Send, LogRecord]]:
+    """Return each record with the attempt that wrote it: of the highest `claim` the newest, of claim 0 the first."""
+    found = []
+    for place, attempts in claims.items():
+        step = there[place].step
+        ranks = [claim(step, a.invoke.step, a.type, a.end_step) for a in attempts]
+        best = max(ranks)
+        chosen = [a for a, rank in zip(attempts, ranks, strict=True) if rank == best]
+        found.append((chosen[-1 if best else 0], there[place]))
+    return found
+
+
+def claim(step: int, invoked: int, type: str, ended: int) -> int:
+    """How well an attempt explains an equal record appended at `step`: 3 it was acknowledged after the append,
+    2 nobody knows how it ended, 1 it was acknowledged before (a copy came late), 0 it came later or was refused."""
+    if step < invoked or type == "fail":
+        return 0
+    if type != "ok":
+        return 2
+    return 3 if step <= ended else 1
 
 
 def _note(transaction: ClientTxn, operation: Operation) -> None:

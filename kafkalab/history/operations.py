@@ -1,8 +1,8 @@
 """The operations of clients, as Jepsen has them: what was set out to do, and how it ended: ok, fail, or nobody knows.
 
 Calls of transactions come from the events of the client library; sends and offsets come from frames, so that a program
-by hand has a history, too. A retried batch is one operation: it has one producer id, epoch and sequence, or, where the
-library numbered it anew (KIP-360), the values and the creation time of before.
+by hand has a history, too. A retried batch is one operation: of the library, while it holds the same records, also
+under other numbers (KIP-360); by hand, while transaction, producer id, epoch, sequence and value are the same.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ UNCERTAIN = (
     Error.UNKNOWN_SERVER_ERROR,
 )
 """After these a batch may be in the log all the same: a leader that lost its place says so of what it has appended."""
+UNCERTAIN_OFFSETS = (Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR, Error.UNKNOWN_SERVER_ERROR)
+"""The same for committed offsets: what a group coordinator says of an append that timed out, or whose log it lost."""
 BY_HAND = {"InitProducerId": "init", "EndTxn": "", "TxnOffsetCommit": "offsets", "OffsetCommit": "offsets"}
 JOINS = ("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "AddOffsetsToTxn")
 
@@ -87,7 +89,6 @@ class _Operations:
         self.library = {(e.node, e.data.get("transactional_id")) for e in trace.of("invoke", "init_transactions")}
         self.producers = {e.node for e in trace.of("state", "producer")}
         self.sends: dict[tuple[Any, ...], _Call] = {}
-        self.batches: dict[tuple[Any, ...], list[_Call]] = {}
         self.of_frame: dict[str, list[tuple[str, _Call]]] = {}
         self.open_calls: dict[tuple[str, str], _Call] = {}
         self.transaction: dict[tuple[str, str | None], int] = {}
@@ -165,17 +166,15 @@ class _Operations:
 
     def _sent(self, frame: Frame, event: Event, tid: str | None, key: str, batch: Batch) -> None:
         number = self.transaction.get((frame.sender, tid), -1) if tid is not None else -1
-        values = tuple(record.value for record in batch.records)
-        before = self.batches.get((frame.sender, key, batch.timestamp_ms, values))
-        calls: list[_Call] = []
         for i, record in enumerate(batch.records):
             sequence = sequence_after(batch.base_sequence, i)
-            identity: tuple[Any, ...] = (frame.sender, key, batch.producer_id, batch.producer_epoch, sequence)
-            if batch.producer_id < 0:
-                identity = (*identity, batch.timestamp_ms, i)
-            call = self.sends.get((*identity, record.value))
-            if call is None and before is not None:
-                call = self.sends[(*identity, record.value)] = before[i]
+            identity: tuple[Any, ...] = (id(record),)  # the library sends the same object again, and the trace keeps it
+            if frame.sender not in self.producers:
+                numbered = (batch.producer_id, batch.producer_epoch, sequence)
+                identity = (frame.sender, key, number, *numbered, record.value)
+                if batch.producer_id < 0:
+                    identity = (*identity, batch.timestamp_ms, i)
+            call = self.sends.get(identity)
             if call is None:
                 row = self._row(
                     event,
@@ -189,13 +188,10 @@ class _Operations:
                     sequence=sequence,
                     value=record.value if record.value is None else str(record.value),
                 )
-                call = self.sends[(*identity, record.value)] = self._called(row)
+                call = self.sends[identity] = self._called(row)
             call.frames.append(frame.id)
             call.place, call.identity = i, (batch.producer_id, batch.producer_epoch, sequence)
-            calls.append(call)
             self.of_frame.setdefault(frame.id, []).append((key, call))
-        if frame.sender in self.producers:
-            self.batches[frame.sender, key, batch.timestamp_ms, values] = calls
 
     def _asked(self, frame: Frame, event: Event, tid: str | None) -> None:
         function = BY_HAND[frame.name] or ("commit" if frame.body.committed else "abort")
@@ -227,6 +223,7 @@ class _Operations:
             else:
                 errors = getattr(frame.body, "errors", {})
                 name = errors[key].name if key in errors else frame.error
+                call.doubtful = call.doubtful or errors.get(key) in UNCERTAIN_OFFSETS
                 self._close(call, "ok" if name == "NONE" else "fail", name, event, call.offset)
 
     def _produced(self, body: ProduceResponse, key: str, call: _Call, event: Event) -> None:

@@ -10,7 +10,7 @@ import pytest
 from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Pause, Restart, Resume
-from kafkalab.sim.kernel.kernel import OBJECTS, Kernel
+from kafkalab.sim.kernel.kernel import IDLE_ENTRIES, IDLE_MS, OBJECTS, Kernel
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
@@ -98,6 +98,34 @@ def test_a_task_that_waits_for_what_never_comes_is_named(kernel: Kernel) -> None
     kernel.drive("b", wait(), main=True)
     with pytest.raises(StuckError, match="^b still waits"):
         kernel.run(10, idle)
+
+
+def test_a_run_after_one_that_ended_with_frames_in_flight_does_what_is_new(kernel: Kernel) -> None:
+    def again() -> None:
+        kernel.timer("a", 1, again)
+
+    async def work() -> str:
+        note(kernel, "work")
+        return "done"
+
+    again()
+    kernel.run(IDLE_ENTRIES + 10, idle)
+    done = kernel.drive("b", work(), main=True)
+    kernel.run(IDLE_ENTRIES + 10, idle)
+    assert done.result() == "done"
+
+
+def test_a_run_after_idle_time_waits_as_long_for_servers_as_the_first(kernel: Kernel) -> None:
+    left = [3]
+
+    def tick() -> None:
+        left[0] -= 1
+        kernel.timer("a", 10, tick, True)
+
+    kernel.timer("a", IDLE_MS + 20, tick, True)
+    kernel.run_for(IDLE_MS + 10, 100, "b")
+    kernel.run(100, lambda: left[0] > 0)
+    assert left == [0]
 
 
 def test_the_steps_of_a_run_are_limited(kernel: Kernel) -> None:

@@ -18,6 +18,7 @@ from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED
 from kafkalab.history.history import History
 from kafkalab.protocol.rules import ABORTED_FILTER, DEDUPLICATION
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
+from tests.checks import equal_records
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
 
@@ -72,7 +73,7 @@ def everything(spark: SparkSession) -> Everything:
     from kafkalab.spark.synthetic.generator import synthetic
     from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 
-    real = stored() + by_chance(CHANCES)
+    real = stored() + equal_records.histories() + by_chance(CHANCES)
     made = [*real, *(mutant(history, seed) for seed, history in enumerate(real[-MUTANTS:]))]
     assert len(real) >= 200
     injected = synthetic(spark, records=10_000, inject=dict.fromkeys(SCENES, 1e-3), seed=INJECTED)

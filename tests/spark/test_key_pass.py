@@ -19,6 +19,7 @@ from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
 from kafkalab.spark.storage.schemas import arrow_batch
 from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
+from tests.checks import equal_records
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
 from tests.spark.whole import history_of
@@ -28,7 +29,7 @@ Found = tuple[int, str, str, str, tuple[int, ...], tuple[int, ...], str]
 
 @pytest.fixture(scope="module")
 def made() -> list[History]:
-    real = stored() + by_chance(12)
+    real = stored() + equal_records.histories() + by_chance(12)
     shape = Shape(records=2000, block=500, producers=12, inject=tuple(dict.fromkeys(SCENES, 2e-3).items()), seed=4)
     return [*real, *(mutant(history, seed) for seed, history in enumerate(real)), history_of(shape)]
 

@@ -13,11 +13,11 @@ from kafkalab.spark.key_pass import acknowledgements as told
 from kafkalab.spark.key_pass import log as logs
 from kafkalab.spark.key_pass import polls
 from kafkalab.spark.key_pass.acknowledgements import Passages, Told
-from kafkalab.spark.key_pass.arrays import Log, Names
+from kafkalab.spark.key_pass.arrays import PLACE, Log, Names, groups, longs
 from kafkalab.spark.key_pass.files import POLLS, SENDS
 from kafkalab.spark.key_pass.log import Examined, Reads
 from kafkalab.spark.key_pass.polls import Walk
-from kafkalab.spark.key_pass.sends import Owners, Sends
+from kafkalab.spark.key_pass.sends import Owners, Sends, find
 
 
 class Bucket:
@@ -74,9 +74,16 @@ class Bucket:
 
     def _offsets(self) -> pa.Table:
         """The offsets that clients committed in transactions, named as the log names them."""
-        wanted = (pc.field("function") == "offsets") & (pc.field("type") == "invoke") & (pc.field("transaction") >= 1)
+        wanted = (pc.field("function") == "offsets") & (pc.field("transaction") >= 1)
         kept = ("run", "index", "client", "transaction", "producer_id", "producer_epoch", "key", "value", "offset")
-        asked = self.elsewhere("operations", kept, wanted)
+        every = self.elsewhere("operations", (*kept, "type", "invocation", "step"), wanted)
+        invoke = pc.equal(every.column("type"), "invoke")
+        asked, ends, is_invoke = every.filter(invoke), every.filter(pc.invert(invoke)), invoke.to_numpy()
+        here = groups(longs(every, "run")) * PLACE
+        end = find((here + longs(every, "invocation"))[~is_invoke], (here + longs(every, "index"))[is_invoke])
+        took = pa.array(end, mask=end < 0)
+        asked = asked.append_column("end_type", pc.fill_null(ends.column("type").take(took), ""))
+        asked = asked.append_column("end_step", pc.fill_null(ends.column("step").take(took), -1))
         what = pc.binary_join_element_wise(asked.column("value"), asked.column("key"), "/")
         value = pc.cast(asked.column("offset"), pa.string())
         asked = asked.drop_columns(["key", "value", "offset"])

@@ -16,7 +16,7 @@ from kafkalab.spark.key_pass.log import Reads
 from kafkalab.spark.key_pass.sends import Owners
 
 MARKER = "struct<step: bigint, offset: bigint, control: string, producer_epoch: int>"
-ORDINAL = "struct<why: int, index: bigint, part: int, key: string, step: bigint, offset: bigint>"
+ORDINAL = "struct<why: int, index: bigint, key: string, step: bigint, offset: bigint>"
 RECORDS = (
     "run bigint, key string, offset bigint, record_key string, value string, producer_id bigint, producer_epoch int, "
     "transactional boolean, control string, frame string, step bigint, removed string, topic string, internal boolean, "
@@ -70,7 +70,6 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
                 {
                     "why": pa.array(owners.why, pa.int32()),
                     "index": pa.array(owners.index),
-                    "part": pa.array(owners.part, pa.int32()),
                     "key": key,
                     "step": pa.array(log.step),
                     "offset": pa.array(log.offset),

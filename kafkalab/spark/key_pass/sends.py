@@ -30,8 +30,8 @@ def value_codes(*columns: Any) -> list[Longs]:
 class Sends:
     """A bucket's sends by run and index; `offset` is where the client was told that the record lies, else -1.
 
-    `link_send`, `link_part`, `link_row`: a send led to a row of the log, or, from len(log.offset) on, of what was
-    truncated; part 1 where it was numbered anew. Columns that begin with end_ are -1 where nothing is known.
+    `link_send`, `link_row`: a send led to a row of the log, or, from len(log.offset) on, of what was truncated.
+    Columns that begin with end_ are -1 where nothing is known.
     """
 
     def __init__(self, table: pa.Table, log: Log, names: Names) -> None:
@@ -42,7 +42,7 @@ class Sends:
         asked, ends = np.flatnonzero(invoke), np.flatnonzero(~invoke)
         asked = asked[np.lexsort((index[asked], run[asked]))]
         here = groups(run) * PLACE
-        end = _find((here + longs(table, "invocation"))[ends], (here + index)[asked])
+        end = find((here + longs(table, "invocation"))[ends], (here + index)[asked])
         self.has_end = end >= 0
         end = ends[end] if len(ends) else end
         self.table, self.names = table.take(pa.array(asked)), names
@@ -58,6 +58,7 @@ class Sends:
         self.end_epoch = of_end(longs(table, "producer_epoch"))
         self.end_sequence = of_end(longs(table, "sequence"))
         self.ok: Flags = self.has_end & (of_end(kind) == names.number("ok"))
+        self.failed: Flags = self.has_end & (of_end(kind) == names.number("fail"))
         self.offset = np.where(self.ok, of_end(longs(table, "offset")), -1)
         self.group = log.groups_of(self.run, self.key)
         self.transactional: Flags = self.table.column("transactional_id").is_valid().to_numpy()
@@ -96,13 +97,8 @@ class Sends:
         same = groups(*(np.concatenate(part) for part in parts))
         claims, held = same[: len(who)], same[len(who) :]
         places = np.concatenate([rows, len(log.offset) + lost])
-        order = np.argsort(held, kind="stable")
-        low, high = (np.searchsorted(held[order], claims, side) for side in ("left", "right"))
-        many = high - low
-        inside = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-        self.link_send = np.repeat(who, many)
-        self.link_part = np.repeat((np.arange(len(who)) >= len(first)).astype(np.int64), many)
-        self.link_row = places[order[np.repeat(low, many) + inside]]
+        claim, row = _pairs(claims, held)
+        self.link_send, self.link_row = who[claim], places[row]
 
 
 class Owners:
@@ -118,18 +114,17 @@ class Owners:
         size = len(log.offset)
         self.log, self.names = log, names
         self.client, self.number = np.full(size, names.number(""), np.int64), np.full(size, -1, np.int64)
-        self.why, self.index, self.part = (np.full(size, -1, np.int64) for _ in range(3))
-        self.index[:] = self.part[:] = 0
+        self.why, self.index = np.full(size, -1, np.int64), np.zeros(size, np.int64)
         mine = log.transactional & ~log.marker
         free = mine.copy()
         chosen = np.flatnonzero((sends.transaction[sends.link_send] >= 1) & (sends.link_row < size))
         chosen = chosen[mine[sends.link_row[chosen]]]
-        order = np.lexsort((sends.link_part[chosen], sends.link_send[chosen], sends.link_row[chosen]))
-        rows, first = np.unique(sends.link_row[chosen][order], return_index=True)
-        by = chosen[order][first]
-        send = sends.link_send[by]
+        send, claimed = sends.link_send[chosen], sends.link_row[chosen]
+        ranks = _ranks(log.step[claimed], sends.step[send], sends.ok[send], sends.failed[send], sends.end_step[send])
+        rows, by = _best(claimed, ranks, send)
+        send = send[by]
         self.client[rows], self.number[rows] = sends.client[send], sends.transaction[send]
-        self.why[rows], self.index[rows], self.part[rows] = SENT, sends.index[send], sends.link_part[by]
+        self.why[rows], self.index[rows] = SENT, sends.index[send]
         free[rows] = False
         of_groups = np.flatnonzero(mine & log.of_topics(*INTERNAL_TOPICS) & log.keyed)
         if len(of_groups):
@@ -140,7 +135,7 @@ class Owners:
             self._by_decisions(rest, decisions(np.unique(log.pid[rest]).tolist()))
 
     def _by_offsets(self, rows: Longs, asked: pa.Table) -> Longs:
-        """What transactions committed of consumers' positions: the last record of that group, key, offset and epoch."""
+        """What transactions committed of consumers' positions: of equal commits the one that explains a record best."""
         log, names = self.log, self.names
         held = log.table.select(["record_key", "value"]).take(pa.array(log.at[rows]))
         what, asked_what = value_codes(held.column("record_key"), asked.column("record_key"))
@@ -157,20 +152,25 @@ class Owners:
                 )
             )
         )
-        mine, theirs = same[: len(rows)], same[len(rows) :]
-        by_text = np.argsort(np.argsort(np.array(names.texts)))[log.key[rows]]
-        last = np.lexsort((log.offset[rows], by_text, mine))
-        newest = last[np.append(mine[last][1:] != mine[last][:-1], True)]
+        record, attempt = _pairs(same[: len(rows)], same[len(rows) :])
+        kind = names.codes(asked.column("end_type"))[attempt]
+        ranks = _ranks(
+            log.step[rows][record],
+            longs(asked, "step")[attempt],
+            kind == names.number("ok"),
+            kind == names.number("fail"),
+            longs(asked, "end_step")[attempt],
+        )
+        record, attempt, ranks = record[ranks > 0], attempt[ranks > 0], ranks[ranks > 0]
         index = longs(asked, "index")
-        order = np.lexsort((index, theirs))
-        at = np.searchsorted(theirs[order], mine[newest])
-        there = at < len(order)
-        there[there] = theirs[order[at[there]]] == mine[newest][there]
-        newest, first = newest[there], order[at[there]]
-        found: Longs = rows[newest]
-        client = names.codes(asked.column("client"))
-        self.client[found], self.number[found] = client[first], longs(asked, "transaction")[first]
-        self.why[found], self.index[found], self.part[found] = OFFSETS, index[first], 0
+        which, by = _best(record, ranks, index[attempt])
+        found: Longs = rows[which]
+        chosen = attempt[by]
+        self.client[found], self.number[found] = (
+            names.codes(asked.column("client"))[chosen],
+            longs(asked, "transaction")[chosen],
+        )
+        self.why[found], self.index[found] = OFFSETS, index[chosen]
         return found
 
     def _by_decisions(self, rows: Longs, decided: pa.Table) -> None:
@@ -198,7 +198,29 @@ class Owners:
         return f"producer {self.log.pid[row]}, epoch {self.log.epoch[row]}, transaction {self.number[row]}"
 
 
-def _find(there: Longs, wanted: Longs) -> Longs:
+def _ranks(step: Longs, invoked: Longs, ok: Flags, failed: Flags, ended: Longs) -> Longs:
+    """`claim` of kafkalab/checks/transactions.py, for pairs of records and attempts."""
+    told = np.where(step <= ended, 3, 1)
+    return np.where((step < invoked) | failed, 0, np.where(ok, told, 2))
+
+
+def _best(rows: Longs, ranks: Longs, order: Longs) -> tuple[Longs, Longs]:
+    """Return each row once, and the place of its pair of the highest rank: the last in `order`, of rank 0 the first."""
+    among = np.lexsort((np.where(ranks > 0, -order, order), -ranks, rows))
+    once, first = np.unique(rows[among], return_index=True)
+    return once, among[first]
+
+
+def _pairs(left: Longs, right: Longs) -> tuple[Longs, Longs]:
+    """The places of all pairs of equal numbers."""
+    order = np.argsort(right, kind="stable")
+    low, high = (np.searchsorted(right[order], left, side) for side in ("left", "right"))
+    many = high - low
+    inside = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+    return np.repeat(np.arange(len(left)), many), order[np.repeat(low, many) + inside]
+
+
+def find(there: Longs, wanted: Longs) -> Longs:
     """The place in `there` of each wanted number, the last one where there are several, -1 for none."""
     order = np.argsort(there, kind="stable")
     at = np.searchsorted(there[order], wanted, side="right") - 1

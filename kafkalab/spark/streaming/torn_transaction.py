@@ -58,18 +58,21 @@ class TornTransaction:
         return asdict(self.seen)
 
     def _sent(self, row: Any) -> None:
-        if row.kind == "send":
-            identity = _identity(row)
-        elif row.state == "invoke":
-            place = (f"{row.value}/{row.key}", str(row.offset), row.producer_id, row.producer_epoch)
-            identity = json.dumps(place)
-        else:
+        """The newest attempt to write a record is the one that a record is taken to be of, unless it was refused."""
+        place = (f"{row.value}/{row.key}", str(row.offset), row.producer_id, row.producer_epoch)
+        identity = _identity(row) if row.kind == "send" else json.dumps(place)
+        mine = [row.client, row.transaction]
+        if row.state == "fail":
+            if self.seen.owner.get(identity) == mine:
+                del self.seen.owner[identity]
             return
+        if row.state != "invoke" and (row.kind == "offsets" or identity in self.seen.owner):
+            return  # an end tells something new only where the client has numbered the record anew
         numbers = self.seen.sent.setdefault(row.client, {})
         if str(row.transaction) not in numbers:
             self._forget(row.client, row.transaction - CLIENTS_KEPT)
-        if identity not in self.seen.owner:
-            self.seen.owner[identity] = [row.client, row.transaction]
+        if self.seen.owner.get(identity) != mine:
+            self.seen.owner[identity] = mine
             numbers.setdefault(str(row.transaction), []).append(identity)
 
     def _forget(self, client: str, newest: int) -> None:
@@ -77,7 +80,8 @@ class TornTransaction:
         numbers = self.seen.sent.get(client, {})
         for number in [n for n in numbers if int(n) <= newest]:
             for identity in numbers.pop(number):
-                del self.seen.owner[identity]
+                if self.seen.owner.get(identity) == [client, int(number)]:
+                    del self.seen.owner[identity]
         ended = self.seen.ended.get(client, {})
         for number in [n for n in ended if int(n) <= newest]:
             if not any(name in self.seen.waiting for name in ended[number]):
@@ -110,7 +114,8 @@ class TornTransaction:
         self.seen.waiting[name] -= 1
         if not self.seen.waiting[name]:
             del self.seen.waiting[name]
-        client, number = self.seen.owner.get(identity, [client, number])
+        if client.startswith("producer "):
+            client, number = self.seen.owner.get(identity, [client, number])
         known = not client.startswith("producer ")
         name = f"{client}, transaction {number}" if known else f"{client}, epoch {epoch}, transaction {number}"
         ending = [marker.state, self._decided_at(marker)]

@@ -21,6 +21,7 @@ from kafkalab.spark.streaming.arrivals import END_STEP, Arrival, arrivals_of
 from kafkalab.spark.streaming.group import NAMES, RUN, VALUE, Group, watched
 from kafkalab.spark.streaming.sink import FindingsFolder
 from kafkalab.spark.streaming.watch import Limits
+from tests.checks import equal_records
 from tests.spark.streaming.histories import RULES, STUCK, all_of_them, without
 
 
@@ -44,6 +45,11 @@ def test_duplicates_and_torn_transactions_are_those_of_the_checks(name: str) -> 
     history = without(name)
     assert copies(found(history, "duplicate")) == copies(BY_NAME["duplicate"](history).findings)
     assert torn(found(history, "torn transaction")) == torn(BY_NAME["torn transaction"](history).findings)
+
+
+def test_equal_records_of_different_attempts_raise_no_alarm() -> None:
+    findings = watched(arrivals_of(enumerate(equal_records.histories())), Limits())
+    assert [f for _, f in findings if f.policy == "forbidden"] == []
 
 
 def test_the_corpus_has_what_is_looked_for() -> None:
