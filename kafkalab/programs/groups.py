@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
-from kafkalab.client.exceptions import CommitFailedError, KafkaError, ProducerFencedError
+from kafkalab.client.exceptions import CommitFailedError, InvalidConfigurationError, KafkaError, ProducerFencedError
 from kafkalab.client.producer.producer import Producer
 from kafkalab.protocol.partitions import index_of
 from kafkalab.sim.app import App
@@ -131,6 +131,8 @@ async def exactly_once_worker(
         except KafkaError as error:
             result["refused"] = error.error.name
             await producer.abort_transaction()
+            if isinstance(error.__cause__ or error, InvalidConfigurationError):
+                raise  # such as a denial: it would be the same again, for ever
             if not isinstance(error, CommitFailedError):
                 await _rewind(consumer)
     await consumer.close()
