@@ -17,6 +17,7 @@ _PLACES = {
         "sim.faults": "Drop Duplicate Delay Crash Restart Pause Resume Hold Reorder Release Cut Heal AdvanceClock "
         "ElectLeader Compact DeleteSegment Roll Upgrade",
         "protocol.acls": "Deny",
+        "protocol.source_header": "made_from",
         "cli.transactions": "transactions_of",
         "widgets.model.journey": "Journey",
         "widgets.views.sequence": "Sequence",

@@ -23,15 +23,21 @@ NO_PARTS: dict[str, Any] = {}
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON knows it: dataclasses as objects, enums as names, tuples as lists; always in the same order."""
+    """The value as JSON knows it: dataclasses as objects, enums as names, tuples as lists; always in the same order.
+
+    A field with metadata is left out while it is empty; bytes are text, those that are no UTF-8 as \\x and two digits.
+    """
     if isinstance(value, Enum):
         return getattr(value, "label", value.name)
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value) if not f.name.startswith("_")}
+        shown = (f.name for f in fields(value) if not f.name.startswith("_") and (not f.metadata or getattr(value, f.name)))
+        return {name: plain(getattr(value, name)) for name in shown}
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
     assert value is None or isinstance(value, (str, int, bool)), f"{value!r} has no place in a trace"
     return value
 

@@ -5,15 +5,15 @@ It speaks of exactly-once effects inside Kafka, never of exactly-once delivery.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
-from kafkalab.checks.view import COMMITTED, OPEN, PLAIN, View
+from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN, View
 from kafkalab.history.schema import LogRecord
 from kafkalab.protocol.partitions import topic_of
+from kafkalab.protocol.source_header import place_of, sources_of
 
-SourceOf = Callable[[str], str]
 ONCE, LOST, IN_FLIGHT, DUPLICATED = "once", "lost", "in flight", "duplicated"
 
 
@@ -30,72 +30,152 @@ class Effect:
     steps: tuple[int, ...]
 
 
-def source_of(value: str) -> str:
-    """The input value that an output value goes back to: `source_of("+10") == "10"`."""
-    return value.lstrip("+-")
+@dataclass(slots=True)
+class _Sent:
+    """One send of an output, and how the records that it led to ended; `failed` if it was refused."""
+
+    failed: bool = False
+    ends: list[str] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
 
 
-def effects(view: View, source: SourceOf = source_of) -> list[Effect]:
-    """One row for each committed input record: of the keys that a process read which also wrote.
+@dataclass(slots=True)
+class _Output:
+    """What was made of one input, and went to one topic: by transaction, and in each by send.
 
-    An input is once if each of its outputs (told apart by topic and value) is committed once. It is in flight, not
-    lost, while no group has committed an offset behind it, or while an output of it is undecided. An output that was
-    committed and has since been deleted or compacted away was an effect all the same.
+    Of transactions `group` is the one whose offsets their process commits. Without transactions there is one output
+    for each value, whose sends are all one attempt.
     """
-    writers = {send.invoke.process for send in view.sends}
-    inputs = list(dict.fromkeys(p.key for p in view.history.polls if p.process in writers))
-    inputs += [r.key for r in view.history.reads if r.process in writers and r.key not in inputs]
-    outputs = list(dict.fromkeys(s.invoke.key for s in view.sends if s.invoke.key not in inputs))
-    written: dict[str, dict[tuple[str, str], list[LogRecord]]] = {}
-    for send in view.sends:
-        if send.invoke.value is not None and send.invoke.key in outputs:
-            place = (topic_of(send.invoke.key), send.invoke.value)
-            written.setdefault(source(send.invoke.value), {}).setdefault(place, [])
-    for key in outputs:
-        for record in view.data(key):
-            if record.value is not None:
-                of = written.setdefault(source(record.value), {})
-                of.setdefault((topic_of(key), record.value), []).append(record)
-    done = _committed_offsets(view)
+
+    group: str
+    attempts: dict[str, dict[object, _Sent]] = field(default_factory=dict)
+
+    def count(self, *outcomes: str) -> tuple[int, int]:
+        """The fewest and the most records with these outcomes; in a transaction they are counted by send."""
+        fewest = most = 0
+        for sends in self.attempts.values():
+            known = [s for s in sends.values() if s.ends or not s.failed]
+            counts = [sum(end in outcomes for end in sent.ends) for sent in known] or [0]
+            fewest, most = fewest + min(counts), most + max(counts)
+        return fewest, most
+
+
+Outputs = dict[tuple[str, str, str | None], _Output]
+"""By topic and group; outside transactions by topic and value."""
+
+
+def effects(view: View) -> list[Effect]:
+    """Return one row for each committed record of the topics from which outputs were made, as their headers declare it
+    (kafkalab/protocol/source_header.py).
+
+    An input has an effect for every transaction that committed an output of it; outside transactions, where nothing
+    else tells a second attempt from a second output, for every record of the same value. What each group makes of an
+    input, and for each topic, is counted apart. It is in flight, not lost, while the group has not committed an offset
+    behind it, or while an output of it is undecided. An output that was committed and has since been deleted or
+    compacted away was an effect all the same.
+    """
+    groups = _groups(view)
+    made = _made(view, groups)
+    topics = dict.fromkeys(source.rpartition("@")[0].rpartition("-")[0] for source in made)
+    done = _Done(view, groups)
     found = []
-    for key in dict.fromkeys(inputs):
-        for offset in view.known.get(key, []):
-            record = view.at[key, offset]
-            found.append(_effect(view, record, written.get(record.value or "", {}), done.get(key, -1) > offset))
+    for key in view.data_keys:
+        if topic_of(key) in topics:
+            for offset in view.known[key]:
+                found.append(_effect(view.at[key, offset], made.get(place_of(key, offset), {}), done))
     return found
 
 
-def _effect(view: View, record: LogRecord, written: dict[tuple[str, str], list[LogRecord]], done: bool) -> Effect:
-    ends = [[view.outcomes[r.key, r.offset] for r in records] for records in written.values()]
-    committed = [sum(e in (COMMITTED, PLAIN) for e in outcomes) for outcomes in ends]
-    undecided = any(OPEN in outcomes for outcomes in ends)
-    fewest, most = min(committed, default=0), max(committed, default=0)
+def _groups(view: View) -> dict[tuple[str, str], str]:
+    """The group in which each process polls each key; the first by name where there are several."""
+    found: dict[tuple[str, str], str] = {}
+    for poll in view.history.polls:
+        if poll.group is not None:
+            found[poll.process, poll.key] = min(poll.group, found.get((poll.process, poll.key), poll.group))
+    return found
+
+
+def _made(view: View, groups: dict[tuple[str, str], str]) -> dict[str, Outputs]:
+    """What was sent or lies in the logs, by the input that it was made from, written as "in-0@5"."""
+    made: dict[str, Outputs] = {}
+    process_of = {transaction.id: transaction.process for transaction in view.transactions}
+
+    def sent(headers: Sequence[str], key: str, value: str | None, transaction: str, send: object) -> Iterator[_Sent]:
+        for source in sources_of(headers):
+            input_key, _, _ = source.rpartition("@")
+            if not input_key.rpartition("-")[0]:
+                continue
+            group = groups.get((process_of.get(transaction, ""), input_key), "") if transaction else ""
+            place = (topic_of(key), group, None if transaction else value)
+            output = made.setdefault(source, {}).setdefault(place, _Output(group))
+            yield output.attempts.setdefault(transaction, {}).setdefault(send, _Sent())
+
+    for send in view.sends:
+        invoke = send.invoke
+        in_transaction = invoke.transaction >= 1
+        transaction = f"{invoke.client}, transaction {invoke.transaction}" if in_transaction else ""
+        for one in sent(invoke.headers, invoke.key, invoke.value, transaction, invoke.index if in_transaction else ""):
+            one.failed = in_transaction and send.type == "fail"
+    for key in view.data_keys:
+        for record in view.data(key):
+            if record.headers:
+                place = (key, record.offset)
+                owner, known = view.transaction_of.get(place), view.send_of.get(place)
+                which = known.invoke.index if known is not None else place if owner is not None else ""
+                for one in sent(record.headers, key, record.value, owner.id if owner is not None else "", which):
+                    one.ends.append(view.outcomes[place])
+                    one.steps.append(record.step)
+    return made
+
+
+class _Done:
+    """How far groups have committed each key."""
+
+    def __init__(self, view: View, groups: dict[tuple[str, str], str]) -> None:
+        self._by_group: dict[tuple[str, str], int] = {}
+        for record in view.offset_commits:
+            if view.outcomes.get((record.key, record.offset)) in (COMMITTED, PLAIN):
+                group, _, key = (record.record_key or "").rpartition("/")
+                known = self._by_group.get((group, key), -1)
+                self._by_group[group, key] = max(known, int(record.value or -1))
+        of_readers = {(group, key) for (_, key), group in groups.items()}
+        self._any: dict[str, int] = {}
+        self._readers: dict[str, int] = {}
+        for (group, key), offset in self._by_group.items():
+            of = self._readers if (group, key) in of_readers else self._any
+            of[key] = max(of.get(key, -1), offset)
+
+    def behind(self, group: str, key: str, offset: int) -> bool:
+        """Whether the group, or without one any (first of all those that poll the key), has committed more."""
+        if group:
+            return self._by_group.get((group, key), -1) > offset
+        return self._readers.get(key, self._any.get(key, -1)) > offset
+
+
+def _effect(record: LogRecord, outputs: Outputs, done: _Done) -> Effect:
+    committed = {place: output.count(COMMITTED, PLAIN) for place, output in outputs.items()}
+    present = [output.count(COMMITTED, PLAIN, ABORTED, OPEN) for output in outputs.values()]
+    all_sent = [s for output in outputs.values() for sends in output.attempts.values() for s in sends.values()]
+    fewest = min((few for few, _ in committed.values()), default=0)
+    most = max((many for _, many in committed.values()), default=0)
+    lacking = [place[1] for place, (few, _) in committed.items() if few == 0] if outputs else [""]
     if most > 1:
         verdict = DUPLICATED
     elif fewest == 1:
         verdict = ONCE
     else:
-        verdict = LOST if done and not undecided else IN_FLIGHT
-    alive = [sum(e != "" for e in outcomes) for outcomes in ends]
+        behind = any(done.behind(group, record.key, record.offset) for group in lacking)
+        verdict = LOST if behind and not any(OPEN in s.ends for s in all_sent) else IN_FLIGHT
+    alive = max((many for _, many in present), default=0)
     return Effect(
         key=record.key,
         offset=record.offset,
         value=record.value or "",
         read_committed=most if most > 1 else fewest,
-        read_uncommitted=max(alive) if max(alive, default=0) > 1 else min(alive, default=0),
+        read_uncommitted=alive if alive > 1 else min((few for few, _ in present), default=0),
         verdict=verdict,
-        steps=tuple(r.step for records in written.values() for r in records),
+        steps=tuple(step for s in all_sent for step in s.steps),
     )
-
-
-def _committed_offsets(view: View) -> dict[str, int]:
-    """The largest offset that any group committed for each key."""
-    found: dict[str, int] = {}
-    for record in view.offset_commits:
-        if view.outcomes.get((record.key, record.offset)) in (COMMITTED, PLAIN):
-            of = (record.record_key or "").rpartition("/")[2]
-            found[of] = max(found.get(of, -1), int(record.value or -1))
-    return found
 
 
 @anomaly(

@@ -99,8 +99,8 @@ def _identity(row: LogRecord | Operation) -> tuple[object, ...]:
 
 def transactions_of(
     history: History, sends: list[Send], logs: dict[str, list[LogRecord]], entries: list[TxnEntry]
-) -> tuple[list[ClientTxn], dict[Place, ClientTxn]]:
-    """All transactions, those of clients first, and the one that each transactional record belongs to."""
+) -> tuple[list[ClientTxn], dict[Place, ClientTxn], dict[Place, Send]]:
+    """All transactions, those of clients first; of each transactional record its transaction, and its send if known."""
     found: dict[tuple[str, int], ClientTxn] = {}
     owner: dict[Place, ClientTxn] = {}
     there = {(r.key, r.offset): r for records in logs.values() for r in records}
@@ -113,10 +113,12 @@ def transactions_of(
             transaction = ClientTxn(f"{client}, transaction {number}", operation.process, client, number)
             found[client, number] = transaction
         _note(transaction, operation)
+    sent: dict[Place, Send] = {}
     for claims in (_offset_claims(history, there), _send_claims(sends, there)):
         for attempt, record in sorted(_claimed(claims, there), key=_order):
-            _own(owner, found[attempt.invoke.client, attempt.invoke.transaction], [record])
-    return [*found.values(), *_of_no_client(there.values(), owner, entries)], owner
+            if _own(owner, found[attempt.invoke.client, attempt.invoke.transaction], record):
+                sent[record.key, record.offset] = attempt
+    return [*found.values(), *_of_no_client(there.values(), owner, entries)], owner, sent
 
 
 def _offset_claims(history: History, there: dict[Place, LogRecord]) -> dict[Place, list[Send]]:
@@ -184,11 +186,12 @@ def _note(transaction: ClientTxn, operation: Operation) -> None:
             transaction.ends.append(operation)
 
 
-def _own(owner: dict[Place, ClientTxn], transaction: ClientTxn, records: Iterable[LogRecord]) -> None:
-    for record in records:
-        if (record.key, record.offset) not in owner:
-            owner[record.key, record.offset] = transaction
-            transaction.records.append(record)
+def _own(owner: dict[Place, ClientTxn], transaction: ClientTxn, record: LogRecord) -> bool:
+    if (record.key, record.offset) in owner:
+        return False
+    owner[record.key, record.offset] = transaction
+    transaction.records.append(record)
+    return True
 
 
 def _of_no_client(
@@ -206,5 +209,5 @@ def _of_no_client(
         before = bisect_left(decided.get(record.producer_id, []), record.step)
         place = (record.producer_id, record.producer_epoch, before)
         name = f"producer {record.producer_id}, epoch {record.producer_epoch}, transaction {before + 1}"
-        _own(owner, found.setdefault(place, ClientTxn(name)), [record])
+        _own(owner, found.setdefault(place, ClientTxn(name)), record)
     return list(found.values())

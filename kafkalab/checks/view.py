@@ -46,6 +46,7 @@ class View:
     sends: list[Send] = field(default_factory=list)
     transactions: list[ClientTxn] = field(default_factory=list)
     transaction_of: dict[Place, ClientTxn] = field(default_factory=dict)
+    send_of: dict[Place, Send] = field(default_factory=dict)
     stretches: dict[tuple[str, str], list[Stretch]] = field(default_factory=dict)
     known: dict[str, list[int]] = field(default_factory=dict)
     entries: list[TxnEntry] = field(default_factory=list)
@@ -101,7 +102,8 @@ def view_of(history: History) -> View:
         if entry.state in PREPARED:
             view.prepares.setdefault((entry.producer_id, entry.producer_epoch), []).append(entry)
     view.sends = link_sends(history)
-    view.transactions, view.transaction_of = transactions_of(history, view.sends, view.logs, view.entries)
+    found = transactions_of(history, view.sends, view.logs, view.entries)
+    view.transactions, view.transaction_of, view.send_of = found
     for stretch in _stretches(history):
         view.stretches.setdefault((stretch.consumer, stretch.key), []).append(stretch)
     times = [row.at_ms for table in ("operations", "log", "reads", "transactions") for row in history.table(table)]  # type: ignore[union-attr]

@@ -13,6 +13,7 @@ from kafkalab.history.schema import FrameRow, Label, Leader, LogRecord, Poll, Re
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.records import Batch, sequence_after
+from kafkalab.protocol.source_header import header_texts
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame, Trace
 
@@ -188,6 +189,7 @@ class _Tables:
             at_ms=event.at_ms,
             removed=removed,
             removed_step=removed_step,
+            headers=header_texts(record.headers),
         )
 
 

@@ -28,9 +28,12 @@ from kafkalab.history.schema import (
     columns_of,
 )
 
-FORMAT, VERSION = "kafkalab-history", 2
+FORMAT, VERSION = "kafkalab-history", 3
+WITHOUT_HEADERS = 2
+"""The version in which operations and records had no headers; it is still read, and declares no inputs."""
 WITH_REPLIES = 1
-"""The version in which answers were called EndTxnReply and of the kind "reply"; it is still read."""
+"""The version in which, too, answers were called EndTxnReply and of the kind "reply"; it is still read."""
+READ = (WITH_REPLIES, WITHOUT_HEADERS, VERSION)
 REPLY = re.compile(r"Reply(?=#|$)")
 FRAME_NAMES = ("id", "name", "of", "copy_of")
 """The columns of a frame in which its name, or another frame's, stands."""
@@ -83,7 +86,7 @@ def load_history(path: str | Path) -> History:
     header = _object(path, 1, lines[0]) if lines else {}
     if header.get("format") != FORMAT:
         raise ValueError(f"{path} is not a history that kafkalab saved: its format is {header.get('format')!r}")
-    if header.get("version") not in (VERSION, WITH_REPLIES):
+    if header.get("version") not in READ:
         raise ValueError(f"{path} is a history of version {header.get('version')!r}; this kafkalab reads {VERSION}")
     tables: dict[str, list[HistoryRow]] = {name: [] for name in ROWS}
     for number, line in enumerate(lines[1:], 2):
@@ -91,8 +94,8 @@ def load_history(path: str | Path) -> History:
         name = next(iter(item), "")
         if len(item) != 1 or name not in ROWS:
             raise ValueError(f"{path}: line {number} holds {name!r}, which is no table; there are {', '.join(ROWS)}")
-        row = _row(path, number, name, item[name])
-        tables[name].append(row if header["version"] == VERSION else with_responses(row))
+        row = _row(path, number, name, item[name], header["version"])
+        tables[name].append(with_responses(row) if header["version"] == WITH_REPLIES else row)
     _check_counts(path, header.get("rows"), {name: len(rows) for name, rows in tables.items()})
     return History(**{name: tuple(rows) for name, rows in tables.items()})  # type: ignore[arg-type]
 
@@ -118,8 +121,10 @@ def _object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
     return item
 
 
-def _row(path: str | Path, number: int, name: str, values: Any) -> HistoryRow:
+def _row(path: str | Path, number: int, name: str, values: Any, version: int) -> HistoryRow:
     columns = columns_of(name)
+    if version <= WITHOUT_HEADERS:
+        columns = tuple(column for column in columns if column.name != "headers")
     if not isinstance(values, list) or len(values) != len(columns):
         count = len(values) if isinstance(values, list) else "no"
         raise ValueError(f"{path}: line {number} has {count} values; the table {name} has {len(columns)} columns")

@@ -15,6 +15,7 @@ from kafkalab.history.schema import Operation
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import Produce, ProduceResponse
 from kafkalab.protocol.records import Batch, sequence_after
+from kafkalab.protocol.source_header import header_texts
 from kafkalab.trace import Event, Frame, Trace
 
 SERVER = re.compile(r"b\d+|controller")
@@ -187,6 +188,7 @@ class _Operations:
                     key=key,
                     sequence=sequence,
                     value=record.value if record.value is None else str(record.value),
+                    headers=header_texts(record.headers),
                 )
                 call = self.sends[identity] = self._called(row)
             call.frames.append(frame.id)

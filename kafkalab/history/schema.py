@@ -48,6 +48,7 @@ class Operation(NamedTuple):
     error: Annotated[Text, "Kafka's name of the error; empty or NONE without one"] = ""
     step: Annotated[Long, "step of the event"] = -1
     at_ms: Annotated[Long, "virtual time in milliseconds"] = -1
+    headers: Annotated[Texts, "the record's headers, each as key=value"] = ()
 
 
 class LogRecord(NamedTuple):
@@ -70,6 +71,7 @@ class LogRecord(NamedTuple):
     at_ms: Annotated[Long, "virtual time in milliseconds"] = -1
     removed: Annotated[Text, "empty if it is still there; truncated, compacted or deleted"] = ""
     removed_step: Annotated[Long, "when it was removed, if known"] = -1
+    headers: Annotated[Texts, "the record's headers, each as key=value"] = ()
 
 
 class Read(NamedTuple):

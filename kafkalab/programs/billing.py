@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import program
 
@@ -38,7 +39,7 @@ async def billing(
         for order in records:
             if transactional_id:
                 producer.begin_transaction()
-            charge = await producer.send(CHARGES, order.value, partition=0)
+            charge = await producer.send(CHARGES, order.value, partition=0, headers=made_from(order))
             await app.sleep(work_ms)
             if transactional_id:
                 await producer.send_offsets_to_transaction({orders: order.offset + 1}, consumer.group_metadata())

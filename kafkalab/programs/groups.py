@@ -10,6 +10,7 @@ from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.exceptions import CommitFailedError, InvalidConfigurationError, KafkaError, ProducerFencedError
 from kafkalab.client.producer.producer import Producer
 from kafkalab.protocol.partitions import index_of
+from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario, program
@@ -48,7 +49,7 @@ async def _worker(app: App, commit_first: bool, group: str, start_after_ms: int,
             await consumer.commit_sync()
         for record in records:
             await app.sleep(work_ms)
-            await producer.send("out", record.value, partition=0)
+            await producer.send("out", record.value, partition=0, headers=made_from(record))
             await producer.flush()
             done += 1
         if records and not commit_first:
@@ -77,7 +78,8 @@ async def _transaction(
 ) -> None:  # fmt: skip
     producer.begin_transaction()
     for record in records:
-        await producer.send("out", record.value, partition=index_of(record.partition) % outputs)
+        partition = index_of(record.partition) % outputs
+        await producer.send("out", record.value, partition=partition, headers=made_from(record))
     await producer.flush()
     if work_ms:
         await app.sleep(work_ms)

@@ -78,6 +78,11 @@ class DryRun:
         logs = (log for broker in self.cluster.brokers.values() for log in broker.state.logs.values())
         return sorted({log.partition for log in logs if log.log_end_offset and topic_of(log.partition) in topics})
 
+    def replicas(self, partition: str) -> list[str]:
+        """Return the brokers that have the partition at the end, its leader first."""
+        info = self.cluster.controller.metadata.partitions[partition]
+        return sorted(info.replicas, key=lambda broker: broker != info.leader)
+
     @property
     def clients(self) -> list[str]:
         """The nodes of the scenario's programs."""

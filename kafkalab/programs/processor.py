@@ -29,6 +29,7 @@ from kafkalab.client.exceptions import (
 )
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
+from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import program
 
@@ -117,7 +118,8 @@ class Processor:
         offsets: dict[str, int] = {}
         for record in records:
             number = int(record.partition.rpartition("-")[2])
-            await producer.send(self.output, self.transform(record.value), partition=number)
+            headers = made_from(record)
+            await producer.send(self.output, self.transform(record.value), partition=number, headers=headers)
             offsets[record.partition] = record.offset + 1
         await producer.send_offsets_to_transaction(offsets, self.membership(consumer))
         await self._insist(producer.commit_transaction)

@@ -139,6 +139,6 @@ def random_administrator(pick: Pick, transactional_ids: list[str]) -> Program:
         {"ask": "InitProducerId", "to": everywhere, "with": {"transactional_id": tid}},
     ]
     plan: list[steps.Step] = []
-    for _ in range(pick.number(1, 6)):
+    for _ in range(pick.number(2, 8)):
         plan += [pick.one_of(requests), steps.sleep(pick.one_of((0, 50, 500, 3_000)))]
     return Program("admin", "raw_requests", {"steps": plan})

@@ -6,6 +6,7 @@ in the middle of, so that most of them lie in transactions, rebalances and elect
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kafkalab.programs.chance import Pick, once_in
@@ -46,8 +47,9 @@ def random_fault(pick: Pick, run: DryRun, unclean: bool = False) -> list[Fault]:
     """
     if len(run.steps) == 0:
         return []
-    kind = pick.one_of((_of_a_frame, _of_a_frame, _of_a_broker, _of_a_client, _of_the_network, _of_the_clock, _of_a_log))
-    return _of_a_log(pick, run, unclean) if kind is _of_a_log else kind(pick, run)
+    if unclean and once_in(pick, 2) and (found := _election(pick, run, True)):
+        return found
+    return pick.one_of(KINDS)(pick, run)
 
 
 def outlives_its_retry(fault: Fault) -> bool:
@@ -61,7 +63,9 @@ def outlives_its_retry(fault: Fault) -> bool:
 
 
 def _of_a_frame(pick: Pick, run: DryRun) -> list[Fault]:
-    frame = pick.one_of(run.frames[pick.one_of(list(run.frames))])
+    names = list(run.frames)
+    name = min(pick.one_of(names), pick.one_of(names), key=lambda name: len(run.frames[name]))
+    frame = pick.one_of(run.frames[name])
     kind = pick.one_of(("lose", "double", "delay", "hold", "overtake"))
     if kind == "delay":
         return [Delay(frame.id, pick.one_of((20, 200, 3_000, 31_000)))]
@@ -150,17 +154,39 @@ def _of_the_clock(pick: Pick, run: DryRun) -> list[Fault]:
 # leaders and logs
 
 
-def _of_a_log(pick: Pick, run: DryRun, unclean: bool = False) -> list[Fault]:
+def _of_a_log(pick: Pick, run: DryRun) -> list[Fault]:
     """Its leader moves, it begins a segment, it is cleaned, or, if it holds data, loses its oldest segment."""
+    kind, begin = pick.one_of(("elect", "roll", "compact", "delete")), _moment(pick, run)
+    if kind == "elect":
+        return _election(pick, run)
+    data = [p for p in run.written if topic_of(p) not in INTERNAL_TOPICS]
+    if kind == "delete":
+        return [DeleteSegment(pick.one_of(data), **begin)] if data else []
     if not run.written:
         return []
-    kind, begin, partition = pick.one_of(("elect", "roll", "compact", "delete")), _moment(pick, run), ""
-    data = [p for p in run.written if topic_of(p) not in INTERNAL_TOPICS]
-    if kind == "delete" and data:
-        return [DeleteSegment(pick.one_of(data), **begin)]
     partition = pick.one_of(run.written)
-    info = run.cluster.controller.metadata.partitions[partition]
-    others = [broker for broker in info.replicas if broker != info.leader]
-    if kind == "elect" and others:
-        return [ElectLeader(partition, pick.one_of(others), unclean=unclean and once_in(pick, 2), **begin)]
     return [Compact(partition, **begin) if kind == "compact" else Roll(partition, **begin)]
+
+
+def _election(pick: Pick, run: DryRun, unclean: bool = False) -> list[Fault]:
+    """Draw another leader for a partition; an `unclean` one comes right after it has fallen behind, cut off."""
+    several = [p for p in run.written if len(run.replicas(p)) > 1]
+    if not several:
+        return []
+    partition = pick.one_of(several)
+    leader, *others = run.replicas(partition)
+    other, step = pick.one_of(others), _step(pick, run)
+    at_ms = run.at_ms(step)
+    if not unclean:
+        return [ElectLeader(partition, other, **_at(pick, run, step))]
+    behind = at_ms + pick.one_of((10_000, 31_000))  # more than the session or replica.lag.time.max.ms
+    return [
+        Cut(other, (leader, "controller"), at_ms=at_ms),
+        Heal(other, (leader, "controller"), at_ms=behind),
+        ElectLeader(partition, other, unclean=True, at_ms=behind + pick.one_of((5, 50, 500))),
+    ]
+
+
+KINDS: tuple[Callable[[Pick, DryRun], list[Fault]], ...] = (
+    _of_a_frame, _of_a_frame, _of_a_frame, _of_a_broker, _of_a_client, _of_the_network, _of_the_clock, _of_a_log
+)  # fmt: skip

@@ -73,7 +73,7 @@ def random_work(pick: Pick, profile: str | None = None, rules_off: tuple[str, ..
             programs += random_writers(pick, partitions, few=True)
     programs += random_readers(pick, partitions)
     ids = list(dict.fromkeys(p.args["transactional_id"] for p in programs if "transactional_id" in p.args))
-    if once_in(pick, 5):
+    if once_in(pick, 4):
         programs.append(random_administrator(pick, ids))
     fresh = once_in(pick, 8)
     return Scenario(

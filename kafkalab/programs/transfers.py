@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario, program
@@ -39,7 +40,8 @@ async def consume_transform_produce(
     producer.begin_transaction()
     for partition, sign in ((0, "-"), (1, "+")):
         for record in records:
-            await producer.send("accounts", f"{sign}{record.value}", partition=partition)
+            headers = made_from(record)
+            await producer.send("accounts", f"{sign}{record.value}", partition=partition, headers=headers)
         await producer.flush()
     next_offset = records[-1].offset + 1
     await producer.send_offsets_to_transaction({"transfers-0": next_offset}, consumer.group_metadata())

@@ -1,7 +1,7 @@
 """A batch as Kafka's logs and requests hold it: record batch v2, uncompressed (docs/protocol.md#record-batch;
 `DefaultRecordBatch`).
 
-Keys and values are text in UTF-8. All records of a batch have the batch's timestamp, and no headers.
+Keys and values are text in UTF-8, the values of headers bytes. All records of a batch have the batch's timestamp.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 
 from kafkalab.protocol.crc32c import crc32c
-from kafkalab.protocol.records import Batch, ControlType, Record
+from kafkalab.protocol.records import Batch, ControlType, Headers, Record
 
 MAGIC = 2
 TRANSACTIONAL, CONTROL = 1 << 4, 1 << 5
@@ -31,7 +31,7 @@ def encode(batch: Batch) -> bytes:
     time = batch.timestamp_ms
     numbers = (batch.producer_id, batch.producer_epoch, batch.base_sequence, len(batch.records))
     body = _BODY.pack(attributes, batch.offset_delta, time, time, *numbers)
-    body += b"".join(_record(n, *_contents(batch, record)) for n, record in enumerate(batch.records))
+    body += b"".join(_record(n, *_contents(batch, record), record.headers) for n, record in enumerate(batch.records))
     length = _HEAD.size - _BEFORE_LENGTH + len(body)
     return _HEAD.pack(batch.base_offset, length, batch.leader_epoch, MAGIC, crc32c(body)) + body
 
@@ -43,8 +43,10 @@ def _contents(batch: Batch, record: Record) -> tuple[bytes | None, bytes | None]
     return key, None if record.value is None else str(record.value).encode()
 
 
-def _record(offset_delta: int, key: bytes | None, value: bytes | None) -> bytes:
-    content = b"\0" + varint(0) + varint(offset_delta) + _field(key) + _field(value) + varint(0)
+def _record(offset_delta: int, key: bytes | None, value: bytes | None, headers: Headers) -> bytes:
+    content = b"\0" + varint(0) + varint(offset_delta) + _field(key) + _field(value) + varint(len(headers))
+    for name, data in headers:
+        content += _field(name.encode()) + _field(data)
     return varint(len(content)) + content
 
 
@@ -76,9 +78,9 @@ def decode(data: bytes) -> Batch:
         raise CorruptBatchError("a compressed batch")
     reader = _Reader(data, _HEAD.size + _BODY.size)
     contents = [reader.record() for _ in range(count)]
-    control, coordinator_epoch = _marker(contents[0]) if attributes & CONTROL and contents else (None, -1)
+    control, coordinator_epoch = _marker(*contents[0][:2]) if attributes & CONTROL and contents else (None, -1)
     return Batch(
-        records=(Record(control.name, None),) if control else tuple(Record(_text(k), _text(v)) for k, v in contents),
+        records=(Record(control.name, None),) if control else tuple(Record(_text(k), _text(v), h) for k, v, h in contents),
         base_offset=base_offset,
         leader_epoch=leader_epoch,
         timestamp_ms=time,
@@ -92,9 +94,8 @@ def decode(data: bytes) -> Batch:
     )
 
 
-def _marker(content: tuple[bytes | None, bytes | None]) -> tuple[ControlType, int]:
+def _marker(key: bytes | None, value: bytes | None) -> tuple[ControlType, int]:
     """Type and coordinator epoch. Newer versions of both are read as this one."""
-    key, value = content
     if key is None or value is None or _MARKER_KEY.unpack_from(key)[1] not in (0, 1):
         raise CorruptBatchError("a control record that is no transaction marker")
     return ControlType(_MARKER_KEY.unpack_from(key)[1]), _MARKER_VALUE.unpack_from(value)[1]
@@ -110,13 +111,14 @@ class _Reader:
     def __init__(self, data: bytes, place: int) -> None:
         self.data, self.place = data, place
 
-    def record(self) -> tuple[bytes | None, bytes | None]:
+    def record(self) -> tuple[bytes | None, bytes | None, Headers]:
         end = self._varint() + self.place
         self.place += 1
         self._varint(), self._varint()
-        found = self._field(), self._field()
+        key, value, count = self._field(), self._field(), self._varint()
+        headers = tuple((_text(self._field()) or "", self._field()) for _ in range(count))
         self.place = end
-        return found
+        return key, value, headers
 
     def _field(self) -> bytes | None:
         size = self._varint()

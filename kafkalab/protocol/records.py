@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
@@ -13,6 +13,10 @@ NO_SEQUENCE = -1
 HEADER_BYTES = 61
 MARKER_BYTES = 78
 SEQUENCE_MAX = 2**31 - 1
+
+
+Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
+"""Keys, which may come again, each with a value (KIP-82)."""
 
 
 class ControlType(Enum):
@@ -28,6 +32,15 @@ class Record:
 
     key: str | None
     value: Any
+    headers: Headers = field(default=(), metadata={"shown": "unless empty"})
+
+
+def headers_bytes(headers: Headers) -> int:
+    """Return how many bytes these headers take in a record; one if there are none."""
+    size = _varint_bytes(len(headers))
+    for key, value in headers:
+        size += _field_bytes(key) + (1 if value is None else _varint_bytes(len(value)) + len(value))
+    return size
 
 
 def _varint_bytes(number: int) -> int:
@@ -114,6 +127,8 @@ class Batch:
         size, base = HEADER_BYTES, self.base_offset
         for offset, record in zip(self.offsets, self.records, strict=True):
             content = 3 + _varint_bytes(offset - base) + _field_bytes(record.key) + _field_bytes(record.value)
+            if record.headers:
+                content += headers_bytes(record.headers) - 1
             size += _varint_bytes(content) + content
         return size
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from kafkalab.programs.moments import MOMENTS, QUIET
 from kafkalab.sim.faults import TYPES, TimedFault
 from tests.benchmarks.coverage import FRAMES, IN_A_FRAME, Coverage
+from tests.test_every_cell import unreachable
 
 WIDTH = 116
 
@@ -31,21 +32,34 @@ def tables(coverage: Coverage) -> str:
     lines += ["", "Runs with", *_listed(f"{name} {count}" for name, count in sorted(coverage.traits.items()))]
     for title, names in coverage.never().items():
         lines += ["", f"{title}: {len(names) or 'none'}", *_listed(names)]
+    for table, cells in coverage.blank_cells().items():
+        lines += ["", f"cells of {table} that were never visited, of those that can be: {len(cells) or 'none'}"]
+        lines += _listed(f"{row}: {', '.join(of)}" for row, of in _by_row(cells).items())
     return "\n".join(lines)
+
+
+def _by_row(cells: list[str]) -> dict[str, list[str]]:
+    """Return the last parts of the cells' names by what comes before them."""
+    rows: dict[str, list[str]] = {}
+    for cell in cells:
+        row, _, column = cell.rpartition(" / ")
+        rows.setdefault(row, []).append(column)
+    return rows
 
 
 def summary(coverage: Coverage) -> list[str]:
     """Return the figures that the generator is judged by, one a line."""
     in_a_frame = [sum(of[kind] for kind in IN_A_FRAME) for of in (coverage.struck, coverage.drawn)]
     wide = sum(count for breadth, count in coverage.breadth.items() if breadth >= 3)
-    never = coverage.never()
+    never, blank = coverage.never(), sum(map(len, coverage.blank_cells().values()))
+    cells = sum(count > 0 or not unreachable(*cell) for cell, count in coverage.cells.items())
     return [
         f"  timed faults inside an open transaction or a rebalance: {share(coverage.inside, coverage.timed)}",
         f"  frame faults that struck: {share(*in_a_frame)}",
         f"  names of frames struck: {share(len(FRAMES) - len(never['frames never struck']), len(FRAMES))}",
         f"  transactions of three partitions or more: {share(wide, coverage.breadth.total())}",
         f"  rules that were asked for: {len(coverage.asked)}; that decided at least once: {len(coverage.decided)}",
-        f"  cells of the state tables: {share(sum(n > 0 for n in coverage.cells.values()), len(coverage.cells))}",
+        f"  cells of the state tables, less those that cannot be: {share(cells - blank, cells)}",
     ]
 
 

@@ -58,15 +58,17 @@ class Made:
     def send(
         self, client: str, key: str, value: str, pid: int = 1, epoch: int = 0, seq: int = 0, n: int = -1,
         type: str = "ok", offset: int | None = None, logged: bool = True, told: bool = True,
+        headers: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         """A send with its record; `n` is the client's transaction. Not `told`: acknowledged without an offset."""
         tid = f"id of {client}" if n > 0 else None
         at = self.ends.get(key, 0) if offset is None else offset
         if logged:
-            at = self.log(key, value, offset, pid=pid, epoch=epoch, seq=seq, txn=n > 0).offset
+            at = self.log(key, value, offset, pid=pid, epoch=epoch, seq=seq, txn=n > 0, headers=headers).offset
         self.operation(
             "send", type, client=client, process=client, transactional_id=tid, producer_id=pid, producer_epoch=epoch,
             sequence=seq, key=key, value=value, transaction=n, offset=at if told and type == "ok" else -1,
+            headers=headers,
         )  # fmt: skip
 
     def end(self, client: str, function: str, n: int, type: str = "ok") -> None:

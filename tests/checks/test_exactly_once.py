@@ -22,7 +22,7 @@ def inputs(m: Made, *values: str) -> None:
 def process(
     m: Made, name: str, reads: tuple[int, ...], upto: int, pid: int, ending: str = "COMMIT",
     offsets_ending: str = "", transactional: bool = True, known: bool = True,
-    polled: tuple[int, ...] | None = None, number: int = 1,
+    polled: tuple[int, ...] | None = None, number: int = 1, declared: bool = True,
 ) -> None:  # fmt: skip
     """One round: read these offsets, write "+value" for each, commit the offset; all in one transaction, or not.
 
@@ -33,7 +33,8 @@ def process(
         m.poll(f"{name}/c", IN, *((o, values[o]) for o in polled or reads), process=name, known=known)
     n = number if transactional else -1
     for seq, offset in enumerate(reads):
-        m.send(name, OUT, f"+{values[offset]}", pid=pid if transactional else -1, seq=seq, n=n)
+        made_from = (f"kafkalab-source={IN}@{offset}",) if declared else ()
+        m.send(name, OUT, f"+{values[offset]}", pid=pid if transactional else -1, seq=seq, n=n, headers=made_from)
     if transactional:
         m.operation(
             "offsets", client=name, process=name, producer_id=pid, producer_epoch=0, transaction=number, key=IN,
@@ -197,8 +198,9 @@ def test_every_input_has_so_many_effects(
     assert [(r.value, r.verdict, r.read_committed, r.read_uncommitted) for r in rows] == expected
 
 
-def test_another_program_may_say_where_its_output_comes_from() -> None:
+def test_outputs_that_declare_no_input_are_unknown_and_never_lost() -> None:
     made = Made()
-    once(made)
-    rows = effects(view_of(made.history()), source=lambda value: {"+10": "25", "+25": "25"}.get(value, value))
-    assert [(r.value, r.verdict) for r in rows] == [("10", "lost"), ("25", "once")]
+    inputs(made, "10", "25")
+    process(made, "a", (0,), 2, pid=1, declared=False)
+    assert effects(view_of(made.history())) == []
+    assert verdict(made, "exactly-once") == UNKNOWN

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafkalab.protocol.aborted_transaction import AbortedTxn
-from kafkalab.protocol.records import Batch, ControlType
+from kafkalab.protocol.records import Batch, ControlType, Headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class ConsumerRecord:
     offset: int
     key: str | None
     value: str
+    headers: Headers = ()
 
 
 def deliver(
@@ -39,6 +40,6 @@ def deliver(
         elif not (batch.transactional and batch.producer_id in aborting):
             for offset, record in zip(batch.offsets, batch.records, strict=True):
                 if offset >= position:
-                    records.append(ConsumerRecord(partition, offset, record.key, record.value))
+                    records.append(ConsumerRecord(partition, offset, record.key, record.value, record.headers))
         position = max(position, batch.last_offset + 1)
     return records, position

@@ -22,7 +22,7 @@ from kafkalab.client.transaction_manager.coordinator_requests import Coordinator
 from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
 from kafkalab.client.transaction_manager.transition_table import Call, ProducerState, Verdict
 from kafkalab.protocol.errors import Error
-from kafkalab.protocol.records import Record
+from kafkalab.protocol.records import Headers, Record
 
 NO_TRANSACTIONS = "Transactional method invoked on a non-transactional producer."
 NO_TRANSACTION_MANAGER = (
@@ -75,9 +75,9 @@ class Producer:
         return done
 
     async def send(
-        self, topic: str, value: str, key: str | None = None, partition: int | None = None
+        self, topic: str, value: str, key: str | None = None, partition: int | None = None, headers: Headers = ()
     ) -> Promise[RecordMetadata]:
-        """Add the record to a batch; return the promise of its metadata.
+        """Add the record to a batch; return the promise of its metadata. `headers` are pairs of a key and bytes (or text).
 
         An ApiError, such as a topic that is not there within max.block.ms, fails the promise and the transaction, and
         nothing is raised. In the wrong state, or after another error, KafkaError is raised; as in `doSend`, the record
@@ -85,7 +85,7 @@ class Producer:
         """
         self._check_open()
         promise: Promise[RecordMetadata] = self.port.promise()
-        record = Record(key, value)
+        record = Record(key, value, tuple((name, data.encode() if isinstance(data, str) else data) for name, data in headers))
         try:
             self._check_not_prepared()
             until = self.port.now + self.config.max_block_ms

@@ -15,13 +15,13 @@ _OF_A_RECORD = ("producer_id", "producer_epoch", "sequence", "transactional", "c
 _OF_A_SEND = ("producer_id", "producer_epoch", "sequence", "transactional_id", "transaction", "offset", "value", "step")
 COLUMNS: dict[str, tuple[str, ...]] = {
     "operations": ("run", "key", "index", "invocation", "client", "type", "function", *_OF_A_SEND),
-    "log": ("run", "key", "offset", "record_key", "value", "step", "frame", "removed_step", *_OF_A_RECORD),
+    "log": ("run", "key", "offset", "record_key", "value", "step", "frame", "removed_step", "headers", *_OF_A_RECORD),
     "reads": ("run", "key", "consumer", "process", "isolation_level", "poll", "index", "offset", "value", "step"),
     "polls": ("run", "key", "consumer", "poll", "start", "end", "moved", "step"),
     "watermarks": ("run", "key", "node", "leads", "leader_epoch", "last_stable_offset", "step"),
 }
 ONLY_FOR: dict[str, dict[str, tuple[str, ...]]] = {
-    "log": {"record_key": ("int-send-skip",), "removed_step": ("lost-write",), "frame": ()},
+    "log": {"record_key": ("int-send-skip",), "removed_step": ("lost-write",), "frame": (), "headers": ()},
     "reads": {
         "process": (),
         "poll": (*POLLS, "lost-write"),
@@ -29,6 +29,7 @@ ONLY_FOR: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """Columns that no other audit looks at; the tables that the pass leaves need them all."""
+HEADERS = pa.list_(pa.field("element", pa.string(), nullable=False))
 FEW_TEXTS = {
     *("key", "client", "consumer", "process", "node", "type", "function", "transactional_id"),
     *("control", "removed", "isolation_level", "moved"),
@@ -77,6 +78,8 @@ def read(table: str, paths: list[str], columns: tuple[str, ...]) -> pa.Table:
     for path in paths:
         file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False)
         part = file.read(columns=list(columns), use_threads=False)
+        if "headers" in columns and "headers" not in part.column_names:  # written before records had any
+            part = part.append_column("headers", pa.array([[]] * part.num_rows, HEADERS))
         parts.append(part.filter(pc.equal(part.column("function"), "send")) if table == "operations" else part)
     if not parts:
         return pa.schema([arrow_schema(table).field(name) for name in columns]).empty_table()

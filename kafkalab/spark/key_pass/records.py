@@ -19,7 +19,7 @@ MARKER = "struct<step: bigint, offset: bigint, control: string, producer_epoch: 
 ORDINAL = "struct<why: int, index: bigint, key: string, step: bigint, offset: bigint>"
 RECORDS = (
     "run bigint, key string, offset bigint, record_key string, value string, producer_id bigint, producer_epoch int, "
-    "transactional boolean, control string, frame string, step bigint, removed string, topic string, internal boolean, "
+    "transactional boolean, control string, frame string, step bigint, removed string, headers array<string>, topic string, internal boolean, "
     f"marker {MARKER}, outcome string, txn string, client string, number bigint, ordinal {ORDINAL}"
 )
 RECORD = f"struct<step: bigint, outcome: string, marker: {MARKER}, txn: string, client: string, number: bigint>"
@@ -51,6 +51,7 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
             **{name: here.column(name) for name in ("run", "key", "offset", "record_key", "value", "producer_id")},
             **{name: here.column(name) for name in ("producer_epoch", "transactional", "control", "frame", "step")},
             "removed": here.column("removed"),
+            "headers": here.column("headers"),
             "topic": _texts(log.key, topics),
             "internal": pa.array(internal[log.key]),
             "marker": _struct(

@@ -25,9 +25,12 @@ from kafkalab.spark.storage.bucket_writer import UNFINISHED, WRITTEN, writer
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.schemas import TABLES, arrow_schema, spark_schema
 
-FORMAT, VERSION = "kafkalab-histories", 3
+FORMAT, VERSION = "kafkalab-histories", 4
+WITHOUT_HEADERS = 3
+"""The version in which operations and records had no headers; it is still read, and declares no inputs."""
 WITH_REPLIES = 2
-"""The version in which answers were called EndTxnReply and of the kind "reply"; it is still read."""
+"""The version in which, too, answers were called EndTxnReply and of the kind "reply"; it is still read."""
+READ = (WITH_REPLIES, WITHOUT_HEADERS, VERSION)
 INDEX = "history.json"
 BY_KEY = ("operations", "log", "reads", "polls", "watermarks")
 """Tables that audits look at key by key; operations other than sends lie with those of their client."""
@@ -88,6 +91,9 @@ def read_histories(spark: SparkSession, path: str | Path) -> Histories:
     version, _ = _listed(folder)
     files_of(folder)
     tables = {name: _read(spark, folder, name) for name in TABLES}
+    if version <= WITHOUT_HEADERS:
+        for name in ("operations", "log"):
+            tables[name] = tables[name].withColumn("headers", F.coalesce("headers", F.array().cast("array<string>")))
     if version == WITH_REPLIES:
         names = {name: F.regexp_replace(name, REPLY.pattern, "Response") for name in FRAME_NAMES}
         kind = F.when(F.col("kind") == "reply", "response").otherwise(F.col("kind"))
@@ -99,7 +105,7 @@ def read_histories(spark: SparkSession, path: str | Path) -> Histories:
 def files_of(path: str | Path) -> list[File]:
     """The files of the history at `path`, after all of them were compared with its list. HistoryError as above."""
     folder = Path(path).absolute()
-    _, listed = _listed(folder)
+    version, listed = _listed(folder)
     there = {str(found.relative_to(folder)): found for found in _files(folder)}
     known: dict[str, File] = {}
     for file in listed:
@@ -108,7 +114,7 @@ def files_of(path: str | Path) -> list[File]:
         known[file.path] = file
         if file.path not in there:
             raise HistoryError(f"{folder / file.path} is missing: {INDEX} lists it with {file.rows} rows")
-        _check_file(folder, file)
+        _check_file(folder, file, version)
     foreign = sorted(there.keys() - known.keys())
     if foreign:
         raise HistoryError(f"{folder / foreign[0]} {_foreign(folder, foreign[0], listed)}; remove it")
@@ -188,8 +194,8 @@ def _listed(folder: Path) -> tuple[int, list[File]]:
         said: Any = json.loads(index.read_text(encoding="utf-8"))
         if not isinstance(said, dict) or said.get("format") != FORMAT:
             raise HistoryError(f"{index} is not of a history that kafkalab wrote")
-        if said.get("version") not in (VERSION, WITH_REPLIES):
-            what = f"this kafkalab reads {WITH_REPLIES} and {VERSION}; make the history again with `kafkalab workload`"
+        if said.get("version") not in READ:
+            what = f"this kafkalab reads {WITH_REPLIES} to {VERSION}; make the history again with `kafkalab workload`"
             raise HistoryError(f"{index} is of version {said.get('version')!r}; {what}")
         files = [File(path=str(f["path"]), bytes=int(f["bytes"]), rows=int(f["rows"])) for f in said["files"]]
         rows = {name: int(said["rows"][name]) for name in TABLES}
@@ -202,7 +208,7 @@ def _listed(folder: Path) -> tuple[int, list[File]]:
     return said["version"], files
 
 
-def _check_file(folder: Path, file: File) -> None:
+def _check_file(folder: Path, file: File, version: int) -> None:
     found = folder / file.path
     size = found.stat().st_size
     if size != file.bytes:
@@ -214,16 +220,18 @@ def _check_file(folder: Path, file: File) -> None:
         raise HistoryError(f"{found} is no Parquet file any more ({str(error).splitlines()[0]})") from None
     if metadata.num_rows != file.rows:
         raise HistoryError(f"{found} has {metadata.num_rows} rows, not {file.rows}: it was changed")
-    difference = _difference(file.table, schema)
+    difference = _difference(file.table, schema, version)
     if difference:
         raise HistoryError(f"{found} is not of the table {file.table}: {difference}")
 
 
-def _difference(table: str, schema: pa.Schema) -> str:
-    """How the columns of a file differ from those of its table; empty if they do not."""
+def _difference(table: str, schema: pa.Schema, version: int) -> str:
+    """How the columns of a file differ from those of its table in this version; empty if they do not."""
     wanted = arrow_schema(table)
     for field in wanted:
         at = schema.get_field_index(field.name)
+        if at < 0 and field.name == "headers" and version <= WITHOUT_HEADERS:
+            continue
         if at < 0:
             return f"it has no column {field.name}"
         if _plain(schema.field(at).type) != _plain(field.type):
