@@ -41,11 +41,11 @@ def random_scenario(
         count = pick.number(0, most)
         if count:
             run = dry_run(scenario)
-            scenario = scenario.with_faults(*(fault for _ in range(count) for fault in _mishap(pick, run, unclean)))
+            scenario = scenario.with_faults(*(fault for _ in range(count) for fault in random_mishap(pick, run, unclean)))
     return scenario
 
 
-def _mishap(pick: Pick, run: DryRun, unclean: bool) -> list[Fault]:
+def random_mishap(pick: Pick, run: DryRun, unclean: bool) -> list[Fault]:
     """Draw one mishap; none if the client cannot know an end that outlives its retry from the next one."""
     found = random_fault(pick, run, unclean)
     speaks_2 = run.cluster.rules.client_version == 2 and "transaction_version" not in run.cluster.scenario.config

@@ -49,6 +49,11 @@ class Part:
     simulating: float = 0.0
     checking: float = 0.0
 
+    @property
+    def pace(self) -> float:
+        """Scenarios a second and process, drawn, run and checked."""
+        return self.coverage.runs / (self.drawing + self.simulating + self.checking)
+
     def add(self, other: Part) -> None:
         """Add another chunk."""
         self.coverage.add(other.coverage)
@@ -171,7 +176,7 @@ def main() -> None:
             print(f"seed {seed}: {what}", flush=True)
             if options.save:
                 scenario_of(seed).save(options.save / f"seed-{seed}.klab")
-        if done % 1_000 < CHUNK:
+        if done % 500 < CHUNK:
             print(f"{done} runs, {done / seconds:.1f} a second, {len(whole.found)} findings", flush=True)
             if options.save:
                 (options.save / "coverage.txt").write_text(tables(whole.coverage) + "\n", encoding="utf-8")
