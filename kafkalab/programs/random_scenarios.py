@@ -41,7 +41,8 @@ def random_scenario(
         count = pick.number(0, most)
         if count:
             run = dry_run(scenario)
-            scenario = scenario.with_faults(*(fault for _ in range(count) for fault in random_mishap(pick, run, unclean)))
+            mishaps = [random_mishap(pick, run, unclean) for _ in range(count)]
+            scenario = scenario.with_faults(*(fault for mishap in mishaps for fault in mishap))
     return scenario
 
 
@@ -63,10 +64,7 @@ def random_work(pick: Pick, profile: str | None = None, rules_off: tuple[str, ..
     else:
         topics = {"in": partitions, "out": partitions}
         records = {f"in-{i}": tuple(f"{i}/{n}" for n in range(pick.number(1, 4))) for i in range(partitions)}
-        if kind < 7:
-            programs = random_workers(pick, partitions)
-        else:
-            programs = random_processors(pick, partitions)
+        programs = random_workers(pick, partitions) if kind < 7 else random_processors(pick, partitions)
         if once_in(pick, 5):
             programs += random_at_least_once(pick)
         elif once_in(pick, 4):

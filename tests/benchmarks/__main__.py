@@ -107,8 +107,8 @@ def random_schedules() -> None:
     whole = Part()
     for part in campaign():
         whole.add(part)
-    drawn, ran = SCHEDULES / whole.drawing, SCHEDULES / whole.simulating
-    line(f"{SCHEDULES} scenarios by chance", f"{drawn:6.1f} drawn/s, {ran:6.1f} run/s; {whole.pace:6.1f} with all checks")
+    pace = f"{SCHEDULES / whole.drawing:6.1f} drawn/s, {SCHEDULES / whole.simulating:6.1f} run/s"
+    line(f"{SCHEDULES} scenarios by chance", f"{pace}; {whole.pace:6.1f} with all checks")
     line("findings", "; ".join(f"seed {seed}: {what}" for seed, what in whole.found.items()) or "none", "none")
     print(tables(whole.coverage))
     print("  More: python -m tests.benchmarks.campaign --runs 3000 --jobs 2 --save FOLDER")

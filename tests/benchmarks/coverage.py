@@ -112,8 +112,8 @@ def traits_of(cluster: Cluster) -> list[str]:
     scenario = cluster.scenario
     found = [f"{scenario.brokers} broker(s)", scenario.profile, *(f"config {name}" for name in scenario.config)]
     found += [f"program {name}" for name in dict.fromkeys(str(p.run) for p in scenario.programs)]
-    special = {"fresh cluster": scenario.fresh, "epochs near their end": scenario.producer_epochs, "ACLs": scenario.acls}
-    found += [name for name, there in special.items() if there]
+    special = (("fresh cluster", scenario.fresh), ("epochs near their end", scenario.producer_epochs))
+    found += [name for name, there in (*special, ("ACLs", scenario.acls)) if there]
     args = [{**p.args, **(p.args.get("settings") or {})} for p in scenario.programs]
     settings = ("group_instance_id", "session_timeout_ms", "auto_commit_interval_ms", "linger_ms", "keys")
     found += [f"setting {name}" for name in settings if any(one.get(name) for one in args)]
