@@ -30,8 +30,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return getattr(value, "label", value.name)
     if is_dataclass(value) and not isinstance(value, type):
-        shown = (f.name for f in fields(value) if not f.name.startswith("_") and (not f.metadata or getattr(value, f.name)))
-        return {name: plain(getattr(value, name)) for name in shown}
+        known = ((f, getattr(value, f.name)) for f in fields(value) if not f.name.startswith("_"))
+        return {f.name: plain(one) for f, one in known if one or not f.metadata}
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

@@ -5,7 +5,7 @@ It speaks of exactly-once effects inside Kafka, never of exactly-once delivery.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
@@ -65,8 +65,10 @@ Outputs = dict[tuple[str, str, str | None], _Output]
 
 
 def effects(view: View) -> list[Effect]:
-    """Return one row for each committed record of the topics from which outputs were made, as their headers declare it
-    (kafkalab/protocol/source_header.py).
+    """Return one row for each committed record of the keys from which outputs were made.
+
+    The outputs' headers declare it (kafkalab/protocol/source_header.py). Of the same topics, the keys count too that
+    those who made the outputs have polled.
 
     An input has an effect for every transaction that committed an output of it; outside transactions, where nothing
     else tells a second attempt from a second output, for every record of the same value. What each group makes of an
@@ -76,14 +78,24 @@ def effects(view: View) -> list[Effect]:
     """
     groups = _groups(view)
     made = _made(view, groups)
-    topics = dict.fromkeys(source.rpartition("@")[0].rpartition("-")[0] for source in made)
-    done = _Done(view, groups)
+    keys, done = _input_keys(view, made), _Done(view, groups)
     found = []
     for key in view.data_keys:
-        if topic_of(key) in topics:
+        if key in keys:
             for offset in view.known[key]:
                 found.append(_effect(view.at[key, offset], made.get(place_of(key, offset), {}), done))
     return found
+
+
+def _input_keys(view: View, made: Iterable[str]) -> dict[str, None]:
+    keys = dict.fromkeys(source.rpartition("@")[0] for source in made)
+    makers = {
+        (send.invoke.process, topic_of(source.rpartition("@")[0])): None
+        for send in view.sends
+        for source in sources_of(send.invoke.headers)
+    }
+    keys.update((poll.key, None) for poll in view.history.polls if (poll.process, topic_of(poll.key)) in makers)
+    return keys
 
 
 def _groups(view: View) -> dict[tuple[str, str], str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -26,6 +26,7 @@ class _Input:
     step: int = -1
     readers: dict[str, tuple[ClientTxn, int]] = field(default_factory=dict)  # each with the offset that it committed
     read_by: dict[int, dict[str, int]] = field(default_factory=dict)  # offset -> transaction -> step
+    certain: dict[int, dict[str, None]] = field(default_factory=dict)  # offset -> transactions that can be of no other
 
 
 @anomaly(
@@ -60,13 +61,21 @@ def _attribute(view: View, inputs: dict[str, _Input]) -> None:
     """Give each read of an input to the transaction in which it took effect, if it did in any.
 
     That is, of those of its process that committed and ended after the read, the first that committed an offset
-    behind it: what one poll returns may be worked off in several transactions.
+    behind it: what one poll returns may be worked off in several transactions. Only if its consumer was not moved
+    before (by a rebalance, a seek, or an assignment) is it certain that the transaction is of this read: a consumer
+    that was moved may have dropped what it had read, because another one has worked it off.
     """
+    moves: dict[tuple[str, str], list[int]] = {}
+    for poll in view.history.polls:
+        if poll.moved:
+            moves.setdefault((poll.consumer, poll.key), []).append(poll.step)
+    for steps in moves.values():
+        steps.sort()
     reads_of: dict[str, list[Read]] = {}
     for read in view.history.reads:
         reads_of.setdefault(read.key, []).append(read)
     for one in inputs.values():
-        takers: dict[str, list[tuple[int, str, int]]] = {}
+        takers: dict[str, list[tuple[int, str, int]]] = {}  # by process: end, transaction, committed offset
         for transaction, committed in one.readers.values():
             takers.setdefault(transaction.process, []).append((end_of(transaction), transaction.id, committed))
         for of_process in takers.values():
@@ -74,15 +83,19 @@ def _attribute(view: View, inputs: dict[str, _Input]) -> None:
         for read in reads_of.get(one.key, ()):
             here = takers.get(read.process, [])
             later = here[bisect_left(here, (read.step,)) :]
-            taker = next((name for _, name, committed in later if committed > read.offset), None)
+            taker = next(((end, name) for end, name, committed in later if committed > read.offset), None)
             if taker is not None:
-                one.read_by.setdefault(read.offset, {})[taker] = read.step
+                one.read_by.setdefault(read.offset, {})[taker[1]] = read.step
+                moved = moves.get((read.consumer, read.key), [])
+                if bisect_right(moved, read.step) == bisect_left(moved, taker[0]):
+                    one.certain.setdefault(read.offset, {})[taker[1]] = None
                 one.first = read.offset if one.first < 0 else min(one.first, read.offset)
 
 
 def _findings(check: Check, view: View, one: _Input) -> Iterator[Finding]:
     policy = ALLOWED if one.plain else FORBIDDEN
-    for offset, readers in one.read_by.items():
+    for offset, every in one.read_by.items():
+        readers = {name: step for name, step in every.items() if name in one.certain.get(offset, ())}
         if len(readers) > 1:
             text = f"offset {offset} of {one.key} took effect in {len(readers)} transactions: {', '.join(readers)}"
             yield check.found(text, readers.values(), [one.key], [offset], policy)

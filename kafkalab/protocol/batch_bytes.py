@@ -79,8 +79,9 @@ def decode(data: bytes) -> Batch:
     reader = _Reader(data, _HEAD.size + _BODY.size)
     contents = [reader.record() for _ in range(count)]
     control, coordinator_epoch = _marker(*contents[0][:2]) if attributes & CONTROL and contents else (None, -1)
+    records = (Record(_text(key), _text(value), headers) for key, value, headers in contents)
     return Batch(
-        records=(Record(control.name, None),) if control else tuple(Record(_text(k), _text(v), h) for k, v, h in contents),
+        records=(Record(control.name, None),) if control else tuple(records),
         base_offset=base_offset,
         leader_epoch=leader_epoch,
         timestamp_ms=time,

@@ -34,7 +34,7 @@ def place_of(partition: str, offset: int) -> str:
 
 
 def sources_of(headers: Iterable[str]) -> list[str]:
-    """Return the inputs that a record's headers declare, each once; `headers` are texts as `header_texts` gives them."""
+    """Return the inputs that these headers declare, each once; `headers` are texts as `header_texts` gives them."""
     begins = f"{SOURCE}="
     return list(dict.fromkeys(text.removeprefix(begins) for text in headers if text.startswith(begins)))
 

@@ -106,7 +106,28 @@ def equal_batches(profile: str, transactional_id: str | None = None) -> Cluster:
     return cluster
 
 
+def member_that_came_back(profile: str) -> Cluster:
+    """What the first member had read is worked off by the second; then the first gets the partition back."""
+    first = {"transactional_id": "worker-1", "work_ms": 2_000, "polls": 30}
+    second = {"transactional_id": "worker-2", "start_after_ms": 10_000, "polls": 25}
+    later = {"steps": [["sleep", 64_000], ["send", "in", "c", None, 0], ["flush"]]}
+    return _ran(
+        Scenario(
+            profile=profile,
+            topics={"in": 1, "out": 1},
+            records={"in-0": ("a", "b")},
+            programs=(
+                Program("m1", "exactly_once_worker", first),
+                Program("m2", "exactly_once_worker", second),
+                Program("w", "operations", later),
+            ),
+            faults=(Pause("m1", at_ms=4_000), Resume("m1", at_ms=55_000)),
+        )
+    )
+
+
 RUNS = {
+    **{f"came back, {p}": lambda p=p: member_that_came_back(p) for p in (TV1, TV2)},  # type: ignore[misc]
     **{f"paused worker, {p}": lambda p=p: worker_that_was_paused(p) for p in (TV1, TV2, "1.0")},  # type: ignore[misc]
     **{f"paused late, {ms}": lambda ms=ms: worker_that_was_paused(TV1, ms) for ms in (3_900, 4_200)},  # type: ignore[misc]
     **{f.__name__: f for f in (offsets_refused, offsets_aborted, send_refused, send_answered_from_memory)},

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kafkalab import lab03
+from kafkalab.checks.all import check_all
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History, load_history
 from kafkalab.history.schema import ROWS, TYPES, columns_of
@@ -130,7 +132,7 @@ def damaged(lines: list[str], what: str) -> list[str]:
     if what == "another format":
         return ['{"format":"kafkalab-trace","version":1}', *lines[1:]]
     if what == "a newer version":
-        return [lines[0].replace('"version":2', '"version":9'), *lines[1:]]
+        return [lines[0].replace('"version":3', '"version":9'), *lines[1:]]
     if what == "a wrong type":
         return [lines[0], json.dumps({"labels": ["title", 7]}), *lines[2:]]
     if what == "a missing column":
@@ -144,7 +146,7 @@ def damaged(lines: list[str], what: str) -> list[str]:
         ("cut off", "holds 1 of 4 rows of labels; the file is cut off"),
         ("half a line", "is not JSON .*; the file is damaged or cut off"),
         ("another format", "is not a history that kafkalab saved: its format is 'kafkalab-trace'"),
-        ("a newer version", "is a history of version 9; this kafkalab reads 2"),
+        ("a newer version", "is a history of version 9; this kafkalab reads 1 to 3"),
         ("a wrong type", "line 2: labels.value is 7, but its type is string"),
         ("a missing column", "line 2 has 1 values; the table labels has 2 columns"),
         ("an unknown table", "line 2 holds 'colours', which is no table; there are operations"),
@@ -168,9 +170,39 @@ def test_an_empty_file_is_no_history(tmp_path: Path) -> None:
 def test_a_file_of_version_1_is_read_with_todays_names_of_frames(tmp_path: Path) -> None:
     path = SAVED_BEFORE / "history.jsonl"
     assert "EndTxnReply#1" in path.read_text()
-    assert load_history(path) == history(lab03())
+    today = history(lab03())
+    assert any(row.headers for row in today.log)
+    assert load_history(path) == replace(
+        today,
+        log=tuple(row._replace(headers=()) for row in today.log),
+        operations=tuple(row._replace(headers=()) for row in today.operations),
+    )
     load_history(path).save(tmp_path / "again.jsonl")
-    assert '"version":2' in (tmp_path / "again.jsonl").read_text()
+    assert '"version":3' in (tmp_path / "again.jsonl").read_text()
+
+
+def test_a_file_of_version_2_has_no_headers_and_its_effects_are_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    history(lab03()).save(path)
+    lines = []
+    for line in path.read_text().splitlines():
+        item = json.loads(line)
+        for table in ("log", "operations"):
+            if table in item:
+                assert isinstance(item[table].pop(), list)
+        lines.append(json.dumps(item).replace('"version": 3', '"version": 2'))
+    path.write_text("\n".join(lines) + "\n")
+    loaded = load_history(path)
+    assert not any(row.headers for row in (*loaded.log, *loaded.operations))
+    assert check_all(history(lab03()))["exactly-once"].verdict == "ok"
+    assert check_all(loaded)["exactly-once"].verdict == "unknown"
+
+
+def test_headers_are_in_the_operation_and_in_the_record() -> None:
+    today = history(lab03())
+    sent = [o.headers for o in today.operations if (o.function, o.type) == ("send", "ok")]
+    assert sent == [("kafkalab-source=transfers-0@0",)] * len(sent)
+    assert [r.headers for r in today.log if r.key.startswith("accounts") and not r.control] == sent
 
 
 def test_records_that_were_cleaned_before_the_last_leader_read_the_log_are_compacted_not_truncated() -> None:

@@ -97,7 +97,7 @@ def test_what_a_task_left_that_was_tried_again_goes(tmp_path: Path) -> None:
 
 def test_the_list_says_how_many_rows_every_table_has(histories: Histories, written: Path) -> None:
     index = json.loads((written / INDEX).read_text())
-    assert (index["format"], index["version"]) == ("kafkalab-histories", 3)
+    assert (index["format"], index["version"]) == ("kafkalab-histories", 4)
     assert index["rows"] == {name: histories.table(name).count() for name in TABLES}
 
 
@@ -132,7 +132,7 @@ def test_a_folder_without_the_list(copy: Path) -> None:
     [
         (lambda text: text[:100], "history.json is damaged or cut off"),
         (lambda text: "[]", "history.json is not of a history that kafkalab wrote"),
-        (lambda text: text.replace('"version": 3', '"version": 1'), "is of version 1; this kafkalab reads 2 and 3"),
+        (lambda text: text.replace('"version": 4', '"version": 1'), "is of version 1; this kafkalab reads 2 to 4"),
         (lambda text: text.replace('"leaders": ', '"leaders": 1'), "says that leaders has 1"),
         (lambda text: text.replace('"files"', '"file"'), "history.json is damaged or cut off ('files')"),
     ],
@@ -274,7 +274,32 @@ def test_a_folder_of_version_2_is_read_with_todays_names_of_frames(spark: SparkS
     write_histories(replace(made, frames=frames), tmp_path / "h")
     assert "EndTxnReply" in {row["name"] for row in read_histories(spark, tmp_path / "h").frames.collect()}
     index = tmp_path / "h" / INDEX
-    index.write_text(index.read_text(encoding="utf-8").replace('"version": 3', '"version": 2'), encoding="utf-8")
+    index.write_text(index.read_text(encoding="utf-8").replace('"version": 4', '"version": 2'), encoding="utf-8")
     again = read_histories(spark, tmp_path / "h")
     assert rows(again.frames) == rows(made.frames)
     assert rows(again.log) == rows(made.log)
+
+
+def test_a_folder_of_version_3_has_no_headers_and_its_effects_are_unknown(spark: SparkSession, tmp_path: Path) -> None:
+    from kafkalab.course.lab03.scenario import lab03
+    from kafkalab.history.export import history_of
+    from kafkalab.sim.cluster import Cluster
+    from kafkalab.spark.audits.audit import audit
+
+    cluster = Cluster(lab03())
+    cluster.run()
+    write_histories(Histories.of(spark, [(1, history_of(cluster))]), tmp_path / "h")
+    verdict = audit(read_histories(spark, tmp_path / "h"), "exactly-once", False, files=tmp_path / "h", way="key pass")
+    index = json.loads((tmp_path / "h" / INDEX).read_text(encoding="utf-8"))
+    index["version"] = 3
+    for file in index["files"]:
+        path = tmp_path / "h" / file["path"]
+        table = pq.read_table(path, partitioning=None)
+        if "headers" in table.column_names:
+            pq.write_table(table.drop_columns(["headers"]), path)
+            file["bytes"] = path.stat().st_size
+    (tmp_path / "h" / INDEX).write_text(json.dumps(index), encoding="utf-8")
+    older = read_histories(spark, tmp_path / "h")
+    assert {tuple(row.headers) for row in older.log.collect()} == {()}
+    again = audit(older, "exactly-once", False, files=tmp_path / "h", way="key pass")
+    assert (verdict.verdicts["exactly-once"], again.verdicts["exactly-once"]) == ("ok", "unknown")

@@ -77,7 +77,7 @@ class Producer:
     async def send(
         self, topic: str, value: str, key: str | None = None, partition: int | None = None, headers: Headers = ()
     ) -> Promise[RecordMetadata]:
-        """Add the record to a batch; return the promise of its metadata. `headers` are pairs of a key and bytes (or text).
+        """Add the record to a batch; return the promise of its metadata. `headers`: (key, bytes or text).
 
         An ApiError, such as a topic that is not there within max.block.ms, fails the promise and the transaction, and
         nothing is raised. In the wrong state, or after another error, KafkaError is raised; as in `doSend`, the record
@@ -85,7 +85,8 @@ class Producer:
         """
         self._check_open()
         promise: Promise[RecordMetadata] = self.port.promise()
-        record = Record(key, value, tuple((name, data.encode() if isinstance(data, str) else data) for name, data in headers))
+        given = ((name, data.encode() if isinstance(data, str) else data) for name, data in headers)
+        record = Record(key, value, tuple(given))
         try:
             self._check_not_prepared()
             until = self.port.now + self.config.max_block_ms

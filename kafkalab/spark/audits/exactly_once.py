@@ -11,14 +11,11 @@ from pyspark.sql import functions as F
 from kafkalab.checks.check import ALLOWED
 from kafkalab.checks.exactly_once import DUPLICATED, IN_FLIGHT, LOST, ONCE, exactly_once
 from kafkalab.checks.view import OPEN
-from kafkalab.protocol.partitions import OFFSETS_TOPIC
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, OFFSETS_TOPIC
+from kafkalab.protocol.source_header import SOURCE
 from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence, shown
 from kafkalab.spark.audits.derived_tables import FINAL, DerivedTables, has_text, once
-
-
-def source_of(value: Column) -> Column:
-    """The input value that an output value goes back to, as `kafkalab.checks.exactly_once.source_of` has it."""
-    return F.regexp_replace(value, r"^[+-]+", "")
+from kafkalab.spark.key_pass.sends import SENT
 
 
 @once("committed offsets")
@@ -39,71 +36,151 @@ def committed_offsets(derived: DerivedTables) -> DataFrame:
     )
 
 
-def _asked(derived: DerivedTables) -> DataFrame:
-    """What clients sent, however that ended: run, process, key, value."""
-    sends = derived.histories.operations.where("function = 'send' AND type = 'invoke'")
-    return sends.select("run", "process", "key", "value")
+def _sources(headers: Column) -> Column:
+    """One row for each input that these headers declare, as `kafkalab.protocol.source_header.sources_of` has it."""
+    begins = f"{SOURCE}="
+    declared = F.filter(headers, lambda text: text.startswith(begins))
+    return F.explode(F.array_distinct(F.transform(declared, lambda text: F.substr(text, F.lit(len(begins) + 1)))))
 
 
-@once("inputs")
-def _inputs(derived: DerivedTables) -> DataFrame:
-    """The keys that a process read which also wrote: run, key."""
-    writers = F.broadcast(_asked(derived).select("run", "process").distinct())
-    polled = derived.histories.polls.select("run", "process", "key").distinct()
-    read = derived.histories.reads.select("run", "process", "key").distinct()
-    return polled.unionByName(read).join(writers, ["run", "process"], "left_semi").select("run", "key").distinct()
+def _declared(frame: DataFrame) -> DataFrame:
+    """Rows with `headers` that declare an input: `source`, and `input`, its key."""
+    named = frame.where(F.size("headers") > 0).withColumn("source", _sources(F.col("headers"))).drop("headers")
+    named = named.withColumn("input", F.regexp_extract("source", r"^(.*)@[^@]*$", 1))
+    return named.where(F.col("input").rlike("^.+-[^-]*$"))
+
+
+@once("outputs sent")
+def _sent(derived: DerivedTables) -> DataFrame:
+    """The sends of outputs, one row for each input: run, source, input, process, topic, value, txn, send, failed."""
+    operations = derived.histories.operations.where("function = 'send'")
+    ends = operations.where("type != 'invoke'").select(
+        "run", F.col("invocation").alias("index"), F.col("type").alias("end")
+    )
+    ends = ends.groupBy("run", "index").agg(F.max("end").alias("end"))
+    asked = operations.where("type = 'invoke'").select(
+        "run", "index", "process", "client", "transaction", "key", "value", "headers"
+    )
+    asked = _declared(asked).join(ends, ["run", "index"], "left")
+    inside = F.col("transaction") >= 1
+    name = F.concat("client", F.lit(", transaction "), "transaction")
+    return asked.select(
+        "run", "source", "input", "process", _topic(F.col("key")).alias("topic"), "value",
+        F.when(inside, name).otherwise("").alias("txn"),
+        F.when(inside, F.col("index").cast("string")).otherwise("").alias("send"),
+        (inside & F.coalesce(F.col("end") == "fail", F.lit(False))).alias("failed"),
+    )  # fmt: skip
+
+
+@once("outputs held")
+def _held(derived: DerivedTables) -> DataFrame:
+    """The records of outputs, one row for each input: run, source, input, topic, value, txn, send, outcome, step."""
+    held = derived.data.select("run", "key", "offset", "value", "topic", "txn", "ordinal", "outcome", "step", "headers")
+    of_send = F.when(F.col("ordinal.why") == SENT, F.col("ordinal.index").cast("string"))
+    alone = F.concat("key", F.lit("@"), "offset")
+    return _declared(held).select(
+        "run", "source", "input", "topic", "value", F.coalesce("txn", F.lit("")).alias("txn"),
+        F.when(F.col("txn").isNull(), "").otherwise(F.coalesce(of_send, alone)).alias("send"), "outcome", "step",
+    )  # fmt: skip
+
+
+def _topic(key: Column) -> Column:
+    return F.regexp_extract(key, r"^(.*)-[^-]*$", 1)
+
+
+def _groups(derived: DerivedTables) -> DataFrame:
+    """The group in which each process polls each key: run, process, input, group."""
+    polls = derived.histories.polls.where(F.col("group").isNotNull())
+    return polls.groupBy("run", "process", F.col("key").alias("input")).agg(F.min("group").alias("group"))
 
 
 @once("outputs")
 def _outputs(derived: DerivedTables) -> DataFrame:
-    """The keys that somebody wrote to, but for inputs: run, key, topic."""
-    keys = _asked(derived).select("run", "key").distinct().join(_inputs(derived), ["run", "key"], "left_anti")
-    return keys.withColumn("topic", F.regexp_extract("key", r"^(.*)-[^-]*$", 1))
+    """What was made of each input, by topic, group and (outside transactions) value: fewest, most, least, alive, open.
 
-
-def _held(derived: DerivedTables) -> DataFrame:
-    """The records of the outputs: run, topic, value, outcome, step."""
-    held = derived.records.where((F.col("control") == "") & F.col("value").isNotNull())
-    held = held.join(F.broadcast(_outputs(derived).select("run", "key")), ["run", "key"], "left_semi")
-    return held.select("run", "topic", "value", "outcome", "step")
-
-
-def _written(derived: DerivedTables) -> DataFrame:
-    """For each source value its outputs, told apart by topic and value: how often each is committed, there, open.
-
-    One row for each run and source: fewest, most, least, alive, undecided.
+    In a transaction the records are counted by send; a send that was refused and led to none does not count.
     """
-    sends = _asked(derived).where(F.col("value").isNotNull()).join(F.broadcast(_outputs(derived)), ["run", "key"])
-    asked = sends.select("run", "topic", "value", F.lit(None).cast("string").alias("outcome"))
-    each = asked.unionByName(_held(derived).drop("step")).groupBy("run", "topic", "value")
     final = F.col("outcome").isin(*FINAL)
-    one = each.agg(
-        F.count_if(final).alias("committed"),
+    sent = _sent(derived).drop("process").withColumns({"outcome": F.lit(None).cast("string"), "asked": F.lit(True)})
+    held = _held(derived).drop("step").withColumns({"failed": F.lit(False), "asked": F.lit(False)})
+    by = ("run", "source", "input", "topic", "txn", "value")
+    rows = sent.unionByName(held).withColumn("value", F.when(F.col("txn") == "", F.col("value")))
+    each = rows.groupBy(*by, "send").agg(
+        F.count_if(final).alias("n"),
         F.count("outcome").alias("there"),
         F.coalesce(F.max(F.col("outcome") == OPEN), F.lit(False)).alias("open"),
+        F.max("failed").alias("failed"),
     )
-    return one.groupBy("run", source_of(F.col("value")).alias("source")).agg(
-        F.min("committed").alias("fewest"),
-        F.max("committed").alias("most"),
-        F.min("there").alias("least"),
-        F.max("there").alias("alive"),
-        F.max("open").alias("undecided"),
+    counts = (F.col("there") > 0) | ~F.col("failed")
+    of_txn = each.groupBy(*by).agg(
+        F.coalesce(F.min(F.when(counts, F.col("n"))), F.lit(0)).alias("fewest"),
+        F.coalesce(F.max(F.when(counts, F.col("n"))), F.lit(0)).alias("most"),
+        F.coalesce(F.min(F.when(counts, F.col("there"))), F.lit(0)).alias("least"),
+        F.coalesce(F.max(F.when(counts, F.col("there"))), F.lit(0)).alias("alive"),
+        F.max("open").alias("open"),
     )
+    process = derived.transactions.select("run", "txn", "process")
+    of_txn = of_txn.join(process, ["run", "txn"], "left").join(
+        F.broadcast(_groups(derived)), ["run", "process", "input"], "left"
+    )
+    sums = [F.sum(name).alias(name) for name in ("fewest", "most", "least", "alive")]
+    return of_txn.groupBy(
+        "run", "source", "input", "topic", F.coalesce("group", F.lit("")).alias("group"), "value"
+    ).agg(*sums, F.max("open").alias("open"))
+
+
+def _done(derived: DerivedTables) -> tuple[DataFrame, DataFrame]:
+    """How far each group has committed each key, and how far any has: first of all those that poll it."""
+    each = committed_offsets(derived).groupBy("run", F.col("of").alias("key"), "group")
+    by_group = each.agg(F.max("committed").alias("done"))
+    readers = (
+        _groups(derived).select("run", F.col("input").alias("key"), "group", F.lit(True).alias("reads")).distinct()
+    )
+    known = by_group.join(readers, ["run", "key", "group"], "left").groupBy("run", "key")
+    any_ = known.agg(F.max(F.when(F.col("reads"), F.col("done"))).alias("own"), F.max("done").alias("all"))
+    return by_group, any_.select("run", "key", F.coalesce("own", "all").alias("any"))
+
+
+def _input_keys(derived: DerivedTables) -> DataFrame:
+    """The keys from which outputs were made, and those of the same topics that their makers have polled: run, key."""
+    sent, held = _sent(derived), _held(derived)
+    keys = sent.select("run", F.col("input").alias("key")).unionByName(held.select("run", F.col("input").alias("key")))
+    makers = sent.select("run", "process", _topic(F.col("input")).alias("topic")).distinct()
+    polled = derived.histories.polls.select("run", "process", "key").distinct()
+    polled = polled.withColumn("topic", _topic(F.col("key"))).join(F.broadcast(makers), ["run", "process", "topic"])
+    return keys.unionByName(polled.select("run", "key")).distinct()
 
 
 @once("effects")
 def effects(derived: DerivedTables) -> DataFrame:
-    """One row for each committed input record: run, key, offset, value, source, step, read_committed, read_uncommitted,
-    verdict; as `kafkalab.checks.exactly_once.Effect`."""
-    done = committed_offsets(derived).groupBy("run", F.col("of").alias("key")).agg(F.max("committed").alias("done"))
-    known = derived.known.join(F.broadcast(_inputs(derived)), ["run", "key"], "left_semi")
-    known = known.join(F.broadcast(done), ["run", "key"], "left").withColumn("source", F.coalesce("value", F.lit("")))
-    rows = known.join(_written(derived), ["run", "source"], "left")
-    fewest, most = F.coalesce("fewest", F.lit(0)), F.coalesce("most", F.lit(0))
-    least, alive = F.coalesce("least", F.lit(0)), F.coalesce("alive", F.lit(0))
-    behind = F.coalesce(F.col("done") > F.col("offset"), F.lit(False)) & ~F.coalesce("undecided", F.lit(False))
-    verdict = F.when(most > 1, DUPLICATED).when(fewest == 1, ONCE).when(behind, LOST).otherwise(IN_FLIGHT)
-    return rows.select(
+    """One row for each committed record of the inputs: run, key, offset, value, source, step,
+    read_committed, read_uncommitted, verdict; as `kafkalab.checks.exactly_once.Effect`."""
+    by_group, any_ = _done(derived)
+    outputs = _outputs(derived)
+    known = derived.known.where(~_topic(F.col("key")).isin(*INTERNAL_TOPICS))
+    known = known.join(F.broadcast(_input_keys(derived)), ["run", "key"], "left_semi")
+    known = known.withColumn("source", F.concat("key", F.lit("@"), "offset"))
+    rows = known.join(
+        outputs.drop("input", "topic", "value").withColumn("made", F.lit(True)), ["run", "source"], "left"
+    )
+    rows = rows.join(F.broadcast(by_group), ["run", "key", "group"], "left").join(
+        F.broadcast(any_), ["run", "key"], "left"
+    )
+    reached = F.when(F.coalesce("group", F.lit("")) == "", F.col("any")).otherwise(F.col("done"))
+    lacking = F.coalesce("fewest", F.lit(0)) == 0
+    rows = rows.withColumn("behind", lacking & F.coalesce(reached > F.col("offset"), F.lit(False)))
+    one = rows.groupBy("run", "key", "offset", "source").agg(
+        F.first("value").alias("value"),
+        F.first("step").alias("step"),
+        *(F.coalesce(F.min(name), F.lit(0)).alias(name) for name in ("fewest", "least")),
+        *(F.coalesce(F.max(name), F.lit(0)).alias(name) for name in ("most", "alive")),
+        F.max("behind").alias("behind"),
+        F.coalesce(F.max("open"), F.lit(False)).alias("undecided"),
+    )
+    most, fewest, alive = F.col("most"), F.col("fewest"), F.col("alive")
+    lost = F.col("behind") & ~F.col("undecided")
+    verdict = F.when(most > 1, DUPLICATED).when(fewest == 1, ONCE).when(lost, LOST).otherwise(IN_FLIGHT)
+    return one.select(
         "run",
         "key",
         "offset",
@@ -111,16 +188,15 @@ def effects(derived: DerivedTables) -> DataFrame:
         "source",
         "step",
         F.when(most > 1, most).otherwise(fewest).alias("read_committed"),
-        F.when(alive > 1, alive).otherwise(least).alias("read_uncommitted"),
+        F.when(alive > 1, alive).otherwise(F.col("least")).alias("read_uncommitted"),
         verdict.alias("verdict"),
     )
 
 
 def _not_once(derived: DerivedTables) -> DataFrame:
-    """The effects of which there is not exactly one, with `steps`: those of all records that the outputs hold."""
+    """The effects of which there is not exactly one, with `steps`: those of all records made from the input."""
     rows = derived.once("not once", lambda: effects(derived).where(F.col("verdict") != ONCE))
-    held = _held(derived).withColumn("source", source_of(F.col("value")))
-    held = held.join(rows.select("run", "source").distinct(), ["run", "source"])
+    held = _held(derived).join(rows.select("run", "source").distinct(), ["run", "source"])
     steps = held.groupBy("run", "source").agg(F.collect_list("step").alias("steps"))
     return rows.join(steps, ["run", "source"], "left").withColumn(
         "steps", F.coalesce("steps", F.array().cast("array<bigint>"))

@@ -45,40 +45,56 @@ def _takers(derived: DerivedTables) -> DataFrame:
 
 @once("who took what")
 def _read_by(derived: DerivedTables) -> DataFrame:
-    """In which transaction each read of an input took effect, if in any: reader and last step.
+    """In which transaction each read of an input took effect, if in any: reader, last step, and whether it is certain.
 
     Of those of its process that committed and ended after the read, the first that committed an offset behind it. For
-    most reads that is the next one; only the others are compared with all that come later.
+    most reads that is the next one; only the others are compared with all that come later. It is certain if the
+    consumer of any such read was not moved between read and end.
     """
     takers, by = _takers(derived), (*INPUT, "key", "process")
-    reads = derived.histories.reads.select("run", "key", "process", "offset", "step", "index")
+    reads = derived.histories.reads.select("run", "key", "process", "consumer", "offset", "step", "index")
     reads = reads.join(takers.select(*by).distinct(), ["run", "key", "process"]).withColumn("_time", -F.col("step"))
+    reads = last_before(
+        reads, _moves(derived), ("run", "key", "consumer"), F.col("_time"), F.col("_moved"), "move"
+    )
+    reads = reads.withColumn("moved", F.coalesce(-F.col("move._moved"), F.lit(NEVER))).drop("move")
     near = last_before(
         reads, takers.withColumn("_end", -F.col("end")), by, F.col("_time"), F.col("_end"), "next", inclusive=True
     )
     near = near.where(F.col("next").isNotNull()).drop("_time")
-    done = near.where(F.col("next.committed") > F.col("offset")).withColumn("reader", F.col("next.reader")).drop("next")
+    done = near.where(F.col("next.committed") > F.col("offset"))
+    done = done.withColumns({"reader": F.col("next.reader"), "end": F.col("next.end")}).drop("next")
     rest = near.where(F.col("next.committed") <= F.col("offset")).drop("next").join(takers, list(by))
     rest = rest.where((F.col("end") >= F.col("step")) & (F.col("committed") > F.col("offset")))
-    late = rest.groupBy(*by, "offset", "step", "index").agg(
-        F.min_by("reader", F.struct("end", "reader")).alias("reader")
+    late = rest.groupBy(*by, "consumer", "offset", "step", "index", "moved").agg(
+        F.min_by("reader", F.struct("end", "reader")).alias("reader"), F.min("end").alias("end")
     )
     return (
         done.unionByName(late)
         .groupBy(*INPUT, "key", "offset", "reader")
-        .agg(F.max_by("step", F.struct("step", "index")).alias("step"), F.min(F.struct("step", "index")).alias("order"))
+        .agg(
+            F.max_by("step", F.struct("step", "index")).alias("step"),
+            F.min(F.struct("step", "index")).alias("order"),
+            F.max(F.col("end") <= F.col("moved")).alias("certain"),
+        )
     )
+
+
+def _moves(derived: DerivedTables) -> DataFrame:
+    """When a seek, an assignment or a rebalance moved a consumer: run, key, consumer, minus the step as `_moved`."""
+    polls = derived.histories.polls.where(F.col("moved") != "")
+    return polls.select("run", "key", "consumer", (-F.col("step")).alias("_moved")).distinct()
 
 
 def _twice(derived: DerivedTables) -> DataFrame:
     """The offsets of inputs that took effect in more than one transaction."""
-    many = _read_by(derived).groupBy(*INPUT, "key", "offset").agg(F.count(F.lit(1)).alias("n"))
+    many = _read_by(derived).where("certain").groupBy(*INPUT, "key", "offset").agg(F.count(F.lit(1)).alias("n"))
     return many.where("n > 1").drop("n")
 
 
 def _doubled(derived: DerivedTables) -> DataFrame:
     place = (*INPUT, "key", "offset")
-    read = _read_by(derived).join(derived.once("taken twice", lambda: _twice(derived)), list(place))
+    read = _read_by(derived).where("certain").join(derived.once("taken twice", lambda: _twice(derived)), list(place))
     found = read.groupBy(*place).agg(F.array_sort(F.collect_list(F.struct("order", "reader", "step"))).alias("all"))
     found = found.join(_inputs(derived), list(INPUT))
     readers = F.array_join(F.col("all.reader"), ", ")

@@ -19,7 +19,8 @@ MARKER = "struct<step: bigint, offset: bigint, control: string, producer_epoch: 
 ORDINAL = "struct<why: int, index: bigint, key: string, step: bigint, offset: bigint>"
 RECORDS = (
     "run bigint, key string, offset bigint, record_key string, value string, producer_id bigint, producer_epoch int, "
-    "transactional boolean, control string, frame string, step bigint, removed string, headers array<string>, topic string, internal boolean, "
+    "transactional boolean, control string, frame string, step bigint, removed string, "
+    "headers array<string>, topic string, internal boolean, "
     f"marker {MARKER}, outcome string, txn string, client string, number bigint, ordinal {ORDINAL}"
 )
 RECORD = f"struct<step: bigint, outcome: string, marker: {MARKER}, txn: string, client: string, number: bigint>"

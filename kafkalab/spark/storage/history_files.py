@@ -195,7 +195,7 @@ def _listed(folder: Path) -> tuple[int, list[File]]:
         if not isinstance(said, dict) or said.get("format") != FORMAT:
             raise HistoryError(f"{index} is not of a history that kafkalab wrote")
         if said.get("version") not in READ:
-            what = f"this kafkalab reads {WITH_REPLIES} to {VERSION}; make the history again with `kafkalab workload`"
+            what = f"this kafkalab reads {READ[0]} to {VERSION}; make the history again with `kafkalab workload`"
             raise HistoryError(f"{index} is of version {said.get('version')!r}; {what}")
         files = [File(path=str(f["path"]), bytes=int(f["bytes"]), rows=int(f["rows"])) for f in said["files"]]
         rows = {name: int(said["rows"][name]) for name in TABLES}

@@ -50,6 +50,7 @@ _NOTHING: Columns = {
     "sequence": -1,
     "offset": -1,
     "value": NULL,
+    "headers": NULL,
 }
 
 
@@ -94,6 +95,7 @@ def _sends(block: Block) -> tuple[Columns, Ints, Ints]:
         "producer_epoch": records.epoch,
         "sequence": records.sequence,
         "value": records.value,
+        "headers": records.headers,
     }
     return columns, records.start + 1, records.start + 4
 

@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkalab.protocol.source_header import SOURCE
+
 Ints = npt.NDArray[np.int64]
 SHIFT = 44
 NUMBER = (1 << SHIFT) - 1
@@ -47,6 +49,8 @@ PRODUCER_CONSUMER, WATCHER, WATCHER_CONSUMER = _space("p{}/consumer-1"), _space(
 VALUE, RESULT, PLAIN_NUMBER = _space("v{}"), _space("+v{}"), _space("{}")
 """An input's or output's value, what a processor makes of it, and a committed offset."""
 
+SOURCE_OF_OWN = [_space(f"{SOURCE}=own-{{}}@{at}") for at in range(4)]
+"""The header of what was made from the record at this offset of a window's own partition."""
 FRAMES = ("Produce", "EndTxn", "TxnOffsetCommit", "WriteTxnMarkers")
 REQUEST = {name: _space(name + "#{}") for name in FRAMES}
 REPLY = {name: _space(name + "Response#{}") for name in FRAMES}
@@ -56,6 +60,12 @@ REPLY = {name: _space(name + "Response#{}") for name in FRAMES}
 def word(text: str) -> int:
     """The name of a fixed text, which may hold no braces; the same in one process, not in all."""
     return _space(text) if text else EMPTY
+
+
+@cache
+def source_of_in(lane: int) -> int:
+    """The name of the header of what was made from the input of a lane at offset 0; those of the others follow."""
+    return _space(f"{SOURCE}=in-{lane}@{{}}")
 
 
 def text_of(name: int) -> str | None:
@@ -70,7 +80,7 @@ def few_texts(names: Ints) -> pa.Array:
 
 
 def many_texts(names: Ints) -> pa.Array:
-    """The texts of a column in which most are different; their patterns have the number at the end, or none."""
+    """The texts of a column in which most are different."""
     spaces = names >> SHIFT
     first = int(spaces[0]) if len(spaces) else 0
     numbers = pa.array(names & NUMBER).cast(pa.string())
@@ -78,11 +88,23 @@ def many_texts(names: Ints) -> pa.Array:
         return pc.binary_join_element_wise(_PATTERNS[first].removesuffix("{}"), numbers, "")
     coded = pa.array(spaces).dictionary_encode()
     patterns = [None if space < 0 else _PATTERNS[space] for space in coded.dictionary.to_pylist()]
-    prefixes = pa.array([p and p.removesuffix("{}") for p in patterns], pa.string()).take(coded.indices)
-    if not all(p is None or p.endswith("{}") for p in patterns):
-        numbered = pa.array([p is None or p.endswith("{}") for p in patterns]).take(coded.indices)
+    prefixes = pa.array([p and p.partition("{}")[0] for p in patterns], pa.string()).take(coded.indices)
+    if not all(p is None or "{}" in p for p in patterns):
+        numbered = pa.array([p is None or "{}" in p for p in patterns]).take(coded.indices)
         numbers = pc.if_else(numbered, numbers, pa.scalar("", pa.string()))
-    return pc.binary_join_element_wise(prefixes, numbers, "")
+    if all(p is None or not p.partition("{}")[2] for p in patterns):
+        return pc.binary_join_element_wise(prefixes, numbers, "")
+    suffixes = pa.array([p and p.partition("{}")[2] for p in patterns], pa.string()).take(coded.indices)
+    return pc.binary_join_element_wise(prefixes, numbers, suffixes, "")
+
+
+def lists_of_one(names: Ints) -> pa.Array:
+    """A list of one text for each name, an empty one for NULL."""
+    there = names != NULL
+    edges = np.zeros(len(names) + 1, np.int32)
+    np.cumsum(there, out=edges[1:])
+    kind = pa.list_(pa.field("element", pa.string(), nullable=False))
+    return pa.ListArray.from_arrays(pa.array(edges), many_texts(names[there]), type=kind)
 
 
 def lists_of_texts(names: Ints, counts: Ints) -> pa.Array:

@@ -46,6 +46,7 @@ class Records:
         owner = block.producer[batch.slot[self.of_batch]]
         self.pid = np.concatenate([block.pid[owner], filler])
         self.epoch = np.concatenate([block.epoch[batch.slot[self.of_batch]], np.zeros_like(filler)])
+        self.headers = np.full(len(self.key), NULL)
         self.value = self._values(block)
 
     def _values(self, block: Block) -> Ints:
@@ -55,6 +56,8 @@ class Records:
         value = names.VALUE + number
         transformed = np.flatnonzero(block.transforms[self.txn[: self.sizes[0]]])
         value[transformed] = names.RESULT + number[self.sizes[0] + self.sizes[1] :][: len(transformed)]
+        inputs = self.offset[self.sizes[0] + self.sizes[1] :][: len(transformed)]
+        self.headers[transformed] = names.source_of_in(block.lane) + inputs
         return value
 
     def nodes(self, block: Block) -> Ints:
@@ -136,6 +139,7 @@ def log(block: Block) -> Columns:
         "frame": np.concatenate([produce, write[batch.slot], commit_frame, write[takes]]),
         "removed": EMPTY,
         "removed_step": -1,
+        "headers": np.concatenate([records.headers, mark * NULL, some * NULL, some * NULL]),
         "step": np.concatenate(
             [records.start + 2, end_of[batch.slot] + 4, block.first_of(COMMIT) + 2, end_of[takes] + 4]
         ),

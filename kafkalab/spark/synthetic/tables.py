@@ -12,7 +12,7 @@ from kafkalab.spark.storage.schemas import arrow_schema
 from kafkalab.spark.synthetic import names
 from kafkalab.spark.synthetic.block import WINDOW, Block
 from kafkalab.spark.synthetic.calls import entry_offsets, frames, operations, transactions
-from kafkalab.spark.synthetic.names import Ints, few_texts, lists_of_texts, many_texts
+from kafkalab.spark.synthetic.names import Ints, few_texts, lists_of_one, lists_of_texts, many_texts
 from kafkalab.spark.synthetic.rows import (
     OFFSETS_KEY,
     Columns,
@@ -56,7 +56,9 @@ def batch_of(shape: Shape, cell: int, table: str) -> pa.RecordBatch:
     schema = arrow_schema(table)
     arrays = []
     for field in schema:
-        if pa.types.is_list(field.type):
+        if field.name == "headers":
+            arrays.append(lists_of_one(np.broadcast_to(columns["headers"], rows)))
+        elif pa.types.is_list(field.type):
             assert partitions is not None
             arrays.append(lists_of_texts(*partitions))
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kafkalab.spark.synthetic.scenes.reads import result_of
 from kafkalab.spark.synthetic.scenes.scene import Scene
 from kafkalab.spark.synthetic.scenes.window import WATCHER, A, B, Key, Ref, Sender, inner_reader, own_key
 
@@ -24,7 +23,7 @@ def process(
     poll = scene.poll(inner_reader(worker), key, reads, max(reads) + 1, start=reads[0])
     for output, sources in outputs.items():
         for at in sources:
-            scene.send(worker, output, result_of(scene.value_of(key, at)))
+            scene.result(worker, output, key, at)
     scene.offsets(worker, key, offset)
     scene.end(worker)
     return poll
@@ -54,7 +53,7 @@ def offsets_commit_and_output_aborts(scene: Scene) -> None:
     key, worker = inputs(scene, 1), scene.producer()
     scene.begin(worker, A)
     scene.poll(inner_reader(worker), key, [0], 1)
-    output = scene.send(worker, A, result_of(scene.value_of(key, 0)))
+    output = scene.result(worker, A, key, 0)
     scene.offsets(worker, key, 1)
     record = [row for row in scene.tables["log"] if row["record_key"] != -1][-1]
     scene.operation(worker, "commit")
@@ -73,9 +72,12 @@ def offsets_commit_and_output_aborts(scene: Scene) -> None:
 
 
 def two_effects(scene: Scene) -> None:
-    """exactly-once: one transaction writes an input's result to two partitions."""
+    """exactly-once: one transaction commits an output without the input's offset; another processes it again."""
     key, worker = inputs(scene, 1), scene.producer()
-    process(scene, worker, key, [0], {A: [0], B: [0]}, offset=1)
+    scene.begin(worker, A)
+    scene.result(worker, A, key, 0)
+    scene.end(worker)
+    process(scene, worker, key, [0], {B: [0]}, offset=1)
     scene.found("exactly-once", [key], [key.offset], [scene.step_of(k, 0) for k in (key, A, B)])
 
 
@@ -91,7 +93,7 @@ def not_yet(scene: Scene) -> None:
     key, worker = inputs(scene, 1), scene.producer()
     scene.begin(worker, A)
     scene.poll(inner_reader(worker), key, [0], 1)
-    output = scene.send(worker, A, result_of(scene.value_of(key, 0)))
+    output = scene.result(worker, A, key, 0)
     scene.end(worker, "ABORT")
     steps = [scene.step_of(key, 0), scene.step_of(A, output)]
     scene.found("exactly-once", [key], [key.offset], steps, "allowed")

@@ -7,11 +7,6 @@ from kafkalab.spark.synthetic.scenes.scene import Scene
 from kafkalab.spark.synthetic.scenes.window import RC, A, B, Ref, inner_reader, own_key
 
 
-def result_of(value: Ref) -> Ref:
-    """The output that goes back to an input."""
-    return value + (names.RESULT - names.VALUE)
-
-
 def aborted_read(scene: Scene) -> None:
     """G1a: the reader with read_committed is given what was aborted."""
     sender = scene.producer()
@@ -30,7 +25,7 @@ def own_read(scene: Scene) -> None:
     scene.leader(key)
     scene.begin(sender, key, A)
     at = scene.send(sender, key)
-    scene.send(sender, A, result_of(scene.value_of(key, at)))
+    scene.result(sender, A, key, at)
     poll = scene.poll(inner_reader(sender), key, [at], at + 1)
     asked = Ref(poll.start, scene.clock + 1)
     scene.end(sender)

@@ -122,13 +122,26 @@ class Scene(Rows):
         )
         return invoke, Ref(Start.STEP, self.clock)
 
-    def send(self, producer: Sender, key: Key, value: Ref | None = None, sequence: int | None = None) -> int:
+    def send(
+        self,
+        producer: Sender,
+        key: Key,
+        value: Ref | None = None,
+        sequence: int | None = None,
+        headers: Ref | int = names.NULL,
+    ) -> int:
         """A record that was sent, appended and acknowledged: its offset in the window."""
         value = self.value() if value is None else value
-        at = self.record(producer, key, value, sequence)
+        at = self.record(producer, key, value, sequence, headers=headers)
         number = producer.sequences[key] - 1 if sequence is None else sequence
-        self.asked(producer, key, value, number, told=at)
+        self.asked(producer, key, value, number, told=at, headers=headers)
         return at
+
+    def result(self, producer: Sender, output: Key, key: Key, at: int) -> int:
+        """An output made from the record at this offset of a window's own partition, which its header declares."""
+        value = self.value_of(key, at) + (names.RESULT - names.VALUE)
+        header = Ref(Start.NUMBER, names.SOURCE_OF_OWN[at] + key.name.plus - names.OWN)
+        return self.send(producer, output, value, headers=header)
 
     def step_of(self, key: Key, at: int) -> Ref:
         """When the record at this offset of the window was appended."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kafkalab.spark.synthetic.names import word
-from kafkalab.spark.synthetic.scenes.reads import result_of
 from kafkalab.spark.synthetic.scenes.scene import Scene
 from kafkalab.spark.synthetic.scenes.window import A, B, Ref, Sender, inner_reader, own_key
 
@@ -147,7 +146,7 @@ def each_from_the_other(scene: Scene) -> None:
         steps.append(scene.step_of(key, 0))
     for key, client in zip(reversed(keys), clients, strict=True):
         steps.append(scene.poll(inner_reader(client), key, [0], 1))
-        scene.send(client, A, result_of(scene.value_of(key, 0)))
+        scene.result(client, A, key, 0)
     for client in clients:
         scene.end(client)
     scene.found("G1c", [], [], steps)
@@ -164,7 +163,7 @@ def through_the_log(scene: Scene) -> None:
     at = scene.send(two, key)
     scene.end(two)
     poll = scene.poll(inner_reader(one), key, [at], at + 2)
-    scene.send(one, B, result_of(scene.value_of(key, at)))
+    scene.result(one, B, key, at)
     scene.end(one)
     steps = [scene.step_of(A, first), scene.step_of(A, second), scene.step_of(key, at), poll]
     scene.found("G1c", [], [], steps, "allowed")

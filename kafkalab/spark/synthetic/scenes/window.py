@@ -187,6 +187,7 @@ class Rows:
             "key": EMPTY,
             "sequence": -1,
             "value": NULL,
+            "headers": NULL,
         } | given
         same = offset if function == "offsets" else -1
         invoke = {"type": word("invoke"), "invocation": -1, "offset": same, "error": EMPTY}
@@ -213,6 +214,7 @@ class Rows:
             "frame": EMPTY,
             "removed": EMPTY,
             "removed_step": -1,
+            "headers": NULL,
         }
         self.add("log", **(row | given), step=step)
         return at, step
