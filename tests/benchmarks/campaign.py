@@ -112,13 +112,13 @@ def run_chunk(seeds: range, decided: tuple[str, ...] = ()) -> Part:
                 cluster = run_one(seed, part)
             part.coverage.asked.update(dict.fromkeys(asked, 1))
             if cluster is not None and wanted and seed % COUNTERPART_IN == 0:
-                _look_for_deciders(cluster, list(asked), wanted, seed, part.coverage.decided)
+                look_for_a_decider(cluster, list(asked), wanted, seed, part.coverage.decided)
         for table, cells in seen.items():
             part.coverage.cells.update({(table, describe(cell)): count for cell, count in cells.items()})
     return part
 
 
-def _look_for_deciders(
+def look_for_a_decider(
     cluster: Cluster, asked: list[str], wanted: dict[str, int], seed: int, decided: dict[str, int]
 ) -> None:
     """Run once more without one of the rules that were asked for: if the run is another one, the rule has decided."""

@@ -70,8 +70,9 @@ class Coverage:
         for event in cluster.trace.events:
             if (kind := _timed_fault(event)) in TYPES:
                 self._place(kind, situation.moments)
-            elif event.kind == "state" and event.name == "transaction" and event.data["state"] in OUTCOMES:
-                self.breadth[len(event.data["partitions"])] += 1
+            elif event.kind == "state" and event.name == "transaction" and not event.data["pending"]:
+                if event.data["state"] in OUTCOMES:
+                    self.breadth[len(event.data["partitions"])] += 1
             situation.note(event)
 
     def _place(self, kind: str, moments: tuple[str, ...]) -> None:
