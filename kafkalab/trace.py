@@ -25,13 +25,14 @@ NO_PARTS: dict[str, Any] = {}
 def plain(value: Any) -> Any:
     """The value as JSON knows it: dataclasses as objects, enums as names, tuples as lists; always in the same order.
 
-    A field with metadata is left out while it is empty; bytes are text, those that are no UTF-8 as \\x and two digits.
+    A field whose metadata says "unless_empty" is left out while it is empty. Bytes are text; those that are no UTF-8
+    are written as \\x and two digits.
     """
     if isinstance(value, Enum):
         return getattr(value, "label", value.name)
     if is_dataclass(value) and not isinstance(value, type):
         known = ((f, getattr(value, f.name)) for f in fields(value) if not f.name.startswith("_"))
-        return {f.name: plain(one) for f, one in known if one or not f.metadata}
+        return {f.name: plain(one) for f, one in known if one or "unless_empty" not in f.metadata}
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

@@ -99,11 +99,17 @@ def _input_keys(view: View, made: Iterable[str]) -> dict[str, None]:
 
 
 def _groups(view: View) -> dict[tuple[str, str], str]:
-    """The group in which each process polls each key; the first by name where there are several."""
+    """The group for which each process polls a key or commits its offsets; the first by name of several.
+
+    Of the process "" it is the first of all.
+    """
+    known = [(poll.process, poll.key, poll.group) for poll in view.history.polls]
+    known += [(o.process, o.key, o.value) for o in view.history.operations if o.function == "offsets"]
     found: dict[tuple[str, str], str] = {}
-    for poll in view.history.polls:
-        if poll.group is not None:
-            found[poll.process, poll.key] = min(poll.group, found.get((poll.process, poll.key), poll.group))
+    for process, key, group in known:
+        if group is not None:
+            for who in (process, ""):
+                found[who, key] = min(group, found.get((who, key), group))
     return found
 
 
@@ -117,7 +123,10 @@ def _made(view: View, groups: dict[tuple[str, str], str]) -> dict[str, Outputs]:
             input_key, _, _ = source.rpartition("@")
             if not input_key.rpartition("-")[0]:
                 continue
-            group = groups.get((process_of.get(transaction, ""), input_key), "") if transaction else ""
+            group = ""
+            if transaction:
+                process = process_of.get(transaction, "")
+                group = groups.get((process, input_key), groups.get(("", input_key), ""))
             place = (topic_of(key), group, None if transaction else value)
             output = made.setdefault(source, {}).setdefault(place, _Output(group))
             yield output.attempts.setdefault(transaction, {}).setdefault(send, _Sent())
@@ -150,18 +159,19 @@ class _Done:
                 group, _, key = (record.record_key or "").rpartition("/")
                 known = self._by_group.get((group, key), -1)
                 self._by_group[group, key] = max(known, int(record.value or -1))
-        of_readers = {(group, key) for (_, key), group in groups.items()}
+        makers = {s.invoke.process for s in view.sends if sources_of(s.invoke.headers)}
+        of_makers = {(group, key) for (process, key), group in groups.items() if process in makers}
         self._any: dict[str, int] = {}
-        self._readers: dict[str, int] = {}
+        self._makers: dict[str, int] = {}
         for (group, key), offset in self._by_group.items():
-            of = self._readers if (group, key) in of_readers else self._any
+            of = self._makers if (group, key) in of_makers else self._any
             of[key] = max(of.get(key, -1), offset)
 
     def behind(self, group: str, key: str, offset: int) -> bool:
-        """Whether the group, or without one any (first of all those that poll the key), has committed more."""
+        """Whether the group, or without one any (first of all those that make outputs), has committed more."""
         if group:
             return self._by_group.get((group, key), -1) > offset
-        return self._readers.get(key, self._any.get(key, -1)) > offset
+        return self._makers.get(key, self._any.get(key, -1)) > offset
 
 
 def _effect(record: LogRecord, outputs: Outputs, done: _Done) -> Effect:

@@ -87,7 +87,8 @@ def load_history(path: str | Path) -> History:
     if header.get("format") != FORMAT:
         raise ValueError(f"{path} is not a history that kafkalab saved: its format is {header.get('format')!r}")
     if header.get("version") not in READ:
-        raise ValueError(f"{path} is a history of version {header.get('version')!r}; this kafkalab reads {READ[0]} to {VERSION}")
+        reads = f"this kafkalab reads {READ[0]} to {VERSION}"
+        raise ValueError(f"{path} is a history of version {header.get('version')!r}; {reads}")
     tables: dict[str, list[HistoryRow]] = {name: [] for name in ROWS}
     for number, line in enumerate(lines[1:], 2):
         item = _object(path, number, line)

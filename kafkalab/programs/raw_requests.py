@@ -153,15 +153,17 @@ def _field(kind: type, api: str, name: str, value: Any) -> Any:
 
 
 def _typed(value: Any) -> Any:
-    """JSON's lists as tuples, and an object with "values" as a record batch."""
+    """JSON's lists as tuples, an object with "values" as a batch; its "headers" has [key, value] pairs for each."""
     if isinstance(value, list):
         return tuple(_typed(v) for v in value)
     if not isinstance(value, dict):
         return value
     if "values" not in value:
         return {key: _typed(v) for key, v in value.items()}
-    batch = {key: v for key, v in value.items() if key != "values"}
+    batch = {key: v for key, v in value.items() if key not in ("values", "headers")}
     try:
-        return Batch(records=tuple(Record(None, v) for v in value["values"]), **batch)
-    except TypeError as error:
+        headers = value.get("headers", [[]] * len(value["values"]))
+        records = zip(value["values"], (tuple((k, v.encode()) for k, v in each) for each in headers), strict=True)
+        return Batch(records=tuple(Record(None, v, each) for v, each in records), **batch)
+    except (AttributeError, TypeError, ValueError) as error:
         raise StepError(f"{value!r} is no batch: {error}") from None

@@ -32,7 +32,7 @@ class Record:
 
     key: str | None
     value: Any
-    headers: Headers = field(default=(), metadata={"shown": "unless empty"})
+    headers: Headers = field(default=(), metadata={"unless_empty": True})
 
 
 def headers_bytes(headers: Headers) -> int:

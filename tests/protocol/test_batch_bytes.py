@@ -48,6 +48,17 @@ def test_a_batch_has_the_bytes_that_kafka_gives_it(batch: Batch, written: str) -
     assert decode(bytes.fromhex(written)) == batch
 
 
+HEADERS = (("source", b"in-0@5"), ("source", b""), ("none", None), ("raw", b"\xff\x00"))
+
+
+def test_headers_are_written_and_read() -> None:
+    batch = replace(DATA, records=(Record("k1", "v1", HEADERS), Record("k2", None, (("ä", b"x" * 200),) * 70)))
+    assert decode(encode(batch)) == batch
+    assert batch.size_bytes == len(encode(batch))
+    one = replace(DATA, records=(Record(None, "v", (("h", b"1"),)),))
+    assert encode(one).endswith(bytes.fromhex("160000000102760202680231"))
+
+
 def test_a_marker_takes_78_bytes() -> None:
     assert (len(encode(COMMIT)), len(encode(DATA))) == (78, 83)
 

@@ -89,9 +89,13 @@ def _topic(key: Column) -> Column:
 
 
 def _groups(derived: DerivedTables) -> DataFrame:
-    """The group in which each process polls each key: run, process, input, group."""
-    polls = derived.histories.polls.where(F.col("group").isNotNull())
-    return polls.groupBy("run", "process", F.col("key").alias("input")).agg(F.min("group").alias("group"))
+    """The group for which each process polls each key or commits its offsets: run, process, input, group."""
+    input_ = F.col("key").alias("input")
+    polls = derived.histories.polls.select("run", "process", input_, "group").distinct()
+    commits = derived.histories.operations.where("function = 'offsets'")
+    commits = commits.select("run", "process", input_, F.col("value").alias("group")).distinct()
+    known = polls.unionByName(commits).where(F.col("group").isNotNull())
+    return known.groupBy("run", "process", "input").agg(F.min("group").alias("group"))
 
 
 @once("outputs")
@@ -120,22 +124,24 @@ def _outputs(derived: DerivedTables) -> DataFrame:
         F.max("open").alias("open"),
     )
     process = derived.transactions.select("run", "txn", "process")
-    of_txn = of_txn.join(process, ["run", "txn"], "left").join(
-        F.broadcast(_groups(derived)), ["run", "process", "input"], "left"
-    )
+    groups = _groups(derived)
+    first = groups.groupBy("run", "input").agg(F.min("group").alias("first"))
+    of_txn = of_txn.join(process, ["run", "txn"], "left")
+    of_txn = of_txn.join(F.broadcast(groups), ["run", "process", "input"], "left")
+    of_txn = of_txn.join(F.broadcast(first), ["run", "input"], "left")
+    group = F.when(F.col("txn") == "", "").otherwise(F.coalesce("group", "first", F.lit("")))
+    of_txn = of_txn.withColumn("group", group)
     sums = [F.sum(name).alias(name) for name in ("fewest", "most", "least", "alive")]
-    return of_txn.groupBy(
-        "run", "source", "input", "topic", F.coalesce("group", F.lit("")).alias("group"), "value"
-    ).agg(*sums, F.max("open").alias("open"))
+    return of_txn.groupBy("run", "source", "input", "topic", "group", "value").agg(*sums, F.max("open").alias("open"))
 
 
 def _done(derived: DerivedTables) -> tuple[DataFrame, DataFrame]:
-    """How far each group has committed each key, and how far any has: first of all those that poll it."""
+    """How far each group has committed each key, and how far any has: first of all those of its processors."""
     each = committed_offsets(derived).groupBy("run", F.col("of").alias("key"), "group")
     by_group = each.agg(F.max("committed").alias("done"))
-    readers = (
-        _groups(derived).select("run", F.col("input").alias("key"), "group", F.lit(True).alias("reads")).distinct()
-    )
+    makers = _sent(derived).select("run", "process").distinct()
+    readers = _groups(derived).join(F.broadcast(makers), ["run", "process"], "left_semi")
+    readers = readers.select("run", F.col("input").alias("key"), "group", F.lit(True).alias("reads")).distinct()
     known = by_group.join(readers, ["run", "key", "group"], "left").groupBy("run", "key")
     any_ = known.agg(F.max(F.when(F.col("reads"), F.col("done"))).alias("own"), F.max("done").alias("all"))
     return by_group, any_.select("run", "key", F.coalesce("own", "all").alias("any"))

@@ -76,6 +76,9 @@ def _sentence(verdict: str, violated: tuple[str, ...], once: Result) -> str:
         what = "Some input has no exactly-once effects. " if EXACTLY_ONCE in violated else ""
         return what + (f"Forbidden, and found: {', '.join(others)}." if others else "")
     if verdict == UNKNOWN:
-        return "Nothing forbidden was found; no input was both read and written on, so exactly-once cannot be judged."
+        return (
+            "Nothing forbidden was found; no output says which input it was made from, so exactly-once "
+            "cannot be judged: send it with headers=made_from(record)."
+        )
     allowed = " Allowed anomalies were found." if once.findings else ""
     return f"Exactly-once effects: each of {once.examined} inputs whose fate is certain has one.{allowed}"
