@@ -53,10 +53,10 @@ def random_fault(pick: Pick, run: DryRun, unclean: bool = False) -> list[Fault]:
 
 
 def outlives_its_retry(fault: Fault) -> bool:
-    """Whether an EndTxn comes after the request that its sender has made instead (KAFKA-17754)."""
-    if isinstance(fault, Hold | Reorder):
-        return fault.frame.startswith("EndTxn#")
-    return isinstance(fault, Delay) and fault.frame.startswith("EndTxn#") and fault.delay_ms > REQUEST_TIMEOUT_MS
+    """Whether an EndTxn, or a marker, comes after the request that its sender has made instead (KAFKA-17754)."""
+    if not isinstance(fault, Hold | Reorder | Delay) or not fault.frame.startswith(("EndTxn#", "WriteTxnMarkers#")):
+        return False
+    return not isinstance(fault, Delay) or fault.delay_ms > REQUEST_TIMEOUT_MS
 
 
 # frames

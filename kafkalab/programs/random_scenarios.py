@@ -33,8 +33,8 @@ def random_scenario(
 
     The later faults are drawn from a run with the earlier ones. With `unclean`, elections may be unclean ones.
 
-    What every Kafka before transaction version 2 is exposed to is left out: an EndTxn that comes after its own retry
-    (KAFKA-17754; data/kafka_17754.klab shows it).
+    What every Kafka before transaction version 2 is exposed to is left out: an EndTxn or a marker that comes after its
+    own retry ends the next transaction, which has the same epoch (KAFKA-17754; data/kafka_17754.klab shows it).
     """
     scenario = random_work(pick, profile, rules_off)
     for most in (3, 2):
