@@ -125,7 +125,7 @@ def look_for_a_decider(
     open_ones = [rule for rule in asked if wanted.get(rule) and rule not in cluster.scenario.rules_off]
     if not open_ones:
         return
-    rule = min(open_ones, key=lambda name: -wanted[name])
+    rule = open_ones[seed // COUNTERPART_IN % len(open_ones)]
     wanted[rule] -= 1
     other = Cluster(replace(cluster.scenario, rules_off=(*cluster.scenario.rules_off, rule)))
     try:

@@ -70,9 +70,8 @@ class Coverage:
         for event in cluster.trace.events:
             if (kind := _timed_fault(event)) in TYPES:
                 self._place(kind, situation.moments)
-            elif event.kind == "state" and event.name == "transaction" and not event.data["pending"]:
-                if event.data["state"] in OUTCOMES:
-                    self.breadth[len(event.data["partitions"])] += 1
+            elif _decides(event):
+                self.breadth[len(event.data["partitions"])] += 1
             situation.note(event)
 
     def _place(self, kind: str, moments: tuple[str, ...]) -> None:
@@ -99,6 +98,13 @@ class Coverage:
             if not count and not unreachable(table, cell):
                 found[table].append(cell)
         return found
+
+
+def _decides(event: Event) -> bool:
+    """Whether a coordinator has logged with this event how a transaction ends."""
+    if event.kind != "state" or event.name != "transaction":
+        return False
+    return event.data["state"] in OUTCOMES and not event.data["pending"]
 
 
 def _timed_fault(event: Event) -> str:

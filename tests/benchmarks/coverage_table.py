@@ -34,7 +34,7 @@ def tables(coverage: Coverage) -> str:
         lines += ["", f"{title}: {len(names) or 'none'}", *_listed(names)]
     for table, cells in coverage.blank_cells().items():
         lines += ["", f"cells of {table} that were never visited, of those that can be: {len(cells) or 'none'}"]
-        lines += _listed(f"{row}: {', '.join(of)}" for row, of in _by_row(cells).items())
+        lines += _listed(f"{row}: {' | '.join(of)}" for row, of in _by_row(cells).items())
     return "\n".join(lines)
 
 
