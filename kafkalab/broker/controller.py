@@ -31,14 +31,15 @@ class Controller:
     name = "controller"
 
     def __init__(
-        self, brokers: tuple[str, ...], port: Port, replication_factor: int = 3, rules: Rules | None = None
-    ) -> None:
+        self, brokers: tuple[str, ...], port: Port, replication_factor: int = 3, rules: Rules | None = None,
+        producer_id_block: int = PRODUCER_ID_BLOCK,
+    ) -> None:  # fmt: skip
         self.brokers = brokers
         self.rules = rules or Rules()
         self.port = port
         self.replication_factor = min(replication_factor, len(brokers))
         self.metadata = ClusterMetadata(0, brokers)
-        self.next_producer_id = 0
+        self.next_producer_id, self.producer_id_block = 0, producer_id_block
 
     def place(self, topic: str, partitions: int, replication_factor: int = -1) -> dict[str, PartitionInfo]:
         """Partition p of a topic is led by a broker that p and the topic's name choose; the next ones follow it.
@@ -56,14 +57,19 @@ class Controller:
         isr = tuple(r for r in replicas if r in self.metadata.alive)
         return PartitionInfo(leader=isr[0] if isr else "", leader_epoch=0, replicas=replicas, isr=isr)
 
+    def producer_ids(self) -> int:
+        """Give a block of producer ids away; return its first one."""
+        first, self.next_producer_id = self.next_producer_id, self.next_producer_id + self.producer_id_block
+        return first
+
     def receive(self, frame: Frame) -> None:
         """Answer one request of a broker."""
         body, cause = frame.body, frame.received_step
         if isinstance(body, AlterPartition):
             self.port.respond(frame, AlterPartitionResponse(error=self._alter(body, frame.sender, cause)), cause)
         elif isinstance(body, AllocateProducerIds):
-            start, self.next_producer_id = self.next_producer_id, self.next_producer_id + PRODUCER_ID_BLOCK
-            response = AllocateProducerIdsResponse(producer_id_start=start, producer_id_len=PRODUCER_ID_BLOCK)
+            start, length = self.producer_ids(), self.producer_id_block
+            response = AllocateProducerIdsResponse(producer_id_start=start, producer_id_len=length)
             self.port.respond(frame, response, cause)
         elif isinstance(body, CreateTopics):
             self.port.respond(frame, CreateTopicsResponse(errors=self._create(body, cause)), cause)

@@ -84,6 +84,12 @@ class FeedFollowers(NamedTuple):
     partition: str
 
 
+class Readmit(NamedTuple):
+    """Let the partition's followers back into the in-sync set that have all there is, of a log without records too."""
+
+    partition: str
+
+
 class Spawn(NamedTuple):
     """Run `effects` until it first waits, then go on; from there both run on their own, for the same request."""
 
@@ -124,7 +130,8 @@ class Note(NamedTuple):
 
 
 Effect: TypeAlias = (
-    Respond | Send | Append | AwaitDurable | Park | Sleep | FeedFollowers | Spawn | All | Suspend | Resume | Note
+    Respond | Send | Append | AwaitDurable | Park | Sleep | FeedFollowers | Readmit | Spawn | All | Suspend | Resume
+    | Note
 )
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
-from kafkalab.client.exceptions import CommitFailedError, KafkaError, ProducerFencedError
+from kafkalab.client.exceptions import CommitFailedError, InvalidConfigurationError, KafkaError, ProducerFencedError
 from kafkalab.client.producer.producer import Producer
+from kafkalab.protocol.partitions import index_of
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.faults import Pause, Resume
@@ -78,11 +79,13 @@ async def at_least_once(
 
 
 async def _transaction(
-    producer: Producer, consumer: Consumer, records: list[Any], app: App, work_ms: int, fenced_by_group: bool
-) -> None:
+    producer: Producer, consumer: Consumer, records: list[Any], app: App, work_ms: int, fenced_by_group: bool,
+    outputs: int,
+) -> None:  # fmt: skip
     producer.begin_transaction()
     for record in records:
-        await producer.send("out", record.value, partition=0, headers=made_from(record))
+        partition = index_of(record.partition) % outputs
+        await producer.send("out", record.value, partition=partition, headers=made_from(record))
     await producer.flush()
     if work_ms:
         await app.sleep(work_ms)
@@ -104,8 +107,11 @@ async def exactly_once_worker(
     work_ms: int = 0,
     fenced_by_group: bool = True,
     settings: dict[str, Any] | None = None,
+    outputs: int = 1,
 ) -> dict[str, Any]:
     """Consume, transform, produce as a member of a group: output and offsets in one transaction.
+
+    The output of "in-3" goes to partition 3 of "out", modulo `outputs`.
 
     Each instance has a transactional id of its own, so only the group can tell that one has lost its partitions
     (KIP-447). With `fenced_by_group` False only the group's name is told, as before. The result counts transactions,
@@ -126,13 +132,15 @@ async def exactly_once_worker(
         if not records:
             continue
         try:
-            await _transaction(producer, consumer, records, app, work_ms, fenced_by_group)
+            await _transaction(producer, consumer, records, app, work_ms, fenced_by_group, outputs)
             result["committed"] += 1
         except ProducerFencedError:
             raise
         except KafkaError as error:
             result["refused"] = error.error.name
             await producer.abort_transaction()
+            if isinstance(error.__cause__ or error, InvalidConfigurationError):
+                raise  # such as a denial: it would be the same again, for ever
             if not isinstance(error, CommitFailedError):
                 await _rewind(consumer)
     await consumer.close()

@@ -1,11 +1,16 @@
-"""Faults by chance: mishaps of every kind, each with what undoes it, if that is meant to come."""
+"""Faults by chance, aimed: what they strike is drawn from a run of the same scenario without them.
+
+Frames are drawn by name first, so that rare ones are struck as often as fetches. Moments are drawn by what the run is
+in the middle of, so that most of them lie in transactions, rebalances and elections.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from random import Random
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any
 
+from kafkalab.programs.chance import Pick, once_in
+from kafkalab.programs.moments import MOMENTS, DryRun
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim.faults import (
     AdvanceClock,
@@ -30,114 +35,160 @@ from kafkalab.sim.faults import (
 )
 from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
 
-T = TypeVar("T")
-BROKERS = ("b1", "b2", "b3")
-UNTIL_MS = 20_000
 LATER_MS = (50, 2_000, 15_000)
-FRAMES = (
-    "Produce", "ProduceResponse", "EndTxn", "EndTxnResponse", "AddPartitionsToTxn", "AddPartitionsToTxnResponse",
-    "WriteTxnMarkers", "WriteTxnMarkersResponse", "InitProducerId", "InitProducerIdResponse", "Fetch", "FetchResponse",
-    "FindCoordinatorResponse", "ReplicaFetchResponse",
-)  # fmt: skip
+SOON = 120
+"""A step is soon after another if fewer events than this lie between them."""
 
 
-class Pick(Protocol):
-    """Where chance comes from."""
+def random_fault(pick: Pick, run: DryRun, unclean: bool = False) -> list[Fault]:
+    """Draw one mishap of a frame, a node, the network, the clock or a feature, a leader or a log, with what undoes it.
 
-    def number(self, least: int, most: int) -> int:
-        """A whole number of least to most; the smaller the simpler."""
-
-    def one_of(self, options: Sequence[T]) -> T:
-        """One of the options; the earlier the simpler."""
-
-
-class Seeded:
-    """The same picks for the same seed."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed)
-
-    def number(self, least: int, most: int) -> int:
-        return self._random.randint(least, most)
-
-    def one_of(self, options: Sequence[T]) -> T:
-        return options[self._random.randrange(len(options))]
-
-
-def random_fault(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
-    """One mishap: of a frame, a node, the network, the clock or a feature, a leader or a log.
-
-    `partitions` are those of the scenario's topics and at least one of an internal topic. Elections are clean
-    ones: an unclean election loses records, and is meant to.
+    With `unclean` an election may be an unclean one: it loses records, and is meant to.
     """
-    kind = pick.one_of((_of_a_frame, _of_a_broker, _of_a_client, _of_the_network, _of_the_clock, _of_a_log))
-    return kind(pick, clients, partitions)
+    if len(run.steps) == 0:
+        return []
+    if unclean and once_in(pick, 2) and (found := _election(pick, run, True)):
+        return found
+    return pick.one_of(KINDS)(pick, run)
 
 
 def outlives_its_retry(fault: Fault) -> bool:
-    """Whether an EndTxn comes after the request that its sender has made instead (KAFKA-17754)."""
-    if isinstance(fault, Hold | Reorder):
-        return fault.frame.startswith("EndTxn#")
-    return isinstance(fault, Delay) and fault.frame.startswith("EndTxn#") and fault.delay_ms > REQUEST_TIMEOUT_MS
+    """Whether an EndTxn, or a marker, comes after the request that its sender has made instead (KAFKA-17754)."""
+    if not isinstance(fault, Hold | Reorder | Delay) or not fault.frame.startswith(("EndTxn#", "WriteTxnMarkers#")):
+        return False
+    return not isinstance(fault, Delay) or fault.delay_ms > REQUEST_TIMEOUT_MS
 
 
-def _frame(pick: Pick) -> str:
-    return f"{pick.one_of(FRAMES)}#{pick.number(1, 12)}"
+# frames
 
 
-def _of_a_frame(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
-    kind, frame = pick.one_of(("lose", "double", "delay", "hold", "overtake")), _frame(pick)
+def _of_a_frame(pick: Pick, run: DryRun) -> list[Fault]:
+    names = list(run.frames)
+    name = pick.one_of(names)
+    if not once_in(pick, 3):  # the rarer one of two
+        name = min(name, pick.one_of(names), key=lambda name: len(run.frames[name]))
+    frame = pick.one_of(run.frames[name])
+    kind = pick.one_of(("lose", "double", "delay", "hold", "overtake"))
     if kind == "delay":
-        return [Delay(frame, pick.one_of((20, 200, 3_000, 31_000)))]
+        return [Delay(frame.id, pick.one_of((20, 200, 3_000, 31_000)))]
     if kind == "hold":
-        return [Hold(frame), Release(frame, at_ms=pick.number(0, 2 * UNTIL_MS))]
+        return [Hold(frame.id), Release(frame.id, **_moment(pick, run, frame.sent_step))]
     if kind == "overtake":
-        other = _frame(pick)
-        return [Reorder(frame, other)] if frame != other else [Drop(frame)]
-    return [Drop(frame) if kind == "lose" else Duplicate(frame)]
+        later = [f.id for of in run.frames.values() for f in of if 0 < f.sent_step - frame.sent_step < SOON]
+        return [Reorder(frame.id, pick.one_of(later))] if later else [Drop(frame.id)]
+    return [Drop(frame.id) if kind == "lose" else Duplicate(frame.id)]
 
 
-def _moments(pick: Pick) -> tuple[int, int]:
-    at = pick.number(0, UNTIL_MS)
-    return at, at + pick.one_of(LATER_MS)
+# moments
 
 
-def _of_a_broker(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
-    dies, node = pick.one_of((True, False)), pick.one_of(BROKERS)
-    at, later = _moments(pick)
-    if dies:
-        return [Crash(node, at_ms=at), Restart(node, at_ms=later)]
-    return [Pause(node, at_ms=at), Resume(node, at_ms=later)]
+def _step(pick: Pick, run: DryRun, after: int = -1) -> int:
+    """Draw a step behind `after`: three times in four one of those in the middle of something, if there are any."""
+    steps = {moment: found for moment, found in run.steps.items() if found[-1] > after}
+    aimed = [moment for moment in MOMENTS if moment in steps]
+    moment = pick.one_of(aimed) if aimed and not once_in(pick, 4) else pick.one_of(list(steps))
+    found = [step for step in steps[moment] if step > after]
+    return pick.one_of(found)
 
 
-def _of_a_client(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
-    dies, node = pick.one_of((True, False)), pick.one_of(clients)
-    at, later = _moments(pick)
-    return [Crash(node, at_ms=at)] if dies else [Pause(node, at_ms=at), Resume(node, at_ms=later)]
+def _at(pick: Pick, run: DryRun, step: int) -> dict[str, Any]:
+    """Return the moment of a step: right after that event, or at its virtual time."""
+    return {"at_step": step} if once_in(pick, 2) else {"at_ms": run.at_ms(step)}
 
 
-def _of_the_network(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
+def _moment(pick: Pick, run: DryRun, after: int = -1) -> dict[str, Any]:
+    """Draw the moment of a fault; behind step `after`, if one is given, also some time later."""
+    if after >= 0 and (once_in(pick, 2) or after >= run.last):
+        return {"at_ms": run.at_ms(after) + pick.one_of(LATER_MS)}
+    return _at(pick, run, _step(pick, run, after))
+
+
+def _from_to(pick: Pick, run: DryRun) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Draw when something begins and ends, by the clock: a step may come earlier or later with other faults, or never,
+    and what is never undone says little.
+    """
+    step = _step(pick, run)
+    begin = run.at_ms(step)
+    if once_in(pick, 2) and run.at_ms(run.last) > begin:
+        end = run.at_ms(_step(pick, run, step))
+    else:
+        end = begin + pick.one_of(LATER_MS)
+    return {"at_ms": begin}, {"at_ms": max(end, begin + 1)}
+
+
+# nodes, network, clock
+
+
+def _of_a_broker(pick: Pick, run: DryRun) -> list[Fault]:
+    node, (begin, end) = pick.one_of(run.cluster.broker_names), _from_to(pick, run)
+    if pick.one_of((True, False)):
+        return [Crash(node, **begin), Restart(node, **end)]
+    return [Pause(node, **begin), Resume(node, **end)]
+
+
+def _of_a_client(pick: Pick, run: DryRun) -> list[Fault]:
+    node = pick.one_of(run.clients)
+    if once_in(pick, 3):
+        return [Crash(node, sent=once_in(pick, 4), **_moment(pick, run))]
+    begin, end = _from_to(pick, run)
+    return [Pause(node, **begin), Resume(node, **end)]
+
+
+def _of_the_network(pick: Pick, run: DryRun) -> list[Fault]:
     """One node cut off from another, from the controller, or from all brokers."""
-    one = pick.one_of((*BROKERS, *clients))
-    others = tuple(b for b in BROKERS if b != one)
-    sides: tuple[str | tuple[str, ...], ...] = (*others, others)
-    other = pick.one_of((*sides, "controller", (*others, "controller")) if one in BROKERS else sides)
-    at, later = _moments(pick)
-    return [Cut(one, other, at_ms=at), Heal(one, other, at_ms=later)]
+    brokers: tuple[str, ...] = run.cluster.broker_names
+    one = pick.one_of((*brokers, *run.clients))
+    others = tuple(broker for broker in brokers if broker != one)
+    sides: tuple[str | tuple[str, ...], ...] = (*others, others) if others else ()
+    if one in brokers:
+        sides = (*sides, "controller", (*others, "controller"))
+    other, (begin, end) = pick.one_of(sides), _from_to(pick, run)
+    return [Cut(one, other, **begin), Heal(one, other, **end)]
 
 
-def _of_the_clock(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
-    if pick.one_of((False, False, False, True)):
-        return [Upgrade(at_ms=pick.number(0, UNTIL_MS))]
-    return [AdvanceClock(pick.one_of((500, 5_000, 31_000, 70_000)), at_ms=pick.number(0, UNTIL_MS))]
+def _of_the_clock(pick: Pick, run: DryRun) -> list[Fault]:
+    begin = _moment(pick, run)
+    if run.version < 2 and once_in(pick, 2):
+        return [Upgrade(level=pick.number(run.version + 1, 2), **begin)]
+    return [AdvanceClock(pick.one_of((500, 5_000, 31_000, 70_000)), **begin)]
 
 
-def _of_a_log(pick: Pick, clients: Sequence[str], partitions: Sequence[str]) -> list[Fault]:
-    """Its leader moves, it begins a segment, it is cleaned if it is an internal one, or loses its oldest segment."""
-    kind, at = pick.one_of(("elect", "roll", "compact", "delete")), pick.number(0, UNTIL_MS)
+# leaders and logs
+
+
+def _of_a_log(pick: Pick, run: DryRun) -> list[Fault]:
+    """Its leader moves, it begins a segment, it is cleaned, or, if it holds data, loses its oldest segment."""
+    kind, begin = pick.one_of(("elect", "roll", "compact", "delete")), _moment(pick, run)
     if kind == "elect":
-        return [ElectLeader(pick.one_of(partitions), pick.one_of(BROKERS), at_ms=at)]
-    if kind == "compact":
-        return [Compact(pick.one_of([p for p in partitions if topic_of(p) in INTERNAL_TOPICS]), at_ms=at)]
-    partition = pick.one_of([p for p in partitions if kind == "roll" or topic_of(p) not in INTERNAL_TOPICS])
-    return [Roll(partition, at_ms=at) if kind == "roll" else DeleteSegment(partition, at_ms=at)]
+        return _election(pick, run)
+    data = [p for p in run.written if topic_of(p) not in INTERNAL_TOPICS]
+    if kind == "delete":
+        return [DeleteSegment(pick.one_of(data), **begin)] if data else []
+    if not run.written:
+        return []
+    partition = pick.one_of(run.written)
+    return [Compact(partition, **begin) if kind == "compact" else Roll(partition, **begin)]
+
+
+def _election(pick: Pick, run: DryRun, unclean: bool = False) -> list[Fault]:
+    """Draw another leader for a partition; an `unclean` one comes right after it has fallen behind, cut off."""
+    several = [p for p in run.written if len(run.replicas(p)) > 1]
+    if not several:
+        return []
+    partition = pick.one_of(several)
+    leader, *others = run.replicas(partition)
+    other, step = pick.one_of(others), _step(pick, run)
+    at_ms = run.at_ms(step)
+    if not unclean:
+        return [ElectLeader(partition, other, **_at(pick, run, step))]
+    behind = at_ms + pick.one_of((10_000, 31_000))  # more than the session or replica.lag.time.max.ms
+    return [
+        Cut(other, (leader, "controller"), at_ms=at_ms),
+        Heal(other, (leader, "controller"), at_ms=behind),
+        ElectLeader(partition, other, unclean=True, at_ms=behind + pick.one_of((5, 50, 500))),
+    ]
+
+
+KINDS: tuple[Callable[[Pick, DryRun], list[Fault]], ...] = (
+    _of_a_frame, _of_a_frame, _of_a_frame, _of_a_broker, _of_a_client, _of_the_network, _of_the_clock, _of_a_log
+)  # fmt: skip

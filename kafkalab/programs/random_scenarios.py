@@ -1,4 +1,4 @@
-"""Scenarios by chance: several writers, readers, partitions, and faults of every kind.
+"""Scenarios by chance: a cluster, its clients, and faults that are aimed at what they do.
 
 What is drawn comes from a `Pick`: `Seeded(7)` for the same scenario on every machine, or, in the tests, hypothesis,
 which shrinks a failure to a scenario that can be pasted.
@@ -6,104 +6,85 @@ which shrinks a failure to a scenario that can be pasted.
 
 from __future__ import annotations
 
-from typing import Any
-
-from kafkalab.programs.groups import GROUP
-from kafkalab.programs.random_faults import Pick, Seeded, outlives_its_retry, random_fault
-from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, partition_for
-from kafkalab.sim.faults import Fault, Upgrade
+from kafkalab.programs.chance import Pick, Seeded, once_in
+from kafkalab.programs.moments import DryRun, dry_run
+from kafkalab.programs.random_clients import (
+    random_administrator,
+    random_at_least_once,
+    random_processors,
+    random_readers,
+    random_workers,
+    random_writers,
+)
+from kafkalab.programs.random_cluster import BROKERS, random_config, random_denial, random_epochs
+from kafkalab.programs.random_faults import outlives_its_retry, random_fault
+from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Program, Scenario
 
 __all__ = ["Pick", "Seeded", "random_scenario"]
 
+TITLE = "by chance"
 
-def random_scenario(pick: Pick, profile: str | None = None, rules_off: tuple[str, ...] = ()) -> Scenario:
-    """Writers and readers, or the workers of a group, and up to five faults.
 
-    Of up to three writers two may share a transactional id; beside them may be an idempotent one. Up to three workers
-    of a group move records from one topic to another, offsets in the transaction.
+def random_scenario(
+    pick: Pick, profile: str | None = None, rules_off: tuple[str, ...] = (), unclean: bool = False
+) -> Scenario:
+    """Draw a cluster and its clients, run them without faults, and draw faults from what that run did.
 
-    What every Kafka before transaction version 2 is exposed to is left out: an EndTxn that comes after its own retry
-    (KAFKA-17754; data/kafka_17754.klab shows it).
+    The later faults are drawn from a run with the earlier ones. With `unclean`, elections may be unclean ones.
+
+    What every Kafka before transaction version 2 is exposed to is left out: an EndTxn or a marker that comes after its
+    own retry ends the next transaction, which has the same epoch (KAFKA-17754; data/kafka_17754.klab shows it).
     """
+    scenario = random_work(pick, profile, rules_off)
+    for most in (3, 2):
+        count = pick.number(0, most)
+        if count:
+            run = dry_run(scenario)
+            mishaps = [random_mishap(pick, run, unclean) for _ in range(count)]
+            scenario = scenario.with_faults(*(fault for mishap in mishaps for fault in mishap))
+    return scenario
+
+
+def random_mishap(pick: Pick, run: DryRun, unclean: bool) -> list[Fault]:
+    """Draw one mishap; none if the client cannot know an end that outlives its retry from the next one."""
+    found = random_fault(pick, run, unclean)
+    speaks_2 = run.cluster.rules.client_version == 2 and "transaction_version" not in run.cluster.scenario.config
+    return found if speaks_2 else [fault for fault in found if not outlives_its_retry(fault)]
+
+
+def random_work(pick: Pick, profile: str | None = None, rules_off: tuple[str, ...] = ()) -> Scenario:
+    """Draw a scenario without faults."""
     profile = profile or pick.one_of(("4.x/TV2", "4.x/TV1"))
-    partitions = pick.number(1, 3)
-    records: dict[str, tuple[str, ...]] = {}
-    if pick.number(0, 2) < 2:
-        topics = {"out": partitions}
-        programs = [*_writers(pick, partitions), *_readers(pick, partitions)]
+    partitions = pick.number(1, 4)
+    topics, records, programs = {"out": partitions}, {}, list[Program]()
+    kind = pick.number(0, 7)
+    if kind < 4:
+        programs = random_writers(pick, partitions)
     else:
         topics = {"in": partitions, "out": partitions}
         records = {f"in-{i}": tuple(f"{i}/{n}" for n in range(pick.number(1, 4))) for i in range(partitions)}
-        programs = _workers(pick)
-    names = [p.node for p in programs]
-    faults: list[Fault] = []
-    logs = [*(f"{topic}-{i}" for topic, count in topics.items() for i in range(count)), *_internal(programs)]
-    for _ in range(pick.number(0, 5)):
-        mishap = random_fault(pick, names, logs)
-        if profile == "4.x/TV2" or not any(map(outlives_its_retry, mishap)):
-            faults += mishap
-    config = {}
-    if profile == "4.x/TV2" and any(isinstance(fault, Upgrade) for fault in faults):  # begin lower, to rise
-        config = {"transaction_version": pick.number(0, 1)}
-        faults = [fault for fault in faults if not outlives_its_retry(fault)]
+        programs = random_workers(pick, partitions) if kind < 7 else random_processors(pick, partitions)
+        if once_in(pick, 5):
+            programs += random_at_least_once(pick)
+        elif once_in(pick, 4):
+            programs += random_writers(pick, partitions, few=True)
+    programs += random_readers(pick, partitions)
+    ids = list(dict.fromkeys(p.args["transactional_id"] for p in programs if "transactional_id" in p.args))
+    if once_in(pick, 4):
+        programs.append(random_administrator(pick, ids))
+    fresh = once_in(pick, 8)
     return Scenario(
-        title="by chance",
+        title=TITLE,
+        brokers=pick.one_of(BROKERS),
         profile=profile,
         rules_off=rules_off,
         topics=topics,
         records=records,
-        config=config,
+        config=random_config(pick, profile),
         programs=tuple(programs),
-        faults=tuple(faults),
+        fresh=fresh,
+        producer_epochs=random_epochs(pick, ids) if not fresh and once_in(pick, 6) else {},
+        acls=(random_denial(pick, programs, ids),) if once_in(pick, 10) else (),
         seed=pick.number(1, 1000),
     )
-
-
-def _writers(pick: Pick, partitions: int) -> list[Program]:
-    writers = []
-    for number in range(1, pick.number(1, 3) + 1):
-        args: dict[str, Any] = {
-            "transactional_id": pick.one_of((f"t{number}", "t1")),
-            "topic": "out",
-            "plan": [
-                [pick.one_of(("commit", "abort")), *(pick.number(0, partitions - 1) for _ in range(pick.number(1, 3)))]
-                for _ in range(pick.number(1, 4))
-            ],
-            "transaction_timeout_ms": pick.one_of((60_000, 1_000)),
-        }
-        writers.append(Program(f"w{number}", "writer", args))
-    if pick.number(0, 2) == 2:
-        to = [pick.number(0, partitions - 1) for _ in range(pick.number(1, 8))]
-        writers.append(Program("idle", "idempotent_writer", {"topic": "out", "partitions": to}))
-    return writers
-
-
-def _workers(pick: Pick) -> list[Program]:
-    return [
-        Program(
-            f"m{number}",
-            "exactly_once_worker",
-            {
-                "transactional_id": f"m{number}",
-                "start_after_ms": pick.one_of((0, 500, 5_000)),
-                "work_ms": pick.one_of((0, 50, 2_000)),
-            },
-        )
-        for number in range(1, pick.number(1, 3) + 1)
-    ]
-
-
-def _readers(pick: Pick, partitions: int) -> list[Program]:
-    read = [f"out-{i}" for i in range(partitions)]
-    levels = ("read_committed", "read_uncommitted")[: pick.number(0, 2)]
-    return [
-        Program(f"r{i}", "reader", {"partitions": read, "isolation_level": level}) for i, level in enumerate(levels)
-    ]
-
-
-def _internal(programs: list[Program]) -> list[str]:
-    """The partitions of the internal topics that these programs use."""
-    ids = dict.fromkeys(p.args["transactional_id"] for p in programs if "transactional_id" in p.args)
-    logs = [f"{TRANSACTION_TOPIC}-{partition_for(name)}" for name in ids]
-    return [*logs, f"{OFFSETS_TOPIC}-{partition_for(GROUP)}"]

@@ -20,14 +20,24 @@ PATIENCE = 5
 
 @program
 async def writer(
-    app: App, transactional_id: str, topic: str, plan: list[list[Any]], transaction_timeout_ms: int = 60_000
+    app: App,
+    transactional_id: str,
+    topic: str,
+    plan: list[list[Any]],
+    transaction_timeout_ms: int = 60_000,
+    linger_ms: int = 0,
+    work_ms: int = 0,
+    keys: int = 0,
 ) -> list[str]:
     """Transactions as planned: ["commit" or "abort", partitions...], one record to each; how each of them ended.
+
+    `work_ms` pass after each record. The records of a transaction have `keys` different keys in turn, 0: none.
 
     "unknown" is a commit whose outcome the program was never told. A transaction that had to be aborted is not tried
     again: what an application may resend is its own matter.
     """
-    work = _Writer(app, transactional_id=transactional_id, transaction_timeout_ms=transaction_timeout_ms)
+    config = {"transaction_timeout_ms": transaction_timeout_ms, "linger_ms": linger_ms}
+    work = _Writer(app, work_ms, keys, transactional_id=transactional_id, **config)
     endings = []
     for number, (ending, *partitions) in enumerate(plan):
         values = [(p, f"{app.name}/{number}/{i}") for i, p in enumerate(partitions)]
@@ -38,9 +48,11 @@ async def writer(
 
 
 @program
-async def idempotent_writer(app: App, topic: str, partitions: list[int], pause_ms: int = 0) -> int:
+async def idempotent_writer(
+    app: App, topic: str, partitions: list[int], pause_ms: int = 0, linger_ms: int = 0
+) -> int:
     """One record to each of the partitions, in turn, without transactions; how many were acknowledged."""
-    producer = app.producer(linger_ms=0)
+    producer = app.producer(linger_ms=linger_ms)
     promises = []
     for number, partition in enumerate(partitions):
         promises.append(await producer.send(topic, f"{app.name}/{number}", partition=partition))
@@ -72,8 +84,8 @@ async def reader(
 class _Writer:
     """A producer that is replaced when it fails for good."""
 
-    def __init__(self, app: App, **config: Any) -> None:
-        self.app = app
+    def __init__(self, app: App, work_ms: int, keys: int, **config: Any) -> None:
+        self.app, self.work_ms, self.keys = app, work_ms, keys
         self.config = config
         self.producer: Producer | None = None
 
@@ -85,8 +97,11 @@ class _Writer:
         deciding = False
         try:
             producer.begin_transaction()
-            for partition, value in values:
-                await producer.send(topic, value, partition=partition)
+            for number, (partition, value) in enumerate(values):
+                key = f"key-{number % self.keys}" if self.keys else None
+                await producer.send(topic, value, key, partition)
+                if self.work_ms:
+                    await self.app.sleep(self.work_ms)
             deciding = commit
             await self._again(producer.commit_transaction if commit else producer.abort_transaction)
             return "committed" if commit else "aborted"
@@ -97,7 +112,7 @@ class _Writer:
         for _ in range(PATIENCE):
             if self.producer is not None:
                 return self.producer
-            producer = self.app.producer(linger_ms=0, **self.config)
+            producer = self.app.producer(**self.config)
             try:
                 await self._again(producer.init_transactions)
                 self.producer = producer

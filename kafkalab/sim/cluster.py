@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from kafkalab.broker.broker import Broker
-from kafkalab.broker.controller import PRODUCER_ID_BLOCK, Controller
+from kafkalab.broker.controller import Controller
 from kafkalab.broker.state import BrokerConfig, BrokerState
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.client.exceptions import KafkaError
@@ -67,7 +67,8 @@ class Cluster:
         frame_faults = tuple(f for f in scenario.faults if isinstance(f, FrameFault))
         self.network = Network(kernel, scenario.seed, self.rules.client_version, frame_faults)
         self.request, self.respond = self.network.request, self.network.respond
-        self.controller = Controller(names, self, rules=self.rules)
+        block = config.producer_id_block_size
+        self.controller = Controller(names, self, rules=self.rules, producer_id_block=block)
         states = {n: BrokerState(n, config, self.rules, acls=scenario.acls) for n in names}
         self.brokers = {name: Broker(state, self) for name, state in states.items()}
         for name, broker in self.brokers.items():
@@ -97,15 +98,26 @@ class Cluster:
         self.controller.note_metadata(placed, -1)
         for broker in self.brokers.values():
             broker.state.metadata = self.controller.metadata
-            first = self.controller.next_producer_id
-            broker.state.producer_ids = [first, first + PRODUCER_ID_BLOCK]
-            self.controller.next_producer_id += PRODUCER_ID_BLOCK
+            broker.state.producer_ids = self._block_of_producer_ids()
         for partition, values in self.scenario.records.items():
             preload_records(self.kernel, self._replicas(partition), partition, values)
         for tid, epoch in self.scenario.producer_epochs.items():
-            preload_transactional_id(self.kernel, self._replicas(transaction_partition(tid)), tid, epoch)
+            replicas = self._replicas(transaction_partition(tid))
+            preload_transactional_id(self.kernel, replicas, tid, self._producer_id_from(replicas[0]), epoch)
         for broker in self.brokers.values():
             broker.start()
+
+    def _block_of_producer_ids(self) -> list[int]:
+        first = self.controller.producer_ids()
+        return [first, first + self.controller.producer_id_block]
+
+    def _producer_id_from(self, coordinator: Broker) -> int:
+        """Take a producer id of the coordinator's block, or of a new one if it is used up."""
+        state = coordinator.state
+        if state.producer_ids[0] == state.producer_ids[1]:
+            state.producer_ids = self._block_of_producer_ids()
+        state.producer_ids[0] += 1
+        return state.producer_ids[0] - 1
 
     def _replicas(self, partition: str) -> list[Broker]:
         return [self.brokers[name] for name in self.controller.metadata.partitions[partition].replicas]

@@ -18,15 +18,14 @@ def preload_records(kernel: Kernel, replicas: list[Broker], partition: str, valu
 
 
 def preload_transactional_id(
-    kernel: Kernel, replicas: list[Broker], transactional_id: str, producer_epoch: int
+    kernel: Kernel, replicas: list[Broker], transactional_id: str, producer_id: int, producer_epoch: int
 ) -> None:
-    """Append what the id's last InitProducerId wrote, with this epoch, and let its coordinator read it.
+    """Append what the id's last InitProducerId wrote, with this producer id and epoch; let its coordinator read it.
 
     `replicas` are those of the id's transaction partition, its leader first.
     """
     partition, coordinator = transaction_partition(transactional_id), replicas[0]
     leader_epoch = coordinator.state.metadata.partitions[partition].leader_epoch
-    producer_id, coordinator.state.producer_ids[0] = (first := coordinator.state.producer_ids[0]), first + 1
     txn = Txn(
         transactional_id=transactional_id, producer_id=producer_id, producer_epoch=producer_epoch, timeout_ms=60_000
     )

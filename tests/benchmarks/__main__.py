@@ -101,14 +101,17 @@ def memory() -> None:
 
 
 def random_schedules() -> None:
-    from tests.benchmarks.campaign import SCHEDULES, campaign
+    from tests.benchmarks.campaign import SCHEDULES, Part, campaign
+    from tests.benchmarks.coverage_table import tables
 
-    simulated, checked, seen, bad = campaign()
-    line(f"{SCHEDULES} scenarios by chance", f"{simulated:6.1f} schedules/s, {checked:6.1f} with all checks")
-    line("forbidden anomalies in seeds", ", ".join(map(str, bad)) or "none", "none")
-    for table, cells in seen.items():
-        line(f"cells visited by chance: {table}", f"{sum(n > 0 for n in cells.values())} of {len(cells)}")
-    print("  Every cell is visited by some test, or has a reason: tests/test_every_cell.py.")
+    whole = Part()
+    for part in campaign():
+        whole.add(part)
+    pace = f"{SCHEDULES / whole.drawing:6.1f} drawn/s, {SCHEDULES / whole.simulating:6.1f} run/s"
+    line(f"{SCHEDULES} scenarios by chance", f"{pace}; {whole.pace:6.1f} with all checks")
+    line("findings", "; ".join(f"seed {seed}: {what}" for seed, what in whole.found.items()) or "none", "none")
+    print(tables(whole.coverage))
+    print("  More: python -m tests.benchmarks.campaign --runs 3000 --jobs 2 --save FOLDER")
 
 
 def histories() -> None:

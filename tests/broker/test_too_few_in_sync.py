@@ -6,7 +6,9 @@ from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR
-from kafkalab.sim.faults import Pause, Resume
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Pause, Restart, Resume
+from kafkalab.sim.scenario import Program, Scenario
 from tests.conformance.group_driver import Groups
 
 
@@ -41,3 +43,19 @@ def test_a_commit_that_only_the_coordinator_has_waits_until_another_replica_is_i
 def test_before_3_7_one_replica_decided_alone() -> None:
     groups, partition, name = decided_alone(EFFECTIVE_MIN_ISR.name)
     assert groups.cluster.brokers[name].state.transactions[partition].txns["t"].state is not TxnState.ONGOING
+
+
+def test_a_replica_of_an_empty_log_is_let_back_in_when_too_few_are_in_sync() -> None:
+    """A follower reports an empty partition in its first fetch (`Partition.maybeExpandIsr`); found by chance."""
+    scenario = Scenario(
+        brokers=2,
+        topics={"out": 1},
+        config={"min_insync_replicas": 2},
+        fresh=True,
+        programs=(Program("app", "transactions", {"transactional_id": "t", "count": 2}),),
+        faults=(Crash("b2", at_ms=5), Restart("b2", at_ms=327)),
+    )
+    cluster = Cluster(scenario)
+    cluster.run(20_000)
+    assert cluster.results == {"app": 2}
+    assert cluster.controller.metadata.partitions["out-0"].isr == ("b1", "b2")

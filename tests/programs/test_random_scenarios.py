@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 
 from kafkalab.checks.all import Report, check_all
 from kafkalab.history.export import history_of
+from kafkalab.programs.moments import DECIDED, OPEN, REBALANCE, dry_run, moments_of
+from kafkalab.programs.random_cluster import SETTINGS
 from kafkalab.programs.random_faults import outlives_its_retry
-from kafkalab.programs.random_scenarios import Seeded, random_scenario
+from kafkalab.programs.random_scenarios import Seeded, random_mishap, random_scenario, random_work
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.rules import ABORTED_FILTER
 from kafkalab.sim import faults
@@ -80,17 +83,73 @@ def test_a_missing_rule_is_found_and_shrinks_to_a_scenario_that_can_be_pasted() 
     assert report_of(pasted).violated == ("G1a",)
 
 
-def test_every_kind_of_fault_is_drawn_and_elections_are_clean() -> None:
-    drawn = [fault for seed in range(400) for fault in random_scenario(Seeded(seed)).faults]
+def drawn_from(work: Scenario, times: int, unclean: bool = False) -> list[faults.Fault]:
+    """The faults that so many seeds draw from a run of this work."""
+    run = dry_run(work)
+    return [fault for seed in range(times) for fault in random_mishap(Seeded(seed), run, unclean)]
+
+
+def work(profile: str = "4.x/TV2", **more: Any) -> Scenario:
+    """Two writers, of which the first is slow, and a worker of a group."""
+    programs = (
+        writer("w1", [["commit", 0, 1], ["abort", 1]], 60_000),
+        writer("w2", [["commit", 0]], 1_000),
+        Program("m1", "exactly_once_worker", {"transactional_id": "m1", "work_ms": 50}),
+    )
+    topics, records = {"in": 1, "out": 2}, {"in-0": ("a", "b")}
+    return Scenario(profile=profile, topics=topics, records=records, programs=programs, **more)
+
+
+def test_every_kind_of_fault_is_drawn_and_elections_are_clean_unless_asked_for_otherwise() -> None:
+    lower = work(config={"transaction_version": 1})
+    drawn = drawn_from(lower, 600)
     assert {type(fault).__name__ for fault in drawn} == set(faults.TYPES)
     assert not any(fault.unclean for fault in drawn if isinstance(fault, faults.ElectLeader))
+    assert any(fault.unclean for fault in drawn_from(lower, 20, True) if isinstance(fault, faults.ElectLeader))
 
 
 @pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
 def test_an_end_that_outlives_its_retry_is_drawn_for_version_2_alone(profile: str) -> None:
-    drawn = [fault for seed in range(400) for fault in random_scenario(Seeded(seed), profile).faults]
-    late = [fault for fault in drawn if outlives_its_retry(fault)]
-    assert bool(late) == (profile == "4.x/TV2")
+    late = [fault for fault in drawn_from(work(profile), 1_000) if outlives_its_retry(fault)]
+    names = {fault.frame.partition("#")[0] for fault in late}  # type: ignore[union-attr]
+    assert names == ({"EndTxn", "WriteTxnMarkers"} if profile == "4.x/TV2" else set())
+
+
+def test_most_moments_are_in_a_transaction_or_a_rebalance_and_rare_frames_are_struck_as_often_as_fetches() -> None:
+    run = dry_run(work())
+    moments = moments_of(run.cluster.trace)
+    steps = [fault.at_step for fault in drawn_from(work(), 1_000) if getattr(fault, "at_step", -1) >= 0]
+    inside = [step for step in steps if set(moments[step]) & {OPEN, DECIDED, REBALANCE}]
+    assert len(inside) > len(steps) / 2 > 50
+    names = Counter(f.frame.partition("#")[0] for f in drawn_from(work(), 1_000) if isinstance(f, faults.FrameFault))
+    assert set(names) == set(run.frames)
+    assert names["TxnOffsetCommit"] > names["ReplicaFetch"]
+
+
+def test_an_unclean_election_comes_when_the_replica_has_fallen_behind() -> None:
+    found = [random_mishap(Seeded(seed), dry_run(work()), unclean=True) for seed in range(12)]
+    elections = [mishap for mishap in found if isinstance(mishap[-1], faults.ElectLeader) and mishap[-1].unclean]
+    for cut, heal, election in elections:
+        assert cut.at_ms < heal.at_ms < election.at_ms  # type: ignore[union-attr]
+    assert elections
+
+
+def test_work_of_every_kind_is_drawn() -> None:
+    drawn = [random_work(Seeded(seed)) for seed in range(600)]
+    assert {w.brokers for w in drawn} == {1, 2, 3, 4, 5}
+    assert {name for w in drawn for name in w.config} == {*SETTINGS, "transaction_version"}
+    assert all(any(getattr(w, name) for w in drawn) for name in ("fresh", "producer_epochs", "acls"))
+    programs = {str(p.run) for w in drawn for p in w.programs}
+    assert programs == {
+        *("writer", "idempotent_writer", "reader", "group_reader", "raw_requests"),
+        *("exactly_once_worker", "exactly_once_processor", "at_least_once", "at_most_once"),
+    }
+    args = [{**p.args, **(p.args.get("settings") or {})} for w in drawn for p in w.programs]
+    assert {"group_instance_id", "session_timeout_ms", "auto_commit_interval_ms"} <= {name for a in args for name in a}
+    assert any(a.get("linger_ms") for a in args)
+    plans = [one for w in drawn for p in w.programs for one in p.args.get("plan", ())]
+    wide = [one for one in plans if len(set(one[1:])) >= 3]
+    assert len(wide) > 0.15 * len(plans)
 
 
 def writer(node: str, plan: list[list[object]], timeout_ms: int) -> Program:

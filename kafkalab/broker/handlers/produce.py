@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kafkalab.broker.authorization import may_not_be_idempotent
-from kafkalab.broker.effects import Append, Appended, AwaitDurable, Effects, Sleep, all_of
+from kafkalab.broker.effects import Append, Appended, AwaitDurable, Effects, Readmit, Sleep, all_of
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
 from kafkalab.log.producer_state.append import NO_GUARD, Origin
@@ -147,6 +147,8 @@ def _append(broker: BrokerState, work: _Work, partitions: list[str]) -> Effects[
         if isinstance(error, Error) and error is not Error.NONE:
             start = -1 if error in _BEFORE_THE_LOG else broker.log(partition).log_start_offset
             work.answers[partition] = PartitionProduced(error=error, log_start_offset=start)
+            if error is Error.NOT_ENOUGH_REPLICAS:
+                yield Readmit(partition)
     yield from all_of(*(_append_one(broker, work, p, f) for p, f in found.items() if p not in work.answers))
 
 
