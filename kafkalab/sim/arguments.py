@@ -122,7 +122,8 @@ def hints_of(thing: Any) -> dict[str, Any]:
 
 def check_fields(thing: Any, where: str = "", but: tuple[str, ...] = ()) -> None:
     """Raise ValueError unless every field of a dataclass, except those in `but`, is of its annotated type."""
-    for name, kind in hints_of(type(thing)).items():
+    found: Any = type(thing)
+    for name, kind in hints_of(found).items():
         if name not in but and (wrong := misfit(getattr(thing, name, None), kind, f"{where}{name}")):
             raise ValueError(told(wrong))
 
