@@ -18,9 +18,8 @@ ROOT = Path(__file__).parents[2]
 ODD: list[Any] = [
     None, True, False, 0, -1, 1, 2, 3, 9, 10, 255, 65_535, 2**31 - 1, 2**31, -(2**31), 2**53, 2**63 - 1, 2**63,
     10**12, 10**18, 10**30, 10**400, 0.5, -0.0, 1e300, "", " ", "x", "²", "٣", "out-²", "b²", "b1", "b01",
-    "controller",
-    "app", "out-0", "out-00", "transfers-0", "accounts-1", "__transaction_state-45", "-1", "a" * 300, "b" * 20_000, "\ud800",
-    "\x00", "\n\r\t", "🎲", "NaN", "$a.producer_id", "$a.__class__", "coordinator of a", "leader of out-0",
+    "controller", "app", "out-0", "out-00", "transfers-0", "accounts-1", "__transaction_state-45", "-1", "a" * 300,
+    "b" * 20_000, "\ud800", "\x00", "\n\r\t", "🎲", "NaN", "$a.producer_id", "$a.__class__", "coordinator of a", "leader of out-0",
     "EndTxn#1", "EndTxnReply#1", "Produce#2", "Fetch#1", "EndTxn#²", "EndTxn#0", "EndTxn", "EndTx#1", [], {}, [[]],
     [[[]]], [None], {"": None}, ["commit", 0], ["abort"], ["send", "out", "v", None, 1], ["sleep", 5], ["poll", {}],
     {"sleep": -5}, {"await": "p"}, {"fault": []}, {"fault": "Drop"}, ["begin_transaction"], ["seek", "out-0", -1],

@@ -115,6 +115,18 @@ def files_of(path: str | Path) -> list[File]:
     return listed
 
 
+def unreadable(path: str | Path) -> str:
+    """Return what is wrong with the first file of the history that cannot be read to its end; "" if all can."""
+    folder = Path(path).absolute()
+    for found in _files(folder):
+        try:
+            for _ in pq.ParquetFile(found, page_checksum_verification=True).iter_batches():
+                pass
+        except (pa.ArrowException, OSError) as error:
+            return f"{found} is damaged ({str(error).splitlines()[0]})"
+    return ""
+
+
 def in_buckets(path: str | Path, listed: Iterable[File], table: str) -> dict[int, list[str]]:
     """The paths of the files of each bucket of a table that is laid out by key, of those that `files_of` gave."""
     found: dict[int, list[str]] = {}
