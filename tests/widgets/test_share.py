@@ -54,7 +54,7 @@ BAD = [
     ('{"format": "kafkalab-scenario", "version": 1, "brokers": 99}', "brokers is a number from 1 to 9, not 99"),
     ('{"format": "kafkalab-scenario", "version": 1, "faults": [{"fault": "Explode"}]}', "is not a fault"),
     ('{"format": "kafkalab-scenario", "version": 1, "programs": [{"node": "a", "run": "none"}]}', "no program 'none'"),
-    ("[" * 100_000, "it is no JSON"),
+    ("[" * 100_000, "this has too many levels of nesting; the limit is 20"),
     ("x" * 2_000_001, "this is too large for a scenario"),
 ]
 

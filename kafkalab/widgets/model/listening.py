@@ -11,7 +11,7 @@ import anywidget
 from ipywidgets.widgets.widget import JUPYTER_WIDGETS_ECHO
 from traitlets import TraitError
 
-from kafkalab.limits import CODE, FILE, TEXT, Limit, quoted, told
+from kafkalab.limits import quoted, told
 from kafkalab.sim.saved_data import check_plain
 
 Content = dict[str, Any]
@@ -26,8 +26,8 @@ class Listening(anywidget.AnyWidget):
     """
 
     SETTABLE: ClassVar[tuple[str, ...]] = ()
-    LONG: ClassVar[dict[str, int]] = {"text": FILE.most, "code": CODE.most}
-    """Fields of a message that may be longer than other texts."""
+    LONG: ClassVar[tuple[str, ...]] = ()
+    """Fields of a message that its handler limits itself."""
 
     def hear(self, handlers: dict[str, Callable[[Content], Any]]) -> None:
         """Call the handler of a message's `kind` with the message; an error is answered as a sentence."""
@@ -42,9 +42,7 @@ class Listening(anywidget.AnyWidget):
         if not isinstance(kind, str) or kind not in handlers:
             raise ValueError(f"a message has a kind, {' or '.join(handlers)}, not {quoted(content)}")
         for name, value in content.items():
-            if isinstance(value, str):
-                Limit(self.LONG.get(name, TEXT.most), "characters").check(len(value), quoted(name))
-            else:
+            if name not in self.LONG:
                 check_plain(value, quoted(name))
         handlers[kind](content)
 

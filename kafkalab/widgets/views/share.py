@@ -26,6 +26,7 @@ class Share(View):
 
     _esm = code("panel.js", "share.js")
     _css = style("panel.css", "share.css")
+    LONG = ("text", "code")
 
     shared = traitlets.Dict().tag(sync=True)
 
