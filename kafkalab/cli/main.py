@@ -50,6 +50,10 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     except CommandLineError as error:
         print(f"{' '.join(['kafkalab', *filter(None, [name])])}: {_brief(str(error), words)}", file=sys.stderr)
         return 2
+    except OSError as error:
+        what = f"{quoted(error.filename)}: {(error.strerror or 'failed').lower()}" if error.filename else str(error)
+        print(f"kafkalab {name}: {_brief(what, words)}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(f"kafkalab {name}: stopped", file=sys.stderr)
         return STOPPED

@@ -27,7 +27,7 @@ DEFAULT_PROFILE = "4.x/TV2"
 COUNT = number_from(0, "whole number", 1_000_000)
 SEED = number_from(0, "whole number")
 RECORDS = number_from(0, "whole number", 10_000_000_000)
-BYTES_OF = {"synthetic": 160, "simulated": 40_000}
+BYTES_OF = {"synthetic": 160, "simulated": 80_000}
 """What a record of a synthetic history, and what a simulated run, takes on disk at most, about."""
 RUNS_MOST = 10_000_000
 MEMORY_OF_A_TASK_MB = 400

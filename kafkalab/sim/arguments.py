@@ -120,11 +120,11 @@ def hints_of(thing: Any) -> dict[str, Any]:
         return {}
 
 
-def check_fields(thing: Any, where: str = "", but: tuple[str, ...] = ()) -> None:
+def check_fields(thing: Any, but: tuple[str, ...] = ()) -> None:
     """Raise ValueError unless every field of a dataclass, except those in `but`, is of its annotated type."""
     found: Any = type(thing)
     for name, kind in hints_of(found).items():
-        if name not in but and (wrong := misfit(getattr(thing, name, None), kind, f"{where}{name}")):
+        if name not in but and (wrong := misfit(getattr(thing, name, None), kind, name)):
             raise ValueError(told(wrong))
 
 

@@ -104,8 +104,6 @@ class Scenario:
         self._check_topics()
         self._check_brokers()
         NODES.check(len(self.programs), "the scenario")
-        for program in self.programs:
-            check_fields(program, "a program's ")
         names = [p.node for p in self.programs]
         if len(set(names)) < len(names) or any(is_server(name) for name in names):
             raise ValueError(f"every program needs a node name of its own, none like a broker's: {quoted(names)}")

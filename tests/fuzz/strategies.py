@@ -86,7 +86,7 @@ def words() -> tuple[str, ...]:
 def mutated(draw: st.DrawFn, data: Any) -> Any:
     """Return the data with up to four of its values replaced, removed, copied, renamed or wrapped."""
     root = [copy.deepcopy(data)]
-    for _ in range(draw(st.integers(1, 4))):
+    for _ in range(draw(st.integers(0, 4))):
         holder: Any = root
         key: Any = 0
         while isinstance(holder[key], dict | list) and holder[key] and draw(st.integers(0, 5)):
@@ -162,7 +162,8 @@ def messages(draw: st.DrawFn) -> tuple[int, Any]:
     else:
         data = {"method": "custom", "content": content}
     msg = {"content": {"data": data}, "buffers": []}
-    return draw(st.integers(0, 10)), msg if draw(st.integers(0, 3)) else draw(mutated(msg))
+    number = draw(st.integers(0, 10)) if draw(st.booleans()) else 0
+    return number, msg if draw(st.integers(0, 3)) else draw(mutated(msg))
 
 
 @st.composite
