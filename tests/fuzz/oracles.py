@@ -94,13 +94,8 @@ def widgets() -> list[Any]:
     journey = Journey(lab03())
     made: list[Any] = [
         *(journey, Sequence(journey), LogTape(journey), ClusterMap(journey), StateChart(journey), FaultPanel(journey)),
-        *(
-            Verdict(journey),
-            Share(journey),
-            ClientView(journey),
-            Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))),
-        ),
-        Predict("How many?", answer=3),
+        *(Verdict(journey), Share(journey), ClientView(journey), Predict("How many?", answer=3)),
+        Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))),
     ]
     for widget in made:
         widget.sent = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,16 @@ def test_simulations_are_judged_and_a_damaged_folder_is_named(spark: object, typ
     status, out, _ = typed("audit", "runs", "--only", "LSO regression")
     assert status == 0
     assert "No forbidden finding" in out
+    flipped = next(Path("runs/log").rglob("*.parquet"))
+    whole = flipped.read_bytes()
+    middle = len(whole) // 4
+    flipped.write_bytes(whole[:middle] + bytes(byte ^ 255 for byte in whole[middle : middle + 40]) + whole[middle + 40 :])
+    status, out, err = typed("audit", "runs", "--only", "LSO regression", "--quiet")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"{flipped} is damaged (" in err
+    assert "make the history again with `kafkalab workload`" in err
+    flipped.write_bytes(whole)
+    assert [name for name in os.listdir() if "unfinished" in name] == []
     next(Path("runs/reads").rglob("*.parquet")).unlink()
     status, out, err = typed("audit", "runs")
     assert (status, out, err.count("\n")) == (2, "", 1)

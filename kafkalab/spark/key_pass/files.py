@@ -75,7 +75,7 @@ def read(table: str, paths: list[str], columns: tuple[str, ...]) -> pa.Table:
     few = [name for name in columns if name in FEW_TEXTS]
     parts = []
     for path in paths:
-        file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False)
+        file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False, page_checksum_verification=True)
         part = file.read(columns=list(columns), use_threads=False)
         parts.append(part.filter(pc.equal(part.column("function"), "send")) if table == "operations" else part)
     if not parts:

@@ -262,7 +262,8 @@ def _read(spark: SparkSession, folder: Path, table: str) -> DataFrame:
     schema = spark_schema(table)
     if not _files_of_table(folder, table):
         return spark.createDataFrame([], schema)
+    reader = spark.read.option("parquet.page.verify-checksum.enabled", "true")
     if table not in BY_KEY:
-        return spark.read.schema(schema).parquet(str(folder / table))
+        return reader.schema(schema).parquet(str(folder / table))
     with_bucket = StructType([*schema.fields, StructField(BUCKET, IntegerType())])
-    return spark.read.schema(with_bucket).parquet(str(folder / table)).drop(BUCKET)
+    return reader.schema(with_bucket).parquet(str(folder / table)).drop(BUCKET)
