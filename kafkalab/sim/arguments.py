@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -61,9 +60,9 @@ def misfit(value: Any, kind: Any, where: str) -> str:
     Lists and tuples are the same, and so is a whole number where any number may be. What annotation is none of JSON's
     types or a class is not checked.
     """
-    origin, inside = get_origin(kind), get_args(kind)
-    if kind is Any or isinstance(value, Later):
-        return ""
+    if kind is Any or type(value) is kind or isinstance(value, Later):
+        return _wrong_field(value, where) if hasattr(kind, "__dataclass_fields__") else ""
+    origin, inside = _parts(kind)
     if origin is Annotated:
         wrong = misfit(value, inside[0], where)
         found = "" if wrong else next(filter(None, (check(value) for check in inside[1:] if callable(check))), "")
@@ -77,18 +76,32 @@ def misfit(value: Any, kind: Any, where: str) -> str:
     if plain in LISTS and inside:
         return _first(value, inside, where, ordered=plain is tuple and Ellipsis not in inside)
     if plain in (dict, Mapping) and inside:
-        return next(
-            filter(None, (misfit(k, inside[0], f"a key of {where}") or misfit(v, inside[1], f"{where}[{quoted(k)}]")
-                          for k, v in value.items())), "",
-        )  # fmt: skip
-    if isinstance(plain, type) and is_dataclass(plain):
-        fits = (misfit(getattr(value, n, None), k, f"{where}.{n}") for n, k in hints_of(plain).items())
-        return next(filter(None, fits), "")
+        for key, held in value.items():
+            if wrong := misfit(key, inside[0], f"a key of {where}"):
+                return wrong
+            if misfit(held, inside[1], ""):
+                return misfit(held, inside[1], f"{where}[{quoted(key)}]")
+        return ""
+    return _wrong_field(value, where) if hasattr(plain, "__dataclass_fields__") else ""
+
+
+def _wrong_field(value: Any, where: str) -> str:
+    """Return what is wrong with the first wrong field of a dataclass."""
+    for name, kind in hints_of(type(value)).items():
+        if wrong := misfit(getattr(value, name, None), kind, f"{where}.{name}"):
+            return wrong
     return ""
+
+
+@cache
+def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    return get_origin(kind), get_args(kind)
 
 
 def _first(value: Sequence[Any], inside: tuple[Any, ...], where: str, ordered: bool) -> str:
     """Return what is wrong with the first wrong entry of a list."""
+    if not ordered and all(type(one) is inside[0] for one in value) and inside[0] in (str, int):
+        return ""
     if ordered and len(value) != len(inside):
         return f"{where} has {len(inside)} entries, not {len(value)}"
     kinds = inside if ordered else inside[:1] * len(value)
@@ -138,16 +151,24 @@ def check_arguments(function: Callable[..., Any], name: str, args: Any) -> None:
 
 def call_error(function: Callable[..., Any], what: str, args: dict[str, Any]) -> str:
     """Return why `function(first, **args)` does not fit the signature, calling the function `what`; "" if it does."""
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    needed = [p.name for p in parameters if p.name in known and p.default is p.empty and p.name not in args]
-    extra = [] if any(p.kind is p.VAR_KEYWORD for p in parameters) else [key for key in args if key not in known]
+    known, required, takes_any = _signature(function)
+    needed = [name for name in required if name not in args]
+    extra = [] if takes_any else [key for key in args if key not in known]
     if needed or extra:
         wrong = f"needs {listed(needed)}" if needed else f"has no argument {quoted(extra[0])}"
         return f"{what} {wrong}; its arguments are {listed(known) or 'none'}"
     hints = hints_of(function)
     wrongs = (misfit(value, hints.get(key, Any), f"argument {key} of {what}") for key, value in args.items())
     return next(filter(None, wrongs), "")
+
+
+@cache
+def _signature(function: Any) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """Return the names of the parameters but the first, those without a default, and whether any name is taken."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    required = tuple(p.name for p in named if p.default is p.empty)
+    return tuple(p.name for p in named), required, any(p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def calls_of(kind: type, methods: tuple[str, ...]) -> Check:
@@ -162,7 +183,7 @@ def calls_of(kind: type, methods: tuple[str, ...]) -> Check:
                 wrong = f"no operation {quoted(name)}; there are {listed((*methods, 'sleep'))}"
             else:
                 method = getattr(kind, name)
-                known = list(inspect.signature(method).parameters)[1:]
+                known, _, _ = _signature(method)
                 many = f"{name} takes {len(known)} arguments, not {len(args)}" if len(args) > len(known) else ""
                 wrong = many or call_error(method, name, dict(zip(known, args, strict=False)))
             if wrong:

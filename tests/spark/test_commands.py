@@ -46,7 +46,8 @@ def test_simulations_are_judged_and_a_damaged_folder_is_named(spark: object, typ
     flipped = next(Path("runs/log").rglob("*.parquet"))
     whole = flipped.read_bytes()
     middle = len(whole) // 4
-    flipped.write_bytes(whole[:middle] + bytes(byte ^ 255 for byte in whole[middle : middle + 40]) + whole[middle + 40 :])
+    part = bytes(byte ^ 255 for byte in whole[middle : middle + 40])
+    flipped.write_bytes(whole[:middle] + part + whole[middle + 40 :])
     status, out, err = typed("audit", "runs", "--only", "LSO regression", "--quiet")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert f"{flipped} is damaged (" in err

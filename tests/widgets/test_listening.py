@@ -102,7 +102,8 @@ def test_nonsense_in_a_trait_is_refused_and_the_kernels_value_is_sent_back(make:
 
 def test_what_is_allowed_is_taken_over_beside_what_is_not() -> None:
     journey = Journey(lab03())
-    journey._handle_msg(data(method="update", state={"step": 40, "payload": 5, "groups": ["transaction"]}, buffer_paths=[]))
+    state = {"step": 40, "payload": 5, "groups": ["transaction"]}
+    journey._handle_msg(data(method="update", state=state, buffer_paths=[]))
     assert (journey.step, journey.groups) == (40, ["transaction"])
     journey._handle_msg(data(method="update", state={"step": 10**9}, buffer_paths=[]))
     assert journey.step == len(journey.payload["events"]) - 1
