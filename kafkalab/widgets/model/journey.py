@@ -8,7 +8,7 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.limits import SHOWN, quoted
+from kafkalab.limits import OPENED, quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.forks import Forks
@@ -176,7 +176,7 @@ class Journey(Listening):
     def visit(self, scenario: Scenario, label: str = "opened") -> None:
         """Run and show another scenario, as a tree of its own beside the present runs."""
         with self._lock:
-            opened = run_of(scenario, SHOWN.most)
+            opened = run_of(scenario, OPENED.most)
             payload = payload_with_actions(opened)
             self._forks.plant(opened, label)
             self._show(next(iter(stops(payload, tuple(self.groups))), 0))
