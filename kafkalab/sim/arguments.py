@@ -87,7 +87,8 @@ def misfit(value: Any, kind: Any, where: str) -> str:
 
 def _wrong_field(value: Any, where: str) -> str:
     """Return what is wrong with the first wrong field of a dataclass."""
-    for name, kind in hints_of(type(value)).items():
+    found: Any = type(value)
+    for name, kind in hints_of(found).items():
         if wrong := misfit(getattr(value, name, None), kind, f"{where}.{name}"):
             return wrong
     return ""
