@@ -43,7 +43,7 @@ def test_simulations_are_judged_and_a_damaged_folder_is_named(spark: object, typ
     status, out, _ = typed("audit", "runs", "--only", "LSO regression")
     assert status == 0
     assert "No forbidden finding" in out
-    flipped = next(Path("runs/log").rglob("*.parquet"))
+    flipped = next(Path("runs/watermarks").rglob("*.parquet"))
     whole = flipped.read_bytes()
     middle = len(whole) // 4
     part = bytes(byte ^ 255 for byte in whole[middle : middle + 40])
