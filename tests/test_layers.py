@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 LAYERS = (
+    ("limits",),
     ("protocol", "trace"),
     ("log",),
     ("broker", "client"),
@@ -28,7 +29,7 @@ LAYERS = (
 
 TOGETHER = ({"protocol", "trace"},)
 LAYER_OF = {part: place for place, layer in enumerate(LAYERS) for part in layer}
-PURE = tuple(part for layer in LAYERS[:7] for part in layer)
+PURE = tuple(part for layer in LAYERS[:8] for part in layer)
 IMPURE_MODULES = {
     *("asyncio", "concurrent", "multiprocessing", "selectors", "socket", "ssl", "subprocess", "threading", "_thread"),
     *("datetime", "sched", "secrets", "time", "uuid"),

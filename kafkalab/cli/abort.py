@@ -7,10 +7,11 @@ import json
 from dataclasses import asdict, replace
 from typing import Any
 
-from kafkalab.cli.command_line import CommandLineError, Text
+from kafkalab.cli.command_line import CommandLineError, Text, integer
 from kafkalab.cli.saved_scenarios import answer, free_name, log_of, simulated
 from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.limits import QUOTE, listed, told
 from kafkalab.protocol.messages.describe_producers import ActiveProducer
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
@@ -24,11 +25,11 @@ IDENTIFIED = (
 def add_abort_options(parser: argparse.ArgumentParser, can_save: bool) -> None:
     """Those of `kafka-transactions.sh abort`, and where to save the scenario with the abort in it."""
     parser.add_argument("--topic", required=True)
-    parser.add_argument("--partition", type=int, required=True)
-    parser.add_argument("--start-offset", type=int, help="where the transaction begins (Kafka 3.0 and newer)")
-    parser.add_argument("--producer-id", type=int)
-    parser.add_argument("--producer-epoch", type=int)
-    parser.add_argument("--coordinator-epoch", type=int)
+    parser.add_argument("--partition", type=integer, required=True)
+    parser.add_argument("--start-offset", type=integer, help="where the transaction begins (Kafka 3.0 and newer)")
+    parser.add_argument("--producer-id", type=integer)
+    parser.add_argument("--producer-epoch", type=integer)
+    parser.add_argument("--coordinator-epoch", type=integer)
     if can_save:
         parser.add_argument("--save", metavar="OUT", help="write the scenario with the abort added")
     parser.set_defaults(check=_check)
@@ -58,8 +59,9 @@ def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> 
     if options.save:
         try:
             added.save(options.save)
-        except OSError as error:
-            raise CommandLineError(f"cannot write {options.save}: {(error.strerror or 'failed').lower()}") from None
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "no file can have this name"
+            raise CommandLineError(f"cannot write {told(options.save, QUOTE)}: {why.lower()}") from None
     return 0
 
 
@@ -90,12 +92,20 @@ def _marks(cluster: Cluster, partition: str) -> dict[str, int]:
 
 
 def _spec(cluster: Cluster, partition: str, node: str, options: argparse.Namespace) -> AbortTransactionSpec:
-    """As given, or of the producer whose open transaction begins there; an unknown coordinator epoch becomes 0."""
-    if options.start_offset is None:
-        epoch = max(options.coordinator_epoch, 0)
-        return AbortTransactionSpec(partition, options.producer_id, options.producer_epoch, epoch)
+    """Return what is given, or the producer whose open transaction begins there; unknown coordinator epochs become 0.
+
+    Kafka's tool sends a marker for any producer id and epoch that it is given; a leader that has never seen them writes
+    it, and the mistake stays unnoticed. Here both must be known to the partition.
+    """
     admin = cluster.client(node).admin()
     states: tuple[ActiveProducer, ...] = answer(admin.describe_producers([partition]))[partition]
+    if options.start_offset is None:
+        producer_id, epoch = options.producer_id, options.producer_epoch
+        known = {state.producer_id: state.producer_epoch for state in states}
+        if known.get(producer_id) != epoch:
+            there = listed(f"{i} with epoch {e}" for i, e in known.items()) or "none"
+            raise CommandLineError(f"{partition} knows no producer {producer_id} with epoch {epoch}; it knows {there}")
+        return AbortTransactionSpec(partition, producer_id, epoch, max(options.coordinator_epoch, 0))
     for state in states:
         if state.current_txn_start_offset == options.start_offset and options.start_offset >= 0:
             epoch = max(state.coordinator_epoch, 0)

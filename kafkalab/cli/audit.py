@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import FORBIDDEN
 from kafkalab.cli.audit_page import page_of
-from kafkalab.cli.command_line import CommandLineError
+from kafkalab.cli.command_line import CommandLineError, stoppable
 from kafkalab.cli.spark_options import add_spark_options, spark_for
+from kafkalab.limits import FILE_OF_A_HISTORY, whole_number
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +48,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
         raise CommandLineError(f"there is no file or folder {path}; `kafkalab workload` makes one")
     if page is not None and not page.absolute().parent.is_dir():
         raise CommandLineError(f"cannot write {page}: there is no folder {page.absolute().parent}")
-    with spark_for(options) as spark:
+    with stoppable(), _damage_named(path), spark_for(options) as spark:
         from kafkalab.spark.audits.audit import audit as run_audits
 
         files = path if path.is_dir() else None
@@ -58,6 +61,20 @@ def act(options: argparse.Namespace, root: Path) -> int:
             page.write_text(page_of(summary, str(path), first), encoding="utf-8")
             print(f"{page} shows it, too")
         return VIOLATED if summary.violated else HELD
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    """Name the file of a history that cannot be read, if an error in the block came of one."""
+    try:
+        yield
+    except CommandLineError:
+        with suppress(ImportError):
+            from kafkalab.spark.storage.history_files import unreadable
+
+            if damaged := unreadable(path):
+                raise CommandLineError(f"{damaged}; make the history again with `kafkalab workload`") from None
+        raise
 
 
 def _first(summary: Summary, number: int) -> list[Any]:
@@ -88,6 +105,7 @@ def _read(spark: SparkSession, path: Path) -> Histories:
         from kafkalab.spark.storage.history_files import read_histories
 
         return read_histories(spark, path)
+    FILE_OF_A_HISTORY.check(path.stat().st_size, str(path))
     history = load_history(path)
     seed = next(iter(history.label("seed")), "0")
-    return Histories.of(spark, [(int(seed) if seed.isdigit() else 0, history)])
+    return Histories.of(spark, [(max(whole_number(seed), 0), history)])

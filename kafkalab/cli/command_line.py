@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
+
+from kafkalab.limits import NUMBER, quoted
 
 
 class CommandLineError(Exception):
@@ -19,16 +25,42 @@ class Parser(argparse.ArgumentParser):
         raise CommandLineError(message)
 
 
-def number_from(least: int, what: str = "number") -> Callable[[str], int]:
-    """Return an option's type: a whole number not less than `least`, which complaints call `what`."""
+def number_from(least: int, what: str = "number", most: int = NUMBER.most) -> Callable[[str], int]:
+    """Return an option's type: a whole number from `least` to `most`, which complaints call `what`."""
 
     def number(text: str) -> int:
         digits = text.replace("_", "")
-        if not digits.isdigit() or int(digits) < least:
-            raise argparse.ArgumentTypeError(f"a {what} from {least} on, not {text!r}")
+        if not (digits.isascii() and digits.isdecimal()) or len(digits) > 18 or int(digits) < least:
+            raise argparse.ArgumentTypeError(f"a {what} from {least} on, not {quoted(text)}")
+        if int(digits) > most:
+            raise argparse.ArgumentTypeError(f"a {what}, at most {most:,}, not {quoted(text)}")
         return int(digits)
 
     return number
+
+
+def integer(text: str) -> int:
+    """Return the whole number in ASCII digits, perhaps below 0. For options; the error is argparse's."""
+    if re.fullmatch(r"-?[0-9]{1,18}", text) is None:
+        raise argparse.ArgumentTypeError(f"a whole number, not {quoted(text)}")
+    return int(text)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Within, SIGTERM raises KeyboardInterrupt, as Control-C does: what is under way is removed on the way out."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _stopped)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _stopped(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 class Text(str):

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from kafkalab.cli.command_line import CommandLineError, Parser
+from kafkalab.limits import QUOTE, quoted, told
 
 COMMANDS = {
     "lab": ("lab", "open the labs in JupyterLab"),
@@ -27,6 +28,10 @@ COMMANDS = {
 """By its name, the module of kafkalab.cli that has the command's `add_options` and `act`, and what it does."""
 
 
+STOPPED = 130
+"""The exit status after Control-C or SIGTERM."""
+
+
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Run one command line, in the folder `root`; return its exit status: 2, after one line on stderr, for a mistake.
 
@@ -43,10 +48,25 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
         status: int = options.act(argparse.Namespace(**vars(options), more=more), root or Path.cwd())
         return status
     except CommandLineError as error:
-        print(f"{' '.join(['kafkalab', *filter(None, [name])])}: {error}", file=sys.stderr)
+        print(f"{' '.join(['kafkalab', *filter(None, [name])])}: {_brief(str(error), words)}", file=sys.stderr)
         return 2
+    except OSError as error:
+        what = f"{quoted(error.filename)}: {(error.strerror or 'failed').lower()}" if error.filename else str(error)
+        print(f"kafkalab {name}: {_brief(what, words)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"kafkalab {name}: stopped", file=sys.stderr)
+        return STOPPED
     except SystemExit as end:  # after --help
         return int(end.code or 0)
+
+
+def _brief(message: str, words: Sequence[str]) -> str:
+    """Return the first line of the message, in which long words of the command line are cut, and no control character.
+    """
+    for word in sorted((word for word in words if len(word) > QUOTE), key=len, reverse=True):
+        message = message.replace(repr(word), quoted(word)).replace(word, told(word, QUOTE))
+    return "".join(sign if sign.isprintable() else "?" for sign in told(message))
 
 
 def _parser(name: str) -> Parser:

@@ -8,6 +8,7 @@ from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, number_from
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.limits import QUOTE, RUN, TIME_MS, told
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
@@ -17,7 +18,7 @@ from kafkalab.sim.scenario import Scenario
 def add_scenario_options(parser: argparse.ArgumentParser) -> None:
     """FILE and the moment to ask at."""
     parser.add_argument("file", help="a saved scenario (.klab)")
-    milliseconds = number_from(0, "number of milliseconds")
+    milliseconds = number_from(0, "number of milliseconds", TIME_MS.most)
     moment = parser.add_mutually_exclusive_group()
     moment.add_argument("--at-ms", type=milliseconds, help="ask at this virtual time, whatever is still under way")
     moment.add_argument("--after-ms", type=milliseconds, default=0, help="ask this long after the run has ended")
@@ -28,7 +29,7 @@ def loaded(path: str) -> Scenario:
     try:
         return Scenario.load(path)
     except OSError as error:
-        raise CommandLineError(f"cannot read {path}: {(error.strerror or 'no file').lower()}") from None
+        raise CommandLineError(f"cannot read {told(path, QUOTE)}: {(error.strerror or 'no file').lower()}") from None
     except ValueError as error:
         raise CommandLineError(str(error)) from None
 
@@ -40,11 +41,11 @@ def simulated(scenario: Scenario, at_ms: int | None, after_ms: int) -> Cluster:
         if at_ms is not None:
             cluster.run_for(at_ms)
             return cluster
-        cluster.run()
+        cluster.run(RUN.most)
         if after_ms:
             cluster.run_for(after_ms)
     except (ValueError, TypeError, StuckError, RunawayError) as error:
-        raise CommandLineError(str(error).partition("\n")[0]) from None
+        raise CommandLineError(told(error)) from None
     return cluster
 
 

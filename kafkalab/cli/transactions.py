@@ -10,9 +10,10 @@ from typing import Any
 
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.cli.abort import abort, abort_now, add_abort_options
-from kafkalab.cli.command_line import CommandLineError, Parser, Text, table_text
+from kafkalab.cli.command_line import CommandLineError, Parser, Text, integer, table_text
 from kafkalab.cli.saved_scenarios import add_scenario_options, answer, free_name, loaded, log_of, simulated
 from kafkalab.client.admin.admin import Admin
+from kafkalab.limits import quoted, whole_number
 from kafkalab.protocol.partitions import index_of, topic_of
 from kafkalab.sim.cluster import Cluster
 
@@ -68,20 +69,20 @@ def add_options(parser: argparse.ArgumentParser, running: bool = False) -> None:
 
     listing = command("list", "list transactions", (LISTED, _list), _check_states)
     listing.add_argument("--state", action="append", default=[], help="only transactions in this state")
-    listing.add_argument("--producer-id", action="append", type=int, default=[], help="only of this producer id")
-    listing.add_argument("--duration-filter", type=int, default=-1, help="only those that run longer, in ms")
+    listing.add_argument("--producer-id", action="append", type=integer, default=[], help="only of this producer id")
+    listing.add_argument("--duration-filter", type=integer, default=-1, help="only those that run longer, in ms")
     listing.add_argument("--transactional-id-pattern", help="only ids that match this expression as a whole")
     describing = command("describe", "describe the state of a transactional id", (DESCRIBED, _describe))
     describing.add_argument("--transactional-id", required=True)
     producers = command("describe-producers", "describe a partition's producers", (PRODUCERS, _producers))
     producers.add_argument("--topic", required=True)
-    producers.add_argument("--partition", type=int, required=True)
+    producers.add_argument("--partition", type=integer, required=True)
     producers.add_argument("--broker-id", default="", help="ask this replica and not the leader")
     hanging = command("find-hanging", "find hanging transactions", (HANGING, _find_hanging), _check_scope)
     hanging.add_argument("--topic", default="")
-    hanging.add_argument("--partition", type=int, default=-1)
+    hanging.add_argument("--partition", type=integer, default=-1)
     hanging.add_argument("--broker-id", default="", help="search what this broker has replicas of")
-    hanging.add_argument("--max-transaction-timeout", type=int, default=15, help="in minutes (15)")
+    hanging.add_argument("--max-transaction-timeout", type=integer, default=15, help="in minutes (15)")
     add_abort_options(command("abort", "abort a hanging transaction", None), can_save=not running)
 
 
@@ -163,7 +164,7 @@ def _find_hanging(cluster: Cluster, admin: Admin, options: argparse.Namespace) -
 
 def _broker(cluster: Cluster, name: str) -> str:
     """ "b1" for "b1" and for "1"."""
-    broker = f"b{name}" if name.isdigit() else name
+    broker = f"b{name}" if whole_number(name) >= 0 else name
     if broker and broker not in cluster.broker_names:
-        raise CommandLineError(f"no broker {name!r}; there are {', '.join(cluster.broker_names)}")
+        raise CommandLineError(f"no broker {quoted(name)}; there are {', '.join(cluster.broker_names)}")
     return broker

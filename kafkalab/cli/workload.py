@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.cli.command_line import CommandLineError, number_from
+from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
+from kafkalab.cli.saved_scenarios import loaded
 from kafkalab.cli.spark_options import add_spark_options, spark_for
+from kafkalab.limits import quoted
 from kafkalab.protocol.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -19,7 +24,14 @@ if TYPE_CHECKING:
     from kafkalab.spark.storage.frames import Histories
 
 DEFAULT_PROFILE = "4.x/TV2"
-COUNT = number_from(0, "whole number")
+COUNT = number_from(0, "whole number", 1_000_000)
+SEED = number_from(0, "whole number")
+RECORDS = number_from(0, "whole number", 10_000_000_000)
+BYTES_OF = {"synthetic": 160, "simulated": 80_000}
+"""What a record of a synthetic history, and what a simulated run, takes on disk at most, about."""
+RUNS_MOST = 10_000_000
+MEMORY_OF_A_TASK_MB = 400
+"""What each of Spark's two workers takes beside Java's heap: see RECORDS_OF_A_BUCKET in spark/storage."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,12 +42,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     simulated.add_argument("--rules-off", default="", help="names of rules, with semicolons between (kafkalab rules)")
     simulated.add_argument("--scenario", default="", help="a .klab file that every seed runs; by chance if not given")
     synthetic = kinds.add_parser("synthetic", help="a long history, made with numpy")
-    synthetic.add_argument("--records", type=COUNT, default=10_000, help="records and markers, about")
+    synthetic.add_argument("--records", type=RECORDS, default=10_000, help="records and markers, about")
     synthetic.add_argument("--producers", type=COUNT, default=20)
     synthetic.add_argument("--partitions", type=COUNT, default=8)
     synthetic.add_argument("--txn-size", type=COUNT, default=5, help="mean of records in a transaction")
     synthetic.add_argument("--abort-rate", type=_rate, default=0.1, help="share of transactions that are aborted")
-    synthetic.add_argument("--seed", type=COUNT, default=1)
+    synthetic.add_argument("--seed", type=SEED, default=1)
     synthetic.add_argument(
         "--plant", action="append", default=[], metavar="ANOMALY=RATE", help="such as duplicate=0.0001, once for each"
     )
@@ -51,18 +63,60 @@ def act(options: argparse.Namespace, root: Path) -> int:
     out = Path(options.out)
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise CommandLineError(f"{out} is there already; give --out a new folder, or remove it")
-    if options.kind == "simulated" and options.scenario and not Path(options.scenario).is_file():
-        raise CommandLineError(f"cannot read {options.scenario}: no such file")
+    if options.kind == "simulated" and options.scenario:
+        loaded(options.scenario)
     planted = _planted(options.plant) if options.kind == "synthetic" else {}
+    _check_room(out, options)
     began = time.monotonic()
-    with spark_for(options) as spark:
+    with stoppable(), _unfinished(out) as folder, spark_for(options) as spark:
         from kafkalab.spark.storage.history_files import write_histories
 
         made = _simulated(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)
         _say(f"writing {out} …", options.quiet)
-        write_histories(made, out)
+        write_histories(made, folder)
+        folder.replace(out)
     print(f"{out} is written, in {time.monotonic() - began:.1f} s; kafkalab audit {out} says what it holds")
     return 0
+
+
+def _check_room(out: Path, options: argparse.Namespace) -> None:
+    """Say what the history will take. CommandLineError for more runs, or more room on the disk, than there may be."""
+    count = options.records if options.kind == "synthetic" else _runs_of(options)
+    megabytes = count * BYTES_OF[options.kind] // 1_000_000 + 1
+    place = next(folder for folder in (out.absolute(), *out.absolute().parents) if folder.is_dir())
+    free = shutil.disk_usage(place).free // 1_000_000
+    if megabytes > free:
+        raise CommandLineError(f"it takes about {megabytes:,} MB, and {place} has {free:,} MB free; ask for less")
+    what = f"about {megabytes:,} MB on the disk of {free:,} MB free"
+    _say(f"at most {what}, {options.memory} and {2 * MEMORY_OF_A_TASK_MB} MB of memory", options.quiet)
+
+
+def _runs_of(options: argparse.Namespace) -> int:
+    from kafkalab.spark.simulation.runs import Runs
+
+    try:
+        count = len(Runs.of(options.seeds, options.profile, options.rules_off).seeds)
+    except ValueError as error:
+        raise CommandLineError(str(error)) from None
+    if count > RUNS_MOST:
+        raise CommandLineError(f"--seeds names {count:,} runs; the limit is {RUNS_MOST:,}")
+    return count
+
+
+@contextmanager
+def _unfinished(out: Path) -> Iterator[Path]:
+    """A folder beside `out`, to be moved there when it is whole; a run that is stopped or fails leaves nothing."""
+    try:
+        from kafkalab.spark.storage.scratch import Scratch
+
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        scratch = Scratch(out.absolute().parent, f".{out.absolute().name}-unfinished-")
+    except OSError as error:
+        raise CommandLineError(f"cannot write {quoted(str(out))}: {(error.strerror or 'failed').lower()}") from None
+    try:
+        yield scratch.folder / "history"
+    finally:
+        scratch.remove()
 
 
 def _rate(text: str) -> float:
@@ -71,7 +125,7 @@ def _rate(text: str) -> float:
     except ValueError:
         rate = -1
     if not 0 <= rate <= 1:
-        raise argparse.ArgumentTypeError(f"a share from 0 to 1, not {text!r}")
+        raise argparse.ArgumentTypeError(f"a share from 0 to 1, not {quoted(text)}")
     return rate
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
+from kafkalab.sim.arguments import Index, Milliseconds, Name
 from kafkalab.sim.scenario import program
 
 ORDERS, CHARGES, BILLING = "orders", "charges", "billing"
@@ -14,13 +15,13 @@ STARTED_MS, PAUSED_MS, REPLACED_MS, AWAKE_MS = 0, 90, 5_000, 20_000
 @program
 async def billing(
     app: App,
-    transactional_id: str | None = None,
-    slot: int = 0,
-    group: str = BILLING,
-    start_after_ms: int = 0,
-    work_ms: int = 50,
-    linger_ms: int = 0,
-    transaction_timeout_ms: int = 60_000,
+    transactional_id: Name | None = None,
+    slot: Index = 0,
+    group: Name = BILLING,
+    start_after_ms: Milliseconds = 0,
+    work_ms: Milliseconds = 50,
+    linger_ms: Milliseconds = 0,
+    transaction_timeout_ms: Milliseconds = 60_000,
 ) -> list[str]:
     """Charge every order of `orders-{slot}`, one after the other; the orders charged, when there are no more.
 
@@ -54,13 +55,13 @@ async def billing(
 @program
 async def one_charge(
     app: App,
-    transactional_id: str,
+    transactional_id: Name,
     value: str,
-    start_ms: int = 0,
+    start_ms: Milliseconds = 0,
     init: bool = True,
-    send_ms: int = 500,
-    commit_ms: int = 2_000,
-    transaction_timeout_ms: int = 60_000,
+    send_ms: Milliseconds = 500,
+    commit_ms: Milliseconds = 2_000,
+    transaction_timeout_ms: Milliseconds = 60_000,
 ) -> str:
     """One charge in one transaction: the producer begins at `start_ms`, sends at `send_ms`, commits at `commit_ms`.
 

@@ -13,6 +13,7 @@ from kafkalab.client.producer.producer import Producer
 from kafkalab.protocol.partitions import index_of
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
+from kafkalab.sim.arguments import Count, Milliseconds, Name
 from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.sim.scenario_names import named
@@ -65,14 +66,16 @@ async def _worker(app: App, commit_first: bool, group: str, start_after_ms: int,
 
 
 @program
-async def at_most_once(app: App, group: str = GROUP, start_after_ms: int = 0, polls: int = 3, work_ms: int = 20) -> int:
+async def at_most_once(
+    app: App, group: Name = GROUP, start_after_ms: Milliseconds = 0, polls: Count = 3, work_ms: Milliseconds = 20
+) -> int:
     """Commit the offsets, then process: what a crash interrupts is lost. How many records were processed."""
     return await _worker(app, True, group, start_after_ms, polls, work_ms)
 
 
 @program
 async def at_least_once(
-    app: App, group: str = GROUP, start_after_ms: int = 0, polls: int = 3, work_ms: int = 20
+    app: App, group: Name = GROUP, start_after_ms: Milliseconds = 0, polls: Count = 3, work_ms: Milliseconds = 20
 ) -> int:
     """Process, then commit the offsets: what a crash interrupts is processed again. How many were processed."""
     return await _worker(app, False, group, start_after_ms, polls, work_ms)
@@ -100,11 +103,11 @@ async def _transaction(
 @program
 async def exactly_once_worker(
     app: App,
-    transactional_id: str,
-    group: str = GROUP,
-    start_after_ms: int = 0,
-    polls: int = 3,
-    work_ms: int = 0,
+    transactional_id: Name,
+    group: Name = GROUP,
+    start_after_ms: Milliseconds = 0,
+    polls: Count = 3,
+    work_ms: Milliseconds = 0,
     fenced_by_group: bool = True,
     settings: dict[str, Any] | None = None,
     outputs: int = 1,
@@ -161,10 +164,10 @@ async def _rewind(consumer: Consumer) -> None:
 @program
 async def group_reader(
     app: App,
-    topics: list[str],
-    group: str = GROUP,
-    start_after_ms: int = 0,
-    for_ms: int = 10_000,
+    topics: list[Name],
+    group: Name = GROUP,
+    start_after_ms: Milliseconds = 0,
+    for_ms: Milliseconds = 10_000,
     settings: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A member that reads for so long, then leaves: its records, and when partitions came and went."""

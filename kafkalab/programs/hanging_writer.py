@@ -6,6 +6,7 @@ from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.protocol.rules import PRODUCE_EPOCH, VERIFICATION
 from kafkalab.sim.app import App
+from kafkalab.sim.arguments import Count, Milliseconds, Name, Partition
 from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.sim.scenario_names import named
@@ -14,7 +15,7 @@ LATE_MS = 20_000
 
 
 @program
-async def abort_without_waiting(app: App, transactional_id: str, topic: str, before: int = 1) -> str:
+async def abort_without_waiting(app: App, transactional_id: Name, topic: Name, before: Count = 1) -> str:
     """So many records, then one that is given up on its way; the transaction is aborted and the program goes on."""
     producer = app.producer(
         transactional_id=transactional_id, linger_ms=0, request_timeout_ms=950, delivery_timeout_ms=1_000
@@ -36,7 +37,7 @@ async def abort_without_waiting(app: App, transactional_id: str, topic: str, bef
 
 @program
 async def abort_transaction(
-    app: App, at_ms: int, partition: str, producer_id: int, producer_epoch: int, coordinator_epoch: int
+    app: App, at_ms: Milliseconds, partition: Partition, producer_id: int, producer_epoch: int, coordinator_epoch: int
 ) -> str:
     """At a given time an administrator has an ABORT marker written (`kafka-transactions.sh abort`)."""
     await app.sleep(at_ms - app.now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.sim.app import App
+from kafkalab.sim.arguments import Count, Milliseconds
 from kafkalab.sim.scenario import program
 
 TOPIC, PARTITION = "orders", "orders-0"
@@ -13,7 +14,7 @@ ORDERS = ("soup", "bread", "rice", "tea")
 
 @program
 async def shop(
-    app: App, orders: list[str], settings: dict[str, Any] | None = None, together: int = 1, gap_ms: int = 2
+    app: App, orders: list[str], settings: dict[str, Any] | None = None, together: Count = 1, gap_ms: Milliseconds = 2
 ) -> list[int]:
     """Send the first `together` orders in one batch; once it is acknowledged, the others in batches `gap_ms` apart.
 
@@ -30,7 +31,7 @@ async def shop(
 
 
 @program
-async def kitchen(app: App, wait_ms: int = 100) -> list[str]:
+async def kitchen(app: App, wait_ms: Milliseconds = 100) -> list[str]:
     """Read once what is there after so long: the values."""
     consumer = app.consumer(auto_offset_reset="earliest")
     consumer.assign([PARTITION])

@@ -31,6 +31,7 @@ from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
+from kafkalab.sim.arguments import Count, Milliseconds, Name, Partition
 from kafkalab.sim.scenario import program
 
 TRIES, REBUILDS = 10, 10
@@ -174,13 +175,13 @@ class Processor:
 @program
 async def exactly_once_processor(
     app: App,
-    inputs: list[str],
-    output: str,
-    group: str = "processors",
-    transactional_id: str = "processor-0",
-    batch: int = 2,
+    inputs: list[Partition],
+    output: Name,
+    group: Name = "processors",
+    transactional_id: Name = "processor-0",
+    batch: Count = 2,
     alone: bool = False,
-    start_after_ms: int = 0,
+    start_after_ms: Milliseconds = 0,
     settings: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Run one processor: how it ended, and how many transactions it committed and aborted, producers it rebuilt."""

@@ -9,19 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Annotated, Any
 
 from kafkalab.client.promise import Promise
+from kafkalab.limits import listed, quoted, told
+from kafkalab.protocol.acls import is_server
 from kafkalab.protocol.field_versions import messages_in
 from kafkalab.protocol.messages.registry import BY_NAME
-from kafkalab.protocol.partitions import offsets_partition, transaction_partition
+from kafkalab.protocol.partitions import offsets_partition, split, transaction_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.sim.app import App
+from kafkalab.sim.arguments import Later, Milliseconds, misfit
 from kafkalab.sim.scenario import PROGRAMS, program
 from kafkalab.trace import error_of
 
-REFERENCE = re.compile(r"\$(\w+)\.(\w+)([+-]\d+)?")
+REFERENCE = re.compile(r"\$(\w+)\.(\w+)([+-][0-9]{1,10})?")
 PLACES = '"b1", "leader of out-0", "coordinator of some-id" or "group coordinator of some-group"'
+KINDS = {"as": str, "await": str, "until": str, "wait": bool, "show": list[str]}
 KEYS = ("ask", "to", "with", "version", "as", "wait", "until", "show")
 PAUSE_MS, TRIES = 20, 500
 
@@ -30,8 +34,21 @@ class StepError(ValueError):
     """A step is not understood; the message says which and what would be."""
 
 
+def steps_error(steps: list[dict[str, Any]]) -> str:
+    """Return which step is not understood and why; "" if all can be sent. What an answer will have is not known yet."""
+    for number, step in enumerate(steps, 1):
+        try:
+            check_step(step)
+        except StepError as error:
+            return f": {_of_step(number, step, error)}"
+    return ""
+
+
+Steps = Annotated[list[dict[str, Any]], steps_error]
+
+
 @program
-async def raw_requests(app: App, steps: list[dict[str, Any]]) -> list[list[str]]:
+async def raw_requests(app: App, steps: Steps) -> list[list[str]]:
     """Send the requests in order; the result is [API, error] for each answer that was waited for.
 
     A step is {"ask": "EndTxn", "to": "coordinator of a", "with": {fields}, "version": 4, "as": "name"}, or
@@ -45,8 +62,49 @@ async def raw_requests(app: App, steps: list[dict[str, Any]]) -> list[list[str]]
         try:
             await hand.do(step)
         except StepError as error:
-            raise ValueError(f"step {number} of the raw requests, {step!r}: {error}") from None
+            raise ValueError(_of_step(number, step, error)) from None
     return hand.answers
+
+
+def _of_step(number: int, step: dict[str, Any], error: StepError) -> str:
+    return told(f"step {number} of the raw requests, {quoted(step)}: {error}")
+
+
+def check_step(step: dict[str, Any]) -> None:
+    """Raise StepError for a step that can never be sent, whatever the answers before it have."""
+    if "sleep" in step:
+        if wrong := misfit(step["sleep"], Milliseconds, "sleep"):
+            raise StepError(wrong)
+        return
+    if "await" not in step:
+        if set(step) - set(KEYS) or not isinstance(step.get("ask"), str) or step["ask"] not in BY_NAME:
+            raise StepError(f"a step has {', '.join(KEYS)}, or sleep, or await; the APIs are {listed(BY_NAME)}")
+        _check_place(step.get("to", ""))
+        versions = BY_NAME[step["ask"]].versions
+        if step.get("version") is not None and (type(step["version"]) is not int or step["version"] not in versions):
+            raise StepError(f"version is a number from {versions[0]} to {versions[-1]}, not {quoted(step['version'])}")
+        request_of(step["ask"], _with_references(step.get("with", {}), lambda _: Later()))
+    for key, kind in KINDS.items():
+        if key in step and (wrong := misfit(step[key], kind, key)):
+            raise StepError(wrong)
+
+
+def _check_place(to: Any) -> None:
+    kind, _, key = to.rpartition(" of ") if isinstance(to, str) else ("", "", "")
+    if kind == "leader" and split(key)[1] < 0:
+        raise StepError(f'"to" is {PLACES}; {quoted(key)} is no partition')
+    if kind not in ("leader", "coordinator", "group coordinator") and not (isinstance(to, str) and is_server(to)):
+        raise StepError(f'"to" is {PLACES}, not {quoted(to)}')
+
+
+def _with_references(value: Any, found: Callable[[re.Match[str]], Any]) -> Any:
+    """Return the value with every "$name.field" or "$name.field+1" replaced by what `found` says."""
+    if isinstance(value, dict):
+        return {k: _with_references(v, found) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_with_references(v, found) for v in value]
+    match = REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    return value if match is None else found(match)
 
 
 PROGRAMS.register("by_hand", raw_requests)
@@ -63,20 +121,19 @@ class Hand:
         self.under_way: dict[str, tuple[str, Promise[Any]]] = {}
 
     async def do(self, step: dict[str, Any]) -> None:
-        """One step, to its end."""
+        """One step, to its end. StepError, if it cannot be sent, or not with what the answers so far have."""
+        check_step(step)
         if "sleep" in step:
             await self.app.sleep(step["sleep"])
             return
         if "await" in step:
             if step["await"] not in self.under_way:
-                raise StepError(f"nothing is under way as {step['await']!r}; there is {', '.join(self.under_way)}")
+                there = listed(self.under_way) or "nothing"
+                raise StepError(f"nothing is under way as {quoted(step['await'])}; there is {there}")
             api, promise = self.under_way.pop(step["await"])
             self._answered(api, await promise, step["await"], step.get("show", ()))
             return
-        unknown = sorted(set(step) - set(KEYS))
-        if unknown or step.get("ask") not in BY_NAME:
-            raise StepError(f"a step has {', '.join(KEYS)}, or sleep, or await; the APIs are {', '.join(BY_NAME)}")
-        body = request_of(step["ask"], self._resolved(step.get("with", {})))
+        body = request_of(step["ask"], _with_references(step.get("with", {}), self._found))
         name = step.get("as", "")
         for _ in range(TRIES):
             promise = self.app.ask(self._node(step.get("to", "")), body, step.get("version"))
@@ -93,7 +150,7 @@ class Hand:
     def _answered(self, api: str, response: Any, name: str, shown: Sequence[str]) -> None:
         self.named[name] = response
         self.answers.append(
-            [api, answer_of(response), *(f"{field}={getattr(response, field, None)}" for field in shown)]
+            [api, answer_of(response), *(f"{field}={_shown(response, field)}" for field in shown)]
         )
 
     def _node(self, to: str) -> str:
@@ -106,23 +163,27 @@ class Hand:
         if kind in partitions:
             return self.app.leader(partitions[kind](key))
         if to not in self.app.brokers:
-            raise StepError(f'"to" is {PLACES}, not {to!r}')
+            raise StepError(f'"to" is {PLACES}, not {quoted(to)}')
         return to
 
-    def _resolved(self, value: Any) -> Any:
-        """The value with every "$name.field" or "$name.field+1" replaced by what it stands for."""
-        if isinstance(value, dict):
-            return {k: self._resolved(v) for k, v in value.items()}
-        if isinstance(value, list):
-            return [self._resolved(v) for v in value]
-        found = REFERENCE.fullmatch(value) if isinstance(value, str) else None
-        if found is None:
-            return value
-        name, attribute, offset = found.groups()
-        if not hasattr(self.named.get(name), attribute):
-            raise StepError(f"{value!r}: no answer called {name!r} has {attribute!r}")
-        found_value = getattr(self.named[name], attribute)
-        return found_value if offset is None else int(found_value) + int(offset)
+    def _found(self, reference: re.Match[str]) -> Any:
+        """What the answer of this name has there, or a number with the distance from it."""
+        name, attribute, distance = reference.groups()
+        found = _field_of(self.named.get(name), attribute)
+        if found is MISSING or (distance is not None and type(found) is not int):
+            what = "has" if found is MISSING else "has as a number"
+            raise StepError(f"{quoted(reference[0])}: no answer called {quoted(name)} {what} {quoted(attribute)}")
+        return found if distance is None else found + int(distance)
+
+
+def _field_of(message: Any, name: str) -> Any:
+    """Return the value of a message's field or property; MISSING if it has none of this name."""
+    return MISSING if message is None or name.startswith("_") else getattr(message, name, MISSING)
+
+
+def _shown(message: Any, name: str) -> Any:
+    found = _field_of(message, name)
+    return None if found is MISSING or callable(found) else found
 
 
 def answer_of(response: Any) -> str:
@@ -130,40 +191,59 @@ def answer_of(response: Any) -> str:
     return "NETWORK_EXCEPTION" if response is None else error_of(response)
 
 
-def request_of(api: str, given: dict[str, Any]) -> Any:
-    """The request with these fields; StepError for a field it does not have, or one that is missing."""
-    return _message(BY_NAME[api].request, api, given)
+def request_of(api: str, given: Any) -> Any:
+    """Return the request with these fields; StepError for a field that it does not have, that is missing, or wrong."""
+    request = _message(BY_NAME[api].request, api, given)
+    if wrong := misfit(request, type(request), api):
+        raise StepError(wrong)
+    return request
 
 
-def _message(kind: type, api: str, given: dict[str, Any]) -> Any:
+def _message(kind: type, api: str, given: Any) -> Any:
+    if not isinstance(given, dict):
+        raise StepError(f"{api} is an object with fields, not {quoted(given)}")
     known = {f.name: f for f in fields(kind)}
     unknown = sorted(set(given) - set(known))
     needed = [n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING and n not in given]
     if unknown or needed:
-        raise StepError(f"{api} has the fields {', '.join(known)}; missing: {needed}, unknown: {unknown}")
+        raise StepError(f"{api} has the fields {listed(known)}; missing: {needed}, unknown: {quoted(unknown)}")
     return kind(**{name: _field(kind, api, name, value) for name, value in given.items()})
 
 
 def _field(kind: type, api: str, name: str, value: Any) -> Any:
-    """The value of one field; a list of objects becomes the messages that the field holds."""
+    """Return the value of one field: a list of objects becomes the messages that the field holds, and so does a dict's.
+
+    An object with "values" is a record batch.
+    """
     inside = messages_in(kind, name)
     if inside and isinstance(value, list):
         return tuple(_message(inside[0], f"{api}.{name}", one) for one in value)
+    if inside == (Batch,) and isinstance(value, dict):
+        return {key: _batch(batch) for key, batch in value.items()}
+    if inside and isinstance(value, dict):
+        return {k: _message(inside[0], f"{api}.{name}", v) if isinstance(v, dict) else v for k, v in value.items()}
     return _typed(value)
 
 
 def _typed(value: Any) -> Any:
-    """JSON's lists as tuples, an object with "values" as a batch; its "headers" has [key, value] pairs for each."""
+    """JSON's lists as tuples."""
     if isinstance(value, list):
         return tuple(_typed(v) for v in value)
-    if not isinstance(value, dict):
-        return value
-    if "values" not in value:
-        return {key: _typed(v) for key, v in value.items()}
-    batch = {key: v for key, v in value.items() if key not in ("values", "headers")}
+    return {key: _typed(v) for key, v in value.items()} if isinstance(value, dict) else value
+
+
+def _batch(value: Any) -> Any:
+    """Return the record batch that an object says: {"values": [...]} and fields of `Batch`, without a marker's.
+
+    Its "headers" has a list of [key, value] pairs for each value.
+    """
+    values = value.get("values") if isinstance(value, dict) else None
+    if not isinstance(values, list) or not values or not all(v is None or isinstance(v, str) for v in values):
+        raise StepError(f"{quoted(value)} is no batch: it has values, a list of texts, and fields such as producer_id")
+    batch = {key: v for key, v in value.items() if key not in ("values", "headers", "control")}
     try:
-        headers = value.get("headers", [[]] * len(value["values"]))
-        records = zip(value["values"], (tuple((k, v.encode()) for k, v in each) for each in headers), strict=True)
+        headers = value.get("headers", [[]] * len(values))
+        records = zip(values, (tuple((k, v.encode()) for k, v in each) for each in headers), strict=True)
         return Batch(records=tuple(Record(None, v, each) for v, each in records), **batch)
     except (AttributeError, TypeError, ValueError) as error:
-        raise StepError(f"{value!r} is no batch: {error}") from None
+        raise StepError(told(f"{quoted(value)} is no batch: {error}")) from None

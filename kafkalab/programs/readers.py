@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.sim.app import App
+from kafkalab.sim.arguments import Milliseconds, Partition
 from kafkalab.sim.scenario import program
 
 BOOK = "ledger"
@@ -12,7 +13,7 @@ BOOK = "ledger"
 
 @program
 async def looks(
-    app: App, partitions: list[str], at_ms: list[int], isolation_level: str = "read_committed"
+    app: App, partitions: list[Partition], at_ms: list[Milliseconds], isolation_level: str = "read_committed"
 ) -> list[Any]:
     """At each of these times everything that can be read from the start: a list of [partition, value] for each."""
     found = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from kafkalab.client.exceptions import IllegalStateError
 from kafkalab.sim.app import App
+from kafkalab.sim.arguments import Name
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.sim.scenario_names import named
 
@@ -12,7 +13,7 @@ PATIENCE_MS = 5_000
 
 
 @program
-async def send_too_early(app: App, transactional_id: str, topic: str, elsewhere: bool = False) -> str:
+async def send_too_early(app: App, transactional_id: Name, topic: Name, elsewhere: bool = False) -> str:
     """Send one record before `begin_transaction`, note the refusal, and send another within a transaction.
 
     With `elsewhere` the second goes to partition 1: nothing releases the first, so that the commit times out.

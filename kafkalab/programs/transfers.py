@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from kafkalab.client.consumer.consumer import Consumer
+from kafkalab.client.producer.producer import Producer
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
+from kafkalab.sim.arguments import Count, Milliseconds, Name, Partition, calls_of
 from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.sim.scenario_names import named
@@ -13,12 +16,17 @@ from kafkalab.sim.scenario_names import named
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
 
+SENT = ("init_transactions", "begin_transaction", "send", "flush", "commit_transaction", "abort_transaction")
+READ = ("assign", "poll", "seek", "seek_to_beginning", "seek_to_end", "commit_sync")
+
+ProducerCalls = Annotated[list[list[Any]], calls_of(Producer, SENT)]
+ConsumerCalls = Annotated[list[list[Any]], calls_of(Consumer, READ)]
 TRANSACTIONAL_ID, GROUP = "payments-0", "payments"
 
 
 @program
 async def consume_transform_produce(
-    app: App, transactional_id: str = TRANSACTIONAL_ID, wait_ms: int = 0, polls: int = 0
+    app: App, transactional_id: Name = TRANSACTIONAL_ID, wait_ms: Milliseconds = 0, polls: Count = 0
 ) -> str:
     """Read transfers, write each as a debit to accounts-0 and a credit to accounts-1, commit all with the input offset.
 
@@ -50,7 +58,7 @@ async def consume_transform_produce(
 
 
 @program
-async def first_transaction(app: App, transactional_id: str = TRANSACTIONAL_ID, records: int = 1) -> str:
+async def first_transaction(app: App, transactional_id: Name = TRANSACTIONAL_ID, records: Count = 1) -> str:
     """Initialise, then one transaction with so many records to accounts-0."""
     producer = app.producer(transactional_id=transactional_id, linger_ms=0)
     await producer.init_transactions()
@@ -64,7 +72,9 @@ async def first_transaction(app: App, transactional_id: str = TRANSACTIONAL_ID, 
 
 
 @program
-async def transactions(app: App, transactional_id: str, count: int = 1, topic: str = "out", records: int = 1) -> int:
+async def transactions(
+    app: App, transactional_id: Name, count: Count = 1, topic: Name = "out", records: Count = 1
+) -> int:
     """So many transactions, each with so many records to partition 0 of the topic; how many were committed."""
     producer = app.producer(transactional_id=transactional_id, linger_ms=0)
     await producer.init_transactions()
@@ -77,7 +87,7 @@ async def transactions(app: App, transactional_id: str, count: int = 1, topic: s
 
 
 @program
-async def read_all(app: App, partitions: list[str], isolation_level: str = "read_committed") -> list[list[Any]]:
+async def read_all(app: App, partitions: list[Partition], isolation_level: str = "read_committed") -> list[list[Any]]:
     """Every record of the partitions, from the start to the end that the isolation level sees: [partition, value]."""
     consumer = app.consumer(isolation_level=isolation_level, auto_offset_reset="earliest")
     consumer.assign(partitions)
@@ -97,40 +107,32 @@ def read_to_the_end(cluster: Cluster) -> None:
 
 
 @program
-async def committed_offsets(app: App, group: str, partitions: list[str]) -> dict[str, int]:
+async def committed_offsets(app: App, group: Name, partitions: list[Partition]) -> dict[str, int]:
     """The group's committed offsets, once no transaction is undecided."""
     consumer = app.consumer(group_id=group, isolation_level="read_committed", default_api_timeout_ms=3_600_000)
     return await consumer.committed(partitions)
 
 
 @program
-async def operations(app: App, steps: list[list[Any]], transactional_id: str | None = None) -> str:
+async def operations(app: App, steps: ProducerCalls, transactional_id: Name | None = None) -> str:
     """A list of producer calls as data: [["begin_transaction"], ["send", "out", "value"], ["commit_transaction"]]."""
     producer = app.producer(transactional_id=transactional_id)
-    allowed = (
-        "init_transactions", "begin_transaction", "send", "flush", "commit_transaction", "abort_transaction", "sleep"
-    )  # fmt: skip
     for name, *args in steps:
-        if name not in allowed:
-            raise ValueError(f"no operation {name!r}; there are {', '.join(allowed)}")
         await (app.sleep(*args) if name == "sleep" else getattr(producer, name)(*args))
     return "done"
 
 
 @program
 async def consumer_operations(
-    app: App, steps: list[list[Any]], isolation_level: str = "read_committed", group_id: str | None = None
+    app: App, steps: ConsumerCalls, isolation_level: str = "read_committed", group_id: Name | None = None
 ) -> list[list[Any]]:
     """A list of consumer calls as data: [["assign", ["out-0"]], ["poll", 500], ["seek", "out-0", 0], ["sleep", 20]].
 
     The result is what its polls returned: [partition, offset, value].
     """
     consumer = app.consumer(isolation_level=isolation_level, group_id=group_id, auto_offset_reset="earliest")
-    allowed = ("assign", "poll", "seek", "seek_to_beginning", "seek_to_end", "commit_sync", "sleep")
     found: list[list[Any]] = []
     for name, *args in steps:
-        if name not in allowed:
-            raise ValueError(f"no operation {name!r}; there are {', '.join(allowed)}")
         if name in ("assign", "seek"):
             getattr(consumer, name)(*args)
         elif name == "poll":

@@ -6,14 +6,28 @@ Every value that a writer sends is unique in the run: "writer/transaction/record
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Annotated, Any
 
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.transaction_manager.transition_table import ProducerState
+from kafkalab.limits import quoted
 from kafkalab.sim.app import App
+from kafkalab.sim.arguments import Count, Index, Milliseconds, Name, Partition, misfit
 from kafkalab.sim.scenario import program
 
+
+def plan_error(plan: list[list[Any]]) -> str:
+    """Return which transaction of a `Plan` is none; "" if all are."""
+    for number, entry in enumerate(plan):
+        if not entry or entry[0] not in ("commit", "abort"):
+            return f"[{number}] begins with commit or abort, not {quoted(entry)}"
+        if wrong := misfit(entry[1:], list[Index], f"[{number}]"):
+            return wrong
+    return ""
+
+
+Plan = Annotated[list[list[Any]], plan_error]
 PATIENCE = 5
 """How often a call that timed out is called again, and how often a producer that failed is replaced."""
 
@@ -21,13 +35,13 @@ PATIENCE = 5
 @program
 async def writer(
     app: App,
-    transactional_id: str,
-    topic: str,
-    plan: list[list[Any]],
-    transaction_timeout_ms: int = 60_000,
-    linger_ms: int = 0,
-    work_ms: int = 0,
-    keys: int = 0,
+    transactional_id: Name,
+    topic: Name,
+    plan: Plan,
+    transaction_timeout_ms: Milliseconds = 60_000,
+    linger_ms: Milliseconds = 0,
+    work_ms: Milliseconds = 0,
+    keys: Count = 0,
 ) -> list[str]:
     """Transactions as planned: ["commit" or "abort", partitions...], one record to each; how each of them ended.
 
@@ -49,7 +63,7 @@ async def writer(
 
 @program
 async def idempotent_writer(
-    app: App, topic: str, partitions: list[int], pause_ms: int = 0, linger_ms: int = 0
+    app: App, topic: Name, partitions: list[Index], pause_ms: Milliseconds = 0, linger_ms: Milliseconds = 0
 ) -> int:
     """One record to each of the partitions, in turn, without transactions; how many were acknowledged."""
     producer = app.producer(linger_ms=linger_ms)
@@ -70,7 +84,11 @@ async def idempotent_writer(
 
 @program
 async def reader(
-    app: App, partitions: list[str], isolation_level: str = "read_committed", polls: int = 20, pause_ms: int = 50
+    app: App,
+    partitions: list[Partition],
+    isolation_level: str = "read_committed",
+    polls: Count = 20,
+    pause_ms: Milliseconds = 50,
 ) -> int:
     """So many polls from the beginning, while others write; how many records came."""
     consumer = app.consumer(isolation_level=isolation_level, auto_offset_reset="earliest")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kafkalab.limits import quoted, whole_number
+
 READ, WRITE, CREATE, DELETE, DESCRIBE = "READ", "WRITE", "CREATE", "DELETE", "DESCRIBE"
 ALTER, CLUSTER_ACTION, IDEMPOTENT_WRITE, ALL = "ALTER", "CLUSTER_ACTION", "IDEMPOTENT_WRITE", "ALL"
 TWO_PHASE_COMMIT = "TWO_PHASE_COMMIT"
@@ -33,12 +35,13 @@ class Deny:
 
     def __post_init__(self) -> None:
         if not isinstance(self.principal, str) or not self.principal or is_server(self.principal):
-            raise ValueError(f"only a client can be denied something, or all by '*', not {self.principal!r}")
+            raise ValueError(f"only a client can be denied something, or all by '*', not {quoted(self.principal)}")
         if self.operation not in OPERATIONS:
-            raise ValueError(f"no operation {self.operation!r}; there are {', '.join(OPERATIONS)}")
+            raise ValueError(f"no operation {quoted(self.operation)}; there are {', '.join(OPERATIONS)}")
         kind, _, name = self.resource.partition(":") if isinstance(self.resource, str) else ("", "", "")
         if self.resource != CLUSTER and (kind not in NAMED_TYPES or not name):
-            raise ValueError(f'no resource {self.resource!r}; write "Cluster", or like "Topic:out" ({NAMED_TYPES})')
+            wanted = f'"Cluster", or like "Topic:out" ({NAMED_TYPES})'
+            raise ValueError(f"no resource {quoted(self.resource)}; write {wanted}")
 
     def __repr__(self) -> str:
         return f"Deny({self.principal!r}, {self.operation!r}, {self.resource!r})"
@@ -50,7 +53,7 @@ class Deny:
 
 def is_server(node: str) -> bool:
     """Brokers ("b1") and the controller are super users."""
-    return node == "controller" or (node[:1] == "b" and node[1:].isdigit())
+    return node == "controller" or (node[:1] == "b" and whole_number(node[1:]) >= 0)
 
 
 def is_denied(denials: Iterable[Deny], principal: str, operation: str, resource: str) -> bool:

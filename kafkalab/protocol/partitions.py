@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from kafkalab.limits import whole_number
+
 TRANSACTION_TOPIC = "__transaction_state"
 OFFSETS_TOPIC = "__consumer_offsets"
 INTERNAL_TOPICS = (TRANSACTION_TOPIC, OFFSETS_TOPIC)
@@ -38,6 +40,13 @@ def transaction_partition(transactional_id: str) -> str:
 def offsets_partition(group: str) -> str:
     """`offsets_partition("my-group") == "__consumer_offsets-12"`."""
     return f"{OFFSETS_TOPIC}-{partition_for(group)}"
+
+
+def split(partition: object) -> tuple[str, int]:
+    """Return topic and number: `split("out-0") == ("out", 0)`; ("", -1) for what is no partition's name."""
+    topic, _, index = partition.rpartition("-") if isinstance(partition, str) else ("", "", "")
+    number = whole_number(index)
+    return (topic, number) if number >= 0 else ("", -1)
 
 
 @lru_cache(maxsize=4096)

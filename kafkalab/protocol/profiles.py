@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field
 
+from kafkalab.limits import QUOTE, listed, quoted
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
 
@@ -82,11 +84,13 @@ class Rules:
     _off: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.profile not in PROFILES:
-            raise ValueError(f"no profile {self.profile!r}; there are {', '.join(PROFILES)}")
+        if not isinstance(self.profile, str) or self.profile not in PROFILES:
+            raise ValueError(f"no profile {quoted(self.profile)}; there are {', '.join(PROFILES)}")
         for name in self.off:
             if name not in RULE_NAMES:
-                raise ValueError(f"no rule {name!r}; there are: {'; '.join(RULE_NAMES)}")
+                near = difflib.get_close_matches(name, RULE_NAMES, 1) if len(name) <= QUOTE else []
+                hint = f"; did you mean {near[0]}?" if near else f"; there are: {listed(RULE_NAMES, '; ')}"
+                raise ValueError(f"no rule {quoted(name)}{hint}")
         object.__setattr__(self, "_off", frozenset((*(r.name for r in PROFILES[self.profile].lacks), *self.off)))
 
     def on(self, rule: Rule) -> bool:

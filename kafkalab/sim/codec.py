@@ -17,7 +17,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from kafkalab.limits import CODE, FILE, quoted, told, whole_number
 from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
+from kafkalab.sim.saved_data import json_of
 from kafkalab.sim.scenario import FORMAT, Scenario
 from kafkalab.sim.scenario import VERSION as FORMAT_VERSION
 from kafkalab.sim.scenario_names import SCENARIOS
@@ -29,7 +31,6 @@ FORMER = {CHALLENGE: "klabC1", ANSWER: "klabT1"}
 SIGNS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 ALIKE = str.maketrans("ILOilo", "110110")
 VERSION, CHECK_SIGNS, GROUP = "1", 4, 5
-LONGEST, BYTES_MAX = 20_000, 1_000_000
 WORDS = (
     '"]]{"format":"kafkalab-scenario","version":1,"title":"","brokers":3,"profile":"","rules_off":[],"topics":{"out":1},'
     '"records":{},"programs":[{"node":"app","run":"","args":{}}],"faults":[],"seed":1,"fresh":false,"config":{},'
@@ -66,39 +67,45 @@ def decode(kind: str, code: str) -> Any:
     if isinstance(code, str) and "".join(code.split()).startswith(f"{FORMER.get(kind)}."):
         return _decode_former(code)
     noun, begins = KINDS[kind], f"{kind}{VERSION}"
-    if not isinstance(code, str) or len(code) > LONGEST:
-        raise ValueError(f"a {noun} is a line of letters and digits that begins with {begins}")
+    if not isinstance(code, str) or len(code) > CODE.most:
+        what = f"a line of letters and digits that begins with {begins}, of at most {CODE.most:,} {CODE.of}"
+        raise ValueError(f"a {noun} is {what}")
     signs = "".join(code.split()).replace("-", "").upper()
     if signs[:1] != kind or len(signs) < 2 + CHECK_SIGNS:
         raise ValueError(f"{_short(code)} is no {noun} of kafkalab: those begin with {begins}; copy it again")
     version, signs = signs[1].translate(ALIKE), signs[2:].translate(ALIKE)
     if version != VERSION:
-        newer = version.isdigit() and version > VERSION
+        newer = whole_number(version) > int(VERSION)
         which = f"of version {version}, newer than" if newer else "of no version known to"
         raise ValueError(f"this {noun} is {which} this kafkalab, which reads version {VERSION}; use a newer kafkalab")
     wrong = next((sign for sign in signs if sign not in SIGNS), "")
     if wrong:
-        raise ValueError(f"there is a typo in the {noun}: no code has the sign {wrong!r}; compare it once more")
+        raise ValueError(f"there is a typo in the {noun}: no code has the sign {quoted(wrong)}; compare it once more")
     body, check = signs[:-CHECK_SIGNS], signs[-CHECK_SIGNS:]
     if _checksum(body) != check:
         raise ValueError(f"there is a typo in the {noun}: its checksum is wrong; compare it once more, sign by sign")
+    damaged = f"this {noun} is damaged: its checksum fits, but it holds nothing that can be read"
     try:
         unpacker = zlib.decompressobj(-15, zdict=WORDS.encode())
-        return json.loads(unpacker.decompress(_from_signs(body), BYTES_MAX))
-    except (zlib.error, ValueError, RecursionError):
-        raise ValueError(f"this {noun} is damaged: its checksum fits, but it holds nothing that can be read") from None
+        text = unpacker.decompress(_from_signs(body), FILE.most).decode()
+    except (zlib.error, UnicodeDecodeError):
+        raise ValueError(damaged) from None
+    return json_of(text, f"this {noun}", damaged)
 
 
 def _decode_former(text: str) -> Any:
     """Return the data in a line of the first format: kind, base64url of zlib of JSON, and six hex digits of a CRC."""
-    parts = "".join(text.split()).split(".")
-    if len(parts) != 3 or parts[2] != f"{zlib.crc32('.'.join(parts[:2]).encode()) & 0xFFFFFF:06x}":
+    parts = "".join(text[: CODE.most].split()).split(".")
+    check = f"{zlib.crc32('.'.join(parts[:2]).encode(errors='replace')) & 0xFFFFFF:06x}"
+    if len(text) > CODE.most or len(parts) != 3 or parts[2] != check:
         raise ValueError("this code was damaged on its way: a letter is missing or another one; copy it again")
+    damaged = "this code holds nothing that can be read"
     try:
         packed = base64.b64decode(parts[1] + "=" * (-len(parts[1]) % 4), altchars=b"-_", validate=True)
-        return json.loads(zlib.decompressobj().decompress(packed, BYTES_MAX))
-    except (ValueError, binascii.Error, zlib.error, RecursionError):
-        raise ValueError("this code holds nothing that can be read") from None
+        text = zlib.decompressobj().decompress(packed, FILE.most).decode()
+    except (ValueError, binascii.Error, zlib.error):
+        raise ValueError(damaged) from None
+    return json_of(text, "this code", damaged)
 
 
 def code_of(scenario: Scenario) -> str:
@@ -148,7 +155,7 @@ def scenario_of_row(row: Any) -> Scenario:
             changes["faults"] = tuple(fault_of_row(fault) for fault in faults)
         return replace(SCENARIOS[name](profile=profile), **changes)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"this code holds a scenario that this kafkalab does not know: {error}") from None
+        raise ValueError(told(f"this code holds a scenario that this kafkalab does not know: {error}")) from None
 
 
 def fault_row(fault: Fault) -> list[Any]:
@@ -168,7 +175,7 @@ def fault_of_row(row: Any) -> Fault:
     """Return the fault of a row, or of its JSON; ValueError, TypeError or KeyError for anything else."""
     if isinstance(row, dict):
         return fault_from_json(row)
-    name, *values = row
+    name, *values = row if isinstance(row, list) else [row]
     names = [f.name for f in dataclass_fields(TYPES[name])]
     return fault_from_json({"fault": name, **dict(zip(names, values, strict=False))})
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeAlias, get_args
 
+from kafkalab.limits import QUOTE, quoted, told
 from kafkalab.protocol.messages.registry import BY_NAME
 
 OLD_FRAME_NAME = re.compile(rf"^({'|'.join(BY_NAME)})Reply#")
@@ -213,7 +214,7 @@ def nodes_of(side: Side) -> tuple[str, ...]:
 
 def did_you_mean(name: object, known: Iterable[str], ending: str = "") -> str:
     """Return the end of a message: the known name nearest to `name`, or nothing."""
-    near = difflib.get_close_matches(name, list(known), 1) if isinstance(name, str) else []
+    near = difflib.get_close_matches(name, list(known), 1) if isinstance(name, str) and len(name) <= QUOTE else []
     return f"; did you mean {near[0]}{ending}?" if near else ""
 
 
@@ -227,14 +228,15 @@ def fault_to_json(fault: Fault) -> dict[str, Any]:
 
 def fault_from_json(row: Any) -> Fault:
     """Return the fault of such data; ValueError for one that this kafkalab does not know."""
-    if not isinstance(row, dict) or row.get("fault") not in TYPES:
-        hint = did_you_mean(row.get("fault", ""), TYPES) if isinstance(row, dict) else ""
-        raise ValueError(f"{row!r} is not a fault; there are {', '.join(TYPES)}{hint}")
+    name = row.get("fault") if isinstance(row, dict) else None
+    if not isinstance(name, str) or name not in TYPES:
+        hint = did_you_mean(name, TYPES)
+        raise ValueError(f"{quoted(row)} is not a fault; there are {', '.join(TYPES)}{hint}")
     arguments = {k: _argument(k, v) for k, v in row.items() if k != "fault"}
     try:
-        fault: Fault = TYPES[row["fault"]](**arguments)
+        fault: Fault = TYPES[name](**arguments)
     except TypeError as error:
-        raise ValueError(f"{row!r} is not a fault: {error}") from None
+        raise ValueError(told(f"{quoted(row)} is not a fault: {error}")) from None
     return fault
 
 

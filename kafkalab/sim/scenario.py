@@ -8,13 +8,31 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from kafkalab.broker.handlers.create_topics import is_legal
 from kafkalab.broker.state import BrokerConfig
 from kafkalab.broker.transaction_coordinator.metadata import PRODUCER_EPOCH_MAX
-from kafkalab.protocol.acls import Deny
+from kafkalab.limits import (
+    DENIALS,
+    FAULTS,
+    NODES,
+    NUMBER,
+    PARTITIONS,
+    PRODUCER_EPOCHS,
+    QUOTE,
+    RECORDS,
+    TOPICS,
+    listed,
+    quoted,
+    told,
+)
+from kafkalab.protocol.acls import Deny, is_server
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
 from kafkalab.protocol.profiles import Rules
+from kafkalab.sim.arguments import Name, check_arguments, check_fields
 from kafkalab.sim.fault_checks import check_fault
 from kafkalab.sim.faults import Fault, fault_from_json, fault_to_json
 from kafkalab.sim.registry import Registry
+from kafkalab.sim.saved_data import check_plain, file_text, json_of
 
 FORMAT, VERSION = "kafkalab-scenario", 1
 
@@ -35,7 +53,7 @@ def program(function: ProgramFunction) -> ProgramFunction:
 class Program:
     """What a client node runs: a registered program's name, or a function, with its arguments."""
 
-    node: str
+    node: Name
     run: str | ProgramFunction
     args: dict[str, Any] = field(default_factory=dict)
 
@@ -44,8 +62,13 @@ class Program:
         if callable(self.run):
             return self.run
         if self.run not in PROGRAMS:
-            raise ValueError(f"no program {self.run!r} is registered; there are {', '.join(sorted(PROGRAMS))}")
+            raise ValueError(f"no program {quoted(self.run)} is registered; there are {listed(sorted(PROGRAMS))}")
         return PROGRAMS[self.run]
+
+    def check_arguments(self) -> None:
+        """Raise ValueError for arguments that the program does not take; one not registered yet is not checked."""
+        if not isinstance(self.run, str) or self.run in PROGRAMS:
+            check_arguments(self.function(), self.node, self.args)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,30 +95,52 @@ class Scenario:
     acls: tuple[Deny, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.brokers, int) or not 1 <= self.brokers <= 9:
-            raise ValueError(f"brokers is a number from 1 to 9, not {self.brokers!r}")
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool):
-            raise ValueError(f"seed is a whole number, not {self.seed!r}")
+        check_fields(self, but=("faults", "brokers", "seed"))
+        if type(self.brokers) is not int or not 1 <= self.brokers <= 9:
+            raise ValueError(f"brokers is a number from 1 to 9, not {quoted(self.brokers)}")
+        if type(self.seed) is not int or abs(self.seed) > NUMBER.most:
+            raise ValueError(f"seed is a whole number, at most {NUMBER.most:,}, not {quoted(self.seed)}")
         Rules(self.profile, self.rules_off)
-        for partition in self.records:
-            topic, _, index = partition.rpartition("-")
-            if not index.isdigit() or int(index) >= self.topics.get(topic, 0):
-                raise ValueError(f"records for {partition!r}, but the topics are {self.topics}")
+        self._check_topics()
         self._check_brokers()
+        NODES.check(len(self.programs), "the scenario")
         names = [p.node for p in self.programs]
-        if len(set(names)) < len(names) or any(n.startswith("b") and n[1:].isdigit() for n in names):
-            raise ValueError(f"every program needs a node name of its own, none like a broker's: {names}")
+        if len(set(names)) < len(names) or any(is_server(name) for name in names):
+            raise ValueError(f"every program needs a node name of its own, none like a broker's: {quoted(names)}")
+        for program in self.programs:
+            program.check_arguments()
+        DENIALS.check(len(self.acls), "the scenario")
+        FAULTS.check(len(self.faults), "the scenario")
         for fault in self.faults:
             check_fault(fault, self.nodes, self.topics)
 
+    def _check_topics(self) -> None:
+        TOPICS.check(len(self.topics), "the scenario")
+        for topic, count in self.topics.items():
+            if not is_legal(topic):
+                raise ValueError(f"{quoted(topic)} is no name of a topic: it has letters, digits and ._-, at most 249")
+            if topic in INTERNAL_TOPICS:
+                raise ValueError(f"{topic} is an internal topic: it is always there, or made on demand with fresh")
+            if count < 1:
+                raise ValueError(f"topic {quoted(topic)} has 1 partition or more, not {quoted(count)}")
+        PARTITIONS.check(sum(self.topics.values()), "the scenario")
+        RECORDS.check(sum(len(values) for values in self.records.values()), "the scenario")
+        for partition in self.records:
+            topic, index = split(partition)
+            if not 0 <= index < self.topics.get(topic, 0):
+                raise ValueError(f"records for {quoted(partition)}, but the topics are {quoted(self.topics)}")
+
     def _check_brokers(self) -> None:
         for name, value in self.config.items():
-            if type(value) is not BROKER_SETTINGS.get(name) or value < 0:
-                known = ", ".join(f"{n} ({kind.__name__})" for n, kind in BROKER_SETTINGS.items())
-                raise ValueError(f"config has broker settings: {known}; not {name!r}: {value!r}")
+            if type(value) is not BROKER_SETTINGS.get(name) or not 0 <= value <= NUMBER.most:
+                known = listed(f"{n} ({kind.__name__})" for n, kind in BROKER_SETTINGS.items())
+                raise ValueError(f"config has broker settings: {known}; not {quoted(name)}: {quoted(value)}")
+        PRODUCER_EPOCHS.check(len(self.producer_epochs), "the scenario")
         for tid, epoch in self.producer_epochs.items():
-            if not isinstance(epoch, int) or not 0 <= epoch < PRODUCER_EPOCH_MAX:
-                raise ValueError(f"a producer's epoch is a number from 0 to {PRODUCER_EPOCH_MAX - 1}; {tid}: {epoch!r}")
+            if not 0 <= epoch < PRODUCER_EPOCH_MAX:
+                raise ValueError(
+                    f"a producer's epoch is a number from 0 to {PRODUCER_EPOCH_MAX - 1}; {quoted(tid)}: {quoted(epoch)}"
+                )
         if self.producer_epochs and self.fresh:
             raise ValueError("producer_epochs are in __transaction_state, which a fresh cluster does not have")
 
@@ -142,31 +187,34 @@ class Scenario:
             raise ValueError(f"{where} is not a scenario that kafkalab saved")
         if row.get("version") != VERSION:
             raise ValueError(
-                f"{where} is a scenario of version {row.get('version')!r}; this kafkalab reads version {VERSION}. "
-                "Open it with the kafkalab that saved it, or save it anew."
+                f"{where} is a scenario of version {quoted(row.get('version'))}; this kafkalab reads version {VERSION}."
+                " Open it with the kafkalab that saved it, or save it anew."
             )
+        check_plain(row, where)
         known = {f.name for f in fields(cls)}
         extra = sorted(set(row) - known - {"format", "version"})
         if extra:
-            raise ValueError(f"{where} has fields that no scenario has: {', '.join(extra)}")
+            raise ValueError(f"{where} has fields that no scenario has: {listed(told(name, QUOTE) for name in extra)}")
         values = {k: v for k, v in row.items() if k in known}
         try:
             values["faults"] = tuple(fault_from_json(f) for f in values.get("faults", ()))
             values["programs"] = tuple(
                 Program(p["node"], p["run"], p.get("args", {})) for p in values.get("programs", ())
             )
-            values["records"] = {k: tuple(v) for k, v in values.get("records", {}).items()}
+            values["records"] = {k: _tuple(v) for k, v in values.get("records", {}).items()}
             values["acls"] = tuple(Deny(**a) for a in values.get("acls", ()))
-            values["rules_off"] = tuple(values.get("rules_off", ()))
+            values["rules_off"] = _tuple(values.get("rules_off", ()))
             return cls(**values)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{where} is damaged: {error}") from None
+            raise ValueError(told(f"{where} is damaged: {error}")) from None
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
-        """Read a saved scenario; ValueError with the file's name for anything else."""
-        try:
-            row = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError):
-            raise ValueError(f"{path} is not a scenario that kafkalab saved: it is no JSON") from None
-        return cls.from_json(row, str(path))
+        """Read a saved scenario; ValueError with the file's name for anything else, OSError as of `open`."""
+        name = quoted(str(path))
+        return cls.from_json(json_of(file_text(path), name), name)
+
+
+def _tuple(value: Any) -> Any:
+    """A list as a tuple; anything else is left to the check of its type."""
+    return tuple(value) if isinstance(value, list) else value

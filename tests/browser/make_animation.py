@@ -55,7 +55,7 @@ class Film:
         asked = self.page.evaluate("journey.sent.splice(0).filter((message) => message.kind === 'press')")
         for message in asked:
             journey = self.view.journey
-            journey._on_message(journey, message, [])
+            journey._handle_custom_msg(message, [])
             values: dict[str, Any] = {name: getattr(journey, name) for name in TRAITS}
             payload = json.loads(json.dumps(packed(journey.payload)))
             self.page.evaluate(

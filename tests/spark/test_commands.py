@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ from tests.spark.streaming.histories import without
 def test_a_history_is_made_and_judged(spark: object, typed: Any) -> None:
     making = "workload synthetic --records 3000 --plant duplicate=0.002 --plant DUPLICATE=0.003 --seed 7 --out night"
     status, out, err = typed(*making.split())
-    assert (status, err) == (0, "making 3,000 records …\nwriting night …\n")
+    said = err.splitlines()
+    assert (status, said[1:]) == (0, ["making 3,000 records …", "writing night …"])
+    assert re.fullmatch("at most about 1 MB on the disk of [0-9,]+ MB free, 768m and 800 MB of memory", said[0])
     assert out.endswith("kafkalab audit night says what it holds\n")
     judging = ["audit", "night", "--only", "Duplicate,g1a", "--html", "night.html"]
     status, out, err = typed(*judging)
@@ -35,10 +39,21 @@ def test_a_history_is_made_and_judged(spark: object, typed: Any) -> None:
 @pytest.mark.spark
 def test_simulations_are_judged_and_a_damaged_folder_is_named(spark: object, typed: Any) -> None:
     status, _, err = typed("workload", "simulated", "--seeds", "3-4", "--out", "runs")
-    assert (status, err) == (0, "simulating 2 runs …\nwriting runs …\n")
+    assert (status, err.splitlines()[1:]) == (0, ["simulating 2 runs …", "writing runs …"])
     status, out, _ = typed("audit", "runs", "--only", "LSO regression")
     assert status == 0
     assert "No forbidden finding" in out
+    flipped = next(Path("runs/watermarks").rglob("*.parquet"))
+    whole = flipped.read_bytes()
+    middle = len(whole) // 4
+    part = bytes(byte ^ 255 for byte in whole[middle : middle + 40])
+    flipped.write_bytes(whole[:middle] + part + whole[middle + 40 :])
+    status, out, err = typed("audit", "runs", "--only", "LSO regression", "--quiet")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"{flipped} is damaged (" in err
+    assert "make the history again with `kafkalab workload`" in err
+    flipped.write_bytes(whole)
+    assert [name for name in os.listdir() if "unfinished" in name] == []
     next(Path("runs/reads").rglob("*.parquet")).unlink()
     status, out, err = typed("audit", "runs")
     assert (status, out, err.count("\n")) == (2, "", 1)

@@ -32,7 +32,7 @@ def answers(widget: Sequence, monkeypatch: pytest.MonkeyPatch, content: Any) -> 
     told: list[Any] = []
     journey = widget.journey
     monkeypatch.setattr(journey, "send", lambda content, buffers=None: told.append(content))
-    journey._on_message(journey, content, [])
+    journey._handle_custom_msg(content, [])
     return told
 
 

@@ -54,7 +54,7 @@ BAD = [
     ('{"format": "kafkalab-scenario", "version": 1, "brokers": 99}', "brokers is a number from 1 to 9, not 99"),
     ('{"format": "kafkalab-scenario", "version": 1, "faults": [{"fault": "Explode"}]}', "is not a fault"),
     ('{"format": "kafkalab-scenario", "version": 1, "programs": [{"node": "a", "run": "none"}]}', "no program 'none'"),
-    ("[" * 100_000, "it is no JSON"),
+    ("[" * 100_000, "this has too many levels of nesting; the limit is 20"),
     ("x" * 2_000_001, "this is too large for a scenario"),
 ]
 
@@ -66,7 +66,7 @@ def test_a_malformed_foreign_or_newer_file_is_told_and_the_run_stays(share: Shar
         share.open_text(text)
     told: list[Any] = []
     share.send = lambda content, buffers=None: told.append(content)
-    share._on_question(share, {"kind": "open", "text": text, "name": "a.klab"}, [])
+    share._handle_custom_msg({"kind": "open", "text": text, "name": "a.klab"}, [])
     assert told[0]["kind"] == "error"
     assert (share.payload, share.step, share.journey.place, share.journey.tree, share.code) == before
 
@@ -92,10 +92,10 @@ def test_a_code_with_a_typo_or_of_a_newer_version_is_told_and_the_run_stays(shar
     wrong = share.code[:-1] + ("A" if share.code[-1] != "A" else "B")
     newer = "K9" + share.code[2:]
     for code, message in ((wrong, "There is a typo"), (newer, "of version 9, newer than this kafkalab")):
-        share._on_question(share, {"kind": "code", "code": code}, [])
+        share._handle_custom_msg({"kind": "code", "code": code}, [])
         assert message in told[-1]["text"]
     assert share.journey.place == before
-    share._on_question(share, {"kind": "code", "code": share.code.lower()}, [])
+    share._handle_custom_msg({"kind": "code", "code": share.code.lower()}, [])
     assert told[-1] == {"kind": "done", "text": "Shown now: A full commit, one frame at a time."}
 
 

@@ -39,6 +39,11 @@ def handle(broker: BrokerState, request: CreateTopics, header: Header) -> Effect
     return replace(response, errors={**refused, **response.errors})
 
 
+def is_legal(name: str) -> bool:
+    """Return whether a topic may have this name (`Topic.validate`)."""
+    return name not in ("", ".", "..") and len(name) <= NAME_MAX and LEGAL_NAME.fullmatch(name) is not None
+
+
 def shape_error(topic: NewTopic, known: list[str], registered: int) -> Error:
     """Return why a topic cannot be created, in the order of `ReplicationControlManager.createTopic`; NONE if it can.
 
@@ -47,7 +52,7 @@ def shape_error(topic: NewTopic, known: list[str], registered: int) -> Error:
     one is refused.
     """
     name = topic.name
-    if name in ("", ".", "..") or len(name) > NAME_MAX or LEGAL_NAME.fullmatch(name) is None:
+    if not is_legal(name):
         return Error.INVALID_TOPIC_EXCEPTION
     if name in known:
         return Error.TOPIC_ALREADY_EXISTS

@@ -6,11 +6,8 @@ the key pass (`kafkalab.spark.key_pass`) finds the anomalies of one key, and Dat
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 import time
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
@@ -31,6 +28,7 @@ from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summ
 from kafkalab.spark.key_pass.key_pass import findings, key_pass
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.history_files import read_histories, write_histories
+from kafkalab.spark.storage.scratch import Scratch
 
 SMALL = 100_000
 """Up to this many records, even of one run, one task checks them sooner than plans for all audits are made."""
@@ -180,9 +178,10 @@ class Store:
 
     def __init__(self, spark: SparkSession, folder: str | Path | None = None, progress: bool = False) -> None:
         self.spark = spark
-        self.folder = Path(tempfile.mkdtemp(prefix="kafkalab-audit-", dir=folder))
+        scratch = Scratch(folder, "kafkalab-audit-")
+        self.folder, self._scratch = scratch.folder, scratch
         self.progress = progress
-        self.remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self.remove = scratch.remove
         self._numbers = count(1)
 
     def keep(self, name: str, frame: DataFrame, title: str = "") -> DataFrame:

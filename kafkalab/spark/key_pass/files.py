@@ -76,7 +76,7 @@ def read(table: str, paths: list[str], columns: tuple[str, ...]) -> pa.Table:
     few = [name for name in columns if name in FEW_TEXTS]
     parts = []
     for path in paths:
-        file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False)
+        file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False, page_checksum_verification=True)
         part = file.read(columns=list(columns), use_threads=False)
         if "headers" in columns and "headers" not in part.column_names:  # written before records had any
             part = part.append_column("headers", pa.array([[]] * part.num_rows, HEADERS))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
+from kafkalab.limits import quoted
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.profiles import Rules
@@ -14,7 +15,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
-SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
+SEEDS = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 DEFAULT_PROFILE = "4.x/TV2"
 
 
@@ -38,7 +39,7 @@ class Runs:
         """From texts, as options come: seeds "1-1000", rules separated by semicolons. ValueError for what is wrong."""
         found = SEEDS.fullmatch(seeds.strip())
         if found is None:
-            raise ValueError(f'seeds are like "7" or "1-1000", not {seeds!r}')
+            raise ValueError(f'seeds are like "7" or "1-1000", not {quoted(seeds)}')
         rules = tuple(name.strip() for name in rules_off.split(";") if name.strip())
         first = int(found[1])
         return cls(first=first, last=int(found[2] or first), profile=profile, rules_off=rules, scenario=scenario)

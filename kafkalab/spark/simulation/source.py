@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
+from kafkalab.limits import quoted, whole_number
 from kafkalab.spark.simulation.bundle import BUNDLE, arrow_bundle
 from kafkalab.spark.simulation.bundle import SCHEMA as BUNDLE_SCHEMA
 from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, Runs, history_of_seed
@@ -75,8 +76,8 @@ class KafkalabSource(DataSource):
 
     def _number(self, option: str, default: int) -> int:
         text = self.options.get(option, str(default))
-        if not text.isdigit():
-            raise ValueError(f"{option} is a whole number, not {text!r}")
+        if whole_number(text) < 0:
+            raise ValueError(f"{option} is a whole number, not {quoted(text)}")
         return int(text)
 
 

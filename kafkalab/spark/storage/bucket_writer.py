@@ -98,7 +98,9 @@ class Files:
     def _write(self, folder: str) -> None:
         if folder not in self.open:
             (self.base / folder).mkdir(parents=True, exist_ok=True)
-            self.open[folder] = pq.ParquetWriter(self._unfinished(folder), self.schema)
+            self.open[folder] = pq.ParquetWriter(
+                self._unfinished(folder), self.schema, write_page_checksum=True
+            )
         self.open[folder].write_table(pa.concat_tables(self.waiting.pop(folder)))
         del self.rows[folder]
 

@@ -121,6 +121,18 @@ def files_of(path: str | Path) -> list[File]:
     return listed
 
 
+def unreadable(path: str | Path) -> str:
+    """Return what is wrong with the first file of the history that cannot be read to its end; "" if all can."""
+    folder = Path(path).absolute()
+    for found in _files(folder):
+        try:
+            for _ in pq.ParquetFile(found, page_checksum_verification=True).iter_batches():
+                pass
+        except (pa.ArrowException, OSError) as error:
+            return f"{found} is damaged ({str(error).splitlines()[0]})"
+    return ""
+
+
 def in_buckets(path: str | Path, listed: Iterable[File], table: str) -> dict[int, list[str]]:
     """The paths of the files of each bucket of a table that is laid out by key, of those that `files_of` gave."""
     found: dict[int, list[str]] = {}
@@ -258,7 +270,8 @@ def _read(spark: SparkSession, folder: Path, table: str) -> DataFrame:
     schema = spark_schema(table)
     if not _files_of_table(folder, table):
         return spark.createDataFrame([], schema)
+    reader = spark.read.option("parquet.page.verify-checksum.enabled", "true")
     if table not in BY_KEY:
-        return spark.read.schema(schema).parquet(str(folder / table))
+        return reader.schema(schema).parquet(str(folder / table))
     with_bucket = StructType([*schema.fields, StructField(BUCKET, IntegerType())])
-    return spark.read.schema(with_bucket).parquet(str(folder / table)).drop(BUCKET)
+    return reader.schema(with_bucket).parquet(str(folder / table)).drop(BUCKET)

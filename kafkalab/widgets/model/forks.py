@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from kafkalab.limits import NAME, quoted, whole_number
 from kafkalab.widgets.model.futures import Run
 
 
@@ -57,10 +58,12 @@ class Forks:
         if action == "redo":
             return "" if self.here.visited >= 0 else "nothing has been undone"
         if action == "name":
+            if len(target) > NAME.most:
+                return f"a run's name has at most {NAME.most} characters"
             return "" if target.strip() != self.here.name else "the run has this name already"
         last = len(self.runs) - 1
-        if not target.isdecimal() or int(target) > last:
-            return f"goto needs the number of a run, from 0 to {last}, not {target!r}"
+        if not 0 <= whole_number(target) <= last:
+            return f"goto needs the number of a run, from 0 to {last}, not {quoted(target)}"
         return "" if int(target) != self.here.id else "this run is shown already"
 
     def rename(self, name: str) -> None:

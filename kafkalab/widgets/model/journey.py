@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from threading import RLock
 from typing import Any
 
-import anywidget
 import traitlets
 
+from kafkalab.limits import OPENED, quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.forks import Forks
@@ -23,7 +23,18 @@ from kafkalab.widgets.model.futures import (
     with_fault,
     with_rule,
 )
-from kafkalab.widgets.model.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, checked, fault_of, moved, why
+from kafkalab.widgets.model.listening import Content, Listening
+from kafkalab.widgets.model.presses import (
+    DETAILS,
+    FRAME_FAULTS,
+    MOVES,
+    RULE_PRESSES,
+    TRAVELS,
+    checked,
+    fault_of,
+    moved,
+    why,
+)
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.payload.state_diagrams import transaction_diagram
@@ -32,7 +43,7 @@ from kafkalab.widgets.payload.text import hideable, stops
 SHOWN = ("transaction", "verification")
 
 
-class Journey(anywidget.AnyWidget):
+class Journey(Listening):
     """The runs that presses have made, which of them is shown, and the step at which the cursor stands.
 
     Views are pictures of a journey; all views of one share its cursor: `j = Journey(lab03()); Sequence(j)`. `step` is
@@ -42,6 +53,7 @@ class Journey(anywidget.AnyWidget):
     """
 
     _esm = "export default {};"  # it is never displayed itself
+    SETTABLE = ("step", "groups", "hidden")
 
     payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     step = traitlets.Int(0).tag(sync=True)
@@ -66,7 +78,7 @@ class Journey(anywidget.AnyWidget):
         chart = transaction_diagram(payload["profile"])
         super().__init__(payload=payload, groups=list(groups), chart=chart, tree=[self._forks.here.row()])
         self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
-        self.on_msg(self._on_message)
+        self.hear({"step": self._move, "press": self._press})
 
     @classmethod
     def of(cls, thing: Any) -> Journey:
@@ -98,13 +110,13 @@ class Journey(anywidget.AnyWidget):
 
     @traitlets.validate("groups")
     def _known_groups(self, proposal: dict[str, Any]) -> list[str]:
-        wanted = [checked(name, CATEGORIES, f"no frames are called {name!r}") for name in proposal["value"]]
+        wanted = [checked(name, CATEGORIES, f"no frames are called {quoted(name)}") for name in proposal["value"]]
         return [name for name in CATEGORIES if name in wanted]
 
     @traitlets.validate("hidden")
     def _hideable(self, proposal: dict[str, Any]) -> list[str]:
         known = hideable(self.payload)
-        wanted = [checked(name, known, f"{name!r} cannot be hidden") for name in proposal["value"]]
+        wanted = [checked(name, known, f"{quoted(name)} cannot be hidden") for name in proposal["value"]]
         return [name for name in known if name in wanted]
 
     def stops(self) -> list[int]:
@@ -164,7 +176,7 @@ class Journey(anywidget.AnyWidget):
     def visit(self, scenario: Scenario, label: str = "opened") -> None:
         """Run and show another scenario, as a tree of its own beside the present runs."""
         with self._lock:
-            opened = run_of(scenario)
+            opened = run_of(scenario, OPENED.most)
             payload = payload_with_actions(opened)
             self._forks.plant(opened, label)
             self._show(next(iter(stops(payload, tuple(self.groups))), 0))
@@ -207,25 +219,22 @@ class Journey(anywidget.AnyWidget):
             self.place = here.id
             self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
 
-    def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
-        """Handle a step or a press in the browser. JupyterLab may call this on a second thread while a cell runs."""
-        if not isinstance(content, dict) or content.get("kind") not in ("step", "press"):
-            return
+    def _move(self, content: Content) -> None:
+        """Move the cursor where the browser's is. JupyterLab may call this on a second thread while a cell runs."""
         with self._lock:
             if isinstance(content.get("step"), int):
                 with self._lock_property(step=content["step"]):  # the browser knows: nothing is sent back
                     self.step = content["step"]
-            if content["kind"] == "step":
-                return
-            details = {k: v for k, v in content.items() if k not in ("kind", "action", "target", "step")}
-            try:
-                self.press(str(content.get("action")), str(content.get("target", "")), **details)
-            except Exception as error:
-                self.send({"kind": "error", "text": _sentence(str(error) or type(error).__name__)})
-                if not isinstance(error, (ValueError, RuntimeError)):
-                    raise
-            else:
-                self.send({"kind": "done"})
+
+    def _press(self, content: Content) -> None:
+        """Do what a button of the browser does, at its step."""
+        details = {k: v for k, v in content.items() if k not in ("kind", "action", "target", "step")}
+        if unknown := [name for name in details if name not in DETAILS]:
+            raise ValueError(f"a press has no {quoted(unknown[0])}; there are {', '.join(DETAILS)}")
+        with self._lock:
+            self._move(content)
+            self.press(str(content.get("action")), str(content.get("target", "")), **details)
+        self.send({"kind": "done"})
 
     def __repr__(self) -> str:
         shown = f"{self.payload['title']!r}, step {self.step} of {len(self.payload['events']) - 1}"
@@ -242,9 +251,3 @@ def finished(run: Scenario | Cluster) -> Run:
     if not run.trace.events:
         raise ValueError("this cluster kept no events; make it without keep=False")
     return Run(cluster=run)
-
-
-def _sentence(text: str) -> str:
-    """The first line of a message, as a sentence."""
-    first = text.split("\n")[0]
-    return first[:1].upper() + first[1:] + ("" if first.endswith((".", "?")) else ".")

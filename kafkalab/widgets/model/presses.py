@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
+from kafkalab.limits import QUOTE, listed, quoted
 from kafkalab.sim import faults
 from kafkalab.sim.faults import Fault, FrameFault, NodeFault, TimedFault
 from kafkalab.widgets.model.enabled_actions import noted, reason_at
@@ -26,6 +27,8 @@ FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "upg
 RULE_PRESSES = ("rule_off", "rule_on")
 ACTIONS = (*MOVES, *FAULTS, *RULE_PRESSES, *TRAVELS, "name", "hide", "show")
 DELAY_MS, ADVANCE_MS = 1_000, 10_000
+DETAILS = ("delay_ms", "after", "ms", "broker", "unclean", "sent")
+"""What a press may say beside its target."""
 Payload = dict[str, Any]
 
 
@@ -61,7 +64,7 @@ def fault_of(payload: Payload, step: int, action: str, target: str = "", **detai
 def why(payload: Payload, step: int, action: str, target: str = "", **details: Any) -> str:
     """Why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
     if action not in FAULTS:
-        return f"no action {action!r}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
+        return f"no action {quoted(action)}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
     actions = payload["actions"]
     if actions["fixed"]:
         return str(actions["fixed"])
@@ -73,7 +76,7 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
     if action in actions["limits"]:
         least, most, otherwise = actions["limits"][action]
         if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
-            return str(otherwise).format(repr(number))
+            return str(otherwise).format(quoted(number))
     if action == "reorder":
         return _why_reorder(payload, target, str(details.get("after", "")))
     if action in ("cut", "heal"):
@@ -120,20 +123,20 @@ def _unknown(payload: Payload, action: str, target: str, details: dict[str, Any]
     if action in FRAME_FAULTS:
         frames = payload["frames"]
         if target and (target not in frames or frames[target]["copy_of"]):
-            return f"no frame {target!r} flies in this run{near(target, frames)}"
+            return f"no frame {quoted(target)} flies in this run{near(target, frames)}"
     elif action in NODE_FAULTS:
         nodes = [n["id"] for n in payload["nodes"] if n["kind"] != "controller"]
         if target not in nodes:
-            wrong = f"no node {target!r} can {action}" if target else f"{action} needs a node"
+            wrong = f"no node {quoted(target)} can {action}" if target else f"{action} needs a node"
             return f"{wrong}; there are {', '.join(nodes)}"
     elif action in (*STORAGE_FAULTS, "elect"):
         known = payload["partitions"]
         if target not in known:
-            wrong = f"no partition {target!r} is shown in this run; there are {', '.join(known)}"
+            wrong = f"no partition {quoted(target)} is shown in this run; there are {', '.join(known)}"
             return wrong if target else "choose a partition"
         broker, replicas = str(details.get("broker", "")), replicas_of(payload, target)
         if action == "elect" and broker not in replicas:
-            label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), repr(broker))
+            label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), quoted(broker))
             return f"{label} is no replica of {target}; there are {', '.join(replicas)}"
     return ""
 
@@ -175,7 +178,7 @@ def _why_network(payload: Payload, at: int, action: str, target: str) -> str:
     a, b = sides(payload, target)
     wrong = next((name for name in (*a, *b) if name not in known), "")
     if wrong:
-        return f"no node {wrong!r} in this run; there are {', '.join(known)}"
+        return f"no node {quoted(wrong)} in this run; there are {', '.join(known)}"
     if not a or not b or any(name in b for name in a):
         return reason_at(actions, at, action, "")
     pairs = [f"{action} {'|'.join(sorted((x, y)))}" for x in a for y in b]
@@ -191,11 +194,11 @@ def _why_network(payload: Payload, at: int, action: str, target: str) -> str:
 def checked(wanted: str, known: Sequence[str], wrong: str) -> str:
     """Return `wanted`; ValueError, which begins with `wrong`, if it is not known."""
     if wanted not in known:
-        raise ValueError(f"{wrong}; there are {', '.join(known)}{near(wanted, known)}")
+        raise ValueError(f"{wrong}; there are {listed(known)}{near(wanted, known)}")
     return wanted
 
 
 def near(wrong: str, known: Iterable[str]) -> str:
     """What was meant perhaps, as the end of a sentence; "" where nothing is like it."""
-    close = difflib.get_close_matches(wrong, list(known), 1)
+    close = difflib.get_close_matches(wrong, list(known), 1) if len(wrong) <= QUOTE else []
     return f"; did you mean {close[0]!r}?" if close else ""

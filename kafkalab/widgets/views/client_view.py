@@ -7,6 +7,7 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.limits import quoted
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import MOVES, checked, moved
 from kafkalab.widgets.payload.text import fold
@@ -61,6 +62,8 @@ class ClientView(View):
     _esm = code("client_view.js")
     _css = style("client_view.css")
 
+    SETTABLE = ("node", "revealed")
+
     node = traitlets.Unicode().tag(sync=True)
     revealed = traitlets.Bool(False).tag(sync=True)
 
@@ -70,7 +73,7 @@ class ClientView(View):
         clients = [n["id"] for n in journey.payload["nodes"] if n["kind"] == "client"]
         if not clients:
             raise ValueError("no client takes part in this run; give the scenario a Program")
-        node = checked(node or clients[0], clients, f"no client is called {node!r}")
+        node = checked(node or clients[0], clients, f"no client is called {quoted(node)}")
         super().__init__(journey, size, node=node, revealed=revealed)
 
     def press(self, action: str, target: str = "", **details: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.limits import quoted
 from kafkalab.widgets.model.presses import checked
 from kafkalab.widgets.payload.cluster import cluster_text, in_flight
 from kafkalab.widgets.views.source import code, style
@@ -22,6 +23,8 @@ class ClusterMap(View):
     _esm = code("view.js", "cluster_map.js")
     _css = style("view.css", "cluster_map.css")
 
+    SETTABLE = ("node",)
+
     node = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, run: Source, size: str = "laptop", node: str = "") -> None:
@@ -33,7 +36,7 @@ class ClusterMap(View):
         return [n["id"] for n in self.payload["nodes"]]
 
     def _choose(self, node: str) -> None:
-        self.node = node and checked(node, self._ids(), f"no node {node!r} in this run")
+        self.node = node and checked(node, self._ids(), f"no node {quoted(node)} in this run")
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
         """Do what the button `action` does: up, down (node before, after), node (one by its id); else `View.press`.

@@ -7,6 +7,7 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.limits import quoted, whole_number
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.fork_tree import label_of
@@ -32,6 +33,8 @@ class Compare(Picture):
 
     _esm = code("panel.js", "compare.js")
     _css = style("panel.css", "compare.css")
+
+    SETTABLE = ("row",)
 
     left = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     right = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
@@ -103,15 +106,16 @@ class Compare(Picture):
         ValueError for an unknown action, and for goto without such a row.
         """
         if action == "goto":
-            if not target.isdecimal() or int(target) >= len(self.rows):
-                raise ValueError(f"goto needs the number of a row, from 0 to {len(self.rows) - 1}, not {target!r}")
+            if not 0 <= whole_number(target) < len(self.rows):
+                last = len(self.rows) - 1
+                raise ValueError(f"goto needs the number of a row, from 0 to {last}, not {quoted(target)}")
             self.row = int(target)
         elif action == "difference":
             self.row = next((i for i, row in enumerate(self.rows) if max(row[:2]) >= self.apart >= 0), 0)
         elif action in MOVES:
             self.row = {"left": self.row - 1, "right": self.row + 1, "home": 0, "end": len(self.rows) - 1}[action]
         else:
-            raise ValueError(f"no action {action!r}; there are {', '.join(MOVES)}, difference, goto")
+            raise ValueError(f"no action {quoted(action)}; there are {', '.join(MOVES)}, difference, goto")
 
     # in words
 

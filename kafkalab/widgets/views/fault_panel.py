@@ -37,7 +37,7 @@ class FaultPanel(View):
     def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`."""
         super().__init__(run, size, reasons={})
-        self.on_msg(self._on_question)
+        self.hear({"rules": lambda _: self.rules()})
 
     def possible(self, action: str, target: str = "", **details: Any) -> str:
         """Why this press would change nothing; "" if it would: see `Journey.possible`."""
@@ -53,10 +53,6 @@ class FaultPanel(View):
             found = {r.name: idle_rule(cluster, r, r.name in off) for r in REGISTRY}
             self.reasons = {"place": self.journey.place, "off": list(off), "why": found}
         return dict(self.reasons["why"])
-
-    def _on_question(self, _: Any, content: Any, buffers: Any) -> None:
-        if isinstance(content, dict) and content.get("kind") == "rules":
-            self.rules()
 
     def groups_of_buttons(self) -> list[tuple[str, list[Button]]]:
         """The rows of the panel at the cursor: what they are about, and their buttons."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.limits import quoted, whole_number
 from kafkalab.widgets.model.presses import checked
 from kafkalab.widgets.payload.log_view import MEANING, STATES, log_text, replicas_at
 from kafkalab.widgets.payload.text import fold
@@ -24,6 +25,8 @@ class LogTape(View):
     _esm = code("view.js", "log_tape.js")
     _css = style("view.css", "log_tape.css")
 
+    SETTABLE = ("partition", "offset", "replicas", "inspect")
+
     partition = traitlets.Unicode("").tag(sync=True)
     offset = traitlets.Int(-1).tag(sync=True)
     replicas = traitlets.Bool(False).tag(sync=True)
@@ -37,7 +40,7 @@ class LogTape(View):
         self.replicas = replicas
 
     def _known(self, partition: str) -> str:
-        return checked(partition, self.payload["partitions"], f"no log of {partition!r} in this run")
+        return checked(partition, self.payload["partitions"], f"no log of {quoted(partition)} in this run")
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
         """Do what the button `action` does: up, down, before, after, replicas, inspect, choose; else `View.press`.
@@ -85,7 +88,7 @@ class LogTape(View):
             self.partition, self.offset = partition, -1
             return
         logs = replicas_at(self.payload, fold(self.payload, self.step), partition)
-        batches = [b for b, _, _ in logs[0].cells()] if logs and offset.isdecimal() else []
+        batches = [b for b, _, _ in logs[0].cells()] if logs and whole_number(offset) >= 0 else []
         found = next((b for b in batches if b["base"] <= int(offset) <= b["last"]), None)
         if found is None:
             there = ", ".join(str(b["base"]) for b in batches) or "nothing"

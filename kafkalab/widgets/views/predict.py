@@ -7,10 +7,11 @@ import json
 import zlib
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import traitlets
 
+from kafkalab.limits import quoted
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import stops
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
@@ -79,7 +80,7 @@ class Predict(Picture):
         if self._journey is not None and step is not None:
             before = [s for s in stops(self._journey.payload, tuple(self._journey.groups)) if s < step]
             self._journey.step = before[-1] if before else 0
-        self.on_msg(self._on_message)
+        self.hear({"press": lambda said: self.press(str(said.get("action")), str(said.get("target", "")))})
 
     @staticmethod
     def seal(answer: Answer, because: str = "") -> str:
@@ -108,7 +109,7 @@ class Predict(Picture):
                 self._counted = True
             return
         if action not in ("choose", "answer"):
-            raise ValueError(f"no action {action!r}; there are choose, answer, again")
+            raise ValueError(f"no action {quoted(action)}; there are choose, answer, again")
         if self.verdict:
             raise ValueError('this card is answered already; press("again") asks once more')
         self._take(target.strip())
@@ -117,9 +118,9 @@ class Predict(Picture):
 
     def _take(self, given: str) -> None:
         if self.kind == "choice" and given not in self.choices:
-            raise ValueError(f"no choice {given!r}; there are {', '.join(self.choices)}")
+            raise ValueError(f"no choice {quoted(given)}; there are {', '.join(self.choices)}")
         if self.kind == "number" and _number(given) is None:
-            raise ValueError(f"a number is asked for, not {given!r}")
+            raise ValueError(f"a number is asked for, not {quoted(given)}")
         if not given:
             raise ValueError("type an answer first")
         right = self._is_right(given)
@@ -142,15 +143,6 @@ class Predict(Picture):
             return _number(given) == float(self._answer)  # type: ignore[arg-type]
         answers = self._answer if isinstance(self._answer, list) else [str(self._answer)]
         return given.casefold() in [" ".join(a.split()).casefold() for a in answers]
-
-    def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
-        if not isinstance(content, dict) or content.get("kind") != "press":
-            return
-        try:
-            self.press(str(content.get("action")), str(content.get("target", "")))
-        except ValueError as error:
-            text = str(error)
-            self.send({"kind": "error", "text": text[:1].upper() + text[1:] + "."})
 
     def text(self) -> str:
         """Return the question, the choices, and once answered what was given, what is true, and why."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.limits import quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.text import text_at
@@ -28,6 +29,8 @@ class Sequence(View):
 
     _esm = code("presses.js", "inspector.js", "flights.js", "sequence.js")
     _css = style("states.css", "sequence.css")
+
+    SETTABLE = ("time",)
 
     time = traitlets.Unicode("down").tag(sync=True)
 
@@ -55,7 +58,7 @@ class Sequence(View):
     @traitlets.validate("time")
     def _known_time(self, proposal: dict[str, Any]) -> str:
         if proposal["value"] not in TIMES:
-            raise ValueError(f"time runs {' or '.join(map(repr, TIMES))}, not {proposal['value']!r}")
+            raise ValueError(f"time runs {' or '.join(map(repr, TIMES))}, not {quoted(proposal['value'])}")
         return str(proposal["value"])
 
     def press(self, action: str, target: str = "", **details: Any) -> None:

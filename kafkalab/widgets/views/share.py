@@ -8,13 +8,14 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.limits import FILE, QUOTE, told
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
+from kafkalab.sim.saved_data import file_text, json_of
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.listening import Content
 from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
-
-LARGEST = 2_000_000
 
 
 class Share(View):
@@ -25,6 +26,7 @@ class Share(View):
 
     _esm = code("panel.js", "share.js")
     _css = style("panel.css", "share.css")
+    LONG = ("text", "code")
 
     shared = traitlets.Dict().tag(sync=True)
 
@@ -33,7 +35,7 @@ class Share(View):
         super().__init__(run, size, shared={})
         self._refresh()
         self.journey.observe(self._refresh, "place")
-        self.on_msg(self._on_question)
+        self.hear({"open": self._open, "code": self._open})
 
     def _refresh(self, _: Any = None) -> None:
         cluster = self.cluster
@@ -75,21 +77,14 @@ class Share(View):
 
     def open_file(self, path: str | Path) -> None:
         """Run and show the scenario in the file `path`. ValueError, and the present run stays, for any other file."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise ValueError(f"{path} is not a scenario that kafkalab saved: it is no text") from None
-        self.open_text(text, str(path))
+        self.open_text(file_text(path), str(path))
 
     def open_text(self, text: str, name: str = "this") -> None:
         """Run and show the scenario in `text`, of a file `name`. ValueError, and nothing changes, otherwise."""
-        if len(text) > LARGEST:
-            raise ValueError(f"{name} is too large for a scenario; a trace or a history cannot be opened here")
-        try:
-            row = json.loads(text)
-        except (json.JSONDecodeError, RecursionError):
-            raise ValueError(f"{name} is not a scenario that kafkalab saved: it is no JSON") from None
-        self._show(Scenario.from_json(row, name), f"opened {name}")
+        name = told(name, QUOTE)
+        if len(text) > FILE.most:
+            raise ValueError(f"{name} is too large for a scenario; the limit is {FILE.most:,} {FILE.of}")
+        self._show(Scenario.from_json(json_of(text, name), name), f"opened {name}")
 
     def open_code(self, code: str) -> None:
         """Run and show the scenario of `code`. ValueError, and the present run stays, for a typo."""
@@ -98,24 +93,14 @@ class Share(View):
     def _show(self, scenario: Scenario, label: str) -> None:
         for program in scenario.programs:
             program.function()
-        try:
-            self.journey.visit(scenario, label)
-        except (TypeError, AttributeError, KeyError) as error:
-            raise ValueError(f"the scenario cannot be run: {error}") from None
+        self.journey.visit(scenario, label)
 
-    def _on_question(self, _: Any, content: Any, buffers: Any) -> None:
-        if not isinstance(content, dict) or content.get("kind") not in ("open", "code"):
-            return
-        try:
-            if content["kind"] == "open":
-                self.open_text(str(content.get("text", "")), str(content.get("name", "this file")))
-            else:
-                self.open_code(str(content.get("code", "")))
-        except (ValueError, RuntimeError) as error:
-            text = str(error).partition("\n")[0]
-            self.send({"kind": "error", "text": text[:1].upper() + text[1:] + "."})
+    def _open(self, content: Content) -> None:
+        if content["kind"] == "open":
+            self.open_text(str(content.get("text", "")), str(content.get("name", "this file")))
         else:
-            self.send({"kind": "done", "text": f"Shown now: {self.payload['title']}."})
+            self.open_code(str(content.get("code", "")))
+        self.send({"kind": "done", "text": f"Shown now: {self.payload['title']}."})
 
     def text(self) -> str:
         """Return title, code, the run's digest, and the Python."""

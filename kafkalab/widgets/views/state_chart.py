@@ -6,6 +6,7 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.limits import quoted
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import checked, near
 from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places
@@ -25,6 +26,8 @@ class StateChart(View):
 
     _esm = code("view.js", "state_chart.js")
     _css = style("view.css", "states.css", "state_chart.css")
+
+    SETTABLE = ("subject", "what_if", "question")
 
     machine = traitlets.Dict().tag(sync=True)
     picture = traitlets.Unicode("").tag(sync=True)
@@ -57,7 +60,7 @@ class StateChart(View):
         known = list(dict.fromkeys(place.subject for place in self._places()))
         if subject and subject not in known:
             there = ", ".join(known) or "none"
-            raise ValueError(f"this run has no {subject!r} to show; there is {there}{near(subject, known)}")
+            raise ValueError(f"this run has no {quoted(subject)} to show; there is {there}{near(subject, known)}")
         self.subject, self.question = subject, ""
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
@@ -84,7 +87,7 @@ class StateChart(View):
         return [cell.ask for cell in self._machine.row(place.state)]
 
     def _ask(self, question: str) -> None:
-        self.question, self.what_if = checked(question, self._asks(), f"no question {question!r}"), True
+        self.question, self.what_if = checked(question, self._asks(), f"no question {quoted(question)}"), True
 
     def _next(self, by: int) -> None:
         self.question, self.what_if = beside(self._asks(), self.question, by, "question"), True

@@ -6,6 +6,7 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.limits import quoted, whole_number
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.views.palette import BOLD, DARK, DIM, GREEN, GREY, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
@@ -29,7 +30,7 @@ class Verdict(View):
     def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`. The run is checked when the report is first read."""
         super().__init__(run, size, told={})
-        self.on_msg(self._on_question)
+        self.hear({"check": lambda _: self.report})
 
     @property
     def report(self) -> dict[str, Any]:
@@ -50,14 +51,10 @@ class Verdict(View):
         if action != "finding":
             return super().press(action, target, **details)
         found = self.findings()
-        if not target.isdecimal() or int(target) >= len(found):
+        if not 0 <= whole_number(target) < len(found):
             there = f"there are 0 to {len(found) - 1}" if found else "nothing was found in this run"
-            raise ValueError(f"no finding {target!r}; {there}")
+            raise ValueError(f"no finding {quoted(target)}; {there}")
         self.step = found[int(target)]["step"]
-
-    def _on_question(self, _: Any, content: Any, buffers: Any) -> None:
-        if isinstance(content, dict) and content.get("kind") == "check":
-            assert self.report
 
     def text(self) -> str:
         """Return the verdict, then each anomaly that was found with its findings, then the names of the others."""

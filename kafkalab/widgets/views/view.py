@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import anywidget
 import traitlets
 from ipywidgets import widget_serialization
 
+from kafkalab.limits import quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.model.listening import Listening
 from kafkalab.widgets.views.heading import head_lines
 
 SIZES = ("laptop", "projector")
 
 
-class Picture(anywidget.AnyWidget):
+class Picture(Listening):
     """A widget with a text twin and a static SVG, in a `size`. To be written: `_esm` and `_css`, `text` and `svg`."""
 
     size = traitlets.Unicode("laptop").tag(sync=True)
@@ -24,7 +25,7 @@ class Picture(anywidget.AnyWidget):
     @traitlets.validate("size")
     def _known_size(self, proposal: dict[str, Any]) -> str:
         if proposal["value"] not in SIZES:
-            raise ValueError(f"size is {' or '.join(map(repr, SIZES))}, not {proposal['value']!r}")
+            raise ValueError(f"size is {' or '.join(map(repr, SIZES))}, not {quoted(proposal['value'])}")
         return str(proposal["value"])
 
     def text(self) -> str:

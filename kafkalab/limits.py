@@ -1,0 +1,97 @@
+"""What may be fed in, and how an error quotes it: one table of limits, which docs/limits.md explains.
+
+Every limit is far above what a lesson needs, and low enough that no file, code or message costs more than two seconds
+or 200 MB.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+QUOTE, MESSAGE = 80, 500
+"""The most characters of the input that a message quotes, and of a whole message."""
+NAMES = 200
+"""The most characters of what could have been meant."""
+
+
+class Limit(NamedTuple):
+    """The largest number allowed, and of what."""
+
+    most: int
+    of: str
+
+    def check(self, count: int, where: str) -> None:
+        """Raise ValueError, which names `where` and the limit, for a larger number."""
+        if count > self.most:
+            raise ValueError(told(f"{where} has {number(count)} {self.of}; the limit is {self.most:,}"))
+
+
+FILE = Limit(1_000_000, "bytes")
+CODE = Limit(20_000, "characters")
+NESTING = Limit(20, "levels of nesting")
+TEXT = Limit(10_000, "characters in one text")
+NUMBER = Limit(2**63 - 1, "as a whole number")
+ITEMS = Limit(50_000, "values in all")
+TOPICS = Limit(100, "topics")
+PARTITIONS = Limit(1_000, "partitions of all topics together")
+RECORDS = Limit(10_000, "records before the run")
+NODES = Limit(50, "programs")
+FAULTS = Limit(1_000, "faults")
+DENIALS = Limit(1_000, "denials")
+PRODUCER_EPOCHS = Limit(100, "transactional ids with an epoch")
+NAME = Limit(249, "characters in a name")
+TIME_MS = Limit(1_000_000_000_000, "milliseconds")
+COUNT = Limit(10_000, "repetitions")
+RUN = Limit(20_000, "entries of the schedule in the run of a file or a code")
+FILE_OF_A_HISTORY = Limit(200_000_000, "bytes; a larger history is a folder that `kafkalab workload` writes")
+OPENED = Limit(4_000, "entries of the schedule in the run of a file or a code that a view opens")
+LIMITS = (
+    FILE, CODE, NESTING, TEXT, NUMBER, ITEMS, TOPICS, PARTITIONS, RECORDS, NODES, FAULTS, DENIALS, PRODUCER_EPOCHS,
+    NAME, TIME_MS, COUNT, RUN, OPENED, FILE_OF_A_HISTORY,
+)  # fmt: skip
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = QUOTE - 2
+_SHORT.maxlevel = 4
+
+
+def quoted(value: object) -> str:
+    """Return `repr(value)`, at most QUOTE characters of it, also of a value that is deep, huge or has no `repr`."""
+    try:
+        text = _SHORT.repr(value)
+    except (ValueError, RecursionError):  # an int of more digits than Python prints
+        text = f"a {type(value).__name__} that is too large to show"
+    return text if len(text) <= QUOTE else text[: QUOTE - 1] + "…"
+
+
+def number(count: int) -> str:
+    """Return the number with commas, or for a very large one that it is."""
+    return f"{count:,}" if abs(count) < 10**24 else "far too many"
+
+
+def listed(names: Iterable[object], separator: str = ", ") -> str:
+    """Return the names with commas between, as many as fit into NAMES characters, and how many are left out."""
+    texts = [str(name) for name in names]
+    shown, length = 0, 0
+    for text in texts:
+        length += len(text) + len(separator)
+        if length > NAMES and shown:
+            break
+        shown += 1
+    more = f" and {len(texts) - shown} more" if shown < len(texts) else ""
+    return told(separator.join(texts[:shown]), NAMES) + more
+
+
+def whole_number(text: str) -> int:
+    """Return the number that ASCII digits without a leading zero say, as in "out-10"; -1 for any other text."""
+    if not (text.isascii() and text.isdecimal()) or len(text) > 19 or (text[0] == "0" and text != "0"):
+        return -1
+    return int(text)
+
+
+def told(text: object, most: int = MESSAGE) -> str:
+    """Return the first line of a message, at most `most` characters of it."""
+    line = str(text).partition("\n")[0]
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,113 @@
+"""Listen to the browser: whatever it sends is noted and answered, and never raised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, ClassVar, NoReturn
+
+import anywidget
+from ipywidgets.widgets.widget import JUPYTER_WIDGETS_ECHO
+from traitlets import TraitError
+
+from kafkalab.limits import quoted, told
+from kafkalab.sim.saved_data import check_plain
+
+Content = dict[str, Any]
+OF_IPYWIDGETS = ("_view_count", "_dom_classes", "layout", "tabbable", "tooltip")
+
+
+class Listening(anywidget.AnyWidget):
+    """A widget that the browser may send messages and values.
+
+    `SETTABLE` names the traits that the browser may set; it gets the kernel's value back for any other, and for a value
+    that the trait refuses. `hear` names what is done with a message of each kind.
+    """
+
+    SETTABLE: ClassVar[tuple[str, ...]] = ()
+    LONG: ClassVar[tuple[str, ...]] = ()
+    """Fields of a message that its handler limits itself."""
+
+    def hear(self, handlers: dict[str, Callable[[Content], Any]]) -> None:
+        """Call the handler of a message's `kind` with the message; an error is answered as a sentence."""
+
+        def on_message(_: Any, content: Any, buffers: Any) -> None:
+            self._answered(lambda: self._handle(handlers, content))
+
+        self.on_msg(on_message)
+
+    def _handle(self, handlers: dict[str, Callable[[Content], Any]], content: Any) -> None:
+        kind = content.get("kind") if isinstance(content, dict) else None
+        if not isinstance(kind, str) or kind not in handlers:
+            raise ValueError(f"a message has a kind, {' or '.join(handlers)}, not {quoted(content)}")
+        for name, value in content.items():
+            if name not in self.LONG:
+                check_plain(value, quoted(name))
+        handlers[kind](content)
+
+    def _answered(self, action: Callable[[], Any]) -> bool:
+        """Do it; note an error in the log and send it as a sentence. Return whether all went well."""
+        try:
+            action()
+        except Exception as error:
+            expected = isinstance(error, ValueError | RuntimeError | TraitError)
+            note = self.log.debug if expected else self.log.error
+            note("%s: %s", type(self).__name__, told(error), exc_info=not expected)
+            with suppress(Exception):  # nobody listens any more
+                self.send({"kind": "error", "text": sentence(error)})
+            return False
+        return True
+
+    def _handle_msg(self, msg: Any) -> None:
+        """Handle a message of ipywidgets' own protocol (`Widget._handle_msg`), of any shape."""
+        try:
+            data = msg["content"]["data"]
+            method = data["method"]
+        except (KeyError, TypeError):
+            what = quoted(msg)
+            self._answered(lambda: _raise(f"this is no message of a widget: {what}"))
+            return
+        if method == "custom":
+            self._answered(lambda: self._handle_custom_msg(data.get("content"), msg.get("buffers")))
+        elif method == "update":
+            self._answered(lambda: self.set_state(data.get("state")))
+        elif method == "request_state":
+            self._answered(self.send_state)
+        else:
+            self._answered(lambda: _raise(f"no method {quoted(method)}; there are update, custom"))
+
+    def set_state(self, sync_data: Any) -> None:
+        """Take over the values that the browser may set, one by one; send back those that it may not, or are wrong."""
+        if not isinstance(sync_data, dict):
+            raise ValueError(f"a state is an object with values, not {quoted(sync_data)}")
+        refused = []
+        for name, value in sync_data.items():
+            if name not in self.keys:
+                continue
+            if not self._answered(partial(self._take_over, name, value)):
+                refused.append(name)
+        if refused:
+            echo = {"method": "echo_update", "state": {name: sync_data[name] for name in refused}, "buffer_paths": []}
+            if JUPYTER_WIDGETS_ECHO:  # the browser ignores updates until its own value has come back
+                self._send(echo, buffers=[])
+            self.send_state(refused)
+
+    def _take_over(self, name: str, value: Any) -> None:
+        """Set the trait. It is validated first: ipywidgets would set it, and then find that it is wrong."""
+        if name not in (*self.SETTABLE, *OF_IPYWIDGETS):
+            raise ValueError(f"{name} is not set by the browser; it may set {', '.join(self.SETTABLE) or 'nothing'}")
+        check_plain(value, name)
+        from_json = self.trait_metadata(name, "from_json", self._trait_from_json)
+        self.traits()[name]._validate(self, from_json(value, self))
+        super().set_state({name: value})
+
+
+def _raise(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+def sentence(error: Exception) -> str:
+    """Return the first line of an error's message as a sentence."""
+    text = told(str(error) or type(error).__name__)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "…")) else ".")

@@ -1,0 +1,94 @@
+"""Run many cases of each kind, and count what became of them; what went wrong is kept, one of each."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from tests.fuzz import oracles, strategies
+
+SECONDS, MEGABYTES = 2.0, 200
+"""The most of CPU time, and of memory beyond what the process had before, that a case may take."""
+KINDS = ("file", "code", "message", "command")
+SHARES = {"file": 0.45, "code": 0.3, "message": 0.15, "command": 0.1}
+
+
+@dataclass(slots=True)
+class Report:
+    """How many cases ended how; by error and place the first case of each failure; the slowest, and the memory."""
+
+    ended: Counter[str] = field(default_factory=Counter)
+    failures: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    slowest_s: float = 0.0
+    memory_mb: int = 0
+
+    @property
+    def cases(self) -> int:
+        return self.ended.total()
+
+
+def campaign(kind: str, cases: int, number: int = 0) -> Report:
+    """Run so many cases of one kind; the same number gives the same cases."""
+    report = Report()
+    with tempfile.TemporaryDirectory(prefix="kafkalab-fuzz-") as name:
+        meets, strategy = _parts(kind, Path(name))
+        meets(_first(kind))  # what is loaded once is no case's memory
+        before = _memory_mb()
+
+        @seed(number)
+        @settings(
+            max_examples=cases, database=None, deadline=None, phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )  # fmt: skip
+        @given(strategy)
+        def each(case: Any) -> None:
+            began = time.process_time()
+            try:
+                ended = meets(case)
+            except BaseException as error:
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                key = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+                report.failures.setdefault(key, (str(error)[:300], case))
+                ended = "FAILED"
+            took = time.process_time() - began
+            report.slowest_s = max(report.slowest_s, took)
+            if took > SECONDS:
+                report.failures.setdefault(f"slow: {ended}", (f"{took:.1f} s", case))
+            report.ended[f"{kind}: {ended}"] += 1
+
+        logging.disable(logging.CRITICAL)
+        try:
+            each()
+        finally:
+            logging.disable(logging.NOTSET)
+        report.memory_mb = _memory_mb() - before
+    if report.memory_mb > MEGABYTES:
+        report.failures["memory"] = (f"{report.memory_mb} MB", None)
+    return report
+
+
+def _parts(kind: str, folder: Path) -> tuple[Callable[[Any], str], Any]:
+    return {
+        "file": (lambda case: oracles.file_is_met(case, folder), strategies.files()),
+        "code": (lambda case: oracles.code_is_met(*case), strategies.codes()),
+        "message": (lambda case: oracles.message_is_met(*case), strategies.messages()),
+        "command": (lambda case: oracles.command_is_met(case, folder), strategies.commands()),
+    }[kind]
+
+
+def _first(kind: str) -> Any:
+    return {"file": b"{}", "code": ("K", "K1-0"), "message": (1, {}), "command": ["run"]}[kind]
+
+
+def _memory_mb() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
