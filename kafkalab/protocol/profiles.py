@@ -80,6 +80,10 @@ class Rules:
     profile: str = "4.x/TV2"
     off: tuple[str, ...] = ()
     _off: frozenset[str] = field(init=False, repr=False, compare=False)
+    client_version: int = field(init=False, repr=False, compare=False)
+    """The transaction version that clients speak: 0, 1 or 2."""
+    cluster_version: int = field(init=False, repr=False, compare=False)
+    """The transaction version of the cluster: 0, 1 or 2 (the feature `transaction.version`)."""
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -87,18 +91,11 @@ class Rules:
         for name in self.off:
             if name not in RULE_NAMES:
                 raise ValueError(f"no rule {name!r}; there are: {'; '.join(RULE_NAMES)}")
-        object.__setattr__(self, "_off", frozenset((*(r.name for r in PROFILES[self.profile].lacks), *self.off)))
+        profile = PROFILES[self.profile]
+        object.__setattr__(self, "_off", frozenset((*(r.name for r in profile.lacks), *self.off)))
+        object.__setattr__(self, "client_version", profile.client_version)
+        object.__setattr__(self, "cluster_version", profile.cluster_version)
 
     def on(self, rule: Rule) -> bool:
         """Whether the rule is in force."""
         return rule.name not in self._off
-
-    @property
-    def client_version(self) -> int:
-        """The transaction version that clients speak: 0, 1 or 2."""
-        return PROFILES[self.profile].client_version
-
-    @property
-    def cluster_version(self) -> int:
-        """The transaction version of the cluster: 0, 1 or 2 (the feature `transaction.version`)."""
-        return PROFILES[self.profile].cluster_version

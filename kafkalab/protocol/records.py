@@ -35,7 +35,7 @@ def _varint_bytes(number: int) -> int:
     return (number.bit_length() + 7) // 7
 
 
-def _field_bytes(value: Any) -> int:
+def field_bytes(value: Any) -> int:
     """The length of a key or value with its own length before it."""
     if value is None:
         return 1
@@ -113,7 +113,7 @@ class Batch:
             return MARKER_BYTES if self.records else HEADER_BYTES
         size, base = HEADER_BYTES, self.base_offset
         for offset, record in zip(self.offsets, self.records, strict=True):
-            content = 3 + _varint_bytes(offset - base) + _field_bytes(record.key) + _field_bytes(record.value)
+            content = 3 + _varint_bytes(offset - base) + field_bytes(record.key) + field_bytes(record.value)
             size += _varint_bytes(content) + content
         return size
 
