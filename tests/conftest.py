@@ -36,9 +36,18 @@ def pytest_configure() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
 
 
+LONG = ("spark", "notebooks", "campaign", "browser", "index")
+"""Marks of what takes long, the longest first."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs Spark comes first: it takes longest, and the other worker has the rest to do meanwhile."""
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    """Run the files with long tests first: a worker takes a file whole, so short files must be left for the end."""
+    ranks: dict[Path, int] = {}
+    for item in items:
+        is_notebook = item.path.suffix == ".ipynb"
+        rank = 0 if is_notebook else next((n for n, m in enumerate(LONG) if item.get_closest_marker(m)), len(LONG))
+        ranks[item.path] = min(rank, ranks.get(item.path, rank))
+    items.sort(key=lambda item: ranks[item.path])
 
 
 VISITS = "KAFKALAB_CELLS"

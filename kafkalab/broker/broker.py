@@ -81,13 +81,14 @@ class Broker:
     def receive(self, frame: Frame) -> None:
         """Handle one request; its response may come now, later, or never."""
         context = Context(frame, frame.received_step)
-        body = as_read(frame.body, frame.version)
+        body = frame.body
         if isinstance(body, ReplicaFetch):
             self.replication.serve(body, context)
         elif isinstance(body, UpdateMetadata):
             self.leadership.update(body.metadata, context)
             self.port.respond(frame, UpdateMetadataResponse(), context.cause)
         else:
+            body = as_read(body, frame.version)
             self.state.now = self.port.now
             outcome = HANDLERS[type(body)](self.state, body, Header(frame.version, frame.sender))
             if type(outcome) is GeneratorType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kafkalab.broker.handlers.delete_records import log_start_note
@@ -11,6 +12,7 @@ from kafkalab.broker.state import FetchSession
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
+from kafkalab.protocol.records import Batch
 from kafkalab.protocol.rules import LEADER_EPOCH
 
 FORGOTTEN = (-1, -1)
@@ -54,8 +56,10 @@ class Replication:
         session.silent_since_ms = -1
         session.parked = (context, request.metadata_version)
         diverging: dict[str, ReplicaData] = {}
+        name, partitions, led_since = self.broker.name, state.metadata.partitions, self.led_since
         for partition, (offset, last_epoch) in request.positions.items():
-            if not state.leads(partition) or self.led_since.get(partition, 0) > request.metadata_version:
+            info = partitions.get(partition)
+            if info is None or info.leader != name or led_since.get(partition, 0) > request.metadata_version:
                 continue
             log = state.log(partition)
             data = None if offset < 0 else self._diverging(log, offset, last_epoch)
@@ -103,9 +107,9 @@ class Replication:
 
     def feed(self, partition: str, cause: int) -> None:
         """The log has grown: answer the followers that wait for this partition."""
-        info = self.broker.state.metadata.partitions[partition]
-        for follower in info.replicas:
-            session = self.broker.state.sessions.get(follower)
+        state = self.broker.state
+        for follower in state.metadata.partitions[partition].replicas:
+            session = state.sessions.get(follower)
             if session is not None:
                 if session.parked is not None and partition not in session.behind:
                     session.caught_up_ms[partition] = session.heard_ms(self.broker.port.now)
@@ -119,17 +123,17 @@ class Replication:
         context, metadata_version = session.parked
         found = dict(diverging)
         for partition in list(session.behind):
-            log, position = state.log(partition), session.positions.get(partition, 0)
-            end = log.log_end_offset
+            log = state.logs.get(partition) or state.log(partition)  # the second makes one
+            position, end = session.positions.get(partition, 0), log.log_end_offset
             if position < 0:
                 del session.behind[partition]
                 continue
             if position >= end and session.told_starts.get(partition, 0) >= log.log_start_offset:
                 del session.behind[partition]
                 continue
-            if partition in found or not state.leads(partition):
+            info = state.metadata.partitions.get(partition)
+            if partition in found or info is None or info.leader != self.broker.name:
                 continue
-            info = state.metadata.partitions[partition]
             if follower not in info.replicas or self.led_since.get(partition, 0) > metadata_version:
                 continue
             in_range = log.log_start_offset <= position < end
@@ -248,7 +252,9 @@ class Replication:
             elif log.log_end_offset < data.log_start_offset:
                 self.truncate(partition, log.log_start_offset, cause)
                 log.start_at(data.log_start_offset)
-            new = [batch for batch in data.batches if batch.base_offset >= log.log_end_offset]
+            new: Sequence[Batch] = data.batches
+            if new and new[0].base_offset < log.log_end_offset:
+                new = [batch for batch in new if batch.base_offset >= log.log_end_offset]
             if log.producers.replication_error(new) is not Error.NONE:
                 self.failed[partition] = info.leader_epoch
                 changed[partition] = FORGOTTEN

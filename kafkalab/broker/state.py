@@ -229,8 +229,13 @@ class BrokerState:
     def is_under_min_isr(self, partition: str) -> bool:
         """Return whether fewer replicas are in sync than min.insync.replicas requires, which is never more than there
         are (`Partition.effectiveMinIsr`)."""
-        info = self.metadata.partitions.get(partition)
-        return info is not None and len(info.isr) < self.min_isr(partition)
+        info, config = self.metadata.partitions.get(partition), self.config
+        if info is None:
+            return False
+        in_sync = len(info.isr)
+        if in_sync >= config.min_insync_replicas and in_sync >= config.transaction_state_log_min_isr:
+            return False  # enough for any topic, without a look at which one it is
+        return in_sync < self.min_isr(partition)
 
     def high_watermark_stands(self, partition: str) -> bool:
         """Return whether too few replicas are in sync for the high watermark to move."""

@@ -80,7 +80,7 @@ class Connection:
         self.request_timeout_ms = request_timeout_ms
         self.metadata: ClusterMetadata | None = None
         self._bootstrap = 0
-        self._coordinators: dict[tuple[int, str], str] = {}
+        self._coordinators: dict[tuple[int, str], FindCoordinatorResponse] = {}
 
     def call(self, to: str, body: Any, transaction_version: int | None = None) -> Promise[Any]:
         """Send `body`; the response, or None if the connection broke or request.timeout.ms passed."""
@@ -172,13 +172,13 @@ class Connection:
         """Return the known coordinator, or the answer to one FindCoordinator; None if there was none."""
         known = self._coordinators.get((key_type, key))
         if known is not None:
-            return FindCoordinatorResponse(node_id=known)
+            return known
         body = FindCoordinator(key=key, key_type=key_type)
         response: FindCoordinatorResponse | None = await self.call(self.any_broker(), body)
         if response is None:
             self.ask_another()
         elif response.error is Error.NONE:
-            self._coordinators[key_type, key] = response.node_id
+            self._coordinators[key_type, key] = response
         return response
 
     def forget_coordinator(self, key_type: int, key: str) -> None:

@@ -100,10 +100,10 @@ class PartitionLog:
         assert batch.base_offset >= self.log_end_offset, f"{self.partition}: {batch.base_offset} is taken"
         self.batches.append(batch)
         self._bases.append(batch.base_offset)
-        self.log_end_offset = batch.last_offset + 1
         if not self._epochs or self._epochs[-1][0] != batch.leader_epoch:
             self._epochs.append((batch.leader_epoch, batch.base_offset))
         completed = self.producers.applied(batch)
+        self.log_end_offset = self.producers.map_end_offset
         if completed is not None and completed.aborted:
             stable = self.producers.last_stable_offset(completed)
             self.transaction_index.append(

@@ -96,5 +96,5 @@ class IllegalArgumentError(ValueError):
     """A mistake in the caller's own program, never an answer on the wire (Java's IllegalArgumentException)."""
 
 
-class IllegalStateError(RuntimeError):
-    """What cannot happen has happened: a mistake in a program, never an answer (Java's IllegalStateException)."""
+class InvariantError(RuntimeError):
+    """What cannot happen has happened: a mistake in a program, never an answer (Kafka: IllegalStateException)."""

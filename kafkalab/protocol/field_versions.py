@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
@@ -33,9 +32,11 @@ def as_read(message: Any, version: int) -> Any:
     plan = _plan(kind, version)
     if plan is NOTHING:
         return message
-    lacking, holding = plan
-    changed = {name: default() for name, default in lacking if getattr(message, name) != default()}
-    for name in holding:
+    changed: dict[str, Any] = {}
+    for name, default in plan.lacking:
+        if getattr(message, name) != default:
+            changed[name] = {} if default == {} else default
+    for name in plan.holding:
         held = getattr(message, name)
         read = _each_as_read(held, version)
         if read != held:
@@ -50,9 +51,10 @@ def _each_as_read(held: Any, version: int) -> Any:
 
 
 class Plan(NamedTuple):
-    """What `as_read` has to do with a message of one type: fields it lacks, and fields that hold such messages."""
+    """What `as_read` has to do with a message of one type: fields it lacks with their defaults, and fields that hold
+    such messages."""
 
-    lacking: tuple[tuple[str, Callable[[], Any]], ...]
+    lacking: tuple[tuple[str, Any], ...]
     holding: tuple[str, ...]
 
 
@@ -64,8 +66,7 @@ def _plan(kind: type, version: int) -> Plan:
     lacking, holding = [], []
     for one in fields(kind):
         if version not in one.metadata.get(VERSIONS, range(LATEST + 1)):
-            factory: Any = one.default_factory
-            lacking.append((one.name, factory if factory is dict else lambda default=one.default: default))
+            lacking.append((one.name, {} if one.default_factory is dict else one.default))
         elif any(_changes(held, version) for held in messages_in(kind, one.name) if held is not kind):
             holding.append(one.name)
     return Plan(tuple(lacking), tuple(holding)) if lacking or holding else NOTHING

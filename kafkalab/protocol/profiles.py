@@ -82,6 +82,10 @@ class Rules:
     profile: str = "4.x/TV2"
     off: tuple[str, ...] = ()
     _off: frozenset[str] = field(init=False, repr=False, compare=False)
+    client_version: int = field(init=False, repr=False, compare=False)
+    """The transaction version that clients speak: 0, 1 or 2."""
+    cluster_version: int = field(init=False, repr=False, compare=False)
+    """The transaction version of the cluster: 0, 1 or 2 (the feature `transaction.version`)."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.profile, str) or self.profile not in PROFILES:
@@ -91,18 +95,11 @@ class Rules:
                 near = difflib.get_close_matches(name, RULE_NAMES, 1) if len(name) <= QUOTE else []
                 hint = f"; did you mean {near[0]}?" if near else f"; there are: {listed(RULE_NAMES, '; ')}"
                 raise ValueError(f"no rule {quoted(name)}{hint}")
-        object.__setattr__(self, "_off", frozenset((*(r.name for r in PROFILES[self.profile].lacks), *self.off)))
+        profile = PROFILES[self.profile]
+        object.__setattr__(self, "_off", frozenset((*(r.name for r in profile.lacks), *self.off)))
+        object.__setattr__(self, "client_version", profile.client_version)
+        object.__setattr__(self, "cluster_version", profile.cluster_version)
 
     def on(self, rule: Rule) -> bool:
         """Whether the rule is in force."""
         return rule.name not in self._off
-
-    @property
-    def client_version(self) -> int:
-        """The transaction version that clients speak: 0, 1 or 2."""
-        return PROFILES[self.profile].client_version
-
-    @property
-    def cluster_version(self) -> int:
-        """The transaction version of the cluster: 0, 1 or 2 (the feature `transaction.version`)."""
-        return PROFILES[self.profile].cluster_version

@@ -39,7 +39,7 @@ def headers_bytes(headers: Headers) -> int:
     """Return how many bytes these headers take in a record; one if there are none."""
     size = _varint_bytes(len(headers))
     for key, value in headers:
-        size += _field_bytes(key) + (1 if value is None else _varint_bytes(len(value)) + len(value))
+        size += field_bytes(key) + (1 if value is None else _varint_bytes(len(value)) + len(value))
     return size
 
 
@@ -48,7 +48,7 @@ def _varint_bytes(number: int) -> int:
     return (number.bit_length() + 7) // 7
 
 
-def _field_bytes(value: Any) -> int:
+def field_bytes(value: Any) -> int:
     """The length of a key or value with its own length before it."""
     if value is None:
         return 1
@@ -126,7 +126,7 @@ class Batch:
             return MARKER_BYTES if self.records else HEADER_BYTES
         size, base = HEADER_BYTES, self.base_offset
         for offset, record in zip(self.offsets, self.records, strict=True):
-            content = 3 + _varint_bytes(offset - base) + _field_bytes(record.key) + _field_bytes(record.value)
+            content = 3 + _varint_bytes(offset - base) + field_bytes(record.key) + field_bytes(record.value)
             if record.headers:
                 content += headers_bytes(record.headers) - 1
             size += _varint_bytes(content) + content

@@ -67,14 +67,14 @@ def _outcome(cell: Any) -> str:
 
 def _producer_calls() -> list[str]:
     rows = [(c.value, *(_call(cell) for cell in row.values())) for c, row in producer.TABLE[None].items()]
-    said = {cell.verdict for row in producer.TABLE[None].values() for cell in row.values()} - {producer.Verdict.MOVE}
-    legend = "; ".join(f"{verdict.name}: {verdict.value}" for verdict in producer.Verdict if verdict in said)
+    said = {cell.action for row in producer.TABLE[None].values() for cell in row.values()} - {producer.Action.MOVE}
+    legend = "; ".join(f"{action.name}: {action.value}" for action in producer.Action if action in said)
     return [*table(("call", *(s.value for s in producer.ProducerState)), rows), "", f"{legend}."]
 
 
 def _call(cell: producer.Cell) -> str:
-    moves = cell.verdict is producer.Verdict.MOVE and cell.target
-    return f"**{moves.value}**" if moves else cell.verdict.name
+    moves = cell.action is producer.Action.MOVE and cell.target
+    return f"**{moves.value}**" if moves else cell.action.name
 
 
 _SHORT = dict(zip(Reaction, ("R", "L", "A", "F", "AR", "OK", "SP", "SQ"), strict=True))

@@ -24,7 +24,7 @@ class Network:
 
     def __init__(self, kernel: Kernel, seed: int, client_version: int, faults: tuple[FrameFault, ...]) -> None:
         self.kernel = kernel
-        self.seed = seed
+        self._seed_part = seed * 0x9E3779B9  # of every frame's latency
         self.faults: dict[str, list[FrameFault]] = {}
         for fault in faults:
             self.faults.setdefault(fault.frame, []).append(fault)
@@ -84,8 +84,7 @@ class Network:
         self._transmit(frame, cause)
 
     def _id(self, name: str) -> str:
-        count = self._counts.get(name, 0) + 1
-        self._counts[name] = count
+        self._counts[name] = count = self._counts.get(name, 0) + 1
         return f"{name}#{count}"
 
     def _attempt(self, sender: str, name: str, body: Any) -> int:
@@ -94,12 +93,12 @@ class Network:
 
     def _transmit(self, frame: Frame, cause: int) -> None:
         kernel = self.kernel
-        receiver = kernel.nodes[frame.receiver]
+        receiver, trace = kernel.nodes[frame.receiver], kernel.trace
         frame.receiver_incarnation = receiver.incarnation
         frame.sent_ms = kernel.schedule.now
-        if kernel.trace.keep:
-            kernel.trace.frames[frame.id] = frame
-        frame.sent_step = kernel.trace.steps
+        if trace.keep:
+            trace.frames[frame.id] = frame
+        frame.sent_step = trace.steps
         kernel.record(frame.sender, "send", frame.name, cause, frame, frame.id)
         if kernel.interrupted and not (sender := kernel.nodes[frame.sender]).alive and not sender.last_frame_leaves:
             frame.fate = "lost"  # the sender died in the moment of sending
@@ -119,8 +118,8 @@ class Network:
         self._schedule(frame, extra_ms)
         if copies == 2:
             copy = replace(frame, id=f"{frame.id}~copy", copy_of=frame.id)
-            if kernel.trace.keep:
-                kernel.trace.frames[copy.id] = copy
+            if trace.keep:
+                trace.frames[copy.id] = copy
             self._schedule(copy, extra_ms)
 
     def _meet_faults(self, frame: Frame) -> tuple[int, int]:
@@ -153,7 +152,10 @@ class Network:
 
     def _schedule(self, frame: Frame, extra_ms: int) -> None:
         schedule = self.kernel.schedule
-        at = schedule.now + self._latency(frame.correlation_id * 2 + (frame.kind == "response"))
+        number = frame.correlation_id * 2 + (frame.kind == "response")
+        mixed = (self._seed_part + number * 0x85EBCA6B) & 0xFFFFFFFF
+        mixed = ((mixed ^ mixed >> 15) * 0xC2B2AE35) & 0xFFFFFFFF
+        at = schedule.now + LATENCY_MIN_MS + (mixed >> 16) % LATENCY_SPREAD_MS
         connection = (frame.sender, frame.receiver)
         if extra_ms:
             at += extra_ms
@@ -164,23 +166,17 @@ class Network:
             self._arrivals[connection] = at
         schedule.at(at, frame.receiver, -1, partial(self._deliver, frame))
 
-    def _latency(self, number: int) -> int:
-        mixed = (self.seed * 0x9E3779B9 + number * 0x85EBCA6B) & 0xFFFFFFFF
-        mixed ^= mixed >> 15
-        mixed = (mixed * 0xC2B2AE35) & 0xFFFFFFFF
-        return LATENCY_MIN_MS + (mixed >> 16) % LATENCY_SPREAD_MS
-
     # arriving
 
     def _deliver(self, frame: Frame) -> None:
         kernel = self.kernel
-        node = kernel.nodes[frame.receiver]
-        if self.links.behind:
-            self.links.flown(frame)
+        node, links = kernel.nodes[frame.receiver], self.links
+        if links.behind:
+            links.flown(frame)
         if not node.alive or node.incarnation != frame.receiver_incarnation:
             frame.fate = "lost"
             return
-        if self.links.cuts and self.links.is_cut(frame.sender, frame.receiver):
+        if links.cuts and links.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
             return
         frame.fate, frame.received_ms = "delivered", kernel.schedule.now

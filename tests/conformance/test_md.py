@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState, check_transition
-from kafkalab.protocol.errors import Error, IllegalArgumentError, IllegalStateError
+from kafkalab.protocol.errors import Error, IllegalArgumentError, InvariantError
 from tests.conformance.coordinator_world import PID, known
 
 EMPTY, ONGOING, P_COMMIT, P_ABORT, C_COMMIT, C_ABORT, DEAD, FENCE = TxnState
@@ -76,7 +76,7 @@ def test_an_epoch_that_is_neither_the_current_nor_the_last_one_is_fenced(last: i
 @pytest.mark.parametrize("epoch", [32766, 32767])
 @pytest.mark.parametrize("expected", [None, 5, 32765, 32766])
 def test_md_03_no_epoch_is_handed_out_beyond_the_last_one(epoch: int, expected: int | None) -> None:
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         known("Empty", producer_epoch=epoch, last_producer_epoch=5).incremented(TIMEOUT_MS, expected, NOW)
 
 
@@ -117,9 +117,9 @@ def test_a_rotation_begins_with_a_new_producer_id_at_epoch_0(state: str, record_
 
 @pytest.mark.parametrize("state", ["Ongoing", "PrepareCommit", "PrepareAbort"])
 def test_no_epoch_and_no_producer_id_is_handed_out_within_a_transaction(state: str) -> None:
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         known(state).incremented(TIMEOUT_MS, None, NOW)
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         known(state).rotated(9893, TIMEOUT_MS, NOW, True)
 
 
@@ -166,7 +166,7 @@ def test_md_18_states_have_kafkas_numbers_and_names() -> None:
     assert [TxnState.from_id(n).label for n in range(8)] == names
     assert [TxnState.of(name).id for name in names] == list(range(8))
     for unknown in (-1, 8, 127):
-        with pytest.raises(IllegalStateError):
+        with pytest.raises(InvariantError):
             TxnState.from_id(unknown)
 
 
@@ -177,7 +177,7 @@ def test_a_state_follows_only_the_states_that_kafka_lets_it_follow(before: TxnSt
     if before.label in FROM[state.label].split():
         assert txn.transit(state).state is state
     else:
-        with pytest.raises(IllegalStateError):
+        with pytest.raises(InvariantError):
             txn.transit(state)
 
 
@@ -237,15 +237,15 @@ GOOD: list[tuple[Txn, Txn]] = [
 def test_a_record_that_does_not_fit_the_state_is_a_mistake_of_the_program(case: int, wrong: dict[str, Any]) -> None:
     current, new = GOOD[case]
     assert completed(current, new) is new
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         check_transition(current, new.state, replace(new, **wrong))
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         check_transition(current, None, new)
 
 
 def test_an_open_transaction_only_grows() -> None:
     txn = known("Ongoing", partitions=("u-0", "v-0"))
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         check_transition(txn, ONGOING, replace(txn, partitions=("u-0",)))
 
 
@@ -254,12 +254,12 @@ def test_empty_has_no_partitions_no_start_and_at_most_the_next_epoch(wrong: dict
     txn = known("CompleteCommit")
     new = txn.incremented(TIMEOUT_MS, None, NOW)
     assert isinstance(new, Txn)
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         check_transition(txn, EMPTY, replace(new, **wrong))
 
 
 @pytest.mark.parametrize("state", [DEAD, FENCE])
 def test_dead_and_the_fence_are_never_the_state(state: TxnState) -> None:
     txn = known("Ongoing" if state is FENCE else "Empty")
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         check_transition(txn, state, txn.transit(state))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
-from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.api_versions import ApiVersions
@@ -456,7 +456,7 @@ def test_pending_comes_first_under_version_2_and_last_under_version_1(who: dict[
 @pytest.mark.parametrize(("version", "epoch"), [(4, EPOCH), (5, EPOCH + 1)])
 def test_a_fence_that_is_pending_gives_way_to_an_abort_and_never_to_a_commit(version: int, epoch: int) -> None:
     world = holding("Ongoing", "PrepareEpochFence")
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         world.end(True, version)
     assert world.end(False, version).error is NONE
     assert [(t.state, t.producer_epoch) for t in world.written()] == [(TxnState.PREPARE_ABORT, epoch)]
@@ -467,7 +467,7 @@ def test_a_record_that_no_longer_fits_once_it_is_durable_is_a_mistake_of_the_pro
     world.fail(HOLD)
     world.end(True, 5)
     world.owned.txns[ID] = known("Ongoing", producer_epoch=EPOCH + 3)
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         world.held.pop()(NONE)
 
 

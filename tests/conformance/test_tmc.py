@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
-from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
 from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
@@ -316,7 +316,7 @@ def test_a_completion_that_fails_in_a_way_that_cannot_be_is_an_illegal_state(err
     world = prepared("u-0")
     world.appends[transaction_partition("a")] = [Error[error]]
     (sent,) = markers(world)
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         answer(sent)
 
 
@@ -422,13 +422,13 @@ IMPOSSIBLE = ("CORRUPT_MESSAGE", "MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "
 )
 def test_any_other_error_of_a_marker_is_an_illegal_state(error: str) -> None:
     (sent,) = markers(prepared("u-0"))
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         answer(sent, Error[error])
 
 
 def test_an_answer_that_does_not_name_the_producer_is_an_illegal_state() -> None:
     (sent,) = markers(prepared("u-0"))
-    with pytest.raises(IllegalStateError):
+    with pytest.raises(InvariantError):
         sent.answer(WriteTxnMarkersResponse(markers={}))
 
 

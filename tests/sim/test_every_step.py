@@ -14,11 +14,11 @@ from kafkalab import lab03
 from kafkalab.protocol.rules import DEDUPLICATION, REDRIVE_PREPARE, SEQUENCE_GAPS, Rule
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
-from tests.sim.every_step import SHOWN, broken_promises, experiment
+from tests.sim.every_step import broken_promises, experiment
 
 FEW, MANY = range(1, 2), range(2, 21)  # twenty in all
 PROFILES = ("4.x/TV1", "4.x/TV2")
-EVERYTHING = (*SHOWN, "replication", "metadata")
+HIDDEN = ("replication", "metadata")
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +40,9 @@ def test_one_fault_at_any_step_never_breaks_the_promise(pool: ProcessPoolExecuto
 @pytest.mark.campaign
 @pytest.mark.parametrize("profile", PROFILES)
 def test_nor_does_one_at_any_hidden_frame(pool: ProcessPoolExecutor, profile: str) -> None:
-    done = list(pool.map(experiment, [profile] * 2, (1, 2), [EVERYTHING] * 2))
+    done = list(pool.map(experiment, [profile] * 2, (1, 2), [HIDDEN] * 2))
     assert [line for _, broken in done for line in broken] == []
-    assert min(count for count, _ in done) > 500
+    assert min(count for count, _ in done) > 200
 
 
 def promises_without(rules: tuple[Rule, ...], fault: Fault, profile: str = "4.x/TV1") -> list[str]:

@@ -16,7 +16,7 @@ from kafkalab.broker.transaction_coordinator.log import append_txn
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import Ask, table_of
 from kafkalab.protocol.api import Header
-from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 
@@ -26,13 +26,11 @@ def handle(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> 
     error = check_batch(broker, header)
     if error is not Error.NONE:
         return AddPartitionsToTxnResponse(errors={}, error=error)
-    first, *further = yield from all_of(
-        *(_add_or_verify(broker, one, header) for one in (request, *request.further))
-    )
-    if any(Error.UNSUPPORTED_VERSION in errors.values() for errors in (first, *further)):
-        # Kafka throws there, so it is the error of the whole request
-        return AddPartitionsToTxnResponse(errors={}, error=Error.UNSUPPORTED_VERSION)
-    return AddPartitionsToTxnResponse(errors=first, further=tuple(further))
+    answers = yield from all_of(*[_add_or_verify(broker, one, header) for one in (request, *request.further)])
+    for errors in answers:
+        if Error.UNSUPPORTED_VERSION in errors.values():  # Kafka throws there: the error of the whole request
+            return AddPartitionsToTxnResponse(errors={}, error=Error.UNSUPPORTED_VERSION)
+    return AddPartitionsToTxnResponse(errors=answers[0], further=tuple(answers[1:]))
 
 
 def _add_or_verify(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> Effects[dict[str, Error]]:
@@ -58,7 +56,7 @@ def add(broker: BrokerState, request: AddPartitionsToTxn, version: int) -> Effec
     if isinstance(outcome, Same):
         return Error.NONE
     if outcome.state is not TxnState.ONGOING:
-        raise IllegalStateError(f"partitions are added to a transaction that is {outcome.state.label}")
+        raise InvariantError(f"partitions are added to a transaction that is {outcome.state.label}")
     if txn.state is TxnState.ONGOING and set(request.partitions) <= set(txn.partitions):
         return Error.NONE
     return (yield from append_txn(broker, owned, txn.with_partitions(request.partitions, version, broker.now)))

@@ -21,7 +21,7 @@ from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_M
 from kafkalab.broker.transaction_coordinator.producer_ids import next_producer_id
 from kafkalab.broker.transaction_coordinator.transition_table import Ask, table_of
 from kafkalab.protocol.api import Header
-from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProducerIdResponse
 from kafkalab.protocol.rules import ABORT_ON_INIT, BUMP_ON_INIT
 
@@ -54,7 +54,7 @@ def handle(broker: BrokerState, request: InitProducerId, header: Header) -> Effe
     if isinstance(outcome, Refuse):
         return _refused(broker, outcome.error, header)
     if isinstance(outcome, Same) or outcome.state not in (TxnState.EMPTY, TxnState.PREPARE_ABORT):
-        raise IllegalStateError(f"InitProducerId in {txn.state.label} leads to {outcome}")
+        raise InvariantError(f"InitProducerId in {txn.state.label} leads to {outcome}")
     if outcome.state is TxnState.EMPTY or not broker.rules.on(ABORT_ON_INIT) and not txn.exhausted:
         return (yield from _hand_out(broker, owned, txn, request, header))
     bump = broker.rules.on(BUMP_ON_INIT)
@@ -109,5 +109,5 @@ def _next_identity(broker: BrokerState, txn: Txn, request: InitProducerId) -> Ef
         return txn.rotated(taken, timeout_ms, broker.now, record_last_epoch=expected is not None)
     try:
         return txn.incremented(timeout_ms, expected, broker.now, step=step)
-    except IllegalStateError:
+    except InvariantError:
         return Error.UNKNOWN_SERVER_ERROR  # so does Kafka, where the increment throws before it compares

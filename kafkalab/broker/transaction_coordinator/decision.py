@@ -18,7 +18,7 @@ from kafkalab.broker.transaction_coordinator.markers import send_before_the_deci
 from kafkalab.broker.transaction_coordinator.metadata import FENCE, Txn, TxnState
 from kafkalab.broker.transaction_coordinator.producer_ids import next_producer_id
 from kafkalab.broker.transaction_coordinator.transition_table import Ask, Go, table_of
-from kafkalab.protocol.errors import Error, IllegalArgumentError, IllegalStateError
+from kafkalab.protocol.errors import Error, IllegalArgumentError, InvariantError
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION, FENCE_BUMPS_ONCE, FENCE_ROTATES, PREPARE_FIRST
 
 
@@ -79,7 +79,7 @@ def abort_fenced(broker: BrokerState, fenced: Txn, bump: bool = True) -> Effects
     if isinstance(outcome, Refuse):
         return outcome.error
     if not isinstance(outcome, Go):
-        raise IllegalStateError(f"{tid}: an open transaction can always be aborted, in {txn.state.label} there is none")
+        raise InvariantError(f"{tid}: an open transaction can always be aborted, in {txn.state.label} there is none")
     at_once = version < 2 or not broker.rules.on(FENCE_BUMPS_ONCE)
     if at_once and owned.pending.get(tid) is FENCE:
         txn = owned.txns[tid] = replace(txn, producer_epoch=fenced.producer_epoch, last_producer_epoch=-1)

@@ -9,7 +9,7 @@ from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence
 from kafkalab.broker.transaction_coordinator.markers import complete
 from kafkalab.broker.transaction_coordinator.metadata import AT_REST, TWO_PHASE_TIMEOUT_MS, Txn, TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import Ask, goes_to
-from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import TIMEOUT_ABORT, TIMEOUT_BUMPS
 
@@ -39,7 +39,7 @@ def _open_too_long(broker: BrokerState, txn: Txn) -> bool:
         return False
     state = goes_to(broker.transaction_version, txn.state, Ask.TIMEOUT)
     if state not in (None, TxnState.PREPARE_ABORT):
-        raise IllegalStateError(f"{txn.transactional_id}: a transaction that is open too long goes to {state}")
+        raise InvariantError(f"{txn.transactional_id}: a transaction that is open too long goes to {state}")
     return state is not None
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kafkalab.broker.effects import Append, Appended, Effects, Note
 from kafkalab.broker.state import BrokerState, TxnPartition
 from kafkalab.broker.transaction_coordinator.metadata import Txn, check_transition
-from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import ABORT_ON_INIT
@@ -52,7 +52,7 @@ def append_txn(broker: BrokerState, owned: TxnPartition, new: Txn, retry: bool =
 
     At level 0 of `transaction.version` a record has no fields of KIP-890, so a request of version 2 is
     UNSUPPORTED_VERSION; as Kafka throws there, the state stays pending until the next load (`TransactionLog`).
-    IllegalStateError: another transition is pending, or, once durable, `new` cannot follow the state.
+    InvariantError: another transition is pending, or, once durable, `new` cannot follow the state.
     """
     tid = new.transactional_id
     partition, coordinator_epoch = transaction_partition(tid), owned.coordinator_epoch
@@ -60,7 +60,7 @@ def append_txn(broker: BrokerState, owned: TxnPartition, new: Txn, retry: bool =
         return Error.NOT_COORDINATOR
     pending = owned.pending.setdefault(tid, new.state)
     if pending is not new.state:
-        raise IllegalStateError(f"{tid}: {new.state.label} while {pending.label} is pending")
+        raise InvariantError(f"{tid}: {new.state.label} while {pending.label} is pending")
     value = new
     if broker.transaction_version == 0:
         if new.client_transaction_version > 0:
@@ -68,7 +68,9 @@ def append_txn(broker: BrokerState, owned: TxnPartition, new: Txn, retry: bool =
         value = replace(new, prev_producer_id=-1, next_producer_id=-1)
     batch = Batch(records=(Record(tid, value),), timestamp_ms=broker.now)
     appended: Appended = yield Append(partition, batch, new.timeout_ms)
-    error = TRANSLATED.get(appended.error, appended.error)
+    error = appended.error
+    if error is not Error.NONE:
+        error = TRANSLATED.get(error, error)
     holder = broker.coordinates(tid)
     if isinstance(holder, Error) or holder.coordinator_epoch != coordinator_epoch or tid not in holder.txns:
         if error is not Error.NONE:

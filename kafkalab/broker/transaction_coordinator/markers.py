@@ -11,7 +11,7 @@ from kafkalab.broker.state import BrokerState, MarkerProgress, QueuedMarkers, Tx
 from kafkalab.broker.transaction_coordinator.log import append_txn, note
 from kafkalab.broker.transaction_coordinator.metadata import PREPARED, Txn, TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import Ask, goes_to
-from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.rules import COMPLETE_REWRITTEN, LEADER_AWAITED, MARKERS_BY_EPOCH
@@ -57,7 +57,7 @@ def send_before_the_decision(broker: BrokerState, owned: TxnPartition, txn: Txn)
 def _completed(txn: Txn, now: int) -> Txn:
     state = goes_to(txn.client_transaction_version, txn.state, Ask.MARKED)
     if state is None:
-        raise IllegalStateError(f"{txn.transactional_id}: {txn.state.label} has no markers to write")
+        raise InvariantError(f"{txn.transactional_id}: {txn.state.label} has no markers to write")
     return txn.completed(now, state)
 
 
@@ -146,11 +146,11 @@ def _take_answer(broker: BrokerState, response: WriteTxnMarkersResponse, queued:
     progress = queued.progress
     producer_id = progress.txn.producer_id
     if producer_id not in response.markers:
-        raise IllegalStateError(f"the answer to WriteTxnMarkers says nothing of producer id {producer_id}")
+        raise InvariantError(f"the answer to WriteTxnMarkers says nothing of producer id {producer_id}")
     errors = {p: response.markers[producer_id][p] for p in queued.partitions}
     for partition, error in errors.items():
         if error not in WRITTEN and error not in AGAIN and error not in GIVE_UP:
-            raise IllegalStateError(f"a marker of producer id {producer_id} on {partition} failed with {error.name}")
+            raise InvariantError(f"a marker of producer id {producer_id} on {partition} failed with {error.name}")
     _done(broker, progress, tuple(p for p, error in errors.items() if error in WRITTEN))
     again = tuple(p for p, error in errors.items() if error in AGAIN)
     if any(error in GIVE_UP for error in errors.values()):
@@ -177,7 +177,7 @@ def _owns(broker: BrokerState, progress: MarkerProgress) -> bool:
     if isinstance(owned, Error) or owned.coordinator_epoch != progress.coordinator_epoch:
         return False
     if tid not in owned.txns:
-        raise IllegalStateError(f"this broker coordinates {tid} and has no metadata of it")
+        raise InvariantError(f"this broker coordinates {tid} and has no metadata of it")
     return True
 
 
@@ -217,4 +217,4 @@ def _finish_if_marked(broker: BrokerState, progress: MarkerProgress) -> Effects[
             return
         yield Sleep(RETRY_MS, background=True)
     if error not in (Error.NONE, Error.NOT_COORDINATOR, Error.COORDINATOR_LOAD_IN_PROGRESS):
-        raise IllegalStateError(f"{tid}: {completed.state.label} failed with {error.name}")
+        raise InvariantError(f"{tid}: {completed.state.label} failed with {error.name}")

@@ -7,7 +7,7 @@ from enum import Enum
 from operator import attrgetter
 from typing import Any
 
-from kafkalab.protocol.errors import Error, IllegalArgumentError, IllegalStateError
+from kafkalab.protocol.errors import Error, IllegalArgumentError, InvariantError
 
 PRODUCER_EPOCH_MAX = 32767
 """Reserved for fencing; the largest epoch that a client ever gets is one lower."""
@@ -41,11 +41,11 @@ class TxnState(Enum):
 
     @classmethod
     def from_id(cls, id: int) -> TxnState:
-        """The state with this number in the log; IllegalStateError if there is none."""
+        """The state with this number in the log; InvariantError if there is none."""
         for state in cls:
             if state.id == id:
                 return state
-        raise IllegalStateError(f"no transaction state has the id {id}")
+        raise InvariantError(f"no transaction state has the id {id}")
 
     def __repr__(self) -> str:
         return f"TxnState.{self.name}"
@@ -73,7 +73,7 @@ class Txn:
 
     `start_ms` is -1 in Empty; CompleteCommit and CompleteAbort keep that of the transaction which they ended.
 
-    Each method gives the next record and leaves this one as it is. IllegalStateError: that state cannot follow this
+    Each method gives the next record and leaves this one as it is. InvariantError: that state cannot follow this
     one; IllegalArgumentError: the producer id or the epoch is negative (`TransactionMetadata.prepareTransitionTo`).
     `prev_producer_id` is the producer id before the last transition. `last_producer_epoch` lives in memory only:
     after a failover it is -1 (docs/protocol.md#epoch-arithmetic).
@@ -110,7 +110,7 @@ class Txn:
     def transit(self, state: TxnState, **changed: Any) -> Txn:
         """The next record, in this state and with these fields; the errors of this class."""
         if self.state not in VALID_PREVIOUS[state]:
-            raise IllegalStateError(f"{self.transactional_id}: {state.label} cannot follow {self.state.label}")
+            raise InvariantError(f"{self.transactional_id}: {state.label} cannot follow {self.state.label}")
         new = self._with(state=state, prev_producer_id=self.producer_id, **changed)
         if new.producer_id < 0 or (new.producer_epoch < 0 and state is not TxnState.DEAD):
             ids = f"producer id {new.producer_id}, epoch {new.producer_epoch}"
@@ -135,10 +135,10 @@ class Txn:
         """Empty, with the epoch that InitProducerId hands out; PRODUCER_FENCED if another one is expected
         (docs/protocol.md#epoch-arithmetic).
 
-        If the last epoch is expected this is a retry: the same epoch once more. IllegalStateError: none is left.
+        If the last epoch is expected this is a retry: the same epoch once more. InvariantError: none is left.
         """
         if self.exhausted:
-            raise IllegalStateError(f"producer id {self.producer_id} has no epoch left")
+            raise InvariantError(f"producer id {self.producer_id} has no epoch left")
         bumped = 0 if self.producer_epoch == -1 else self.producer_epoch + step
         if expected is None:
             return self._emptied(timeout_ms, now, producer_epoch=bumped, last_producer_epoch=-1)
@@ -149,7 +149,7 @@ class Txn:
         return Error.PRODUCER_FENCED
 
     def rotated(self, producer_id: int, timeout_ms: int, now: int, record_last_epoch: bool) -> Txn:
-        """Empty, with a new producer id and epoch 0. IllegalStateError while a transaction is open or being ended."""
+        """Empty, with a new producer id and epoch 0. InvariantError while a transaction is open or being ended."""
         last = self.producer_epoch if record_last_epoch else -1
         return self._emptied(timeout_ms, now, producer_id=producer_id, producer_epoch=0, last_producer_epoch=last)
 
@@ -203,12 +203,12 @@ _fields = attrgetter(*FIELDS)
 
 
 def check_transition(current: Txn, pending: TxnState | None, new: Txn) -> None:
-    """Raise IllegalStateError unless `new` was pending and can follow `current` (`completeTransitionTo`,
+    """Raise InvariantError unless `new` was pending and can follow `current` (`completeTransitionTo`,
     docs/protocol.md#pending-states)."""
     if pending is not new.state:
-        raise IllegalStateError(f"{current.transactional_id}: {new.state.label} is not what was pending: {pending}")
+        raise InvariantError(f"{current.transactional_id}: {new.state.label} is not what was pending: {pending}")
     if not _follows(current, new):
-        raise IllegalStateError(f"{current.transactional_id}: {new} cannot follow {current}")
+        raise InvariantError(f"{current.transactional_id}: {new} cannot follow {current}")
 
 
 def _follows(current: Txn, new: Txn) -> bool:

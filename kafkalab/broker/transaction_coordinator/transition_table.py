@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from kafkalab.broker.table_outcomes import Refuse, Same
 from kafkalab.broker.transaction_coordinator.metadata import CA, CC, EM, ON, PA, PC, TxnState
-from kafkalab.protocol.errors import Error, IllegalStateError
+from kafkalab.protocol.errors import Error, InvariantError
 
 
 class Ask(Enum):
@@ -94,11 +94,11 @@ def table_of(version: int) -> dict[TxnState, Row]:
 def goes_to(version: int, state: TxnState, ask: Ask) -> TxnState | None:
     """Where a transaction goes whose coordinator asks itself (MARKED, TIMEOUT); None for nowhere.
 
-    IllegalStateError: the cell refuses, and there is nobody to hear it.
+    InvariantError: the cell refuses, and there is nobody to hear it.
     """
     outcome = table_of(version)[state][ask]
     if isinstance(outcome, Refuse):
-        raise IllegalStateError(f"{ask.value} in {state.label} is refused, and nobody asked")
+        raise InvariantError(f"{ask.value} in {state.label} is refused, and nobody asked")
     return outcome.state if isinstance(outcome, Go) else None
 
 

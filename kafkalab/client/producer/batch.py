@@ -7,8 +7,7 @@ from typing import Any
 
 from kafkalab.client.promise import Promise
 from kafkalab.client.results import RecordMetadata
-from kafkalab.protocol.batch_bytes import varint
-from kafkalab.protocol.records import Batch, Record, headers_bytes, sequence_after
+from kafkalab.protocol.records import Batch, Record, field_bytes, headers_bytes, sequence_after
 
 RECORD_OVERHEAD_BYTES = 7
 LARGEST_OVERHEAD_BYTES = 82
@@ -22,9 +21,8 @@ def size_of(record: Record) -> int:
 
 def largest_size_of(record: Record) -> int:
     """Return the most bytes that a batch of this one record can take: what max.request.size is compared with."""
-    fields = (record.key, None if record.value is None else str(record.value))
-    lengths = [-1 if text is None else len(text.encode()) for text in fields]
-    return LARGEST_OVERHEAD_BYTES + sum(len(varint(n)) + max(n, 0) for n in lengths) + headers_bytes(record.headers)
+    content = field_bytes(record.key) + field_bytes(record.value) + headers_bytes(record.headers)
+    return LARGEST_OVERHEAD_BYTES + content
 
 
 @dataclass(slots=True, eq=False)

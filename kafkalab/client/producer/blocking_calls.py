@@ -10,7 +10,7 @@ from kafkalab.client.connection import Connection
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
-from kafkalab.client.transaction_manager.transition_table import REPEATED, Call, Cell, Verdict
+from kafkalab.client.transaction_manager.transition_table import REPEATED, Action, Call, Cell
 
 METHODS: dict[Call, tuple[str, str]] = {
     Call.INIT: (
@@ -77,7 +77,7 @@ class BlockingCalls:
             if self._waiting() is None:
                 manager.record("complete", name, {"outcome": "fail", "error": error.error.name})
             raise
-        if cell.verdict is Verdict.CACHED:
+        if cell.action is Action.CACHED:
             assert self._pending is not None
             promise = self._pending[1]
         else:

@@ -20,7 +20,7 @@ from kafkalab.client.promise import Promise
 from kafkalab.client.results import GroupMetadata, Offsets, RecordMetadata
 from kafkalab.client.transaction_manager.coordinator_requests import CoordinatorRequests
 from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
-from kafkalab.client.transaction_manager.transition_table import Call, ProducerState, Verdict
+from kafkalab.client.transaction_manager.transition_table import Action, Call, ProducerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import Headers, Record
 
@@ -182,7 +182,7 @@ class Producer:
         await self.sender.flush()
         await self.calls.finish()
         try:
-            if self.transaction_manager.transactional and self.calls.apply(Call.CLOSE).verdict is Verdict.MOVE:
+            if self.transaction_manager.transactional and self.calls.apply(Call.CLOSE).action is Action.MOVE:
                 await self._abort()
         except KafkaError:
             self.sender.drop(self.accumulator.all(), KafkaError(FORCED))

@@ -23,17 +23,17 @@ from kafkalab.client.transaction_manager.error_reactions import Reaction, reacti
 from kafkalab.client.transaction_manager.sequences import Sequences
 from kafkalab.client.transaction_manager.transition_table import (
     ERRORS,
+    Action,
     Call,
     Cell,
     Happening,
     ProducerState,
-    Verdict,
     decide,
     follow,
 )
 from kafkalab.protocol.errors import Error
 
-S, V = ProducerState, Verdict
+S, A = ProducerState, Action
 EPOCH_MAX = 32767
 IN_PREPARED = (
     "Cannot perform operation while the transaction is in a prepared state. "
@@ -99,32 +99,32 @@ class TransactionManager:
     def apply_call(self, call: Call, waiting: Call | None = None, partition: str = "") -> Cell:
         """Move as the table says for `call`, or raise and change nothing; `waiting` is a call that timed out."""
         cell = decide(call, self.state, waiting)
-        if call is Call.SEND and cell.verdict is V.STAY and self.producer_id == -1:
+        if call is Call.SEND and cell.action is A.STAY and self.producer_id == -1:
             raise self._no_transaction(call, partition)
-        if cell.verdict is V.MOVE:
+        if cell.action is A.MOVE:
             assert cell.target is not None
             self._enter(cell.target)
             if cell.target in COMPLETING:
                 self._begin_completing()
-        elif cell.verdict not in (V.STAY, V.CACHED):
+        elif cell.action not in (A.STAY, A.CACHED):
             raise self._refusal(call, cell, waiting, partition)
         return cell
 
     def _refusal(self, call: Call, cell: Cell, waiting: Call | None, partition: str) -> KafkaError:
-        if cell.verdict is V.STORED:
+        if cell.action is A.STORED:
             assert self.error is not None
             return stored_error(self.error, self.config.transactional_id, self.identity)
-        if cell.verdict is V.RETRY_FIRST:
+        if cell.action is A.RETRY_FIRST:
             assert waiting is not None
             return IllegalStateError(
                 f"Cannot attempt operation `{call.value}` because the previous call to `{waiting.value}` "
                 "timed out and must be retried"
             )
-        if cell.verdict is V.PREPARED:
+        if cell.action is A.PREPARED:
             return IllegalStateError(IN_PREPARED)
-        if cell.verdict is V.NOT_PREPARED:
+        if cell.action is A.NOT_PREPARED:
             return InvalidTxnStateError(NOT_PREPARED)
-        if cell.verdict is V.INVALID:
+        if cell.action is A.INVALID:
             return self._invalid_transition(cell)
         return self._no_transaction(call, partition)
 
@@ -146,10 +146,10 @@ class TransactionManager:
     def apply_event(self, event: Happening, error: KafkaError | None = None) -> None:
         """Move as the table says for an event of the sender; an invalid one ends in FATAL_ERROR (KAFKA-14831)."""
         cell = follow(event, self.state)
-        if cell.verdict is V.IGNORED:
+        if cell.action is A.IGNORED:
             return
         assert cell.target is not None
-        if cell.verdict is V.MOVE:
+        if cell.action is A.MOVE:
             self._enter(cell.target, error)
         else:
             poison = self._invalid_transition(cell)
@@ -174,7 +174,7 @@ class TransactionManager:
     def fail_send(self, error: KafkaError) -> None:
         """Enter the error state for a `send` that failed with `error`; IllegalStateError if there is no way to it."""
         cell = follow(Happening.ABORTABLE, self.state)
-        if self.transactional and cell.verdict is V.POISON and _severity(error) is not Reaction.FATAL:
+        if self.transactional and cell.action is A.POISON and _severity(error) is not Reaction.FATAL:
             raise self._invalid_transition(cell)
         self.fail_batch(error)
 

@@ -68,7 +68,7 @@ class Happening(Enum):
     FATAL = "an error that nothing cures"
 
 
-class Verdict(Enum):
+class Action(Enum):
     """What a cell says. A refusal changes nothing; POISON is of events only, and ends the producer."""
 
     MOVE = "go to the target"
@@ -88,11 +88,11 @@ class Verdict(Enum):
 class Cell:
     """One answer; `target` is the next state, or the one that an invalid transition names."""
 
-    verdict: Verdict
+    action: Action
     target: ProducerState | None = None
 
 
-S, V = ProducerState, Verdict
+S, A = ProducerState, Action
 _STATES = tuple(S)
 
 SOURCES: dict[ProducerState, tuple[ProducerState, ...]] = {
@@ -142,38 +142,38 @@ def _call_cell(call: Call, state: ProducerState) -> Cell:
     """Return the cell of a call while no earlier one is open."""
     if call is Call.CLOSE:
         ends = state in (S.IN_TRANSACTION, S.ABORTABLE_ERROR)
-        return Cell(V.MOVE, S.ABORTING_TRANSACTION) if ends else Cell(V.STAY)
+        return Cell(A.MOVE, S.ABORTING_TRANSACTION) if ends else Cell(A.STAY)
     if call is Call.COMPLETE:
-        return Cell(V.STAY) if state is S.PREPARED_TRANSACTION else Cell(V.NOT_PREPARED)
+        return Cell(A.STAY) if state is S.PREPARED_TRANSACTION else Cell(A.NOT_PREPARED)
     if state is S.PREPARED_TRANSACTION and call in (Call.BEGIN, Call.SEND, Call.SEND_OFFSETS, Call.PREPARE):
-        return Cell(V.PREPARED)
+        return Cell(A.PREPARED)
     if state in ERRORS and not (call is Call.ABORT and state is S.ABORTABLE_ERROR):
-        return Cell(V.STORED)
+        return Cell(A.STORED)
     if call in (Call.SEND, Call.SEND_OFFSETS):
-        return Cell(V.STAY if state is S.IN_TRANSACTION else V.NOT_READY)
+        return Cell(A.STAY if state is S.IN_TRANSACTION else A.NOT_READY)
     target = _TARGETS[call]
     legal = state in SOURCES[target] and not (call is Call.INIT and state is not S.UNINITIALIZED)
     legal = legal and not (call is Call.PREPARE and state is not S.IN_TRANSACTION)
-    return Cell(V.MOVE if legal else V.INVALID, target)
+    return Cell(A.MOVE if legal else A.INVALID, target)
 
 
 def _open_cell(call: Call, state: ProducerState, waiting: Call) -> Cell:
     """Return the cell of a call while the result of `waiting` was not fetched."""
     free = _call_cell(call, state)
-    if call in (Call.CLOSE, Call.COMPLETE) or free.verdict is V.PREPARED:
+    if call in (Call.CLOSE, Call.COMPLETE) or free.action is A.PREPARED:
         return free
-    if call in (Call.INIT, Call.SEND) and free.verdict is V.STORED:
+    if call in (Call.INIT, Call.SEND) and free.action is A.STORED:
         return free  # these two look at errors first
-    return Cell(V.CACHED if call is waiting else V.RETRY_FIRST)
+    return Cell(A.CACHED if call is waiting else A.RETRY_FIRST)
 
 
 def _event_cell(event: Happening, state: ProducerState) -> Cell:
     """Return the cell of an event; a late error during an abort is ignored, any other illegal move is POISON."""
     target = _EVENTS[event]
     if event is Happening.ABORTABLE and state is S.ABORTING_TRANSACTION:
-        return Cell(V.IGNORED)
+        return Cell(A.IGNORED)
     legal = state in _FROM.get(event, SOURCES[target])
-    return Cell(V.MOVE, target) if legal else Cell(V.POISON, target)
+    return Cell(A.MOVE, target) if legal else Cell(A.POISON, target)
 
 
 TABLE: dict[Call | None, dict[Call, dict[ProducerState, Cell]]] = {
@@ -190,10 +190,10 @@ EVENTS: dict[Happening, dict[ProducerState, Cell]] = {e: {s: _event_cell(e, s) f
 
 
 def decide(call: Call, state: ProducerState, waiting: Call | None = None) -> Cell:
-    """Look a call up: `decide(Call.BEGIN, S.READY) == Cell(Verdict.MOVE, S.IN_TRANSACTION)`."""
+    """Look a call up: `decide(Call.BEGIN, S.READY) == Cell(Action.MOVE, S.IN_TRANSACTION)`."""
     return TABLE[waiting][call][state]
 
 
 def follow(event: Happening, state: ProducerState) -> Cell:
-    """Look an event up: `follow(Happening.FATAL, S.READY) == Cell(Verdict.MOVE, S.FATAL_ERROR)`."""
+    """Look an event up: `follow(Happening.FATAL, S.READY) == Cell(Action.MOVE, S.FATAL_ERROR)`."""
     return EVENTS[event][state]

@@ -187,7 +187,7 @@ class ProducerStates:
     @property
     def first_unstable_offset(self) -> int | None:
         """Where the earliest transaction begins that is open, or whose marker is not yet replicated."""
-        first = self.first_undecided_offset
+        first = next(iter(self.ongoing.values()), None)
         for completed in self.unreplicated:
             if first is None or completed.first_offset < first:
                 first = completed.first_offset

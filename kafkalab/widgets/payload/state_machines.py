@@ -14,7 +14,7 @@ from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, Grou
 from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
-from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState, Verdict, decide, follow
+from kafkalab.client.transaction_manager.transition_table import Action, Call, Happening, ProducerState, decide, follow
 from kafkalab.widgets.payload.fields import ERRORS
 
 MACHINES = ("coordinator", "producer", "group")
@@ -187,10 +187,10 @@ def _producer() -> Machine:
         for question in (*Call, *Happening):
             cell = decide(question, state) if isinstance(question, Call) else follow(question, state)
             asked = f"{question.value}()" if isinstance(question, Call) else question.value
-            moves = cell.target.name if cell.verdict is Verdict.MOVE and cell.target is not None else ""
-            to = "FATAL_ERROR" if cell.verdict is Verdict.POISON else moves
-            kind = "go" if to else "same" if cell.verdict in (Verdict.STAY, Verdict.IGNORED) else "refuse"
-            answer = "" if moves else cell.verdict.value
+            moves = cell.target.name if cell.action is Action.MOVE and cell.target is not None else ""
+            to = "FATAL_ERROR" if cell.action is Action.POISON else moves
+            kind = "go" if to else "same" if cell.action in (Action.STAY, Action.IGNORED) else "refuse"
+            answer = "" if moves else cell.action.value
             cells.append(Transition(state=state.name, ask=asked, kind=kind, to=to, answer=answer))
     note = "While a call that timed out has not been repeated, calls of another kind fail: it comes first."
     return Machine(name="producer", title="A producer, in its client", cells=tuple(cells), note=note)

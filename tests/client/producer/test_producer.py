@@ -17,7 +17,7 @@ from kafkalab.client.exceptions import (
 from kafkalab.client.producer.accumulator import Accumulator
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.sequences import Sequences
-from kafkalab.client.transaction_manager.transition_table import EVENTS, SOURCES, TABLE, ProducerState, Verdict
+from kafkalab.client.transaction_manager.transition_table import EVENTS, SOURCES, TABLE, Action, ProducerState
 from kafkalab.programs.transfers import read_all
 from kafkalab.protocol.records import Record
 from kafkalab.sim.app import App
@@ -325,5 +325,5 @@ NEVER_TAKEN = [
 def test_calls_and_events_make_the_moves_that_kafka_allows(source: ProducerState, target: ProducerState) -> None:
     rows = [*(row for calls in TABLE.values() for row in calls.values()), *EVENTS.values()]
     cells = [cell for row in rows for state, cell in row.items() if state is source]  # not looked up: no visit
-    moves = [cell.target for cell in cells if cell.verdict is Verdict.MOVE]
+    moves = [cell.target for cell in cells if cell.action is Action.MOVE]
     assert (target in moves) == (source in SOURCES[target] and (source, target) not in NEVER_TAKEN)

@@ -17,7 +17,7 @@ from kafkalab.client.exceptions import (
 )
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
-from kafkalab.client.transaction_manager.transition_table import EVENTS, TABLE, Call, Happening, ProducerState, Verdict
+from kafkalab.client.transaction_manager.transition_table import EVENTS, TABLE, Action, Call, Happening, ProducerState
 from kafkalab.protocol.errors import Error
 from tests.conformance.scripted_port import HOLD, PID, ScriptedPort, begun, error_of
 
@@ -196,15 +196,15 @@ def test_every_call_in_every_state_does_what_the_facts_say(state: str, waiting: 
 
 
 LETTERS = {
-    Verdict.INVALID: "x",
-    Verdict.NOT_READY: "n",
-    Verdict.PREPARED: "p",
-    Verdict.NOT_PREPARED: "q",
-    Verdict.STORED: "s",
-    Verdict.CACHED: "c",
-    Verdict.RETRY_FIRST: "f",
-    Verdict.MOVE: ">",
-    Verdict.STAY: "=",
+    Action.INVALID: "x",
+    Action.NOT_READY: "n",
+    Action.PREPARED: "p",
+    Action.NOT_PREPARED: "q",
+    Action.STORED: "s",
+    Action.CACHED: "c",
+    Action.RETRY_FIRST: "f",
+    Action.MOVE: ">",
+    Action.STAY: "=",
 }
 
 
@@ -212,8 +212,8 @@ LETTERS = {
 def test_the_table_says_the_same(state: str, waiting: str, call: str, cell: str) -> None:
     names = dict(zip(CALLS, Call, strict=True))
     found = TABLE[names.get(waiting)][names[call]][ProducerState[state]]
-    assert LETTERS[found.verdict] == cell
-    assert found.verdict is not Verdict.MOVE or found.target is ProducerState[TARGETS[call]]
+    assert LETTERS[found.action] == cell
+    assert found.action is not Action.MOVE or found.target is ProducerState[TARGETS[call]]
 
 
 def test_the_tables_are_total() -> None:
