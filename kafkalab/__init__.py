@@ -32,6 +32,7 @@ _PLACES = {
         "grading.check": "check hint question counterexample",
         "grading.challenge": "Challenge open_challenge answer_challenge",
         "course.outline": "progress",
+        "course.glossary": "glossary",
     }.items()
     for name in names.split()
 }

@@ -9,9 +9,12 @@ from kafkalab.cli.command_line import CommandLineError
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """--run and --clean."""
+    """--run, --without-solutions and --clean."""
     parser.add_argument(
         "--run", nargs="*", metavar="NN", help="run the solutions first (all, or those named) and save their outputs"
+    )
+    parser.add_argument(
+        "--without-solutions", type=Path, metavar="DIR", help="also write a folder for a class: labs/, no solutions"
     )
     parser.add_argument("--clean", type=Path, metavar="DIR", help="also write the labs without their explanations here")
 
@@ -23,12 +26,15 @@ def act(options: argparse.Namespace, root: Path) -> int:
     """
     from kafkalab.course.questions import PAGE, page
     from kafkalab.course.start_page import refresh_start_page
+    from kafkalab.course.ways import refresh_ways
     from kafkalab.grading.builder import build, refresh, write_changed
-    from kafkalab.grading.retake import build_clean
+    from kafkalab.grading.retake import build_clean, write_learners_folder
 
     try:
-        changed = [*refresh_start_page(root), *(refresh(root, options.run) if options.run is not None else [])]
+        changed = [*refresh_start_page(root), *refresh_ways(root), *(refresh(root, options.run) if options.run is not None else [])]
         changed += [*build(root), *write_changed({root / PAGE: page(root)})]
+        if options.without_solutions is not None:
+            changed += write_learners_folder(root, options.without_solutions, page(root))
         if options.clean is not None:
             changed += build_clean(root, options.clean)
     except (ValueError, ImportError) as error:
