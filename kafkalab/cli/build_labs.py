@@ -31,7 +31,8 @@ def act(options: argparse.Namespace, root: Path) -> int:
     from kafkalab.grading.retake import build_clean, write_learners_folder
 
     try:
-        changed = [*refresh_start_page(root), *refresh_ways(root), *(refresh(root, options.run) if options.run is not None else [])]
+        changed = [*refresh_start_page(root), *refresh_ways(root)]
+        changed += refresh(root, options.run) if options.run is not None else []
         changed += [*build(root), *write_changed({root / PAGE: page(root)})]
         if options.without_solutions is not None:
             changed += write_learners_folder(root, options.without_solutions, page(root))
