@@ -20,10 +20,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def act(options: argparse.Namespace, root: Path) -> int:
-    """Make every labs/NN.ipynb under `root` from its solution, and labs/README.md; print the files that changed.
+    """Make every labs/NN.ipynb under `root` from its solution, and the pages about them; print the files that changed.
 
     CommandLineError for a solution that is damaged, or that --run cannot run.
     """
+    from kafkalab.course import symptoms
     from kafkalab.course.questions import PAGE, page
     from kafkalab.course.start_page import refresh_start_page
     from kafkalab.course.ways import refresh_ways
@@ -33,7 +34,10 @@ def act(options: argparse.Namespace, root: Path) -> int:
     try:
         changed = [*refresh_start_page(root), *refresh_ways(root)]
         changed += refresh(root, options.run) if options.run is not None else []
-        changed += [*build(root), *write_changed({root / PAGE: page(root)})]
+        pages = {root / PAGE: page(root)}
+        if (root / symptoms.PAGE.parent).is_dir():
+            pages[root / symptoms.PAGE] = symptoms.page(root)
+        changed += [*build(root), *write_changed(pages)]
         if options.without_solutions is not None:
             changed += write_learners_folder(root, options.without_solutions, page(root))
         if options.clean is not None:
