@@ -35,7 +35,7 @@ class Term:
     def row(self) -> str:
         """The term's row on the start page; its name is a heading there, so that links can lead to it."""
         other = f" ({self.other})" if self.other else ""
-        return f"| <h6>{re.sub('`', '', self.name).replace(',', '')}</h6>{other} | {self.english} | {self.chinese} |\n"
+        return f"| <h5>{re.sub('`', '', self.name).replace(',', '')}</h5>{other} | {self.english} | {self.chinese} |\n"
 
 
 @cache

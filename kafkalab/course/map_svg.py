@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-COLUMNS, WIDTH, HEIGHT, GAP, TOP = 5, 158, 92, 12, 46
+COLUMNS, WIDTH, HEIGHT, GAP, TOP = 5, 152, 92, 12, 46
 DOTS_IN_A_ROW = 9
 INK = "var(--jp-ui-font-color1, #1f2933)"
 SOFT = "var(--jp-ui-font-color2, #5b6875)"

@@ -13,7 +13,7 @@ from kafkalab.course.outline import TRACKS
 from kafkalab.course.start_page import START, begin, map_of_labs, picture, refresh_start_page, short_ways
 from kafkalab.grading.builder import SOLUTIONS, as_text, read
 
-ROW = re.compile(r"^\| <h6>(?P<term>.+?)</h6>(?: \([^)]+\))? \| (?P<english>.+?) \| (?P<chinese>.+?) \|$", re.M)
+ROW = re.compile(r"^\| <h5>(?P<term>.+?)</h5>(?: \([^)]+\))? \| (?P<english>.+?) \| (?P<chinese>.+?) \|$", re.M)
 TERMS_AT_LEAST = 75
 FIRST_CELLS = 2
 
@@ -54,7 +54,7 @@ def test_every_term_has_one_sentence_in_each_language(root: Path) -> None:
 
 @pytest.mark.parametrize("term", ["transactional.id", "marker", "fencing", "zombie", "high watermark", "frame"])
 def test_the_words_of_the_labs_are_in_the_glossary(root: Path, term: str) -> None:
-    assert any(f"<h6>{term}</h6>" in text for text in texts(root).values())
+    assert any(f"<h5>{term}</h5>" in text for text in texts(root).values())
 
 
 def test_labs_that_are_there_are_linked_and_others_are_planned() -> None:
