@@ -116,9 +116,9 @@ def heading(root: Path, lab: int, cell: str) -> str:
 
 def command(root: Path, symptom: Symptom) -> str:
     """The command as the lab's production cell has it; ValueError if it is not there."""
-    for code in re.findall(r"`([^`]+)`", _text(root, symptom.lab, PRODUCTION)):
-        if code.startswith(symptom.command):
-            return code
+    for found in re.finditer(r"`([^`]+)`", _text(root, symptom.lab, PRODUCTION)):
+        if found[1].startswith(symptom.command):
+            return str(found[1])
     raise ValueError(f"lab {symptom.lab} names no command {symptom.command!r}")
 
 
