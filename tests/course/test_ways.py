@@ -54,8 +54,16 @@ def test_the_first_lab_has_no_lab_before_it_and_the_last_none_behind_it() -> Non
 )
 def test_a_term_is_linked_where_it_is_used_first(text: str, linked: str) -> None:
     marker = Term(name="marker", other="MK", section="", english="", chinese="")
-    assert glossed([text, "marker"], [marker])[0] == linked
+    later = "marker" if linked != text else "[marker](00_start.ipynb#marker)"
+    assert glossed([text, "marker"], [marker]) == [linked, later]
     assert glossed(glossed([text, "marker"], [marker]), [marker]) == glossed([text, "marker"], [marker])
+
+
+def test_of_two_terms_that_overlap_the_longer_one_is_linked() -> None:
+    known = [Term(name=name, other="", section="", english="", chinese="") for name in ("epoch", "leader epoch")]
+    assert glossed(["The leader epoch, an epoch."], known) == [
+        "The [leader epoch](00_start.ipynb#leader-epoch), an [epoch](00_start.ipynb#epoch)."
+    ]
 
 
 def test_every_link_into_the_glossary_names_a_term(root: Path) -> None:
