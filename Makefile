@@ -50,7 +50,7 @@ clean:
 	  echo "On Debian or Ubuntu: apt install python3 python3-venv. Or name one: make $(MAKECMDGOALS) PYTHON=/path/to/python"; exit 1; }
 	@echo "[1/3] Creating .venv with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv .venv
-	@echo "[2/3] Installing JupyterLab and kafkalab into .venv: a minute or two, and only this once"
+	@echo "[2/3] Downloading JupyterLab, kafkalab and what they need (100 packages, 50 MB) into .venv: a minute or two, once"
 	@$(BIN)/python -m pip install --disable-pip-version-check --editable .
 	@echo "[3/3] Setting JupyterLab up: no news, no update checks"
 	@mkdir -p .venv/share/jupyter/lab/settings && cp binder/overrides.json .venv/share/jupyter/lab/settings/

@@ -33,6 +33,8 @@ _PLACES = {
         "grading.check": "check hint question counterexample",
         "grading.challenge": "Challenge open_challenge answer_challenge",
         "course.outline": "progress",
+        "course.glossary": "glossary",
+        "course.at_the_end": "at_the_end",
     }.items()
     for name in names.split()
 }

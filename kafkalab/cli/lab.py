@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError
 
@@ -18,8 +21,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.usage, parser.epilog = "kafkalab lab [OPTIONS OF jupyter lab]", "For example: kafkalab lab --port 9000"
 
 
+def sign_labs(root: Path) -> None:
+    """Trust the labs' notebooks, as `jupyter trust` does: JupyterLab then shows their pictures before a first run.
+
+    A file that is no notebook, or cannot be read, stays untrusted.
+    """
+    nbformat: Any = import_module("nbformat")
+    notary: Any = import_module("nbformat.sign").NotebookNotary()
+    for path in sorted((root / START).parent.glob("[0-9]*.ipynb")):
+        with contextlib.suppress(OSError, ValueError):
+            notary.sign(nbformat.read(path, as_version=nbformat.NO_CONVERT))
+    notary.store.close()
+
+
 def act(options: argparse.Namespace, root: Path) -> int:
-    """Replace this process with JupyterLab, open on the start page of the labs under `root`.
+    """Replace this process with JupyterLab, open on the start page of the labs under `root`, which it trusts.
 
     Settings, history and run-time files stay inside the environment, so that the user's own Jupyter does not change.
     """
@@ -28,6 +44,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     for name, place in PLACES.items():
         folder = os.environ.setdefault(name, str(Path(sys.prefix) / "jupyter" / place))
         Path(folder).mkdir(parents=True, exist_ok=True)
+    sign_labs(root)
     command = [sys.executable, "-m", "jupyterlab", f"--LabApp.default_url=/lab/tree/{START}", "--log-level=WARN"]
     if os.geteuid() == 0:
         command.append("--allow-root")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-COLUMNS, WIDTH, HEIGHT, GAP, TOP = 5, 158, 92, 12, 46
+COLUMNS, WIDTH, HEIGHT, GAP, TOP = 5, 152, 92, 12, 46
 DOTS_IN_A_ROW = 9
 INK = "var(--jp-ui-font-color1, #1f2933)"
 SOFT = "var(--jp-ui-font-color2, #5b6875)"
@@ -20,12 +20,16 @@ FONT = "font-family='Helvetica, Arial, sans-serif'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """One lab: its number and title, and for each exercise "solved", "tried" or "new". Without exercises: planned."""
+    """One lab: its number and title, and for each exercise "solved", "tried" or "new"; `href` is its notebook.
+
+    Without exercises it is not `ready`, but planned.
+    """
 
     number: int
     title: str
     states: tuple[str, ...]
     ready: bool
+    href: str = ""
 
     @property
     def done(self) -> bool:
@@ -33,9 +37,9 @@ class Tile:
         return bool(self.states) and set(self.states) == {"solved"}
 
 
-def draw(tiles: Sequence[Tile], summary: str, message: str = "") -> str:
-    """The whole picture; `message` stands below it."""
-    notes = textwrap.wrap(message, 110)
+def draw(tiles: Sequence[Tile], summary: str, messages: Sequence[str] = ()) -> str:
+    """Draw the whole picture, with the messages below it."""
+    notes = [line for message in messages for line in textwrap.wrap(message, 110)]
     rows = -(-len(tiles) // COLUMNS)
     width = COLUMNS * (WIDTH + GAP) + GAP
     height = TOP + rows * (HEIGHT + GAP) + (8 + 18 * len(notes) if notes else 0)
@@ -47,13 +51,31 @@ def draw(tiles: Sequence[Tile], summary: str, message: str = "") -> str:
         _legend(width),
     ]
     for place, tile in enumerate(tiles):
-        x = GAP + place % COLUMNS * (WIDTH + GAP)
-        y = TOP + place // COLUMNS * (HEIGHT + GAP)
-        parts.append(_card(tile, x, y))
+        parts.append(_card(tile, *_corner(place)))
     for line, text in enumerate(notes):
         y = TOP + rows * (HEIGHT + GAP) + 14 + 18 * line
         parts.append(_text(GAP + 2, y, text, 13, INK))
     return "".join([*parts, "</svg>"])
+
+
+def _corner(place: int) -> tuple[int, int]:
+    """The upper left corner of the card at this place."""
+    return GAP + place % COLUMNS * (WIDTH + GAP), TOP + place // COLUMNS * (HEIGHT + GAP)
+
+
+def linked(svg: str, tiles: Sequence[Tile]) -> str:
+    """Return the picture as HTML in which each card is a link to its notebook."""
+    width = COLUMNS * (WIDTH + GAP) + GAP
+    height = int(svg.partition('height="')[2].partition('"')[0])
+    parts = []
+    for place, tile in enumerate(tiles):
+        x, y = _corner(place)
+        box = (("left", x, width), ("top", y, height), ("width", WIDTH, width), ("height", HEIGHT, height))
+        where = ";".join(f"{name}:{100 * size / of:.3f}%" for name, size, of in box)
+        name = escape(f"Lab {tile.number}: {tile.title}")
+        style = f"position:absolute;{where}"
+        parts.append(f'<a href="{escape(tile.href)}" title="{name}" aria-label="{name}" style="{style}"></a>')
+    return f'<div style="position:relative;max-width:{width}px">{svg}{"".join(parts)}</div>'
 
 
 def _text(x: int, y: int, text: str, size: float, colour: str, bold: bool = False) -> str:
@@ -72,17 +94,12 @@ def _legend(width: int) -> str:
 
 def _card(tile: Tile, x: int, y: int) -> str:
     stroke = f"stroke:{DONE};stroke-width:2.5" if tile.done else f"stroke:{LINE};stroke-width:1.2"
-    dash = "" if tile.ready else ' stroke-dasharray="5 4"'
-    fill = CARD if tile.ready else "none"
-    ink = INK if tile.ready else SOFT
     parts = [
-        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="7"{dash} style="fill:{fill};{stroke}"/>',
+        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="7" style="fill:{CARD};{stroke}"/>',
         _text(x + 11, y + 22, f"L{tile.number}", 13, SOFT, bold=True),
     ]
     for line, text in enumerate(textwrap.wrap(tile.title, 20)[:2]):
-        parts.append(_text(x + 11, y + 41 + 16 * line, text, 13.5, ink))
-    if not tile.ready:
-        parts.append(_text(x + WIDTH - 58, y + 22, "planned", 12, SOFT))
+        parts.append(_text(x + 11, y + 41 + 16 * line, text, 13.5, INK))
     if tile.done:
         parts.append(
             f'<path d="M {x + WIDTH - 27} {y + 17} l 5 5 l 10 -11" fill="none" stroke="{DONE}" stroke-width="3"/>'

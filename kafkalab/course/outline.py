@@ -10,16 +10,17 @@ from typing import Any
 
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
-from kafkalab.course.map_svg import Tile, draw
+from kafkalab.course.map_svg import Tile, draw, linked
 from kafkalab.grading import progress as kept
 from kafkalab.grading.exercise import EXERCISES, wrapped
 
 TRACKS: dict[str, tuple[int, ...]] = {
-    "A demo in 90 minutes": (0, 3, 5, 9),
-    "Operators, half a day": (4, 5, 7, 8),
-    "Developers of streams": (1, 6, 9, 10, 11),
-    "Data engineers": (4, 5, 11, 12),
+    "A demo in 90 minutes": (0, 3, 5),
+    "Operators, half a day": (2, 4, 5, 6, 7, 8),
+    "Stream developers": (1, 3, 6, 9, 10, 11),
+    "Data engineers": (1, 4, 5, 11, 12),
 }
+"""For whom, and which labs in which order; a lab that is only planned joins its tracks when it is there."""
 BINDER = "BINDER_SERVICE_HOST"
 """Set in the environment of a session on Binder, whose machine goes away."""
 
@@ -49,17 +50,28 @@ class CourseMap:
     def __str__(self) -> str:
         signs = {"solved": "●", "tried": "◐", "new": "○"}
         lines = [f"The course: {self.solved} of {self.total} exercises solved (● solved, ◐ tried, ○ not yet)"]
-        for tile in self._tiles:
-            dots = "".join(signs[state] for state in tile.states) or ("planned" if not tile.ready else "")
+        for tile in self._ready:
+            dots = "".join(signs[state] for state in tile.states)
             lines.append(f"  L{tile.number:<3}{tile.title:<36}{dots}{'  done' if tile.done else ''}".rstrip())
-        return "\n".join([*lines, *filter(None, [wrapped(self.message)])])
+        return "\n".join([*lines, *filter(None, [self._planned, wrapped(self.message)])])
+
+    @property
+    def _ready(self) -> tuple[Tile, ...]:
+        return tuple(tile for tile in self._tiles if tile.ready)
+
+    @property
+    def _planned(self) -> str:
+        """One line for the labs that are only planned; "" if there are none."""
+        planned = [f"L{tile.number}" for tile in self._tiles if not tile.ready]
+        return f"{len(planned)} more are planned: {', '.join(planned)}." if planned else ""
 
     def __repr__(self) -> str:
         return str(self)
 
     def svg(self) -> str:
         """The picture as a standalone SVG."""
-        return draw(self._tiles, f"{self.solved} of {self.total} exercises solved", self.message)
+        notes = [note for note in (self._planned, self.message) if note]
+        return draw(self._ready, f"{self.solved} of {self.total} exercises solved", notes)
 
     def download(self) -> str:
         """A link, as HTML, that saves the record on the learner's own machine; it works without a kernel."""
@@ -78,7 +90,7 @@ class CourseMap:
         bundle = {"image/svg+xml": self.svg(), "text/plain": str(self)}
         if self.live:
             button = f"<div>{self.download()}</div>" if os.environ.get(BINDER) else ""
-            bundle["text/html"] = f"<div>{self.svg()}</div>{button}"
+            bundle["text/html"] = f"{linked(self.svg(), self._ready)}{button}"
         return bundle
 
 
@@ -111,4 +123,4 @@ def _tile(lab: CourseLab, record: kept.Record, exercises: Iterable[str]) -> Tile
     names = [name for name in exercises if name.startswith(f"L{lab.number}.")]
     done = [record.get(name, kept.Done()) for name in names]
     states = tuple("solved" if d.solved else "tried" if d.tries else "new" for d in done)
-    return Tile(number=lab.number, title=lab.title, states=states, ready=bool(names))
+    return Tile(number=lab.number, title=lab.title, states=states, ready=bool(names), href=f"{lab.name}.ipynb")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from kafkalab.course import glossary
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
 from kafkalab.course.outline import TRACKS, CourseMap
-from kafkalab.grading.builder import SOLUTIONS, as_text, read, write_changed
+from kafkalab.grading.builder import SOLUTIONS, Cell, Notebook, as_text, read, write_changed
 from kafkalab.grading.exercise import EXERCISES
 
 START = SOLUTIONS / "00_start.ipynb"
@@ -16,7 +17,21 @@ README = Path("README.md")
 HEAD = "| | lab | what you will know | |\n|--:|:--|:--|:--|\n"
 TABLE = re.compile(rf"^({re.escape(HEAD.rstrip())})\n(?:\|.*\n)*", re.M)
 START_ROW = "| | [Start page](labs/00_start.ipynb) | how to walk a run | **ready** |"
+SHORT = (
+    "Each lab is self-contained and takes about half an hour; what it needs from others stands on its first line. "
+    "If time is short:"
+)
 BEGIN, MAP, WAYS, WHERE = "begin", "map-of-the-labs", "short-ways", "where"
+GLOSSARY = "glossary"
+"""With it begin the ids of the glossary's cells."""
+SEARCH: Cell = {
+    "cell_type": "code",
+    "execution_count": None,
+    "id": f"{GLOSSARY}-search",
+    "metadata": {},
+    "outputs": [],
+    "source": ["from kafkalab import glossary\n", "\n", "glossary()"],
+}
 
 
 def refresh_start_page(root: Path) -> list[Path]:
@@ -30,6 +45,7 @@ def refresh_start_page(root: Path) -> list[Path]:
     notebook = read(path)
     there = {p.stem for p in (root / SOLUTIONS).glob("[0-9]*.ipynb")}
     texts = {BEGIN: begin(there), MAP: map_of_labs(there), WAYS: short_ways(there)}
+    _put_glossary(notebook)
     for cell in notebook["cells"]:
         if cell["id"] in texts:
             cell["source"] = texts[cell["id"]].splitlines(keepends=True)
@@ -41,6 +57,21 @@ def refresh_start_page(root: Path) -> list[Path]:
         rows = [START_ROW, *_rows(there, "labs/")]
         pages[readme] = TABLE.sub(lambda found: "\n".join([found[1], *rows, ""]), readme.read_text(encoding="utf-8"), 1)
     return write_changed(pages)
+
+
+def _put_glossary(notebook: Notebook) -> None:
+    """Put the glossary's cells into the place of those that are there; the search cell keeps what it has put out."""
+    cells = notebook["cells"]
+    places = [place for place, cell in enumerate(cells) if cell["id"].startswith(GLOSSARY)]
+    if not places:
+        return
+    search = next((cell for cell in cells if cell["id"] == SEARCH["id"]), SEARCH)
+    made = [
+        {"cell_type": "markdown", "id": f"{GLOSSARY}-{n}", "metadata": {}, "source": text.splitlines(keepends=True)}
+        for n, text in enumerate(glossary.cells())
+    ]
+    kept = [cell for cell in cells if not cell["id"].startswith(GLOSSARY)]
+    notebook["cells"] = [*kept[: places[0]], made[0], search, *made[1:], *kept[places[0] :]]
 
 
 def picture() -> dict[str, list[str]]:
@@ -63,8 +94,11 @@ def begin(there: set[str]) -> str:
 
 
 def map_of_labs(there: set[str]) -> str:
-    """Return the table of all labs; those there are have links."""
-    return "\n".join(["## The labs", "", HEAD.rstrip(), *_rows(there)])
+    """Return the table of the labs there are, and one line about those that are planned."""
+    ready = [f"| {lab.number} | {_linked(lab, there)} | {lab.know} |" for lab in COURSE if lab.name in there]
+    planned = [f"{lab.title} ({lab.number})" for lab in COURSE if lab.name not in there]
+    more = f"Planned: {', '.join(planned)}." if planned else ""
+    return "\n".join(["## The labs", "", "| | lab | what you will know |", "|--:|:--|:--|", *ready, "", more]).rstrip()
 
 
 def _rows(there: set[str], folder: str = "") -> list[str]:
@@ -72,12 +106,12 @@ def _rows(there: set[str], folder: str = "") -> list[str]:
 
 
 def short_ways(there: set[str]) -> str:
-    """The tracks: for whom, and which labs in which order."""
-    rows = [
-        f"| {name} | {' → '.join(_linked(COURSE[number], there, short=True) for number in numbers)} |"
-        for name, numbers in TRACKS.items()
-    ]
-    head = ["## Short ways through", "", "Each lab stands on its own feet. If time is short:", ""]
+    """Return the tracks: for whom, and which of the labs there are in which order."""
+    rows = []
+    for name, numbers in TRACKS.items():
+        ready = [COURSE[number] for number in numbers if COURSE[number].name in there]
+        rows += [f"| {name} | {' → '.join(_linked(lab, there, short=True) for lab in ready)} |"] if ready else []
+    head = ["## Short ways through", "", SHORT, ""]
     return "\n".join([*head, "| for | labs |", "|:--|:--|", *rows])
 
 

@@ -7,8 +7,17 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading import progress
-from kafkalab.grading.exercise import EXERCISES, Exercise, Line, WrongAnswer, WrongType, WrongValue
+from kafkalab.grading import counterexamples, progress
+from kafkalab.grading.exercise import (
+    EXERCISES,
+    BlankAnswer,
+    Exercise,
+    Line,
+    Passed,
+    WrongAnswer,
+    WrongType,
+    WrongValue,
+)
 from kafkalab.grading.seeds import seed
 
 if TYPE_CHECKING:
@@ -16,6 +25,7 @@ if TYPE_CHECKING:
     from kafkalab.sim.scenario import Scenario
 
 OPEN_IT = "Open the run that shows it:\n    Sequence(counterexample())"
+IT_IS_BELOW = "The run below shows it, at the step that decides."
 
 
 @dataclass(slots=True)
@@ -31,20 +41,25 @@ _session = _Session()
 
 
 def check(exercise_id: str, answer: Any) -> Line:
-    """Check the answer; return the line "L3.E1 ✓ 10 of 10 rows".
+    """Check the answer; return the line "L3.E1 ✓ 10 of 10 rows", which a notebook shows with what comes next.
 
     WrongAnswer, which is an AssertionError, if the answer is not right: its message says where to look, and
     `counterexample()` is the run that shows it. WrongType or WrongValue if it has not the form that the exercise asks
-    for. Nothing of the answer is changed. In a notebook the result is kept in the learner's progress.
+    for. Nothing of the answer is changed. In a notebook the run is shown below the message, at the step that decides,
+    and the result is kept in the learner's progress, unless the form is still blank.
     """
     exercise = find(exercise_id)
     try:
-        line = Line(f"{exercise.id} ✓ {exercise.check(answer)}")
+        line = Passed(f"{exercise.id} ✓ {exercise.check(answer)}", exercise.afterwards)
     except WrongAnswer as error:
         _session.run = error.run
         _session.misses[exercise.id] = error.miss
-        progress.note(exercise.id, solved=False)
-        open_it = f"\n{OPEN_IT}" if error.run is not None and "Sequence(" not in str(error) else ""
+        if not isinstance(error, BlankAnswer):
+            progress.note(exercise.id, solved=False)
+        open_it = ""
+        if error.run is not None:
+            below = counterexamples.shown_below(error.run, error.step, error.view)
+            open_it = f"\n{IT_IS_BELOW}" if below else "" if "Sequence(" in str(error) else f"\n{OPEN_IT}"
         told = WrongAnswer(f"{exercise.id}: {error}{open_it}", run=error.run, miss=error.miss, part=error.part)
         raise told from None
     except (WrongType, WrongValue) as error:
@@ -57,14 +72,13 @@ def check(exercise_id: str, answer: Any) -> Line:
 def hint(exercise_id: str) -> Line:
     """Return the exercise's next hint, each stronger than the one before; after the last one, the last again.
 
-    After a wrong answer whose misconception is known, the hint that fits it comes first.
+    After a wrong answer whose misconception is known, the hint that fits it comes first, and does not count.
     """
     exercise = find(exercise_id)
-    given = _session.hints_given.get(exercise.id, 0)
     fitting = exercise.misses.get(_session.misses.pop(exercise.id, ""))
-    if isinstance(fitting, str):
-        return Line(f"Hint for this answer: {fitting}")
-    given = min(max(given, fitting or 0) + 1, len(exercise.hints))
+    if fitting is not None:
+        return Line(f"Hint for this answer: {exercise.hints[fitting] if isinstance(fitting, int) else fitting}")
+    given = min(_session.hints_given.get(exercise.id, 0) + 1, len(exercise.hints))
     _session.hints_given[exercise.id] = given
     return Line(f"Hint {given} of {len(exercise.hints)}: {exercise.hints[given - 1]}")
 

@@ -29,15 +29,27 @@ class _Told(Exception):
 class WrongAnswer(_Told, AssertionError):
     """The answer has the right form, but it is not right yet. The message says where to look, never the answer.
 
-    `run` is a counterexample: a scenario or a cluster that `Sequence` opens. `miss` names the misconception, a key of
-    the exercise's `misses`. `part` is how much of it is right, from 0 to 1.
+    `run` is a counterexample: a scenario or a cluster that `view` shows, the name of "Sequence" or "LogTape". `step` is
+    the step that decides, or -1 to look for it in the run. `miss` names the misconception, a key of the exercise's
+    `misses`. `part` is how much of it is right, from 0 to 1.
     """
 
     def __init__(
-        self, message: str = "", *, run: Scenario | Cluster | None = None, miss: str = "", part: float = 0.0
+        self,
+        message: str = "",
+        *,
+        run: Scenario | Cluster | None = None,
+        step: int = -1,
+        view: str = "Sequence",
+        miss: str = "",
+        part: float = 0.0,
     ) -> None:
         super().__init__(message)
-        self.run, self.miss, self.part = run, miss, part
+        self.run, self.step, self.view, self.miss, self.part = run, step, view, miss, part
+
+
+class BlankAnswer(WrongAnswer):
+    """The form was left as the notebook came; it does not count as a try."""
 
 
 class WrongType(_Told, TypeError):
@@ -57,6 +69,21 @@ class Line(str):
         return wrapped(str(self))
 
 
+class Passed(Line):
+    """The line of an answer that passed; a notebook shows `afterwards` below it."""
+
+    __slots__ = ("afterwards",)
+    afterwards: str
+
+    def __new__(cls, line: str, afterwards: str = "") -> Passed:
+        passed = super().__new__(cls, line)
+        passed.afterwards = afterwards
+        return passed
+
+    def __repr__(self) -> str:
+        return wrapped("\n".join(filter(None, [str(self), self.afterwards])))
+
+
 def wrapped(text: str) -> str:
     """The text in lines that a notebook need not break; what is indented is code and stays as it is."""
     lines = text.split("\n")
@@ -69,9 +96,10 @@ class Exercise:
     """`check(answer)` returns what was right ("10 of 10 rows") or raises one of the errors above.
 
     `hints` are in order of strength; none of them is the answer. `misses` maps the `miss` of a wrong answer to what
-    `hint` says next: the place in `hints` of the one that fits, or a sentence of its own. `question(seed)` makes the
-    inputs that the exercise asks about, if it asks about generated ones. `questions` are the numbers of the learners'
-    questions that it settles.
+    `hint` says to it: a sentence of its own, or the place in `hints` of the one that fits, but not of the last one,
+    which says nearly all. `afterwards` says why the right answer is right, and what comes next. `question(seed)` makes
+    the inputs that the exercise asks about, if it asks about generated ones. `questions` are the numbers of the
+    learners' questions that it settles.
     """
 
     id: str
@@ -81,11 +109,15 @@ class Exercise:
     questions: tuple[int, ...] = ()
     misses: Mapping[str, int | str] = field(default_factory=dict)
     question: Callable[[int], Any] | None = None
+    afterwards: str = ""
 
     def __post_init__(self) -> None:
         for miss, found in self.misses.items():
-            if isinstance(found, int) and not 0 <= found < len(self.hints):
-                raise ValueError(f"{self.id}: the miss {miss!r} has no hint {found}; there are {len(self.hints)}")
+            if isinstance(found, int) and not 0 <= found < max(1, len(self.hints) - 1):
+                raise ValueError(
+                    f"{self.id}: the miss {miss!r} takes hint {found + 1} of {len(self.hints)}; "
+                    "it needs a sentence of its own, or a hint that is not the last"
+                )
 
 
 def is_blank(value: Any) -> bool:

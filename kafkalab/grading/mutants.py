@@ -7,17 +7,17 @@ not as the reference, the mutant's name is the misconception, and picks the hint
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-from kafkalab.grading.exercise import WrongAnswer, WrongType, described, is_blank
-
-if TYPE_CHECKING:
-    from kafkalab.sim.cluster import Cluster
-    from kafkalab.sim.scenario import Scenario
+from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, described, is_blank
 
 Case = tuple[Any, ...]
+Shown = dict[str, Any]
+"""What shows a case, as arguments of `WrongAnswer`: its run, and where needed the step and the view."""
 SHOWN_CHARACTERS, SHOWN_LINES, LINE_CHARACTERS = 400, 40, 88
 
 
@@ -45,20 +45,21 @@ def against_mutants(
     mutants: Sequence[Mutant],
     cases: Sequence[Case],
     form: str,
-    run_of: Callable[..., Scenario | Cluster] | None = None,
+    run_of: Callable[..., Shown] | None = None,
 ) -> str:
     """ "40 of 40 cases" if the function answers every case as the reference does.
 
     `cases` are tuples of arguments; `form` says what to give ("a function accept(state, batch)"). WrongAnswer shows
-    the shortest case that differs, what the function said, and which misconception fits all that it said; its `run` is
-    `run_of(*case)`. WrongType if the answer is no function.
+    the shortest case that differs, what the function said, and which misconception fits all that it said;
+    `run_of(*case)` is the run that shows the case. WrongType if the answer is no function, or one of kafkalab's.
     """
     if not callable(answer):
         raise WrongType(f"Give {form}, not {described(answer)}.")
+    refuse_borrowed(answer)
     truths = [reference(*copy.deepcopy(case)) for case in cases]
     given = [called(answer, case) for case in cases]
     if all(is_blank(value) for value in given) and not all(is_blank(value) for value in truths):
-        raise WrongAnswer(f"The function is still blank: it returns nothing. Give {form}.")
+        raise BlankAnswer(f"The function is still blank: it returns nothing. Give {form}.")
     wrong = [i for i, truth in enumerate(truths) if not same(given[i], truth)]
     if not wrong:
         return f"{len(cases)} of {len(cases)} cases"
@@ -69,11 +70,23 @@ def against_mutants(
     raise WrongAnswer(
         f"{right} of {len(cases)} cases are right. One that is not:\n    {call(answer, cases[first])}\n"
         f"Your function says {shown(given[first])}."
-        + (f" That is as if {mutant.says}." if mutant else " Walk that case by hand: which rule speaks first?"),
-        run=run_of(*cases[first]) if run_of else None,
+        + (f" That is as if {mutant.says}." if mutant else " Work this case out on paper, step by step, and compare."),
+        **(run_of(*cases[first]) if run_of else {}),
         miss=mutant.name if mutant else "",
         part=right / len(cases),
     )
+
+
+def refuse_borrowed(answer: Callable[..., Any]) -> None:
+    """Raise WrongType if the answer is a function of kafkalab, or calls one: it is to be written in the notebook."""
+    own = inspect.unwrap(answer)
+    own = own.func if isinstance(own, partial) else own
+    code, names = getattr(own, "__code__", None), getattr(own, "__globals__", {})
+    used = [own, *(names[name] for name in (code.co_names if code else ()) if name in names)]
+    borrowed = next((f for f in used if str(getattr(f, "__module__", "")).split(".")[0] == "kafkalab"), None)
+    if borrowed is not None or (code and any(n.split(".")[0] == "kafkalab" for n in code.co_names)):
+        name = getattr(borrowed, "__name__", "kafkalab")
+        raise WrongType(f"{name} is kafkalab's own. Write the function in this notebook, without it.")
 
 
 def judged(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Case]], form: str) -> str:
@@ -87,7 +100,7 @@ def judged(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Ca
     good, bad = list(fine), list(mutants)
     verdicts = [called(answer, case) for case in [*good, *(case for _, case in bad)]]
     if all(is_blank(value) for value in verdicts):
-        raise WrongAnswer(f"The function is still blank: it returns nothing. Give {form}.")
+        raise BlankAnswer(f"The function is still blank: it returns nothing. Give {form}.")
     for case, verdict in zip(good, verdicts, strict=False):
         if verdict:
             raise WrongAnswer(f"Your test finds fault where nothing is wrong:\n    {call(answer, case)}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, cells, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, cells, described, is_blank
 from kafkalab.grading.mutants import called, same, shown
 from kafkalab.sim.cluster import Cluster, ran
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Fact:
     """One row: its name, what it says, what is true of it, where to look, and a run that shows it.
 
-    `misses` names the misconception behind a wrong value.
+    `step` finds the step of that run that decides, `misses` names the misconception behind a wrong value.
     """
 
     name: Any
@@ -31,20 +31,26 @@ class Fact:
     look: str = ""
     run: Callable[[], Scenario | Cluster] | None = None
     misses: Mapping[Any, str] | None = None
+    step: Callable[[Cluster], int] | None = None
 
 
 def facts_of(
-    rows: Sequence[Any], scenario_of: Callable[[Any], Scenario], truth_of: Callable[[Cluster], str]
+    rows: Sequence[Any],
+    scenario_of: Callable[[Any], Scenario],
+    truth_of: Callable[[Cluster], str],
+    step: Callable[[Cluster], int] | None = None,
 ) -> tuple[Fact, ...]:
     """Run each row's scenario to its end; return the rows, numbered from 1, with what `truth_of` says of the run.
 
-    A row has `says`, `look` and `misses`, as a Fact has.
+    A row has `says`, `look` and `misses`, as a Fact has; `step` finds the step that decides in each run.
     """
     found = []
     for number, row in enumerate(rows, 1):
         cluster = ran(scenario_of(row))
         run, truth = partial(scenario_of, row), truth_of(cluster)
-        found.append(Fact(name=number, says=row.says, truth=truth, look=row.look, run=run, misses=row.misses))
+        found.append(
+            Fact(name=number, says=row.says, truth=truth, look=row.look, run=run, misses=row.misses, step=step)
+        )
     return tuple(found)
 
 
@@ -55,7 +61,7 @@ def table(answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, w
     """
     given = cells(answer, tuple(f.name for f in facts), words, form, what)
     if not any(given.values()):
-        raise WrongAnswer(f"All {what}s are still blank. Give {form}.")
+        raise BlankAnswer(f"All {what}s are still blank. Give {form}.")
     return _compared(facts, [given[f.name] for f in facts], what)
 
 
@@ -70,7 +76,7 @@ def predicted(answer: Any, inputs: Sequence[Any], facts: Sequence[Fact], form: s
     else:
         raise WrongType(f"Give {form}, not {described(answer)}.")
     if all(is_blank(value) for value in given):
-        raise WrongAnswer(f"Every {what} is still blank. Give {form}.")
+        raise BlankAnswer(f"Every {what} is still blank. Give {form}.")
     if len(given) != len(facts):
         raise WrongValue(f"There are {len(given)} {what}s for {len(facts)} inputs. Give {form}.")
     return _compared(facts, given, what)
@@ -84,10 +90,12 @@ def _compared(facts: Sequence[Fact], given: Sequence[Any], what: str) -> str:
     fact, value = facts[first], given[first]
     said = "It is still blank. " if is_blank(value) else f"You say {shown(value).replace(chr(39), chr(34))}. "
     right = len(facts) - len(wrong)
+    shown_by = fact.run() if fact.run else None
     raise WrongAnswer(
         f"{right} of {len(facts)} {what}s are right. The first that is not is {what} {fact.name}: {fact.says}.\n"
         f"{said}{fact.look}".rstrip(),
-        run=fact.run() if fact.run else None,
+        run=shown_by,
+        step=fact.step(shown_by if isinstance(shown_by, Cluster) else ran(shown_by)) if fact.step and shown_by else -1,
         miss=_miss(fact, value),
         part=right / len(facts),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TYPES, Fault
 from kafkalab.sim.run_errors import RunawayError, StuckError
@@ -21,12 +21,16 @@ FAULT_TYPES = tuple(TYPES.values())
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Something near the goal: its name, a sentence about the run, whether a run shows it, and which hint helps."""
+    """Something near the goal: its name, a sentence about the run, whether a run shows it, and what helps.
+
+    `hint` is a place in the exercise's hints or a sentence of its own; `step` finds the step of the run that decides.
+    """
 
     name: str
     says: str
     shown_by: Callable[[Cluster], bool]
-    hint: int = 0
+    hint: int | str = 0
+    step: Callable[[Cluster], int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +48,14 @@ class Goal:
 
 
 def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allowed: Sequence[str] = ()) -> str:
-    """ "3 presses, par 3" if the presses, added to the scenario and run, bring the goal about.
+    """ "3 presses; 2 would be enough" if the presses, added to the scenario and run, bring the goal about.
 
     `allowed` names the faults that may be pressed (all, if empty). WrongAnswer, with the run, if the goal is not
     reached, if there are more than `most` presses, or if one of them changes nothing.
     """
     faults = presses_of(answer, base)
     if not faults:
-        raise WrongAnswer(f"The list of presses is still blank. Give {FORM}.")
+        raise BlankAnswer(f"The list of presses is still blank. Give {FORM}.")
     for fault in faults:
         if allowed and type(fault).__name__ not in allowed:
             raise WrongValue(f"{fault!r} may not be pressed here; there are {', '.join(allowed)}.")
@@ -62,7 +66,9 @@ def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allow
     if not goal.reached(cluster):
         for miss in goal.misses:
             if miss.shown_by(cluster):
-                raise WrongAnswer(f"This run shows no {goal.says} yet. {miss.says}", run=cluster, miss=miss.name)
+                step = miss.step(cluster) if miss.step else -1
+                says = f"This run shows no {goal.says} yet. {miss.says}"
+                raise WrongAnswer(says, run=cluster, step=step, miss=miss.name)
         raise WrongAnswer(f"This run shows no {goal.says} yet.", run=cluster)
     count = f"{len(faults)} press{'es' if len(faults) > 1 else ''}"
     if len(faults) > most:
@@ -72,7 +78,7 @@ def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allow
             miss="too many",
             part=0.5,
         )
-    return f"{count}, par {par}"
+    return f"{count}, the fewest there are" if len(faults) <= par else f"{count}; {par} would be enough"
 
 
 def run_with(base: Scenario, faults: Sequence[Fault]) -> Cluster:

@@ -51,7 +51,7 @@ def place() -> Path | None:
     named = os.environ.get(VARIABLE, "")
     if named:
         return None if named == "off" else Path(named)
-    return Path(FILE) if _in_a_kernel() else None
+    return Path(FILE) if in_a_kernel() else None
 
 
 def note(exercise_id: str, solved: bool) -> None:
@@ -182,7 +182,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _in_a_kernel() -> bool:
+def in_a_kernel() -> bool:
     """Whether this process serves a notebook; nothing is imported to find out."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None

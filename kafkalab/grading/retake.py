@@ -1,11 +1,22 @@
-"""The clean variant of a lab, for a retake: its code, its exercises and its headings, and none of its explanations."""
+"""Folders for a class: the labs without solutions, and for a retake the labs without explanations."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from kafkalab.grading.builder import Cell, Notebook, as_text, is_check, read, sources, student, write_changed
+from kafkalab.grading.builder import (
+    LABS,
+    SOLUTIONS,
+    Cell,
+    Notebook,
+    as_text,
+    is_check,
+    read,
+    sources,
+    student,
+    write_changed,
+)
 
 HEADINGS = re.compile(r"^#{1,4} .*$", re.M)
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)[^)]*\)")
@@ -54,3 +65,16 @@ def build_clean(root: Path, folder: Path) -> list[Path]:
     solutions = {folder / path.name: read(path) for path in sources(root)}
     graded = {path: solution for path, solution in solutions.items() if any(map(is_check, solution["cells"]))}
     return write_changed({path: as_text(clean(solution)) for path, solution in graded.items()})
+
+
+def write_learners_folder(root: Path, folder: Path, page: str) -> list[Path]:
+    """Write the learners' notebooks and their README, `page`, into `folder`/labs; return the paths that changed.
+
+    `kafkalab lab` works there as it does in `root`. No solution is in it. ValueError if there is one by then.
+    """
+    labs = folder / LABS
+    if (folder / SOLUTIONS).exists():
+        raise ValueError(f"{folder / SOLUTIONS} is there; give a folder without solutions")
+    labs.mkdir(parents=True, exist_ok=True)
+    made = {labs / source.name: as_text(student(read(source))) for source in sources(root)}
+    return write_changed({**made, labs / "README.md": page})

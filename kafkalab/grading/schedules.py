@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kafkalab.grading.exercise import WrongAnswer, WrongType, described
+from kafkalab.grading.waiting import counted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
@@ -17,10 +18,11 @@ SCHEDULES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """What an audit found: a sentence about the run, and the misconception that it shows."""
+    """What an audit found: a sentence about the run, the misconception that it shows, and the step that shows it."""
 
     says: str
     miss: str = ""
+    step: int = -1
 
 
 Audit = Callable[[Cluster], Broken | None]
@@ -37,11 +39,14 @@ def over_schedules(answer: Any, scenarios: Iterable[Scenario], audits: Sequence[
     return over_scenarios((with_program(scenario, answer) for scenario in scenarios), audits)
 
 
-def over_scenarios(scenarios: Iterable[Scenario], audits: Sequence[Audit]) -> str:
-    """The same for scenarios that are complete: "200 of 200 schedules", or WrongAnswer with the first that breaks."""
+def over_scenarios(scenarios: Iterable[Scenario], audits: Sequence[Audit], count: int = SCHEDULES) -> str:
+    """The same for scenarios that are complete: "200 of 200 schedules", or WrongAnswer with the first that breaks.
+
+    `count` is how many there are, for the line that says how far the check has come.
+    """
     first: tuple[Broken, Cluster] | None = None
     fine = total = 0
-    for scenario in scenarios:
+    for scenario in counted(scenarios, count, "schedules"):
         total += 1
         cluster, broken = _audited(scenario, audits)
         fine += broken is None
@@ -55,6 +60,7 @@ def over_scenarios(scenarios: Iterable[Scenario], audits: Sequence[Audit]) -> st
         f"{fine} of {total} schedules end well. The first that does not: seed {cluster.scenario.seed}, {faults}.\n"
         f"{broken.says}",
         run=cluster,
+        step=broken.step,
         miss=broken.miss,
         part=fine / total,
     )

@@ -143,6 +143,8 @@ def test_a_lab_is_worked_through_with_wrong_answers_first(lab: str, desk: Desk, 
         hinted = desk.cell_below(check, f'hint("{exercise}")')
         expect(hinted.locator(".jp-OutputArea-output")).to_contain_text("Hint")
         if wrong.opens:
+            below = desk.at(desk.place(check)).locator("[data-step]").first
+            expect(below).to_be_visible(timeout=CELL_MS)
             opened = desk.cell_below(check, "Sequence(counterexample())")
             expect(opened.locator("[data-step]").first).to_be_visible(timeout=CELL_MS)
             desk.shot(f"{exercise}_opened", opened)

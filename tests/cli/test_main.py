@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nbformat.sign import NotebookNotary
 
-from kafkalab.cli.lab import START
+from kafkalab.cli.lab import PLACES, START, sign_labs
 from kafkalab.cli.main import COMMANDS, main
 
 
@@ -52,3 +53,19 @@ def test_what_follows_lab_goes_to_jupyterlab_in_order(tmp_path: Path, monkeypatc
     main(["lab", *more], tmp_path)
     assert started[0][1:3] == ["-m", "jupyterlab"]
     assert started[0][-len(more) :] == more
+
+
+def test_lab_trusts_the_notebooks_so_that_their_pictures_show_at_once(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nbformat = pytest.importorskip("nbformat")
+    for name, place in PLACES.items():
+        monkeypatch.setenv(name, str(tmp_path / place))
+    (tmp_path / "labs").mkdir()
+    lab = "03_a_full_commit.ipynb"
+    (tmp_path / "labs" / lab).write_bytes((root / "labs" / lab).read_bytes())
+    (tmp_path / "labs" / "99_broken.ipynb").write_text("no notebook")
+    notebook = nbformat.read(tmp_path / "labs" / lab, as_version=nbformat.NO_CONVERT)
+    assert not NotebookNotary().check_signature(notebook)
+    sign_labs(tmp_path)
+    assert NotebookNotary().check_signature(notebook)

@@ -34,14 +34,14 @@ def request_of(response: dict[str, Any], requests: list[dict[str, Any]]) -> Any:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_model_answers_pass_under_every_seed(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, seed)
-    assert check("L0.E1", TWO_PLATES) == "L0.E1 ✓ 3 presses, par 2"
+    assert check("L0.E1", TWO_PLATES) == "L0.E1 ✓ 3 presses; 2 would be enough"
     assert check("L0.E2", request_of).endswith(" cases")
     assert check("L0.E3", E3) == "L0.E3 ✓ 9 of 9 rows"
 
 
 def test_another_way_to_two_plates_is_as_good() -> None:
     late = [Delay("Produce#1", 30_500), Pause("kitchen", at_ms=0), Resume("kitchen", at_ms=40_000)]
-    assert check("L0.E1", late) == "L0.E1 ✓ 3 presses, par 2"
+    assert check("L0.E1", late) == "L0.E1 ✓ 3 presses; 2 would be enough"
 
 
 def test_two_losses_or_delays_are_enough_if_they_strike_the_right_answers() -> None:
@@ -61,14 +61,15 @@ def test_two_losses_or_delays_are_enough_if_they_strike_the_right_answers() -> N
         ("ProduceResponse#1", "ListOffsets#1"),
         ("ProduceResponse#1", "ListOffsetsResponse#1"),
     ]
-    assert check("L0.E1", [Drop("ProduceResponse#1"), Drop("ListOffsets#1")]) == "L0.E1 ✓ 2 presses, par 2"
+    two = [Drop("ProduceResponse#1"), Drop("ListOffsets#1")]
+    assert check("L0.E1", two) == "L0.E1 ✓ 2 presses, the fewest there are"
 
 
 @pytest.mark.parametrize("at_ms", [30_200, 30_600, 31_000])
 def test_the_kitchen_may_go_on_as_soon_as_the_second_soup_is_replicated(at_ms: int) -> None:
     """A follower's fetch waits at its leader however long nothing happens, so replication never stands still."""
     presses = [Drop("ProduceResponse#1"), Pause("kitchen", at_ms=50), Resume("kitchen", at_ms=at_ms)]
-    assert check("L0.E1", presses) == "L0.E1 ✓ 3 presses, par 2"
+    assert check("L0.E1", presses) == "L0.E1 ✓ 3 presses; 2 would be enough"
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_the_evenings_of_the_learner_and_the_grader_differ_so_that_a_typed_in_nu
         (leaves_it_to_the_producer, "recognised", "Give it the settings of the exercise"),
         (always_twice, "too often", "only when its own answer did not come"),
         (does_not_count, "count", "Count the sends"),
-        (never_ends, "endless", "while True"),
+        (never_ends, "endless", "Leave the loop of one order"),
     ],
 )
 def test_each_wrong_shop_is_told_why_and_gets_its_hint(shop: Any, miss: str, hint_says: str) -> None:

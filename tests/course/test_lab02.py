@@ -96,7 +96,7 @@ def test_the_order_comes_from_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (("FindCoordinator", "InitProducerId"), "FindCoordinator", "who that is"),
         (("Produce", "AddPartitionsToTxn"), "who adds the partition", "the leader of the partition"),
-        (("EndTxnResponse", "WriteTxnMarkers"), "markers before the answer", "when the decision is replicated"),
+        (("EndTxnResponse", "WriteTxnMarkers"), "markers before the answer", "as soon as the decision is safe"),
     ],
 )
 def test_each_swap_is_named_and_hinted(swap: tuple[str, str], miss: str, hint_says: str) -> None:

@@ -82,10 +82,10 @@ def test_the_counterexample_is_the_run_of_the_moment_that_is_shown() -> None:
 @pytest.mark.parametrize(
     ("answer", "hint_says"),
     [
-        (lambda m: "committed" if m["call"] == "commit_transaction" else "aborted", "Hint 1 of 3: Three questions"),
+        (lambda m: "committed" if m["call"] == "commit_transaction" else "aborted", "for this answer: Three questions"),
         (lambda m: "committed" if "PrepareCommit" in m["copies"].values() else "aborted", "Hint"),
         (lambda m: "aborted" if m["replicas"][0] in m["crashed"] else fate(m), "Another broker leads the log"),
-        (lambda m: "aborted" if "app" in m["crashed"] else fate(m), "Hint 2 of 3: A live app asks"),
+        (lambda m: "aborted" if "app" in m["crashed"] else fate(m), "Hint for this answer: A live app asks"),
     ],
 )
 def test_a_plausible_answer_gets_the_hint_that_fits_it(answer: Any, hint_says: str) -> None:

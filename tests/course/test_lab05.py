@@ -52,7 +52,7 @@ def test_the_model_answers_pass_under_every_seed(seed: str, monkeypatch: pytest.
     assert check("L5.E2", visible) == "L5.E2 ✓ 48 of 48 cases"
     for marker in ("WriteTxnMarkers#1", "WriteTxnMarkers#2"):
         for press in (Delay(marker, 1_000), Drop(marker), Hold(marker)):
-            assert check("L5.E3", [press]) == "L5.E3 ✓ 1 press, par 1"
+            assert check("L5.E3", [press]) == "L5.E3 ✓ 1 press, the fewest there are"
 
 
 def test_with_no_rule_switched_the_functions_are_the_brokers_and_the_consumers() -> None:
@@ -112,7 +112,7 @@ def test_the_aborted_list_is_that_of_a_log_by_hand() -> None:
     [
         ([Drop("EndTxn#1")], "nothing yet", "one marker for each partition"),
         ([Delay("WriteTxnMarkers#1", 50)], "whole at once", "What is it that makes records visible"),
-        ([Drop("WriteTxnMarkers#1"), Drop("WriteTxnMarkers#3")], "never whole", "Let one of the two"),
+        ([Drop("WriteTxnMarkers#1"), Drop("WriteTxnMarkers#3")], "never whole", "but before the second look"),
     ],
 )
 def test_each_near_miss_is_told_and_hinted(presses: list[Any], miss: str, hint_says: str) -> None:

@@ -60,7 +60,10 @@ def others(exercise_id: str, right: str) -> list[str]:
 @pytest.mark.parametrize("exercise_id", RIGHT)
 def test_the_right_answer_passes_with_one_line(exercise_id: str) -> None:
     line = check(exercise_id, RIGHT[exercise_id])
-    assert line == repr(line) == LINES[exercise_id]
+    assert line == LINES[exercise_id]
+    assert repr(line).splitlines()[0] == line
+    assert "Why: " in repr(line)
+    assert "Next: " in repr(line)
 
 
 @pytest.mark.parametrize("exercise_id", RIGHT)
@@ -217,22 +220,23 @@ def test_an_unknown_exercise_is_refused_with_those_that_there_are(ask: Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("exercise_id", "change", "number", "words"),
+    ("exercise_id", "change", "words"),
     [
-        ("L3.E1", {7: "aborted"}, 2, "a dead broker alone changes when"),
-        ("L3.E1", {5: "committed"}, 3, "Look for PrepareCommit"),
-        ("L3.E2", {"Empty": "PrepareCommit"}, 1, "One state moves on"),
-        ("L3.E2", {"PrepareCommit": "INVALID_TXN_STATE"}, 2, "There are two ways to refuse"),
+        ("L3.E1", {7: "aborted"}, "a dead broker alone changes when"),
+        ("L3.E1", {5: "committed"}, "What does the coordinator, old or new, find in its log?"),
+        ("L3.E2", {"Empty": "PrepareCommit"}, "One state moves on"),
+        ("L3.E2", {"PrepareCommit": "INVALID_TXN_STATE"}, "There are two ways to refuse"),
     ],
 )
 def test_a_plausible_wrong_answer_gets_the_hint_that_fits(
-    exercise_id: str, change: dict[Any, str], number: int, words: str
+    exercise_id: str, change: dict[Any, str], words: str
 ) -> None:
     error = told(exercise_id, {**RIGHT[exercise_id], **change})
     assert error
     given = hint(exercise_id)
-    assert given.startswith(f"Hint {number} of 3: ")
+    assert given.startswith("Hint for this answer: ")
     assert words in given
+    assert hint(exercise_id).startswith("Hint 1 of 3: ")
 
 
 def test_the_counterexample_of_a_wrong_row_ends_as_the_row_does() -> None:
@@ -254,6 +258,8 @@ def test_every_exercise_is_registered_under_its_own_name_and_has_three_hints() -
     for name in EXERCISES:
         exercise = checks.find(name)
         assert (exercise.id, len(exercise.hints)) == (name, 3)
+        assert exercise.afterwards.startswith("Why: ")
+        assert "Next: " in exercise.afterwards
 
 
 def test_checks_need_neither_widgets_nor_spark(root: Path) -> None:
@@ -275,3 +281,36 @@ def test_a_notebook_shows_words_in_short_lines_and_code_in_one() -> None:
 def test_cells_knows_the_nearest_name() -> None:
     with pytest.raises(WrongValue, match="did you mean 'left'"):
         cells({"letf": "a"}, ("left", "right"), ("a",), "a dict", "side")
+
+
+def test_an_answer_that_kafkalab_has_written_is_refused_with_its_name() -> None:
+    from kafkalab.course.lab05.exercise_2 import filtered
+    from kafkalab.protocol.partitions import partition_for
+
+
+    def hidden(text: str, partitions: int) -> int:
+        from kafkalab.protocol.partitions import partition_for as own
+
+        return own(text, partitions)
+
+    code = compile("def f(a, b): return partition_for(a, b)", "cell", "exec")
+    names: dict[str, Any] = {"partition_for": partition_for}
+    exec(code, names)
+    for answer in (partition_for, names["f"], hidden):
+        with pytest.raises(WrongType, match=r"L2\.E1: \w+ is kafkalab's own\. Write the function in this notebook"):
+            check("L2.E1", answer)
+    with pytest.raises(WrongType, match=r"filtered is kafkalab's own"):
+        check("L5.E2", filtered)
+
+
+BLANKS = {"L3.E1": dict.fromkeys(E1, ""), "L0.E1": [], "L5.E1": lambda *case: ...}
+
+
+@pytest.mark.parametrize(("exercise_id", "blank"), BLANKS.items())
+def test_a_blank_form_is_no_try(exercise_id: str, blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = tmp_path / "progress.json"
+    monkeypatch.setenv("KAFKALAB_PROGRESS", str(record))
+    told(exercise_id, blank)
+    assert not record.exists()
+    told("L3.E1", {**E1, 1: "aborted"})
+    assert '"tries": 1' in record.read_text()

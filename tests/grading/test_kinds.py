@@ -63,7 +63,7 @@ def test_a_function_like_no_mutant_gets_no_misconception() -> None:
     error = told(lambda: against_mutants(lambda last, s: "MAYBE", leader, MUTANTS, CASES, FORM))
     assert error.miss == ""
     assert "0 of 14 cases" in str(error)
-    assert "Walk that case by hand" in str(error)
+    assert "Work this case out on paper" in str(error)
 
 
 def test_the_case_shown_is_one_that_shows_the_misconception() -> None:
@@ -127,7 +127,7 @@ GOAL = Goal(
 
 
 def test_presses_are_replayed_and_counted() -> None:
-    assert replayed([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1) == "1 press, par 1"
+    assert replayed([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1) == "1 press, the fewest there are"
     error = told(lambda: replayed([Drop("MetadataResponse#1")], NO_DEDUP, GOAL, most=2, par=1))
     assert "shows no record twice in the log yet" in str(error)
     assert (error.miss, error.run.outcome().committed) == ("late", {"out-0": ("a",)})
@@ -281,16 +281,19 @@ def test_typed_in_results_fail_under_the_graders_seed(squares: Exercise, monkeyp
     checks.check("L99.E1", [n * n for n in checks.question("L99.E1")])
 
 
-def test_the_hint_fits_the_last_miss_and_then_they_grow(squares: Exercise) -> None:
+HINTS = ((1, "one"), (2, "two"), (3, "three"), (3, "three"))
+
+
+def test_the_hint_fits_the_last_miss_and_the_ladder_begins_at_1(squares: Exercise) -> None:
     def wrong(answer: Any) -> None:
         with pytest.raises(WrongAnswer):
             checks.check("L99.E1", answer)
 
     wrong(lambda n: 2 * n)
-    assert checks.hint("L99.E1") == "Hint 2 of 3: two"
+    assert checks.hint("L99.E1") == "Hint for this answer: two"
     wrong(lambda n: n)
     assert checks.hint("L99.E1") == "Hint for this answer: Once is not enough."
-    assert checks.hint("L99.E1") == checks.hint("L99.E1") == "Hint 3 of 3: three"
+    assert [checks.hint("L99.E1") for _ in range(4)] == [f"Hint {n} of 3: {w}" for n, w in HINTS]
 
 
 def test_a_wrong_answer_leaves_its_counterexample(squares: Exercise) -> None:
@@ -302,8 +305,13 @@ def test_a_wrong_answer_leaves_its_counterexample(squares: Exercise) -> None:
 
 
 def test_an_exercise_cannot_point_to_a_hint_that_is_not_there() -> None:
-    with pytest.raises(ValueError, match="the miss 'x' has no hint 3; there are 3"):
+    with pytest.raises(ValueError, match="the miss 'x' takes hint 4 of 3"):
         Exercise("L1.E1", str, ("a", "b", "c"), misses={"x": 3})
+
+
+def test_a_fitting_hint_is_never_the_last_of_the_ladder() -> None:
+    with pytest.raises(ValueError, match="the miss 'x' takes hint 3 of 3; it needs a sentence of its own"):
+        Exercise("L1.E1", str, ("a", "b", "c"), misses={"x": 2})
 
 
 def test_the_checks_of_histories_can_be_goals() -> None:
@@ -323,7 +331,7 @@ def test_the_shortest_case_is_shown_and_what_is_long_has_a_line_for_each_part() 
 
     cases = [([{"offset": n, "producer": 2000} for n in range(length)], 7) for length in (60, 4, 9)]
     with pytest.raises(WrongAnswer) as caught:
-        against_mutants(one, count, (), cases, "a function", run_of=lambda rows, more: len(rows))
+        against_mutants(one, count, (), cases, "a function", run_of=lambda rows, more: {"run": len(rows)})
     lines = str(caught.value).splitlines()
     assert lines[1:3] == ["    one([", "        {'offset': 0, 'producer': 2000},"]
     assert (lines[6], caught.value.run) == ("    ], 7)", 4)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafkalab.cli.main import main
-from kafkalab.grading.builder import SOLUTIONS, is_check, read, sources
+from kafkalab.grading.builder import LABS, SOLUTIONS, is_check, read, sources
 from kafkalab.grading.retake import build_clean, clean
 
 
@@ -68,3 +69,13 @@ def test_the_command_writes_them(
     monkeypatch.chdir(root)
     assert main(["build-labs", "--clean", str(tmp_path / "again")]) == 0
     assert str(tmp_path / "again" / "03_a_full_commit.ipynb") in capsys.readouterr().out.splitlines()
+
+
+def test_a_class_gets_the_labs_without_any_solution(root: Path, tmp_path: Path) -> None:
+    shutil.copytree(root / LABS, tmp_path / LABS)
+    assert main(["build-labs", "--without-solutions", str(tmp_path / "class")], tmp_path) == 0
+    given = tmp_path / "class" / "labs"
+    assert {p.name for p in given.iterdir()} == {p.name for p in (root / LABS).iterdir() if p.is_file()}
+    assert [path for path in given.iterdir() if "### BEGIN" in path.read_text(encoding="utf-8")] == []
+    (tmp_path / "class" / SOLUTIONS).mkdir()
+    assert main(["build-labs", "--without-solutions", str(tmp_path / "class")], tmp_path) == 2

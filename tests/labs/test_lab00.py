@@ -99,6 +99,8 @@ def test_with_acks_1_an_acknowledged_record_can_be_lost() -> None:
         crashed.run()
         lost.append(crashed.results["shop"] == [0] and copies(crashed) == 0)
     assert any(lost)
+    assert "written at offset 0\n" in output("crash-late")
+    assert output("crash-late").endswith(": empty\n")
 
 
 def test_from_where_the_shop_stands_a_lost_request_and_a_lost_answer_look_the_same() -> None:

@@ -58,3 +58,9 @@ def test_a_producer_alone_is_fenced_by_its_timeout_and_a_longer_one_is_refused()
     assert allowed == "900000 committed"
     assert refused.startswith("3600000 ")
     assert "larger than the maximum value allowed by the broker" in refused
+
+
+def test_two_services_with_one_name_fence_each_other_again_and_again() -> None:
+    (cell,) = [c for c in LAB["cells"] if c["id"] == "shared-ran"]
+    shown = "".join(cell["outputs"][0]["data"]["text/plain"])
+    assert shown.count("ProducerFencedError") == shown.count(" ms: ") == 5

@@ -91,7 +91,7 @@ def test_the_text_twin_tells_position_frame_states_and_logs() -> None:
     text = text_at(payload, payload["frames"]["EndTxn#1"]["sent"], SHOWN)
     for part in (
         "app sends EndTxn#1 to broker 3.",
-        "The producer decides: commit or abort.",
+        "The producer asks for a commit or an abort.",
         "    committed = True",
         "payments-0: Ongoing, producer 2000 epoch 0 {__consumer_offsets-13, accounts-0, accounts-1}",
         "accounts-0 on b1, HW 2, LSO 0: [0-1 -10 -25 p2000 e0 s0 open]",

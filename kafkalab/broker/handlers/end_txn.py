@@ -1,4 +1,5 @@
-"""EndTxn: the producer decides. Once PrepareCommit or PrepareAbort is in the log, the outcome can no longer change."""
+"""EndTxn: the producer asks for a commit or an abort; PrepareCommit or PrepareAbort, once replicated, is the decision.
+"""
 
 from __future__ import annotations
 

@@ -23,6 +23,17 @@ def served(cluster: Cluster) -> int:
     return result.count(ORDER) if isinstance(result, list) else 0
 
 
+def second_copy(cluster: Cluster) -> int:
+    """The step at which the leader has the order for the second time."""
+    first, *later = cluster.trace.of("append", PARTITION)
+    return next(
+        e.step
+        for e in later
+        if (e.node, e.data.base_offset) != (first.node, first.data.base_offset)
+        and e.data.base_offset > first.data.base_offset
+    )
+
+
 GOAL = Goal(
     says="soup that the kitchen was given twice",
     reached=lambda cluster: served(cluster) > 1,
@@ -32,6 +43,7 @@ GOAL = Goal(
             "The log does hold it twice. But when did the kitchen read, and when did the second one come?",
             lambda cluster: copies(cluster) > 1,
             hint=1,
+            step=second_copy,
         ),
         Miss(
             "lost before it was written",
@@ -59,4 +71,8 @@ EXERCISE = Exercise(
     ),
     points=3,
     misses=GOAL.hints,
+    afterwards=(
+        "Why: the leader appended both copies, because nothing in the second one said that it was the same order. "
+        "No program made a mistake. Next: which field tells an answer's request?"
+    ),
 )

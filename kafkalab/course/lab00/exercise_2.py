@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
+from kafkalab.grading.mutants import Case, Mutant, Shown, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.orders import TOPIC
 from kafkalab.sim.cluster import Cluster, ran
@@ -46,10 +46,11 @@ def two_shops(run_seed: int, *faults: FrameFault) -> Scenario:
 
 
 @cache
-def cases(of_seed: int) -> tuple[Case, ...]:
-    """(response, requests sent before it) of some runs in which frames are lost, doubled and late."""
+def made(of_seed: int) -> tuple[tuple[Case, Cluster], ...]:
+    """(response, requests sent before it) of some runs in which frames are lost, doubled and late, and each one's run.
+    """
     random = random_for("L0.E2", of_seed)
-    found: list[Case] = []
+    found: list[tuple[Case, Cluster]] = []
     for _ in range(RUNS):
         names = random.sample(["ProduceResponse#1", "ProduceResponse#3", "Produce#2", "Produce#4"], 3)
         faults = (Drop(names[0]), Delay(names[1], random.randint(20, 60)), Duplicate(names[2]))
@@ -58,8 +59,19 @@ def cases(of_seed: int) -> tuple[Case, ...]:
         for response in responses:
             before = [r for r in requests if r["sent_ms"] < response["sent_ms"]]
             random.shuffle(before)
-            found.append((response, before))
+            found.append(((response, before), cluster))
     return tuple(found)
+
+
+def cases(of_seed: int) -> tuple[Case, ...]:
+    """The arguments of the learner's function."""
+    return tuple(case for case, _ in made(of_seed))
+
+
+def shown(response: Row, requests: list[Row]) -> Shown:
+    """The run of this case, where the response arrives."""
+    cluster = next(cluster for case, cluster in made(seed()) if case == (response, requests))
+    return {"run": cluster, "step": cluster.trace.frames[str(response["id"])].received_step}
 
 
 def reference(response: Row, requests: list[Row]) -> str:
@@ -118,7 +130,7 @@ MUTANTS = (
 
 EXERCISE = Exercise(
     "L0.E2",
-    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM),
+    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM, shown),
     (
         "Print one request and its response from the picture above, and compare them field by field.",
         "Frames are lost, late and doubled, and several are under way at a time: neither their times nor the numbers "
@@ -128,4 +140,9 @@ EXERCISE = Exercise(
     points=3,
     misses=hints_of(MUTANTS),
     question=lambda of_seed: cases(of_seed)[:6],
+    afterwards=(
+        "Why: the receiver copies correlation_id from the request into its response. In Kafka each connection "
+        "counts for itself, so two clients use the same numbers, and a client looks among its own requests on "
+        "that connection. Next: exercise 3 asks what one fault does to the log."
+    ),
 )

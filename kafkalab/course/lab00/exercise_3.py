@@ -85,4 +85,9 @@ EXERCISE = Exercise(
         "a retry is recognised": "This shop's batches carry no number by which a leader could know them again. Look at "
         "the fields of Produce#1. Lab 1 is about those that do.",
     },
+    afterwards=(
+        "Why: what counts is whether the first Produce was appended, and whether an answer came within 30 "
+        "seconds. In rows 7 and 8 nobody is left to ask again, and the customer learns nothing, whether the order "
+        "is written or not. Next: lab 1 lets the leader recognise the second copy."
+    ),
 )

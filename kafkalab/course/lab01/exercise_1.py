@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, partial
 
+from kafkalab.grading.counterexamples import answer_step
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, table
 from kafkalab.grading.seeds import LEARNER_SEED, random_for, seed
@@ -102,6 +103,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
             look=LOOK[n],
             run=partial(scenario, of_seed, n),
             misses=MISSES.get(n),
+            step=lambda cluster: answer_step(cluster.trace, "by hand"),
         )
         for n, row in arrivals(of_seed).items()
     )
@@ -129,4 +131,8 @@ EXERCISE = Exercise(
         "day. If it "
         "insisted on 0, that producer could never go on.",
     },
+    afterwards=(
+        "Why: the leader compares four numbers with what it remembers: producer id, epoch, first and last "
+        "sequence. It never looks at a value. Next: write that decision yourself."
+    ),
 )  # fmt: skip

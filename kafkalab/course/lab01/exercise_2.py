@@ -6,14 +6,19 @@ from functools import cache, partial
 from random import Random
 from typing import Any
 
+from kafkalab.grading.counterexamples import answer_step
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
+from kafkalab.grading.mutants import Case, Mutant, Shown, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.log.producer_state.append import Origin
 from kafkalab.log.producer_state.entry import CACHED_BATCHES, CachedBatch, ProducerEntry
 from kafkalab.log.producer_state.state import ProducerStates
+from kafkalab.programs.orders import PARTITION, TOPIC
+from kafkalab.programs.steps import idempotent, produce_idempotent
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import SEQUENCE_MAX, Batch, Record, sequence_after
+from kafkalab.sim.cluster import ran
+from kafkalab.sim.scenario import Program, Scenario
 
 FORM = "a function accept(state, batch) that returns (appended, error)"
 PRODUCER_ID = 2000
@@ -104,11 +109,12 @@ MUTANTS = (
     ),
     Mutant(
         "new epoch anywhere", "a new epoch could go on with any sequence", partial(decide, new_epoch_at_zero=False),
-        hint=2,
+        hint="A producer that takes a new epoch begins to count anew. With which sequence?",
     ),
     Mutant(
         "unknown must begin at 0", "an idle producer could never go on after it was forgotten",
-        partial(decide, unknown_at_zero=True), hint=2,
+        partial(decide, unknown_at_zero=True),
+        hint="Epoch -1 means that the leader remembers nothing of this producer. Can it tell which sequence is due?",
     ),
     Mutant(
         "retry is an error", "a retry deserved an error; its sender is to hear that all is well",
@@ -118,7 +124,10 @@ MUTANTS = (
         "part of a batch is known", "sequences that overlap made a duplicate; they must agree",
         partial(decide, exact=False), hint=1,
     ),
-    Mutant("no wrap", "numbers never ended; after 2147483647 comes 0", partial(decide, wraps=False), hint=2),
+    Mutant(
+        "no wrap", "numbers never ended; after 2147483647 comes 0", partial(decide, wraps=False),
+        hint="A batch that begins at 2147483647 and has two records ends with sequence 0. Does your `last` say so?",
+    ),
 )  # fmt: skip
 
 
@@ -169,9 +178,26 @@ def _remember(state: State, batch: dict[str, int]) -> None:
     state["batches"] = [*state["batches"], (batch["first"], last)][-CACHED_BATCHES:]
 
 
+def scenario(state: State, batch: dict[str, int]) -> Scenario:
+    """A client that brings a leader into this state, by hand, and then sends the batch."""
+    remembered = [(state["epoch"], f, ((last - f) & SEQUENCE_MAX) + 1) for f, last in state["batches"]]
+    steps = [idempotent("A")]
+    for number, (epoch, first, count) in enumerate([*remembered, (batch["epoch"], batch["first"], batch["count"])], 1):
+        values = [f"{number}{letter}" for letter in "abcde"[:count]]
+        steps.append(produce_idempotent("A", PARTITION, first, *values, epoch=f"+{epoch}" if epoch else ""))
+    program = Program("by hand", "raw_requests", {"steps": steps})
+    return Scenario(title="The leader of the case", topics={TOPIC: 1}, programs=(program,))
+
+
+def shown(state: State, batch: dict[str, int]) -> Shown:
+    """The run of this case, where the leader's answer arrives."""
+    cluster = ran(scenario(state, batch))
+    return {"run": cluster, "step": answer_step(cluster.trace, "by hand")}
+
+
 EXERCISE = Exercise(
     "L1.E2",
-    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM),
+    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM, shown),
     (
         "Five questions, and their order matters: known? old epoch? never heard of? new epoch? due?",
         "A batch is known if its epoch is the state's and (first, last) is in the state's batches; last is first + "
@@ -182,4 +208,9 @@ EXERCISE = Exercise(
     points=9,
     misses=hints_of(MUTANTS),
     questions=(20, 21),
+    afterwards=(
+        "Why: these five questions, in this order, are all that a leader asks about a batch, and your function "
+        "passes where each of nine leaders with one rule missing fails. Next: exercise 3 shows what they cannot "
+        "prevent."
+    ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, described
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.orders import PARTITION, TOPIC
 from kafkalab.sim.cluster import Cluster
@@ -35,13 +35,13 @@ def evening(of_seed: int) -> tuple[list[str], list[str], list[str]]:
 def check(answer: Any) -> str:
     """How many of how many orders stand twice, if they are those whose answer was lost, and counted; else why not."""
     if answer is ... or answer is None:
-        raise WrongAnswer(f"The function is still blank. Give {FORM}.")
+        raise BlankAnswer(f"The function is still blank. Give {FORM}.")
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
     orders, answers, requests = evening(seed())
     calm = _run(answer, orders)
     if not any(f.name == "Produce" for f in calm.trace.frames.values()) and calm.results.get("shop") in (None, ...):
-        raise WrongAnswer(f"The function is still blank: it sends nothing. Give {FORM}.")
+        raise BlankAnswer(f"The function is still blank: it sends nothing. Give {FORM}.")
     _expect(calm, orders, [], "An evening on which nothing is lost")
     _expect(
         _losing(calm, answer, orders, requests, of_response=False), orders, [], "Here requests are lost on their way"
@@ -62,7 +62,7 @@ def _run(answer: Callable[..., Any], orders: Sequence[str], *faults: Drop) -> Cl
         raise WrongAnswer("Your function never ends. Does every loop of it come to an end?", miss="endless") from None
     except TypeError as error:
         if "not an async function" in str(error):
-            raise WrongAnswer(f"The function is still blank, or not an async one. Give {FORM}.") from None
+            raise BlankAnswer(f"The function is still blank, or not an async one. Give {FORM}.") from None
         raise WrongAnswer(f"Your function stops with TypeError: {error}") from None
     except Exception as error:
         raise WrongAnswer(f"Your function stops with {type(error).__name__}: {error}") from None
@@ -144,6 +144,12 @@ EXERCISE = Exercise(
         "exercise, so that it is your program that sends again.",
         "too often": "Send an order again only when its own answer did not come.",
         "count": "Count the sends that you make after a KafkaError, and return that number.",
-        "endless": 2,
+        "endless": "Leave the loop of one order as soon as its promise brings an answer. Is there a way out of each "
+        "of your loops?",
     },
+    afterwards=(
+        "Why: each call of send() takes a new sequence, so the leader sees a new record. Idempotence covers what "
+        "the producer repeats by itself, and nothing that your program repeats. Next: lab 2 gives a producer a "
+        "name that outlives it."
+    ),
 )

@@ -62,19 +62,19 @@ MUTANTS = (
         "bytes",
         "the hash went over bytes; it goes over UTF-16 units",
         lambda text, partitions: _absolute(_hash32(text.encode()), partitions),
-        hint=2,
+        hint="Java's hashCode goes over UTF-16 units of 16 bits. Which encoding of Python gives those?",
     ),
     Mutant(
         "code points",
         "the hash went over whole characters; it goes over UTF-16 units, of which an emoji has two",
         lambda text, partitions: _absolute(_hash32(map(ord, text)), partitions),
-        hint=2,
+        hint="`ord` of an emoji is more than 65535, more than one UTF-16 unit holds: Java sees two units there.",
     ),
     Mutant(
         "the smallest number",
         "the smallest number of 32 bits had an absolute value; there Kafka takes 0",
         lambda text, partitions: abs(java_hash(text)) % partitions,
-        hint=2,
+        hint="-2147483648 has no counterpart among Java's positive numbers. What does Utils.abs return for it?",
     ),
     Mutant(
         "always 50",
@@ -115,4 +115,8 @@ EXERCISE = Exercise(
     points=7,
     misses=hints_of(MUTANTS),
     question=lambda of_seed: cases(of_seed)[:8],
+    afterwards=(
+        "Why: every broker can compute this number from the name alone, so a client may ask any of them, and none "
+        "has to keep a list. Next: who sends what in a first transaction?"
+    ),
 )

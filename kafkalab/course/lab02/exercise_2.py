@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 from kafkalab.course.lab02.scenario import lab02
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.seeds import random_for, seed
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, ran
 
 NINE = (
     "FindCoordinator", "InitProducerId", "InitProducerIdResponse", "Produce", "AddPartitionsToTxn", "ProduceResponse",
@@ -35,7 +35,7 @@ def shuffled(of_seed: int) -> list[str]:
 def check(answer: Any) -> str:
     """ "9 of 9 frames in order"; WrongAnswer names the first pair of neighbours that is not."""
     if is_blank(answer) or (isinstance(answer, (list, tuple)) and not [a for a in answer if not is_blank(a)]):
-        raise WrongAnswer(f"The list is still blank. Give {FORM}.")
+        raise BlankAnswer(f"The list is still blank. Give {FORM}.")
     if not isinstance(answer, (list, tuple)):
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
     given = [str(name).partition("#")[0].strip() for name in answer if not is_blank(name)]
@@ -51,10 +51,12 @@ def check(answer: Any) -> str:
     place = {name: i for i, name in enumerate(right)}
     one, other = next((a, b) for a, b in zip(given, given[1:], strict=False) if place[a] > place[b])
     fine = sum(a == b for a, b in zip(given, right, strict=True))
+    run = ran(lab02(seed=seed()))
     raise WrongAnswer(
         f"{fine} of {len(NINE)} frames are in their places. One pair that is not: {one} is not sent before {other}. "
         f"{_look(one, other)}",
-        run=lab02(seed=seed()),
+        run=run,
+        step=run.trace.frames[f"{other}#1"].sent_step,
         miss=_miss(one, other),
         part=fine / len(NINE),
     )
@@ -89,6 +91,15 @@ EXERCISE = Exercise(
     ),
     points=9,
     questions=(18,),
-    misses={"FindCoordinator": 0, "who adds the partition": 1, "markers before the answer": 2},
+    misses={
+        "FindCoordinator": 0,
+        "who adds the partition": 1,
+        "markers before the answer": "The coordinator answers as soon as the decision is safe. Must the service wait "
+        "until every leader has its marker?",
+    },
     question=shuffled,
+    afterwards=(
+        "Why: each frame needs something that an earlier one brought: the coordinator's address, the producer id, "
+        "the partition in the transaction, the decision. Next: exercise 3 takes the coordinator away."
+    ),
 )

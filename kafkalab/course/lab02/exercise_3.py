@@ -94,7 +94,13 @@ def scenario(of_seed: int, row: Row) -> Scenario:
 @cache
 def facts(of_seed: int) -> tuple[Fact, ...]:
     """The rows with the answer that each request got in its run."""
-    return facts_of(ROWS, partial(scenario, of_seed), _answered)
+    return facts_of(ROWS, partial(scenario, of_seed), _answered, _asked)
+
+
+def _asked(cluster: Cluster) -> int:
+    """The step at which the row's request is sent."""
+    api = cluster.results["app"][-1][0]
+    return max(f.sent_step for f in cluster.trace.frames.values() if (f.name, f.sender) == (api, "app"))
 
 
 def _answered(cluster: Cluster) -> str:
@@ -120,4 +126,9 @@ EXERCISE = Exercise(
         "the role is the broker's": "The role goes with the leadership of the partition. A broker that comes back is a "
         "replica first, and leads nothing.",
     },
+    afterwards=(
+        "Why: FindCoordinator needs a live leader that the controller has named; InitProducerId also needs that "
+        "leader to have read its log and to have enough in-sync replicas to write. Next: lab 3 follows a "
+        "transaction to its decision."
+    ),
 )

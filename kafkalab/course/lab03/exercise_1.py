@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from kafkalab.course.lab03.scenario import lab03
-from kafkalab.grading.exercise import Exercise, WrongAnswer, cells
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster, ran
@@ -121,7 +121,7 @@ def check(answer: Any) -> str:
     """How many rows are right, if all are; WrongAnswer names the first that is not, and the run that shows it."""
     given = cells(answer, tuple(range(1, len(ROWS) + 1)), WORDS, FORM, "row")
     if not any(given.values()):
-        raise WrongAnswer(f"All rows are still blank. Give {FORM}.")
+        raise BlankAnswer(f"All rows are still blank. Give {FORM}.")
     truths = [outcomes(seed) for seed in (LEARNER_SEED, GRADER_SEED)]
     wrong = [n for n, word in given.items() if any(word != truth[n] for truth in truths)]
     if not wrong:
@@ -158,5 +158,13 @@ EXERCISE = Exercise(
     ),
     points=10,
     questions=(24,),
-    misses={"a dead broker decides": 1, "a dead application asks again": 2},
+    misses={
+        "a dead broker decides": 1,
+        "a dead application asks again": "app is dead in this row, so no client asks for anything any more. What does "
+        "the coordinator, old or new, find in its log?",
+    },
+    afterwards=(
+        "Why: a live app asks again until it has an answer, whichever broker has died. Once app is dead, only the "
+        "log that the next coordinator reads can decide. Next: the same as a table of states."
+    ),
 )

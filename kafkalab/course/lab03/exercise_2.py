@@ -7,11 +7,21 @@ from typing import Any
 from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
-from kafkalab.grading.exercise import Exercise, WrongAnswer, cells
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
+from kafkalab.programs.steps import abort, add, commit, init, sleep
 from kafkalab.protocol.errors import Error
+from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.faults import Delay
+from kafkalab.sim.scenario import Program, Scenario
 
 STATES: tuple[str, ...] = tuple(state.label for state in TABLES["TV1"])
 WORDS = (*STATES, *(error.name for error in Error))
+NAME, SETTLED_MS = "payments", 500
+"""The transactional id of the runs that show a state, and the time after which all markers are written."""
+UNSHOWN = "PrepareAbort"
+"""No run shows this cell: while markers are sent a transition is pending, and TransactionCoordinator.endTransaction
+answers CONCURRENT_TRANSACTIONS to whatever is asked, before it looks at the state."""
+
 FORM = (
     f"a dict with a word for each of the states {', '.join(STATES)}: the state to go to, "
     'or "NONE" (success, nothing to write), or the name of an error'
@@ -36,6 +46,22 @@ MISSES = {"PrepareCommit": "more than one moves", "PrepareAbort": "more than one
 )
 
 
+def scenario(state: str) -> Scenario:
+    """A client of version 1 that brings its transaction into this state, by hand, and then asks for a commit."""
+    end = [] if state in ("Empty", "Ongoing") else [commit(NAME) if state.endswith("Commit") else abort(NAME)]
+    wait = [sleep(SETTLED_MS)] if state.startswith("Complete") else []
+    begun = [] if state == "Empty" else [add(NAME, "accounts-0")]
+    faults = (Delay("WriteTxnMarkers#1", 2 * SETTLED_MS),) if state.startswith("Prepare") else ()
+    program = Program("app", "raw_requests", {"steps": [init(NAME), *begun, *end, *wait, commit(NAME)]})
+    title, topics = f"EndTxn(COMMIT) in {state}", {"accounts": 1}
+    return Scenario(title=title, profile="4.x/TV1", topics=topics, programs=(program,), faults=faults)
+
+
+def deciding(cluster: Cluster) -> int:
+    """The step at which the client receives the answer to its last EndTxn."""
+    return max(f.received_step for f in cluster.trace.frames.values() if f.name == "EndTxnResponse")
+
+
 def truth() -> dict[str, str]:
     """What the coordinator does with EndTxn(COMMIT) of transaction version 1, in each state that is written."""
     return {state.label: _word(state) for state in TABLES["TV1"]}
@@ -52,16 +78,19 @@ def check(answer: Any) -> str:
     """How many cells are right, if all are; WrongAnswer names the first state that is not, and how to find out."""
     given = cells(answer, STATES, WORDS, FORM, "state")
     if not any(given.values()):
-        raise WrongAnswer(f"All cells are still blank. Give {FORM}.")
+        raise BlankAnswer(f"All cells are still blank. Give {FORM}.")
     wrong = [state for state, word in truth().items() if given[state] != word]
     if not wrong:
         return f"{len(STATES)} of {len(STATES)} cells"
     first = wrong[0]
+    run = ran(scenario(first)) if first != UNSHOWN else None
     raise WrongAnswer(
         f"{len(STATES) - len(wrong)} of {len(STATES)} cells are right. "
         f"The first that is not: EndTxn(COMMIT) in {first}.\n"
         + (f'You say "{given[first]}". ' if given[first] else "It is still blank. ")
         + LOOK[first],
+        run=run,
+        step=deciding(run) if run else -1,
         miss=MISSES.get(given[first], "") if first != "Ongoing" else "",
         part=(len(STATES) - len(wrong)) / len(STATES),
     )
@@ -80,4 +109,9 @@ EXERCISE = Exercise(
     points=6,
     questions=(24,),
     misses={"more than one moves": 0, "later and never": 1},
+    afterwards=(
+        "Why: only Ongoing is undecided, so only there does EndTxn(COMMIT) write anything. CompleteCommit answers NONE "
+        "because a client whose answer was lost asks again. While markers are being sent the coordinator answers "
+        "CONCURRENT_TRANSACTIONS to everything, before it looks here. Next: the rule behind every crash."
+    ),
 )

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
+from kafkalab.grading.mutants import Case, Mutant, Shown, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster, ran
@@ -222,7 +222,8 @@ MUTANTS = (
         hint="PrepareAbort is a decision, too. Look at `call`, or at the second half of the word.",
     ),
     Mutant(
-        "Complete is no commit", "CompleteCommit were no commit any more", partial(decided, complete=False), hint=2
+        "Complete is no commit", "CompleteCommit were no commit any more", partial(decided, complete=False),
+        hint="CompleteCommit is written after PrepareCommit. Can a transaction that was committed become aborted?",
     ),
 )  # fmt: skip
 
@@ -241,8 +242,8 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple((moment.facts,) for moment in moments(of_seed))
 
 
-def _run_of(facts: Facts) -> Scenario:
-    return _moment_of(seed(), facts).scenario
+def _run_of(facts: Facts) -> Shown:
+    return {"run": _moment_of(seed(), facts).scenario}
 
 
 EXERCISE = Exercise(
@@ -261,4 +262,9 @@ EXERCISE = Exercise(
     misses=hints_of(MUTANTS),
     questions=(24,),
     question=lambda of_seed: tuple(moment for (moment,) in cases(of_seed)),
+    afterwards=(
+        "Why: the decision is one entry in one log, and it holds for good once every in-sync replica has it; "
+        "before that, it depends on which copy the next leader has. Next: lab 5 shows what readers see while the "
+        "markers are under way."
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from kafkalab.course.lab05.logs import ABORT, RECORD, Row, rows, stable_offset
+from kafkalab.course.lab05.picture import shown
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
@@ -60,7 +61,10 @@ MUTANTS = (
         "any marker", "one marker ended every transaction; it ends that of its producer",
         partial(stable, any_marker=True), hint=1,
     ),
-    Mutant("a marker at once", "a marker counted before every replica had it", partial(stable, at_once=True), hint=2),
+    Mutant(
+        "a marker at once", "a marker counted before every replica had it", partial(stable, at_once=True),
+        hint="A marker that not every in-sync replica has may still be lost. Which rows lie below the high watermark?",
+    ),
     Mutant("commits only", "an ABORT marker ended nothing", partial(stable, commit_only=True), hint=1),
     Mutant(
         "no high watermark", "readers were shown what the replicas have not got yet", partial(stable, bounded=False),
@@ -85,7 +89,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
 
 EXERCISE = Exercise(
     "L5.E1",
-    lambda answer: against_mutants(answer, stable_offset, MUTANTS, cases(seed()), FORM),
+    lambda answer: against_mutants(answer, stable_offset, MUTANTS, cases(seed()), FORM, shown),
     (
         "Go through the log once and keep a dict: for each producer with an open transaction the offset of its first "
         "record.",
@@ -98,4 +102,8 @@ EXERCISE = Exercise(
     misses=hints_of(MUTANTS),
     questions=(6, 7),
     question=lambda of_seed: cases(of_seed)[:2],
+    afterwards=(
+        "Why: the oldest open transaction holds every reader up, because a position is a single number and cannot "
+        "leave a hole behind it. Next: what does the consumer do with the rows that it is sent?"
+    ),
 )

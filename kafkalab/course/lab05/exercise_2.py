@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from kafkalab.course.lab05.logs import ABORT, RECORD, Aborted, Row, aborted_of, delivered, rows, stable_offset
+from kafkalab.course.lab05.picture import shown_whole
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
@@ -62,10 +63,12 @@ MUTANTS = (
     Mutant("only once", "a producer could abort only once", partial(filtered, once=True), hint=1),
     Mutant(
         "any marker", "any ABORT marker ended the oldest aborted transaction; one may belong to none",
-        partial(filtered, any_marker=True), hint=2,
+        partial(filtered, any_marker=True),
+        hint="Whose transaction does an ABORT marker end? Look at its producer, and at whether that one is left out.",
     ),
     Mutant(
-        "markers are records", "markers were records; nobody is given them", partial(filtered, markers=True), hint=2
+        "markers are records", "markers were records; nobody is given them", partial(filtered, markers=True),
+        hint="A marker has an offset and no value for an application. Look at `kind` before you return anything.",
     ),
 )  # fmt: skip
 
@@ -86,7 +89,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
 
 EXERCISE = Exercise(
     "L5.E2",
-    lambda answer: against_mutants(answer, delivered, MUTANTS, cases(seed()), FORM),
+    lambda answer: against_mutants(answer, delivered, MUTANTS, cases(seed()), FORM, shown_whole),
     (
         "Go through the rows once. Keep the producers whose records are to be left out at present.",
         "A producer comes in when you reach the first offset of its aborted transaction, and goes out at its ABORT "
@@ -99,4 +102,8 @@ EXERCISE = Exercise(
     misses=hints_of(MUTANTS),
     questions=(8, 10),
     question=lambda of_seed: cases(of_seed)[1:3],
+    afterwards=(
+        "Why: the broker sends aborted records, and the aborted list with the markers is enough to leave them out "
+        "in one pass, without a buffer. Next: exercise 3 shows what this filter does not promise."
+    ),
 )

@@ -35,7 +35,7 @@ GOAL = Goal(
             "never whole",
             "One half is there at the first look, but at the second the other one still is not.",
             lambda cluster: len(seen(cluster, 0)) == 1,
-            hint=2,
+            hint="A marker that never arrives never shows its half. Let it come late, but before the second look.",
         ),
         Miss("whole at once", "At the first look both halves are there.", lambda cluster: True),
     ),
@@ -56,4 +56,8 @@ EXERCISE = Exercise(
     points=1,
     misses=GOAL.hints,
     questions=(7,),
+    afterwards=(
+        "Why: each partition gets its marker by a frame of its own, so each LSO moves at its own time. The text "
+        "below says which promise remains. Next: lab 6 asks who may still write at all."
+    ),
 )

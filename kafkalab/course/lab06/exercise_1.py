@@ -8,7 +8,8 @@ from random import Random
 from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.counterexamples import answer_step
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.mutants import called
 from kafkalab.grading.schedules import Broken, over_scenarios
 from kafkalab.grading.seeds import random_for, seed
@@ -117,20 +118,28 @@ def audit(cluster: Cluster) -> Broken | None:
     for node, result in cluster.results.items():
         if isinstance(result, KafkaError) and not cluster.scenario.faults:
             says = f"{title}: {node} was stopped by {type(result).__name__}, although nobody was to replace it."
-            return Broken(says=says, miss="environments" if node in ("production", "test") else "shared")
+            miss = "environments" if node in ("production", "test") else "shared"
+            return Broken(says=says, miss=miss, step=answer_step(cluster.trace, node))
     charges = cluster.outcome().committed[f"{CHARGES}-0"]
     twice = next((value for value in charges if charges.count(value) > 1), None)
     if twice is not None:
-        return Broken(
-            says=f"{title}: order {twice} was charged twice, by the old instance and the new.", miss="new name"
-        )
+        says = f"{title}: order {twice} was charged twice, by the old instance and the new."
+        return Broken(says=says, miss="new name", step=_charged_again(cluster, twice))
     waiting = _still_hidden(cluster)
     if waiting:
         says = (
             f"{title}: at 15 s all is charged, but a read_committed reader cannot see the last {waiting} records yet."
         )
-        return Broken(says=says, miss="new name")
+        step = max(e.step for e in cluster.trace.events if e.at_ms <= PROMPT_MS)
+        return Broken(says=says, miss="new name", step=step)
     return None
+
+
+def _charged_again(cluster: Cluster, value: str) -> int:
+    """The step at which the log has this charge for the second time."""
+    leader = cluster.controller.metadata.leader(f"{CHARGES}-0")
+    appends = [e for e in cluster.trace.of("append", f"{CHARGES}-0") if e.node == leader]
+    return [e.step for e in appends if value in [r.value for r in e.data.records]][1]
 
 
 def _still_hidden(cluster: Cluster) -> int:
@@ -146,13 +155,14 @@ def check(answer: Any) -> str:
     """ "200 of 200 schedules" if the names never do harm; WrongAnswer carries the first run in which they do."""
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
-    return over_scenarios(scenarios(seed(), partial(_named, answer)), (audit,))
+    every = scenarios(seed(), partial(_named, answer))
+    return over_scenarios(every, (audit,), SCHEDULES * len(DEPLOYMENTS))
 
 
 def _named(answer: Callable[..., Any], facts: Facts) -> str:
     name = called(answer, (facts,))
     if is_blank(name):
-        raise WrongAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
+        raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
     if not isinstance(name, str):
         raise WrongValue(f"For {facts} the function returns {described(name)}, which is no string. Give {FORM}.")
     return name
@@ -178,4 +188,9 @@ EXERCISE = Exercise(
         "new name": "With a new name the replacement is a stranger: it fences nobody, and ends nobody's transaction. "
         "Which facts has it in common with the one that it replaces?",
     },
+    afterwards=(
+        "Why: the name is the same for an instance and its replacement, so the replacement fences the old one and "
+        "ends its transaction; and it is different for any two that live side by side. Next: exercise 2 takes the "
+        "epoch check away."
+    ),
 )

@@ -63,7 +63,8 @@ GOAL = Goal(
             "too late",
             "The zombie's record got into the log, but nothing committed it. Whose marker could do that, and when?",
             lambda c: _produced(c, 5_000),
-            hint=2,
+            hint="The record waits for a marker with its producer id. second has one under way only while it works on "
+            "a charge: wake first up then.",
         ),
     ),
 )
@@ -86,4 +87,9 @@ EXERCISE = Exercise(
     points=4,
     misses=GOAL.hints,
     questions=(14,),
+    afterwards=(
+        "Why: to a leader that does not compare epochs both instances are one producer id, and a marker ends "
+        "whatever that id has open. The cell below runs your presses with the check on. Next: exercise 3 sums up "
+        "who wins."
+    ),
 )

@@ -7,8 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.course.lab12.spark import one_line_of, spark
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.seeds import seed
+from kafkalab.grading.waiting import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,7 +59,7 @@ def check(answer: Any) -> str:
     queries = _queries(answer)
     first, second = (history(spark(), one) for one in (seed(), seed() + OTHER))
     try:
-        for right, name in enumerate(NAMES):
+        for right, name in enumerate(counted(NAMES, len(NAMES), "queries")):
             _check(name, queries[name], first, "", right)
         for name in NAMES:
             _check(name, queries[name], second, " in a second history, which you do not see", len(NAMES) - 1)
@@ -106,7 +107,7 @@ def _queries(answer: Any) -> dict[str, str]:
     if wrong:
         raise WrongType(f"The query for {wrong[0]} is SQL in a string, not {described(answer[wrong[0]])}.")
     if all(is_blank(query) for query in answer.values()):
-        raise WrongAnswer(f"All queries are still blank. Give {FORM}.")
+        raise BlankAnswer(f"All queries are still blank. Give {FORM}.")
     return {name: answer[name] if isinstance(answer[name], str) else "" for name in NAMES}
 
 
@@ -135,4 +136,9 @@ EXERCISE = Exercise(
         "poll-skip: no positions": "A poll that begins further on has skipped something only if a committed record "
         "lies in between.",
     },
+    afterwards=(
+        "Why: each query joins what was promised (acknowledged, committed) with what happened (reads, polls), one "
+        "key at a time; a count over offsets could show none of it. Next: one torn transaction among a million "
+        "records."
+    ),
 )

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.course.lab12.spark import one_line_of, spark
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, described, is_blank
 from kafkalab.grading.seeds import seed
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def check(answer: Any) -> str:
         with one_line_of("torn(log) fails"):
             given = answer(log)
             if is_blank(given):
-                raise WrongAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
+                raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
             difference = compare(given, truth, COLUMNS)
         if difference:
             told = f"In a history of {SIZE:,} records, made anew: {difference}."
@@ -71,4 +71,9 @@ EXERCISE = Exercise(
         "What names one transaction, besides the producer id?",
         "nothing": 1,
     },
+    afterwards=(
+        "Why: under version 2 a producer id and an epoch name one transaction, so two different words in one "
+        "group are a tear. Under version 1 several transactions share an epoch, and this query would not do. "
+        "Next: what Spark itself promises."
+    ),
 )

@@ -137,9 +137,13 @@ EXERCISE = Exercise(
     questions=(34,),
     misses=hints_of(MUTANTS)
     | {
-        "by value": 2,
+        "by value": "Two rows of the application may have the same value. What names a row, besides its value?",
         "nothing removed": 1,
         "first attempts": "Where a first attempt failed, the rows behind the failure were sent by the second alone.",
         "second attempts": "A task that never failed has no second attempt, and its rows count, too.",
     },
+    afterwards=(
+        "Why: a second attempt repeats rows that the first one sent, and task and place name a row whichever "
+        "attempt sent it; its value does not. Next: which findings break a promise at all?"
+    ),
 )

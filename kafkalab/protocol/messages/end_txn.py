@@ -1,4 +1,5 @@
-"""EndTxn: the producer decides. Once PrepareCommit or PrepareAbort is in the log, the outcome can no longer change."""
+"""EndTxn: the producer asks for a commit or an abort; PrepareCommit or PrepareAbort, once replicated, is the decision.
+"""
 
 from __future__ import annotations
 
@@ -32,5 +33,6 @@ API = Api(
     EndTxn,
     EndTxnResponse,
     "transaction",
-    "The producer decides: commit or abort. Once PrepareCommit is replicated the outcome can no longer change.",
+    "The producer asks for a commit or an abort. The coordinator's log decides: once PrepareCommit or PrepareAbort is "
+    "replicated, the outcome can no longer change.",
 )
