@@ -42,13 +42,13 @@ LOOK = """() => {
     lso: Number(e.querySelector("[data-lso]").textContent),
     cells: [...e.querySelectorAll("[data-batch]")].map(cell),
   });
-  const state = root.querySelector("[data-txn-state]");
+  const state = root.querySelector(".txn.current [data-txn-state]");
   return {
     ...root.dataset,
     now: root.querySelector(".now").textContent,
     state: state ? state.dataset.txnState : "",
-    pending: root.querySelector("[data-txn-pending]")?.dataset.txnPending ?? "",
-    active: all(".states .active", (e) => e.id.replace(/^.*-/, "")),
+    pending: root.querySelector(".txn.current [data-txn-pending]")?.dataset.txnPending ?? "",
+    active: all(".states .current .active", (e) => e.id.replace(/^.*-/, "")),
     down: all('[data-life="down"]', (e) => e.dataset.node),
     frames: Object.fromEntries(all("[data-frame]", (e) => [e.dataset.frame, e.dataset.fate])),
     strips: all("[data-partition]", strip),

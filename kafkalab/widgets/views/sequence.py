@@ -26,8 +26,11 @@ class Sequence(View):
     screen; the text twin and the static picture are the same for both.
     """
 
-    _esm = code("presses.js", "inspector.js", "flights.js", "sequence.js")
-    _css = style("states.css", "sequence.css")
+    _esm = code(
+        "presses.js", "log_cells.js", "inspector.js", "flights.js", "diagram.js", "sequence_states.js",
+        "sequence_logs.js", "controls.js", "sequence.js",
+    )  # fmt: skip
+    _css = style("logs.css", "sequence.css", "sequence_logs.css")
 
     time = traitlets.Unicode("down").tag(sync=True)
 

@@ -1,0 +1,147 @@
+// The logs of a sequence: one strip per partition, drawn with LogTape's cells; HW and LSO are pinned beside its name.
+// Internal topics take one line each.
+
+const CELLS = 16;
+
+const isInternal = (partition) => partition.startsWith("__");
+
+// The isolation levels whose readers stand below a log: where transactions write, and both where there is room.
+function levelsOf(run) {
+	const written = new Set();
+	for (const { patch } of run.events)
+		for (const [op, , partition, batch] of patch) if (op === "batch" && batch.txn) written.add(partition);
+	const data = run.partitions.filter((p) => written.has(p) && !isInternal(p)),
+		levels = data.length > 1 ? LEVELS.slice(1) : LEVELS;
+	return Object.fromEntries(run.partitions.map((p) => [p, data.includes(p) ? levels : []]));
+}
+
+// An entry of an internal topic in a word: a transaction's state, a committed offset.
+function entryWords(b, keyed) {
+	const words = recordsOf(b).map(({ key, value, entry }) => {
+		const { state, partition, offset } = Object.fromEntries(entry);
+		if (state && partition === undefined) return `${keyed ? `${key} ` : ""}${state}`;
+		if (partition) return `${partition} → ${offset}`;
+		return value.startsWith("tombstone") ? `${key} removed` : value;
+	});
+	return words.join("; ");
+}
+
+function batchMarkup(cell, column, how, keyed) {
+	const [b, outcome, why] = cell,
+		marker = b.kind !== "data",
+		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? ""),
+		words = esc(wordsOf(cell));
+	const kind = why ? "gone" : marker ? `marker ${b.kind}` : outcome || "plain",
+		text = marker ? "" : esc(keyed === undefined ? valuesOf(b) : entryWords(b, keyed)),
+		data = why
+			? ""
+			: ` data-batch="${b.base}" data-last="${b.last}" data-kind="${b.kind}" data-fate="${marker ? "" : outcome}"`;
+	return (
+		`<div class="cell ${kind}${how}" style="grid-area:1/${column}"${data} aria-label="${words}" title="${words}">` +
+		`<span class="line"><span class="off">${spanOf(b)}</span> ${text ? `<span class="text">${text}</span>` : ""}` +
+		`</span><span class="line"><b class="sign">${sign}</b> <span class="who">${whoOf(b)}</span></span></div>`
+	);
+}
+
+// What a strip shows: [key, markup] of its label, cells, bars and readers.
+function stripItems(v, partition) {
+	const leader = v.state.leader[partition],
+		log = leader ? logsOf(v, partition)[0] : null,
+		{ hw = 0, lso = 0 } = log ?? {},
+		fresh = (what) => (v.fresh.has(`${leader} ${partition} ${what}`) ? " new" : "");
+	const where = leader ? `on ${esc(v.run.label(leader))}` : "no leader",
+		pin = (which, offset) =>
+			`<span class="${which}${fresh(which)}">${which.toUpperCase()} ` +
+			`<b data-${which}="${esc(partition)}">${offset}</b></span>`;
+	const items = [
+		[
+			"label",
+			`<div class="label${hw === lso ? " same" : ""}" style="grid-area:1/1" title="${esc(partition)} ${where}">` +
+				`<b>${esc(partition)}</b> <small>${where}</small> <span class="pins">${pin("hw", hw)} ` +
+				`${pin("lso", lso)}</span></div>`,
+		],
+	];
+	const cells = log ? cellsOf(log) : [],
+		from = Math.max(0, cells.length - CELLS),
+		shown = cells.slice(from),
+		columns = [],
+		keys = new Set(cells.flatMap(([b]) => b.records.map(([key]) => key))),
+		keyed = isInternal(partition) ? keys.size > 1 : undefined;
+	const marks = [
+		["lso", lso],
+		["hw", hw],
+	].sort((a, b) => a[1] - b[1]);
+	let column = 2;
+	const flush = (offset) => {
+		const due = [];
+		while (log && marks[0]?.[1] <= offset) due.push(marks.shift()[0]);
+		if (!due.length) return;
+		const texts = due.map((which) => `<span class="${which}${fresh(which)}">${which.toUpperCase()}</span>`);
+		const place = `style="grid-area:1/${column++}/-1"`;
+		items.push([due.join(), `<div class="mark ${due.join(" ")}" ${place}>${texts.join("")}</div>`]);
+	};
+	if (from) items.push(["more", `<span class="more" style="grid-area:1/${column++}">${from} earlier …</span>`]);
+	for (const cell of shown) {
+		const [b, , why] = cell;
+		flush(b.base);
+		columns.push([cell, column]);
+		items.push([
+			`${b.base}${why}`,
+			batchMarkup(cell, column++, fresh(b.base) + (b.base >= hw && !why ? " ahead" : ""), keyed),
+		]);
+	}
+	flush(Infinity);
+	v.levels[partition].forEach((level, i) => {
+		items.push([level, `<div class="label level" style="grid-area:${i + 2}/1">${level}</div>`]);
+		for (const [cell, place] of columns) {
+			const state = given(log, cell, level),
+				at = `style="grid-area:${i + 2}/${place}"`;
+			items.push([`${level} ${cell[0].base}`, `<span class="read ${state}" ${at}>${READ[state]}</span>`]);
+		}
+	});
+	return items;
+}
+
+// Draws the strips; returns those whose newest entry has to be scrolled into view.
+function drawLogs(v) {
+	const { run, step, stops } = v,
+		at = upTo(stops.length, (i) => stops[i] <= step),
+		moved = [];
+	v.fresh = new Set();
+	for (let i = (stops[stops[at] === step ? at - 1 : at] ?? -1) + 1; i <= step; i++) {
+		for (const [op, a, b, c] of run.events[i].patch) v.fresh.add(`${a} ${b} ${op === "batch" ? c.base : op}`);
+	}
+	for (const [partition, strip] of v.$("logs").kept) {
+		const grid = strip.firstChild,
+			items = stripItems(v, partition),
+			end = items.map(([key]) => key).join();
+		grid.style.gridTemplate = `repeat(${1 + v.levels[partition].length}, auto) / auto`;
+		sync(grid, items);
+		if (grid.end !== end) moved.push(grid);
+		grid.end = end;
+	}
+	return moved;
+}
+
+// Where the bars of the logs stand now, by partition and bar.
+const barsOf = (v) =>
+	new Map(
+		[...v.$("logs").querySelectorAll(".strip")].flatMap((strip) =>
+			[...strip.querySelectorAll(".mark")].flatMap((bar) =>
+				[...bar.classList].slice(1).map((which) => [`${strip.dataset.partition} ${which}`, [bar, bar.offsetLeft]]),
+			),
+		),
+	);
+
+// What is new in a log drops into it; its bars slide from where they stood.
+function dropAndSlide(v, before) {
+	for (const cell of v.$("logs").querySelectorAll(".cell.new"))
+		v.move(cell, [
+			{ transform: "translateY(-1.6em)", opacity: 0 },
+			{ transform: "none", opacity: 1 },
+		]);
+	for (const [key, [bar, left]] of barsOf(v)) {
+		const old = before.get(key);
+		if (old && old[1] !== left) v.move(bar, [{ transform: `translateX(${old[1] - left}px)` }, { transform: "none" }]);
+	}
+}
