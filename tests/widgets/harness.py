@@ -9,7 +9,6 @@ from playwright.sync_api import Page
 
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.packing import packed
-from kafkalab.widgets.payload.state_diagrams import transaction_diagram
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.view import View
 
@@ -81,8 +80,7 @@ def page_of(
     """The page as HTML, with `journey` and one view of it, `model`. `values` are further values of either's model;
     `ready` is true in it once the view stands."""
     payload = complete(payload)
-    chart = transaction_diagram(payload["profile"])
-    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "chart": chart, "place": 0}
+    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "verdict": {}, "place": 0}
     journey |= {"tree": [ROOT], "hidden": [], "can_undo": False, "can_redo": False}
     journey |= {name: values.pop(name) for name in list(values) if name in journey}
     model = {"journey": "IPY_MODEL_the-journey", "size": "laptop", "time": "down", **values}

@@ -11,6 +11,8 @@ from kafkalab.history.history import History
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
+from kafkalab.trace import Trace
+from kafkalab.widgets.model.findings_in_logs import LOST, missing_since, places_of, value_of
 from kafkalab.widgets.model.futures import agreement
 
 EXACTLY_ONCE = "exactly-once"
@@ -23,9 +25,9 @@ def report_of(cluster: Cluster) -> dict[str, Any]:
     The topics are read to their end in a second run of the same scenario, so the one shown stays as it is; its steps
     are those of the findings. A finding that only this reading shows stands at the last step, with "afterwards".
     """
-    last = cluster.trace.steps - 1
-    report = check_all(_history(cluster))
-    results = [_plain(result, last) for result in report.results]
+    history = _history(cluster)
+    report = check_all(history)
+    results = [_plain(result, cluster.trace, history) for result in report.results]
     results.sort(key=lambda r: (ORDER[r["verdict"]], not r["findings"]))
     once = report[EXACTLY_ONCE]
     verdict = VIOLATED if report.violated else once.verdict
@@ -45,8 +47,8 @@ def _history(cluster: Cluster) -> History:
     return history_of(cluster)
 
 
-def _plain(result: Result, last: int) -> dict[str, Any]:
-    findings = [_placed(finding, last) for finding in result.findings]
+def _plain(result: Result, trace: Trace, history: History) -> dict[str, Any]:
+    findings = [_placed(finding, trace, history) for finding in result.findings]
     return {
         "name": result.name,
         "policy": result.policy,
@@ -57,15 +59,29 @@ def _plain(result: Result, last: int) -> dict[str, Any]:
     }
 
 
-def _placed(finding: Finding, last: int) -> dict[str, Any]:
-    """The step that proves it is its last one: by then all of it has happened."""
+def _placed(finding: Finding, trace: Trace, history: History) -> dict[str, Any]:
+    """The step that proves it is its last one: by then all of it has happened.
+
+    "since" is the step from which on a picture shows it: that step, or the last one if only a reading after the end
+    proves it; a lost value is missed from where the leader lacks it. "places" are its records, [partition, offset].
+    """
+    last = trace.steps - 1
     inside = [step for step in finding.steps if step <= last]
     later = len(inside) < len(finding.steps) or not inside
+    since = last if later else max(inside)
+    places = places_of(finding)
+    if finding.anomaly == LOST and places:
+        key, offset = places[0]
+        missing = missing_since(trace, key, offset, value_of(finding, history), max(inside, default=0))
+        since = missing if missing >= 0 else since
     return {
         "policy": finding.policy,
         "text": finding.text,
         "step": max(inside, default=last),
         "steps": inside,
+        "since": since,
+        "places": places,
+        "value": value_of(finding, history),
         "afterwards": later,
     }
 

@@ -11,6 +11,7 @@ import traitlets
 
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
     Run,
@@ -26,7 +27,6 @@ from kafkalab.widgets.model.futures import (
 from kafkalab.widgets.model.presses import FRAME_FAULTS, MOVES, RULE_PRESSES, TRAVELS, checked, fault_of, moved, why
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import CATEGORIES
-from kafkalab.widgets.payload.state_diagrams import transaction_diagram
 from kafkalab.widgets.payload.text import hideable, stops
 
 SHOWN = ("transaction", "verification")
@@ -51,7 +51,7 @@ class Journey(anywidget.AnyWidget):
     place = traitlets.Int(0).tag(sync=True)
     can_undo = traitlets.Bool(False).tag(sync=True)
     can_redo = traitlets.Bool(False).tag(sync=True)
-    chart = traitlets.Unicode("").tag(sync=True)
+    verdict = traitlets.Dict().tag(sync=True)
 
     def __init__(self, run: Scenario | Cluster, groups: Iterable[str] = SHOWN, step: int | None = None) -> None:
         """The run to its end, with the cursor at `step`, or at the first stop.
@@ -63,8 +63,8 @@ class Journey(anywidget.AnyWidget):
         payload = payload_with_actions(first)
         self._lock = RLock()
         self._forks = Forks(first)
-        chart = transaction_diagram(payload["profile"])
-        super().__init__(payload=payload, groups=list(groups), chart=chart, tree=[self._forks.here.row()])
+        self._reports: dict[int, dict[str, Any]] = {}
+        super().__init__(payload=payload, groups=list(groups), tree=[self._forks.here.row()])
         self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
         self.on_msg(self._on_message)
 
@@ -83,6 +83,16 @@ class Journey(anywidget.AnyWidget):
     def scenario(self) -> Scenario:
         """The scenario of the run shown, with the faults that presses have added."""
         return self.cluster.scenario
+
+    def report(self) -> dict[str, Any]:
+        """What all checks say of the run shown, with "place", its number: see `report_of`. Checked once a run.
+
+        It is `verdict` from then on, which the browser has; a browser asks for it when a run has been painted.
+        """
+        if self.place not in self._reports:
+            self._reports[self.place] = {"place": self.place, **report_of(self.cluster)}
+        self.verdict = self._reports[self.place]
+        return self.verdict
 
     def payload_of(self, place: int) -> dict[str, Any]:
         """The payload of a run of the tree, by its number. ValueError for a number that is none."""
@@ -202,16 +212,18 @@ class Journey(anywidget.AnyWidget):
             self.payload = payload
             self.hidden = [name for name in self.hidden if name in hideable(payload)]
             self.step = step
-            self.chart = transaction_diagram(payload["profile"])
             self.tree = [fork.row() for fork in self._forks.runs]
             self.place = here.id
             self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
 
     def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
         """Handle a step or a press in the browser. JupyterLab may call this on a second thread while a cell runs."""
-        if not isinstance(content, dict) or content.get("kind") not in ("step", "press"):
+        if not isinstance(content, dict) or content.get("kind") not in ("step", "press", "check"):
             return
         with self._lock:
+            if content["kind"] == "check":
+                self.report()
+                return
             if isinstance(content.get("step"), int):
                 with self._lock_property(step=content["step"]):  # the browser knows: nothing is sent back
                     self.step = content["step"]

@@ -14,6 +14,7 @@ const BUTTONS = {
 	inspect: ["fields", "Open the frame's fields, or fold them", "i"],
 	time: ["time", "Time downwards or across", "t"],
 	filter: ["view", "Choose frames, nodes, APIs and transactions", "f"],
+	finding: ["checks", "What the checks found, step by step", "v"],
 	help: ["?", "Help", "?"],
 };
 const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action]));
@@ -52,7 +53,7 @@ const HELP =
 function whyNot(v, action, target) {
 	const { stops, step, run, journey } = v,
 		{ kind, frame } = run.events[step] ?? {};
-	if (/play|help|filter|inspect|time/.test(action)) return "";
+	if (/play|help|filter|inspect|time|finding/.test(action)) return "";
 	if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
 	if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
 	if (journey.klab.busy) return "The kernel is making the new run.";
@@ -70,7 +71,7 @@ function drawTools(v) {
 		const { action, target } = b.dataset,
 			no = whyNot(v, action, target),
 			[, title, key] = BUTTONS[action];
-		const label = target ? `Crash ${run.label(target)} after this step` : `${title} (${keyName(key)})`;
+		const label = action === "crash" ? `Crash ${run.label(target)} after this step` : `${title} (${keyName(key)})`;
 		b.title = no || label;
 		for (const [name, value] of [
 			["label", label],

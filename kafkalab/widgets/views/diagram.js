@@ -20,7 +20,9 @@ function rolesOf(roles = [], client, room = () => true) {
 	const led = roles.filter((role) => /^leader of /.test(role)).map((role) => role.slice(10));
 	const others = roles.filter((role) => role in ROLES).map((role) => [...ROLES[role], role]);
 	const names = led.join(", ");
-	return led.length ? [...others, ["leader", room(names) ? names : `leads ${led.length}`, `leads ${names}`]] : others;
+	return led.length
+		? [...others, ["leader", room(names) || led.length === 1 ? names : `leads ${led.length}`, `leads ${names}`]]
+		: others;
 }
 
 function laneMarkup(v, { id, kind, label }) {

@@ -1,14 +1,17 @@
 // A run of a Kafka cluster as a sequence diagram with logs and states, stepped through in the browser.
 //
 // What is shown is a fold over the events' patches (openRun), laid out for the visible groups (plan). The parts draw
-// themselves from the view, `v`: diagram.js, sequence_states.js, sequence_logs.js, controls.js, inspector.js.
+// themselves from the view, `v`: diagram.js, sequence_states.js, sequence_logs.js, sequence_verdict.js,
+// controls.js, inspector.js.
 
 const PLAY_MS = 900,
 	GLIDE_MS = 280;
 let instances = 0;
 
 const SKELETON =
-	`${CONTROLS}<div class="told"><p class="now" role="status" aria-live="polite"></p><div class="chips"></div></div>
+	`${CONTROLS}<div class="told"><p class="now" role="status" aria-live="polite"></p>
+	<div class="judged"><div class="verdict"></div><div class="chips"></div></div></div>
+<div class="findings" role="group" aria-label="What the checks found" hidden></div>
 <div class="main"><section class="diagram"><div class="lanes"></div><div class="scroll"><div class="sheet">` +
 	`<svg aria-hidden="true"><g></g><g></g><g></g><g></g></svg></div></div></section>
 	<section class="frame" aria-label="The chosen frame"></section></div>
@@ -74,6 +77,11 @@ async function open(model, el) {
 			end: stops.at(-1),
 		};
 		if (action in moves) return go(moves[action]);
+		if (action === "finding") {
+			const name = target ?? v.shown[0]?.name;
+			v.opened = v.opened === name ? "" : name;
+			return name ? draw() : say("The checks have found nothing up to this step.");
+		}
 		if (action === "inspect") return (root.classList.toggle("inspecting"), draw());
 		if (action === "filter") return void ($("filter").hidden = !$("filter").hidden);
 		if (action === "time") return (model.set("time", v.across ? "down" : "across"), model.save_changes());
@@ -95,7 +103,7 @@ async function open(model, el) {
 
 	function load() {
 		const run = runOf(journey);
-		Object.assign(v, { run, tokens: {}, recent: [], levels: levelsOf(run) });
+		Object.assign(v, { run, tokens: {}, recent: [], opened: "", levels: levelsOf(run) });
 		v.step = v.drawn = Math.max(0, Math.min(journey.get("step"), run.last));
 		sync(
 			$("chips"),
@@ -144,6 +152,7 @@ async function open(model, el) {
 			bars = lively ? barsOf(v) : null;
 		v.state = run.at(step);
 		v.chosen = run.frameAt(step);
+		takeFindings(v);
 		Object.assign(root.dataset, { step, stopIndex: index, stopCount: count });
 		$("where").innerHTML =
 			`<span class="word">step </span><b>${index}</b><span class="word"> of </span><i>/</i>${count} · ` +
@@ -154,6 +163,7 @@ async function open(model, el) {
 		drawLanes(v);
 		const shift = drawDiagram(v);
 		drawStates(v);
+		drawVerdict(v);
 		drawFrame();
 		drawTools(v);
 		const moved = drawLogs(v);
@@ -165,6 +175,7 @@ async function open(model, el) {
 		}
 		if (focused && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
 		v.drawn = step;
+		askVerdict(v);
 	}
 
 	function drawFrame() {
@@ -184,6 +195,7 @@ async function open(model, el) {
 			payload: load,
 			groups: relay,
 			hidden: relay,
+			verdict: draw,
 			step: () => go(journey.get("step"), false),
 			can_undo: () => drawTools(v),
 			can_redo: () => drawTools(v),

@@ -28,7 +28,7 @@ class Sequence(View):
 
     _esm = code(
         "presses.js", "log_cells.js", "inspector.js", "flights.js", "diagram.js", "sequence_states.js",
-        "sequence_logs.js", "controls.js", "sequence.js",
+        "sequence_verdict.js", "sequence_logs.js", "controls.js", "sequence.js",
     )  # fmt: skip
     _css = style("logs.css", "sequence.css", "sequence_logs.css")
 

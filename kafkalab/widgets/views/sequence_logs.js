@@ -26,7 +26,7 @@ function entryWords(b, keyed) {
 	return words.join("; ");
 }
 
-function batchMarkup(cell, column, how, keyed) {
+function batchMarkup(cell, column, how, keyed, wrong) {
 	const [b, outcome, why] = cell,
 		marker = b.kind !== "data",
 		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? ""),
@@ -36,11 +36,19 @@ function batchMarkup(cell, column, how, keyed) {
 		data = why
 			? ""
 			: ` data-batch="${b.base}" data-last="${b.last}" data-kind="${b.kind}" data-fate="${marker ? "" : outcome}"`;
+	const about = wrong ? `<b class="anomaly">✕ ${esc(wrong.name)}</b>` : `<span class="who">${whoOf(b)}</span>`;
 	return (
-		`<div class="cell ${kind}${how}" style="grid-area:1/${column}"${data} aria-label="${words}" title="${words}">` +
+		`<div class="cell ${kind}${how}${wrong ? " wrong" : ""}" style="grid-area:1/${column}"${data}` +
+		` aria-label="${words}${wrong ? ` · ${esc(wrong.name)}` : ""}" title="${wrong ? esc(wrong.text) : words}">` +
 		`<span class="line"><span class="off">${spanOf(b)}</span> ${text ? `<span class="text">${text}</span>` : ""}` +
-		`</span><span class="line"><b class="sign">${sign}</b> <span class="who">${whoOf(b)}</span></span></div>`
+		`</span><span class="line"><b class="sign">${sign}</b> ${about}</span></div>`
 	);
+}
+
+// The name of a partition; where there is little room its number stays.
+function nameMarkup(partition) {
+	const cut = partition.lastIndexOf("-");
+	return `<span>${esc(partition.slice(0, cut))}</span>${esc(partition.slice(cut))}`;
 }
 
 // What a strip shows: [key, markup] of its label, cells, bars and readers.
@@ -57,7 +65,7 @@ function stripItems(v, partition) {
 		[
 			"label",
 			`<div class="label${hw === lso ? " same" : ""}" style="grid-area:1/1" title="${esc(partition)} ${where}">` +
-				`<b>${esc(partition)}</b> <small>${where}</small> <span class="pins">${pin("hw", hw)} ` +
+				`<b>${nameMarkup(partition)}</b> <small>${where}</small> <span class="pins">${pin("hw", hw)} ` +
 				`${pin("lso", lso)}</span></div>`,
 		],
 	];
@@ -81,15 +89,30 @@ function stripItems(v, partition) {
 		items.push([due.join(), `<div class="mark ${due.join(" ")}" ${place}>${texts.join("")}</div>`]);
 	};
 	if (from) items.push(["more", `<span class="more" style="grid-area:1/${column++}">${from} earlier …</span>`]);
+	const ghosts = [...(v.missing[partition] ?? [])].sort((a, b) => a.offset - b.offset);
+	const haunt = (offset) => {
+		while (ghosts[0]?.offset <= offset) {
+			flush(ghosts[0].offset);
+			items.push([`ghost ${ghosts[0].offset}`, ghostMarkup(ghosts.shift(), column++)]);
+		}
+	};
 	for (const cell of shown) {
 		const [b, , why] = cell;
+		haunt(b.last);
 		flush(b.base);
 		columns.push([cell, column]);
 		items.push([
 			`${b.base}${why}`,
-			batchMarkup(cell, column++, fresh(b.base) + (b.base >= hw && !why ? " ahead" : ""), keyed),
+			batchMarkup(
+				cell,
+				column++,
+				fresh(b.base) + (b.base >= hw && !why ? " ahead" : ""),
+				keyed,
+				wrongIn(v, partition, b),
+			),
 		]);
 	}
+	haunt(Infinity);
 	flush(Infinity);
 	v.levels[partition].forEach((level, i) => {
 		items.push([level, `<div class="label level" style="grid-area:${i + 2}/1">${level}</div>`]);

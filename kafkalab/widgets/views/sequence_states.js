@@ -1,5 +1,7 @@
-// What coordinators and leaders remember, beside the sequence: each transaction's row with its states as a rail, each
-// group's members, and where nothing is transactional the last batches of each producer.
+// What coordinators and leaders remember, below the sequence.
+//
+// Each transaction has a row with its states as a rail, each group one with its members; where nothing is transactional,
+// each producer has one with the last batches that the leader remembers.
 
 const MOST_ROWS = 2,
 	MEMORY = 5;
@@ -108,8 +110,8 @@ function memoryItems(v) {
 				`memory ${place}`,
 				`<div class="held memory" data-memory="${esc(place)}"><div class="label leader">` +
 					`<b>${esc(partition)}</b> <small>on ${esc(run.label(leader))}</small></div>` +
-					`<p><small>remembers of producer <b>${pid}</b>, epoch <b>${epoch}</b>: the last five batches</small></p>` +
-					`<div class="slots">${cells.join("")}</div></div>`,
+					`<div class="slots">${cells.join("")}</div><p><small>the last five batches that it remembers of producer ` +
+					`<b>${pid}</b>, epoch <b>${epoch}</b></small></p></div>`,
 			];
 		});
 	});
