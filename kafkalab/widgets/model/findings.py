@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME, check_all
-from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED, Finding, Result
+from kafkalab.checks.check import FORBIDDEN, OK, REPORTED, UNKNOWN, VIOLATED, Finding, Result
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.programs.transfers import read_to_the_end
@@ -16,6 +16,7 @@ from kafkalab.widgets.model.findings_in_logs import LOST, missing_since, places_
 from kafkalab.widgets.model.futures import agreement
 
 EXACTLY_ONCE = "exactly-once"
+UNBROKEN = "no promise is broken so far"
 ORDER = {VIOLATED: 0, OK: 1, UNKNOWN: 2}
 
 
@@ -33,6 +34,22 @@ def report_of(cluster: Cluster) -> dict[str, Any]:
     verdict = VIOLATED if report.violated else once.verdict
     sentence = _sentence(verdict, report.violated, once)
     return {"verdict": verdict, "once": once.verdict, "sentence": sentence, "results": results}
+
+
+def findings_at(report: dict[str, Any], step: int) -> list[dict[str, Any]]:
+    """What a picture of `step` shows of a report: the findings that are true by then, each with its "name"."""
+    found = [{**f, "name": r["name"]} for r in report.get("results", ()) for f in r["findings"]]
+    return [f for f in found if f["since"] <= step and f["policy"] != REPORTED]
+
+
+def lines_at(report: dict[str, Any], step: int) -> list[str]:
+    """What the checks say of the run up to a step, in lines; none without a report."""
+    if not report:
+        return []
+    until = findings_at(report, step)
+    broken = [f"✕ {f['name']} ({f['policy']}): {f['text']}" for f in until if f["policy"] == FORBIDDEN]
+    allowed = [f"{f['name']} ({f['policy']}): {f['text']}" for f in until if f["policy"] != FORBIDDEN]
+    return [*(broken or [UNBROKEN]), *allowed]
 
 
 def _history(cluster: Cluster) -> History:

@@ -30,6 +30,8 @@ from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.payload.text import hideable, stops
 
 SHOWN = ("transaction", "verification")
+CHECKED_AT_ONCE = 5_000
+"""Events of a run that a text or a static picture waits for the checks of: below a second."""
 
 
 class Journey(anywidget.AnyWidget):
@@ -93,6 +95,11 @@ class Journey(anywidget.AnyWidget):
             self._reports[self.place] = {"place": self.place, **report_of(self.cluster)}
         self.verdict = self._reports[self.place]
         return self.verdict
+
+    def known_report(self) -> dict[str, Any]:
+        """Return the report if the run has been checked or is short enough to be checked at once; else {}."""
+        checked_already = self.place in self._reports
+        return self.report() if checked_already or len(self.payload["events"]) <= CHECKED_AT_ONCE else {}
 
     def payload_of(self, place: int) -> dict[str, Any]:
         """The payload of a run of the tree, by its number. ValueError for a number that is none."""
