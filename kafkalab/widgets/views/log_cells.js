@@ -4,6 +4,12 @@ const LEVELS = ["read_uncommitted", "read_committed"];
 const SIGNS = { committed: "✓ committed", aborted: "✕ aborted", open: "… open", COMMIT: "✓ COMMIT", ABORT: "✕ ABORT" };
 const READ = { gets: "gets it", skips: "✕ skips", waits: "… waits", never: "", gone: "" };
 
+// A new record drops into its log.
+const DROP = [
+	{ transform: "translateY(-1.6em)", opacity: 0 },
+	{ transform: "none", opacity: 1 },
+];
+
 const spanOf = ({ base, last }) => (base === last ? `${base}` : `${base}–${last}`);
 const endOf = ({ start, hw, batches }) => Math.max(start, hw, ...batches.slice(-1).map((b) => b.last + 1));
 

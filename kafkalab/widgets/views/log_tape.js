@@ -218,6 +218,8 @@ function draw(view) {
 			grid.querySelector(".chosen") ?? grid.querySelector(".new") ?? [...grid.querySelectorAll(".cell")].at(-1);
 		if (aim) grid.scrollLeft = Math.max(0, aim.offsetLeft + aim.offsetWidth - grid.clientWidth + 90);
 	}
+	if (view.step > view.drawn && !still())
+		for (const cell of logs.querySelectorAll(".cell.new")) cell.animate(DROP, { duration: 280, easing: "ease-out" });
 	const [log] = logsOf(view, chosen[0]),
 		cell = log && cellsOf(log).find(([b]) => b.base === chosen[1]),
 		told = `${chosen[0]}${cell ? `, ${wordsOf(cell)}` : ""}`;

@@ -158,11 +158,7 @@ const barsOf = (v) =>
 
 // What is new in a log drops into it; its bars slide from where they stood.
 function dropAndSlide(v, before) {
-	for (const cell of v.$("logs").querySelectorAll(".cell.new"))
-		v.move(cell, [
-			{ transform: "translateY(-1.6em)", opacity: 0 },
-			{ transform: "none", opacity: 1 },
-		]);
+	for (const cell of v.$("logs").querySelectorAll(".cell.new")) v.move(cell, DROP);
 	for (const [key, [bar, left]] of barsOf(v)) {
 		const old = before.get(key);
 		if (old && old[1] !== left) v.move(bar, [{ transform: `translateX(${old[1] - left}px)` }, { transform: "none" }]);

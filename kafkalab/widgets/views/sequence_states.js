@@ -27,8 +27,8 @@ function railOf(v) {
 	const { u, pen, root } = v,
 		narrow = root.clientWidth < u * 60,
 		high = u * 1.35,
-		gap = u * (narrow ? 0.6 : 1.7),
-		wide = (name) => pen.measureText(name).width + u * (narrow ? 1.5 : 1.9),
+		gap = u * (narrow ? 0.5 : 1.7),
+		wide = (name) => pen.measureText(name).width + u * (narrow ? 1.35 : 1.9),
 		columns = [0, 1, 2, 3].map((c) => Math.max(...Object.keys(RAIL).map((s) => (RAIL[s][0] === c ? wide(s) : 0))));
 	const left = (c) => columns.slice(0, c).reduce((sum, w) => sum + w + gap, 2),
 		places = Object.fromEntries(
