@@ -103,7 +103,7 @@ async function open(model, el) {
 
 	function load() {
 		const run = runOf(journey);
-		Object.assign(v, { run, tokens: {}, recent: [], opened: "", levels: levelsOf(run) });
+		Object.assign(v, { run, tokens: {}, recent: [], opened: "", levels: levelsOf(run), keyed: keyedOf(run) });
 		v.step = v.drawn = Math.max(0, Math.min(journey.get("step"), run.last));
 		sync(
 			$("chips"),

@@ -51,10 +51,28 @@ function nameMarkup(partition) {
 	return `<span>${esc(partition.slice(0, cut))}</span>${esc(partition.slice(cut))}`;
 }
 
+// The newest cells of a log, whatever its length: [batch, outcome, why it is gone].
+function newest(log) {
+	const batches = log.last(CELLS),
+		found = outcomes(batches),
+		gone = log.gone.filter((b) => b.base >= (batches[0]?.base ?? 0)).map((b) => [b, "", b.why]);
+	return [...batches.map((b) => [b, found.get(b) ?? "", ""]), ...gone].sort((x, y) => x[0].base - y[0].base);
+}
+
+// Of each internal partition, whether entries of several keys are written to it.
+function keyedOf(run) {
+	const keys = {};
+	for (const { patch } of run.events)
+		for (const [op, , partition, batch] of patch)
+			if (op === "batch" && isInternal(partition) && batch.kind === "data")
+				for (const [key] of batch.records) (keys[partition] ??= new Set()).add(key);
+	return Object.fromEntries(run.internal.map((p) => [p, keys[p]?.size > 1]));
+}
+
 // What a strip shows: [key, markup] of its label, cells, bars and readers.
 function stripItems(v, partition) {
 	const leader = v.state.leader[partition],
-		log = leader ? logsOf(v, partition)[0] : null,
+		log = leader ? logOf(v.state, leader, partition) : null,
 		{ hw = 0, lso = 0 } = log ?? {},
 		fresh = (what) => (v.fresh.has(`${leader} ${partition} ${what}`) ? " new" : "");
 	const where = leader ? `on ${esc(v.run.label(leader))}` : "no leader",
@@ -69,12 +87,10 @@ function stripItems(v, partition) {
 				`${pin("lso", lso)}</span></div>`,
 		],
 	];
-	const cells = log ? cellsOf(log) : [],
-		from = Math.max(0, cells.length - CELLS),
-		shown = cells.slice(from),
+	const shown = log ? newest(log) : [],
+		from = Math.max(0, (log?.count ?? 0) - CELLS),
 		columns = [],
-		keys = new Set(cells.flatMap(([b]) => b.records.map(([key]) => key))),
-		keyed = isInternal(partition) ? keys.size > 1 : undefined;
+		keyed = v.keyed[partition];
 	const marks = [
 		["lso", lso],
 		["hw", hw],

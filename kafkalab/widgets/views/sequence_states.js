@@ -1,7 +1,7 @@
 // What coordinators and leaders remember, below the sequence.
 //
-// Each transaction has a row with its states as a rail, each group one with its members; where nothing is transactional,
-// each producer has one with the last batches that the leader remembers.
+// Each transaction has a row with its states as a rail, each group one with its members. Where nothing is
+// transactional, each producer has one with the last batches that the leader remembers.
 
 const MOST_ROWS = 2,
 	MEMORY = 5;
