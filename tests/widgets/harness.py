@@ -80,8 +80,8 @@ def page_of(
     """The page as HTML, with `journey` and one view of it, `model`. `values` are further values of either's model;
     `ready` is true in it once the view stands."""
     payload = complete(payload)
-    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "verdict": {"place": 0, "results": []}, "place": 0}
-    journey |= {"tree": [ROOT], "hidden": [], "can_undo": False, "can_redo": False}
+    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "place": 0}
+    journey |= {"verdict": {"place": 0, "results": []}, "tree": [ROOT], "hidden": [], "can_undo": False, "can_redo": False}
     journey |= {name: values.pop(name) for name in list(values) if name in journey}
     model = {"journey": "IPY_MODEL_the-journey", "size": "laptop", "time": "down", **values}
     module = str(view._esm).replace("export default", "const widget =")

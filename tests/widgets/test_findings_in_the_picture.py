@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab import lab00, lab01
+from kafkalab import lab00, lab01, lab06
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.findings import UNBROKEN, lines_at
 from kafkalab.widgets.model.findings_in_logs import missing_since
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.sequence import Sequence
@@ -60,6 +61,13 @@ def test_the_text_twin_says_what_is_broken_from_the_step_on():
         "no promise is broken so far",
         "duplicate (allowed): 'soup' lies at the offsets 0, 1 of orders-0: sent again, or without idempotence",
     ]
+
+
+def test_a_value_sent_again_after_its_first_copy_was_aborted_is_nowhere_red():
+    journey = Journey(lab06())
+    last = len(journey.payload["events"]) - 1
+    assert finding(journey, "duplicate")["places"] == []
+    assert lines_at(journey.report(), last) == [UNBROKEN]
 
 
 def test_a_value_is_missed_from_where_the_leader_lacks_it_to_the_end():

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME, check_all
-from kafkalab.checks.check import FORBIDDEN, OK, REPORTED, UNKNOWN, VIOLATED, Finding, Result
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, OK, UNKNOWN, VIOLATED, Finding, Result
+from kafkalab.checks.view import view_of
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.trace import Trace
-from kafkalab.widgets.model.findings_in_logs import LOST, missing_since, places_of, value_of
+from kafkalab.widgets.model.findings_in_logs import DUPLICATE, LOST, missing_since, places_of, value_of
 from kafkalab.widgets.model.futures import agreement
 
 EXACTLY_ONCE = "exactly-once"
@@ -28,7 +31,10 @@ def report_of(cluster: Cluster) -> dict[str, Any]:
     """
     history = _history(cluster)
     report = check_all(history)
-    results = [_plain(result, cluster.trace, history) for result in report.results]
+    sent_again = any(f.policy == ALLOWED for f in report[DUPLICATE].findings)
+    outcomes = view_of(history).outcomes if sent_again else {}
+    place = partial(_placed, trace=cluster.trace, history=history, outcomes=outcomes)
+    results = [_plain(result, place) for result in report.results]
     results.sort(key=lambda r: (ORDER[r["verdict"]], not r["findings"]))
     once = report[EXACTLY_ONCE]
     verdict = VIOLATED if report.violated else once.verdict
@@ -37,9 +43,12 @@ def report_of(cluster: Cluster) -> dict[str, Any]:
 
 
 def findings_at(report: dict[str, Any], step: int) -> list[dict[str, Any]]:
-    """What a picture of `step` shows of a report: the findings that are true by then, each with its "name"."""
+    """What a picture of `step` shows of a report: the findings that are true by then, each with its "name".
+
+    What Kafka does not promise to prevent is shown only where it lies in a log.
+    """
     found = [{**f, "name": r["name"]} for r in report.get("results", ()) for f in r["findings"]]
-    return [f for f in found if f["since"] <= step and f["policy"] != REPORTED]
+    return [f for f in found if f["since"] <= step and (f["policy"] == FORBIDDEN or f["places"])]
 
 
 def lines_at(report: dict[str, Any], step: int) -> list[str]:
@@ -64,8 +73,8 @@ def _history(cluster: Cluster) -> History:
     return history_of(cluster)
 
 
-def _plain(result: Result, trace: Trace, history: History) -> dict[str, Any]:
-    findings = [_placed(finding, trace, history) for finding in result.findings]
+def _plain(result: Result, place: Callable[[Finding], dict[str, Any]]) -> dict[str, Any]:
+    findings = [place(finding) for finding in result.findings]
     return {
         "name": result.name,
         "policy": result.policy,
@@ -76,7 +85,9 @@ def _plain(result: Result, trace: Trace, history: History) -> dict[str, Any]:
     }
 
 
-def _placed(finding: Finding, trace: Trace, history: History) -> dict[str, Any]:
+def _placed(
+    finding: Finding, trace: Trace, history: History, outcomes: Mapping[tuple[str, int], str]
+) -> dict[str, Any]:
     """The step that proves it is its last one: by then all of it has happened.
 
     "since" is the step from which on a picture shows it: that step, or the last one if only a reading after the end
@@ -86,10 +97,11 @@ def _placed(finding: Finding, trace: Trace, history: History) -> dict[str, Any]:
     inside = [step for step in finding.steps if step <= last]
     later = len(inside) < len(finding.steps) or not inside
     since = last if later else max(inside)
-    places = places_of(finding)
+    places = places_of(finding, outcomes)
+    value = value_of(finding, history) if finding.anomaly == LOST else ""
     if finding.anomaly == LOST and places:
         key, offset = places[0]
-        missing = missing_since(trace, key, offset, value_of(finding, history), max(inside, default=0))
+        missing = missing_since(trace, key, offset, value, max(inside, default=0))
         since = missing if missing >= 0 else since
     return {
         "policy": finding.policy,
@@ -98,7 +110,7 @@ def _placed(finding: Finding, trace: Trace, history: History) -> dict[str, Any]:
         "steps": inside,
         "since": since,
         "places": places,
-        "value": value_of(finding, history),
+        "value": value,
         "afterwards": later,
     }
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from kafkalab.checks.check import Finding
+from kafkalab.checks.check import ALLOWED, Finding
+from kafkalab.checks.view import ABORTED
 from kafkalab.history.history import History
 from kafkalab.protocol.records import Batch
 from kafkalab.trace import Trace
 
-LOST = "lost-write"
+LOST, DUPLICATE = "lost-write", "duplicate"
 
 
-def places_of(finding: Finding) -> list[list[Any]]:
-    """[[partition, offset], …] of the records that a finding is about; none if its offsets are of several partitions"""
-    return [[finding.keys[0], offset] for offset in finding.offsets] if len(finding.keys) == 1 else []
+def places_of(finding: Finding, outcomes: Mapping[tuple[str, int], str]) -> list[list[Any]]:
+    """[[partition, offset], …] of the records that a finding is about; none if its offsets are of several partitions.
+
+    Copies that an application sent again are none to whom committed records are given, if all but one were aborted.
+    """
+    if len(finding.keys) != 1:
+        return []
+    key, offsets = finding.keys[0], list(finding.offsets)
+    if (finding.anomaly, finding.policy) == (DUPLICATE, ALLOWED):
+        kept = [offset for offset in offsets if outcomes.get((key, offset)) != ABORTED]
+        offsets = kept if len(kept) > 1 else []
+    return [[key, offset] for offset in offsets]
 
 
 def value_of(finding: Finding, history: History) -> str:

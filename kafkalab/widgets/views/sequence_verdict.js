@@ -19,7 +19,7 @@ function askVerdict(v) {
 // By partition: what is wrong at each offset, and the values that should be there.
 function takeFindings(v) {
 	v.found = findingsOf(v);
-	v.shown = (v.found ?? []).filter((f) => f.since <= v.step && f.policy !== "reported");
+	v.shown = (v.found ?? []).filter((f) => f.since <= v.step && (f.policy === "forbidden" || f.places.length));
 	v.wrong = new Map();
 	v.missing = {};
 	for (const f of v.shown) {
