@@ -81,7 +81,13 @@ def page_of(
     `ready` is true in it once the view stands."""
     payload = complete(payload)
     journey = {"payload": packed(payload), "step": step, "groups": list(groups), "place": 0}
-    journey |= {"verdict": {"place": 0, "results": []}, "tree": [ROOT], "hidden": [], "can_undo": False, "can_redo": False}
+    journey |= {
+        "verdict": {"place": 0, "results": []},
+        "tree": [ROOT],
+        "hidden": [],
+        "can_undo": False,
+        "can_redo": False,
+    }
     journey |= {name: values.pop(name) for name in list(values) if name in journey}
     model = {"journey": "IPY_MODEL_the-journey", "size": "laptop", "time": "down", **values}
     module = str(view._esm).replace("export default", "const widget =")
