@@ -18,7 +18,7 @@ from kafkalab.widgets.views.view import View
 
 HERE = Path(__file__).parent
 COLUMNS = 120
-MODULES = re.compile(r'_esm = code\(((?:"[a-z_]+\.js"(?:, )?)+)\)')
+MODULES = re.compile(r'_esm = code\(\s*((?:"[a-z_]+\.js",?\s*)+)\)')
 SHARED = "run.js"
 
 

@@ -9,7 +9,6 @@ from playwright.sync_api import Page
 
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.packing import packed
-from kafkalab.widgets.payload.state_diagrams import transaction_diagram
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.view import View
 
@@ -42,13 +41,13 @@ LOOK = """() => {
     lso: Number(e.querySelector("[data-lso]").textContent),
     cells: [...e.querySelectorAll("[data-batch]")].map(cell),
   });
-  const state = root.querySelector("[data-txn-state]");
+  const state = root.querySelector(".txn.current [data-txn-state]");
   return {
     ...root.dataset,
     now: root.querySelector(".now").textContent,
     state: state ? state.dataset.txnState : "",
-    pending: root.querySelector("[data-txn-pending]")?.dataset.txnPending ?? "",
-    active: all(".states .active", (e) => e.id.replace(/^.*-/, "")),
+    pending: root.querySelector(".txn.current [data-txn-pending]")?.dataset.txnPending ?? "",
+    active: all(".states .current .active", (e) => e.id.replace(/^.*-/, "")),
     down: all('[data-life="down"]', (e) => e.dataset.node),
     frames: Object.fromEntries(all("[data-frame]", (e) => [e.dataset.frame, e.dataset.fate])),
     strips: all("[data-partition]", strip),
@@ -81,9 +80,14 @@ def page_of(
     """The page as HTML, with `journey` and one view of it, `model`. `values` are further values of either's model;
     `ready` is true in it once the view stands."""
     payload = complete(payload)
-    chart = transaction_diagram(payload["profile"])
-    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "chart": chart, "place": 0}
-    journey |= {"tree": [ROOT], "hidden": [], "can_undo": False, "can_redo": False}
+    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "place": 0}
+    journey |= {
+        "verdict": {"place": 0, "results": []},
+        "tree": [ROOT],
+        "hidden": [],
+        "can_undo": False,
+        "can_redo": False,
+    }
     journey |= {name: values.pop(name) for name in list(values) if name in journey}
     model = {"journey": "IPY_MODEL_the-journey", "size": "laptop", "time": "down", **values}
     module = str(view._esm).replace("export default", "const widget =")

@@ -92,6 +92,7 @@ class Case:
 def _sequence(time: str = "down") -> View:
     view = Sequence(lab03().with_faults(Crash("b2", at_step=195)), time=time)
     view.step = 230
+    view.journey.report()
     return view
 
 

@@ -119,6 +119,8 @@ def test_home_end_slider_and_clicks_move_the_cursor(page: Page):
     frame = next(i for i in reversed(look(page)["frames"]) if payload["frames"][i]["sent"] in places[:20])
     page.locator(f'[data-frame="{frame}"] .name').click()
     assert look(page)["step"] == str(payload["frames"][frame]["sent"])
+    expect(page.locator(".fold")).to_contain_text(frame)
+    page.keyboard.press("i")
     expect(page.locator(".frame h3")).to_contain_text(frame)
     for name, value in payload["frames"][frame]["fields"]:
         expect(page.locator(f'[data-field="{name}"]')).to_have_text(value)
@@ -154,9 +156,9 @@ def test_play_steps_on_and_pauses(page: Page):
     places = stops(payload, SHOWN)
     show(page, payload, places[-3])
     page.keyboard.press(" ")
-    expect(page.locator('[data-action="play"]')).to_have_text("pause")
+    expect(page.locator('[data-action="play"]')).to_have_text("❚❚")
     page.wait_for_function(f"document.querySelector('.klab').dataset.step === '{places[-1]}'")
-    expect(page.locator('[data-action="play"]')).to_have_text("play")
+    expect(page.locator('[data-action="play"]')).to_have_text("▶")
 
 
 def test_playing_can_be_paused(page: Page):
@@ -276,6 +278,7 @@ def test_choosing_groups_keeps_the_cursor(page: Page):
     payload = complete(sample())
     step = stops(payload, SHOWN)[20]
     show(page, payload, step)
+    page.keyboard.press("f")
     page.get_by_role("checkbox", name="replication").check()
     assert page.evaluate("journey.get('groups')") == ["transaction", "verification", "replication"]
     compare(payload, look(page), step, ("transaction", "verification", "replication"))
@@ -299,7 +302,7 @@ def test_what_is_hidden_has_neither_lane_nor_arrow_nor_stop(page: Page, lab_run:
     assert flown
     assert not [f for f in flown if "b2" in (f["from"], f["to"]) or f["name"].startswith("Produce")]
     expect(page.locator('[data-node="b2"]')).to_have_count(0)
-    expect(page.locator('[data-action="filter"]')).to_have_text("filter (2 hidden)")
+    expect(page.locator('[data-action="filter"]')).to_have_text("view (2 hidden)")
     page.locator('[data-action="filter"]').click()
     expect(page.get_by_role("checkbox", name="b2", exact=True)).to_be_hidden()
     page.locator(".klab").focus()
@@ -310,22 +313,28 @@ def test_what_is_hidden_has_neither_lane_nor_arrow_nor_stop(page: Page, lab_run:
 def test_a_frame_is_shown_with_all_its_fields_and_what_each_is_for(page: Page, lab_run: dict[str, Any]):
     step = lab_run["frames"]["EndTxn#1"]["received"]
     show(page, lab_run, step)
+    page.keyboard.press("i")
     for name, value in lab_run["frames"]["EndTxn#1"]["fields"]:
         row = page.locator(".fields > div").filter(has=page.locator(f'[data-field="{name}"]'))
         expect(row.locator("span")).to_have_text(value)
         expect(row.locator("p")).to_have_text(MEANINGS[key_of("EndTxn", name)])
 
 
-def test_the_fields_get_the_room_of_the_states_and_give_it_back(page: Page, lab_run: dict[str, Any]):
+def test_the_inspector_is_one_line_that_opens_and_stays_open(page: Page, lab_run: dict[str, Any]):
+    places = stops(lab_run, SHOWN)
     show(page, lab_run, lab_run["frames"]["Produce#1"]["sent"])
-    chart, fields = page.locator(".chart"), page.locator(".frame")
-    before = fields.evaluate("e => e.clientHeight")
+    expect(page.locator(".fields")).to_have_count(0)
+    folded = page.locator(".frame").evaluate("e => e.clientHeight")
+    assert folded < 30
     page.keyboard.press("i")
-    expect(chart).to_be_hidden()
-    assert fields.evaluate("e => e.clientHeight") > before + 100
     expect(page.locator('[data-action="inspect"]')).to_have_attribute("aria-pressed", "true")
+    assert page.locator(".frame").evaluate("e => e.clientHeight") > 4 * folded
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".fields")).to_have_count(1)
+    assert look(page)["step"] in map(str, places)
     page.locator('[data-action="inspect"]').click()
-    expect(chart).to_be_visible()
+    expect(page.locator(".fields")).to_have_count(0)
 
 
 def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page):
@@ -348,6 +357,7 @@ def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page)
 
 def test_what_was_appended_because_of_a_frame_is_a_press_away(page: Page, lab_run: dict[str, Any]):
     show(page, lab_run, lab_run["frames"]["EndTxn#1"]["received"])
+    page.keyboard.press("i")
     appended = page.locator("h4:text('Appended because of it') + ul button")
     expect(appended).to_have_count(0)
     page.keyboard.press("End")
@@ -449,6 +459,7 @@ PLACES = """() => Object.fromEntries([...document.querySelectorAll(".sheet [data
 def test_time_runs_downwards_or_across_by_key_and_by_button(page: Page, lab_run: dict[str, Any]):
     step = lab_run["frames"]["EndTxn#1"]["received"]
     show(page, lab_run, step)
+    page.keyboard.press("f")
     button = page.get_by_role("button", name="Time downwards or across (t)")
     expect(button).to_have_text("time ↓")
     down = page.evaluate(PLACES)
@@ -498,21 +509,12 @@ def test_across_no_two_marks_and_no_name_and_mark_stand_on_one_another(page: Pag
         assert [wide for wide in over if wide > 3] == []
 
 
-def test_where_no_transactional_id_exists_there_is_no_chart_and_the_picture_has_its_room(page: Page):
-    plain = complete(sample())
-    show(page, plain, 40)
-    expect(page.locator(".chart")).to_be_visible()
-    wide = page.locator(".diagram").evaluate("e => e.clientWidth")
+def test_where_no_transactional_id_exists_no_rail_is_drawn_and_the_diagram_has_its_room(page: Page):
+    show(page, complete(sample()), 40)
+    expect(page.locator(".rail")).to_be_visible()
+    high = page.locator(".diagram").evaluate("e => e.clientHeight")
     cluster = Cluster(lab00())
     cluster.run()
     show(page, complete(payload_of(cluster)), 12)
-    expect(page.locator(".chart")).to_be_hidden()
-    expect(page.locator('[data-action="inspect"]')).to_be_hidden()
-    assert page.locator(".diagram").evaluate("e => e.clientWidth") > wide + 50
-    for _ in range(2):
-        beside, fields = (page.locator(place).bounding_box() for place in (".side", ".frame"))
-        assert beside
-        assert fields
-        assert fields["height"] > 150
-        assert beside["width"] - fields["width"] < 2
-        page.keyboard.press("t")
+    expect(page.locator(".rail")).to_have_count(0)
+    assert page.locator(".diagram").evaluate("e => e.clientHeight") > high + 50

@@ -12,6 +12,7 @@ from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Cut, Fault, FrameFault, Heal, TimedFault, nodes_of
 from kafkalab.sim.possible_faults import feature_faults, leader_faults, node_faults, storage_faults, why_not
+from kafkalab.widgets.model.producer_memory import ProducerMemory
 
 EnabledActions = dict[str, Any]
 """Plain data, a part of the payload.
@@ -52,6 +53,7 @@ class Watch:
         self._kept: list[str] = []
         self._struck = False
         self._noted_ms = 0
+        self.memory = ProducerMemory()
 
     def __call__(self, cluster: Cluster) -> None:
         """Note what has changed with the last event."""
@@ -64,6 +66,7 @@ class Watch:
         self._note_nodes(cluster, step, planned)
         self._note_leaders(cluster, step, planned)
         self._note_storage(cluster, step, planned)
+        self.memory.note(cluster)
 
     def _begin(self, cluster: Cluster) -> None:
         self._label = partial(label_of, cluster)

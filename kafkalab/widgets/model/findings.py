@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME, check_all
-from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED, Finding, Result
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, OK, UNKNOWN, VIOLATED, Finding, Result
+from kafkalab.checks.view import view_of
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
+from kafkalab.trace import Trace
+from kafkalab.widgets.model.findings_in_logs import DUPLICATE, LOST, missing_since, places_of, value_of
 from kafkalab.widgets.model.futures import agreement
 
 EXACTLY_ONCE = "exactly-once"
+UNBROKEN = "no promise is broken so far"
 ORDER = {VIOLATED: 0, OK: 1, UNKNOWN: 2}
 
 
@@ -23,14 +29,36 @@ def report_of(cluster: Cluster) -> dict[str, Any]:
     The topics are read to their end in a second run of the same scenario, so the one shown stays as it is; its steps
     are those of the findings. A finding that only this reading shows stands at the last step, with "afterwards".
     """
-    last = cluster.trace.steps - 1
-    report = check_all(_history(cluster))
-    results = [_plain(result, last) for result in report.results]
+    history = _history(cluster)
+    report = check_all(history)
+    sent_again = any(f.policy == ALLOWED for f in report[DUPLICATE].findings)
+    outcomes = view_of(history).outcomes if sent_again else {}
+    place = partial(_placed, trace=cluster.trace, history=history, outcomes=outcomes)
+    results = [_plain(result, place) for result in report.results]
     results.sort(key=lambda r: (ORDER[r["verdict"]], not r["findings"]))
     once = report[EXACTLY_ONCE]
     verdict = VIOLATED if report.violated else once.verdict
     sentence = _sentence(verdict, report.violated, once)
     return {"verdict": verdict, "once": once.verdict, "sentence": sentence, "results": results}
+
+
+def findings_at(report: dict[str, Any], step: int) -> list[dict[str, Any]]:
+    """What a picture of `step` shows of a report: the findings that are true by then, each with its "name".
+
+    What Kafka does not promise to prevent is shown only where it lies in a log.
+    """
+    found = [{**f, "name": r["name"]} for r in report.get("results", ()) for f in r["findings"]]
+    return [f for f in found if f["since"] <= step and (f["policy"] == FORBIDDEN or f["places"])]
+
+
+def lines_at(report: dict[str, Any], step: int) -> list[str]:
+    """What the checks say of the run up to a step, in lines; none without a report."""
+    if not report:
+        return []
+    until = findings_at(report, step)
+    broken = [f"✕ {f['name']} ({f['policy']}): {f['text']}" for f in until if f["policy"] == FORBIDDEN]
+    allowed = [f"{f['name']} ({f['policy']}): {f['text']}" for f in until if f["policy"] != FORBIDDEN]
+    return [*(broken or [UNBROKEN]), *allowed]
 
 
 def _history(cluster: Cluster) -> History:
@@ -45,8 +73,8 @@ def _history(cluster: Cluster) -> History:
     return history_of(cluster)
 
 
-def _plain(result: Result, last: int) -> dict[str, Any]:
-    findings = [_placed(finding, last) for finding in result.findings]
+def _plain(result: Result, place: Callable[[Finding], dict[str, Any]]) -> dict[str, Any]:
+    findings = [place(finding) for finding in result.findings]
     return {
         "name": result.name,
         "policy": result.policy,
@@ -57,15 +85,32 @@ def _plain(result: Result, last: int) -> dict[str, Any]:
     }
 
 
-def _placed(finding: Finding, last: int) -> dict[str, Any]:
-    """The step that proves it is its last one: by then all of it has happened."""
+def _placed(
+    finding: Finding, trace: Trace, history: History, outcomes: Mapping[tuple[str, int], str]
+) -> dict[str, Any]:
+    """The step that proves it is its last one: by then all of it has happened.
+
+    "since" is the step from which on a picture shows it: that step, or the last one if only a reading after the end
+    proves it; a lost value is missed from where the leader lacks it. "places" are its records, [partition, offset].
+    """
+    last = trace.steps - 1
     inside = [step for step in finding.steps if step <= last]
     later = len(inside) < len(finding.steps) or not inside
+    since = last if later else max(inside)
+    places = places_of(finding, outcomes)
+    value = value_of(finding, history) if finding.anomaly == LOST else ""
+    if finding.anomaly == LOST and places:
+        key, offset = places[0]
+        missing = missing_since(trace, key, offset, value, max(inside, default=0))
+        since = missing if missing >= 0 else since
     return {
         "policy": finding.policy,
         "text": finding.text,
         "step": max(inside, default=last),
         "steps": inside,
+        "since": since,
+        "places": places,
+        "value": value,
         "afterwards": later,
     }
 

@@ -73,6 +73,7 @@ def payload_with_actions(run: Run) -> dict[str, Any]:
             return {**payload, "actions": by_hand(), "ending": ""}
         run = again
     assert run.watch is not None
+    payload = run.watch.memory.added_to(payload)
     return {**payload, "actions": run.watch.actions(run.cluster, payload["partitions"]), "ending": run.ending}
 
 

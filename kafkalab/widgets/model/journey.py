@@ -11,6 +11,7 @@ import traitlets
 from kafkalab.limits import OPENED, quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
     Run,
@@ -37,10 +38,11 @@ from kafkalab.widgets.model.presses import (
 )
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import CATEGORIES
-from kafkalab.widgets.payload.state_diagrams import transaction_diagram
 from kafkalab.widgets.payload.text import hideable, stops
 
 SHOWN = ("transaction", "verification")
+CHECKED_AT_ONCE = 5_000
+"""Events of a run that a text or a static picture waits for the checks of: below a second."""
 
 
 class Journey(Listening):
@@ -63,7 +65,7 @@ class Journey(Listening):
     place = traitlets.Int(0).tag(sync=True)
     can_undo = traitlets.Bool(False).tag(sync=True)
     can_redo = traitlets.Bool(False).tag(sync=True)
-    chart = traitlets.Unicode("").tag(sync=True)
+    verdict = traitlets.Dict().tag(sync=True)
 
     def __init__(self, run: Scenario | Cluster, groups: Iterable[str] = SHOWN, step: int | None = None) -> None:
         """The run to its end, with the cursor at `step`, or at the first stop.
@@ -75,10 +77,10 @@ class Journey(Listening):
         payload = payload_with_actions(first)
         self._lock = RLock()
         self._forks = Forks(first)
-        chart = transaction_diagram(payload["profile"])
-        super().__init__(payload=payload, groups=list(groups), chart=chart, tree=[self._forks.here.row()])
+        self._reports: dict[int, dict[str, Any]] = {}
+        super().__init__(payload=payload, groups=list(groups), tree=[self._forks.here.row()])
         self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
-        self.hear({"step": self._move, "press": self._press})
+        self.hear({"step": self._move, "press": self._press, "check": self._check})
 
     @classmethod
     def of(cls, thing: Any) -> Journey:
@@ -95,6 +97,21 @@ class Journey(Listening):
     def scenario(self) -> Scenario:
         """The scenario of the run shown, with the faults that presses have added."""
         return self.cluster.scenario
+
+    def report(self) -> dict[str, Any]:
+        """What all checks say of the run shown, with "place", its number: see `report_of`. Checked once a run.
+
+        It is `verdict` from then on, which the browser has; a browser asks for it when a run has been painted.
+        """
+        if self.place not in self._reports:
+            self._reports[self.place] = {"place": self.place, **report_of(self.cluster)}
+        self.verdict = self._reports[self.place]
+        return self.verdict
+
+    def known_report(self) -> dict[str, Any]:
+        """Return the report if the run has been checked or is short enough to be checked at once; else {}."""
+        checked_already = self.place in self._reports
+        return self.report() if checked_already or len(self.payload["events"]) <= CHECKED_AT_ONCE else {}
 
     def payload_of(self, place: int) -> dict[str, Any]:
         """The payload of a run of the tree, by its number. ValueError for a number that is none."""
@@ -214,7 +231,6 @@ class Journey(Listening):
             self.payload = payload
             self.hidden = [name for name in self.hidden if name in hideable(payload)]
             self.step = step
-            self.chart = transaction_diagram(payload["profile"])
             self.tree = [fork.row() for fork in self._forks.runs]
             self.place = here.id
             self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
@@ -225,6 +241,11 @@ class Journey(Listening):
             if isinstance(content.get("step"), int):
                 with self._lock_property(step=content["step"]):  # the browser knows: nothing is sent back
                     self.step = content["step"]
+
+    def _check(self, content: Content) -> None:
+        """Send what the checks say of the shown run."""
+        with self._lock:
+            self.report()
 
     def _press(self, content: Content) -> None:
         """Do what a button of the browser does, at its step."""

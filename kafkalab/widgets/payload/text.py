@@ -27,6 +27,7 @@ class Shown:
     in_sync: dict[str, list[str]] = field(default_factory=dict)
     cuts: dict[tuple[str, str], bool] = field(default_factory=dict)
     held: dict[str, bool] = field(default_factory=dict)
+    memory: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     gone: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
 
     def apply(self, op: list[Any]) -> None:
@@ -50,6 +51,8 @@ class Shown:
                     self.producers[node, known["tid"]] = known
             case ["group", group, known]:
                 self.groups[group] = known
+            case ["memory", node, partition, known]:
+                self.memory[node, partition] = known
             case ["isr", partition, replicas, in_sync]:
                 self.replicas[partition], self.in_sync[partition] = replicas, in_sync
             case ["cut", a, b, yes]:
@@ -174,6 +177,8 @@ def text_at(payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequen
     lines += [_node_line(n, shown) for n in payload["nodes"] if n["kind"] == "broker"]
     lines += [_client_line(node, known) for node, known in shown.clients.items()]
     lines += [transaction_line(tid, known) for tid, known in shown.transactions.items()]
+    lines += [group_line(name, known) for name, known in shown.groups.items()]
+    lines += [line for p in payload["partitions"] for line in memory_lines(p, shown)]
     lines += [strip_line(p, shown) for p in payload["partitions"]]
     return "\n".join(lines)
 
@@ -200,6 +205,27 @@ def transaction_line(tid: str, known: dict[str, Any]) -> str:
     pending = f" -> {known['pending']}" if known["pending"] else ""
     where = f" {{{', '.join(known['partitions'])}}}" if known["partitions"] else ""
     return f"{tid}: {known['state']}{pending}, producer {known['producer_id']} epoch {known['epoch']}{where}"
+
+
+def group_line(name: str, known: dict[str, Any]) -> str:
+    """A consumer group in a line: its state, generation and members with their partitions."""
+    members = [f"{who}: {', '.join(where) or 'nothing'}" for who, where in known["members"].items()]
+    return f"group {name}: {known['state']}, generation {known['generation']}: {'; '.join(members) or 'no members'}"
+
+
+def memory_lines(partition: str, shown: Shown) -> list[str]:
+    """What the leader of a partition remembers of each producer, a line each; none where transactions are held."""
+    known = {} if shown.transactions else shown.memory.get((shown.leaders.get(partition, ""), partition), {})
+    what = f"{partition} remembers of producer"
+    return [
+        f"{what} {pid} epoch {entry['epoch']}: seq {', '.join(map(sequences, entry['batches']))}"
+        for pid, entry in known.items()
+    ]
+
+
+def sequences(batch: list[int]) -> str:
+    """The sequences of a remembered batch: "2", "0-1"."""
+    return f"{batch[0]}" if batch[0] == batch[1] else f"{batch[0]}-{batch[1]}"
 
 
 def strip_line(partition: str, shown: Shown, last: int = 0) -> str:

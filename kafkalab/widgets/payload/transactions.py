@@ -61,4 +61,4 @@ def _of_event(event: Event, names: dict[int, str], own: dict[str, str]) -> str:
     if isinstance(data, Batch):
         entries = [r.value for r in data.records if hasattr(r.value, "transactional_id")]
         return entries[0].transactional_id if entries else names.get(data.producer_id, "")
-    return str(data.get("transactional_id", "")) if isinstance(data, dict) else ""
+    return str(data.get("transactional_id") or "") if isinstance(data, dict) else ""

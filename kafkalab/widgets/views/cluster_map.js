@@ -108,7 +108,8 @@ function wayOf(view, from, to) {
 
 // ---- markup ----
 
-const whole = (name) => `<q>${esc(name)}</q>`;
+const whole = (name, role) => `<q class="${role}">${esc(name)}</q>`,
+	coordinatorOf = (name) => (name.startsWith("group ") ? "group-coordinator" : "txn-coordinator");
 
 function cardMarkup(view, node) {
 	const { id, kind, label } = node,
@@ -119,8 +120,10 @@ function cardMarkup(view, node) {
 	const led = ledBy(view, id).filter((p) => !p.startsWith("__")),
 		ours = coordinated(view, id),
 		facts = clientFacts(view, id).map((fact) => `<span>${breakable(fact)}</span>`);
-	if (kind === "broker" && led.length) facts.push(`<span><b>★</b> leads ${led.map(whole).join(", ")}</span>`);
-	if (kind === "broker" && ours.length) facts.push(`<span><b>◆</b> coordinates ${ours.map(whole).join(", ")}</span>`);
+	if (kind === "broker" && led.length)
+		facts.push(`<span><b>★</b> leads ${led.map((name) => whole(name, "leader")).join(", ")}</span>`);
+	if (kind === "broker" && ours.length)
+		facts.push(`<span><b>◆</b> coordinates ${ours.map((name) => whole(name, coordinatorOf(name))).join(", ")}</span>`);
 	const place = `style="left:${x * 100}%;top:${y * 100}%"`,
 		data = `data-node="${id}" data-choose="${id}" data-words="${esc(words)}" data-life="${life}"`,
 		aria = `role="img" aria-label="${esc(words)}"${chosen ? ' aria-current="true"' : ""}`,

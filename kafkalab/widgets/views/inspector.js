@@ -29,6 +29,19 @@ function linkList(title, events, step, more = 0) {
 	return `<h4>${title}</h4><ul>${links.join("")}${more > 0 ? `<li><small>and ${more} more</small></li>` : ""}</ul>`;
 }
 
+// The inspector folded: one line that says which frame it is of, and opens it.
+function foldMarkup(run, f, step, full, own) {
+	const fate = f && run.fate(f, step);
+	const words = f
+		? `${own ? "" : "<small>because of</small> "}<b>${esc(f.id)}</b> <small>${fate} · ` +
+			`${esc(run.label(f.from))} → ${esc(run.label(f.to))} · ${esc(f.about)}</small>`
+		: "<small>No frame led to this step.</small>";
+	return (
+		`<div class="fold ${f?.category ?? ""}"><p>${words}</p><button type="button" data-action="inspect"` +
+		` aria-pressed="${full}" aria-expanded="${full}">${full ? "fold" : "fields"}</button></div>`
+	);
+}
+
 // The inspector of a frame at a step; `own` says whether the step is one of the frame's own.
 function inspectorMarkup(run, f, step, own) {
 	const fate = run.fate(f, step),

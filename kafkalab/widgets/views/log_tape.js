@@ -1,98 +1,6 @@
 // The logs: batches of leader and followers in columns by offset, marks between them, and what two consumers get.
 
-const WINDOW = 18,
-	LEVELS = ["read_uncommitted", "read_committed"];
-const SIGNS = { committed: "✓ committed", aborted: "✕ aborted", open: "… open", COMMIT: "✓ COMMIT", ABORT: "✕ ABORT" };
-const READ = { gets: "gets it", skips: "✕ skips", waits: "… waits", never: "", gone: "" };
-
-const spanOf = ({ base, last }) => (base === last ? `${base}` : `${base}–${last}`);
-const endOf = ({ start, hw, batches }) => Math.max(start, hw, ...batches.slice(-1).map((b) => b.last + 1));
-
-// Outcomes of batches: by the next marker of their producer.
-function outcomes(batches) {
-	const ended = {},
-		found = new Map();
-	for (let i = batches.length - 1; i >= 0; i--) {
-		const b = batches[i];
-		if (b.kind !== "data") ended[b.pid] = b.kind === "COMMIT" ? "committed" : "aborted";
-		else found.set(b, b.txn ? (ended[b.pid] ?? "open") : "");
-	}
-	return found;
-}
-
-// What `make` gives for a log, asked once for as long as the log stays as it is.
-const known = new WeakMap();
-function once({ as }, what, make) {
-	const kept = known.get(as) ?? {};
-	known.set(as, kept);
-	return (kept[what] ??= make());
-}
-
-// All batches of a log by offset, those that left it too: [batch, outcome, why it is gone].
-const cellsOf = (log) => once(log, "cells", () => sorted(log));
-
-function sorted({ batches, gone }) {
-	const found = outcomes(batches);
-	return [...batches.map((b) => [b, found.get(b) ?? "", ""]), ...gone.map((b) => [b, "", b.why])].sort(
-		(x, y) => x[0].base - y[0].base || !x[2] - !y[2],
-	);
-}
-
-function given(log, [b, outcome, why], level) {
-	if (why) return "gone";
-	if (b.kind !== "data") return "never";
-	if (b.last >= (level === LEVELS[0] ? log.hw : log.lso)) return "waits";
-	return outcome === "aborted" && level === LEVELS[1] ? "skips" : "gets";
-}
-
-function reading(log, cells, level) {
-	const found = { gets: [], skips: [], waits: [] };
-	for (const cell of cells) {
-		const spans = found[given(log, cell, level)],
-			{ base, last } = cell[0];
-		if (spans?.at(-1)?.last + 1 === base) spans.at(-1).last = last;
-		else spans?.push({ base, last });
-	}
-	const parts = Object.entries(found).flatMap(([state, spans]) =>
-		spans.length ? [`${state}${state === "waits" ? " for" : ""} ${spans.map(spanOf).join(", ")}`] : [],
-	);
-	return (found.gets.length ? parts : ["gets nothing", ...parts]).join("; ");
-}
-
-const valuesOf = (b) => b.decoded || b.records.map(([k, v]) => (k ? `${k}=${v}` : v)).join(", ");
-const whoOf = (b) => (b.pid < 0 ? "" : `pid ${b.pid} e${b.epoch}${b.seq < 0 ? "" : ` seq ${b.seq}`}`);
-const wordsOf = ([b, outcome, why]) =>
-	[`${spanOf(b)} ${b.kind === "data" ? valuesOf(b) : `${b.kind} marker`}`.trim(), whoOf(b), why || outcome]
-		.filter(Boolean)
-		.join(" · ");
-
-// The logs of a partition, the leader's first: [{node, role, ...log}].
-function logsOf({ run, state }, partition, all) {
-	const leader = state.leader[partition],
-		{ replicas = leader ? [leader] : [], isr = [] } = state.isr[partition] ?? {},
-		first = leader || isr[0];
-	const logs = [...replicas]
-		.sort((a, b) => (a !== first) - (b !== first))
-		.map((node) => {
-			const life = state.node[node] ?? "up",
-				role = node === leader ? "leader" : isr.includes(node) ? "in sync" : "out of sync";
-			const as = logOf(state, node, partition),
-				{ gone, hw, lso, start } = as,
-				batches = once({ as }, "batches", () => as.batches);
-			return {
-				node,
-				role: role + (life === "up" ? "" : `, ${life}`),
-				label: run.label(node),
-				as,
-				batches,
-				gone,
-				hw,
-				lso,
-				start,
-			};
-		});
-	return all ? logs : logs.slice(0, 1);
-}
+const WINDOW = 18;
 
 function fieldsOf(log, cell, meaning, states) {
 	const [b, outcome, why] = cell,
@@ -118,30 +26,7 @@ function fieldsOf(log, cell, meaning, states) {
 	);
 }
 
-function recordsOf(b) {
-	if (b.kind !== "data") return [];
-	const parts = b.decoded ? b.decoded.split("; ") : [];
-	return b.records.map(([key, value], i) => {
-		const entry = b.fields?.[i] ?? [],
-			offset = offsetsOf(b)[i];
-		if (!entry.length && b.decoded) value = parts[i] === `${key}: removed` ? "tombstone: removes the key" : parts[i];
-		return { offset, key, value, entry };
-	});
-}
-
 // ---- markup ----
-
-// Values; of an internal topic each key and its decoded entry, of a tombstone that it removes the key.
-const textOf = (b) =>
-	b.decoded
-		? recordsOf(b)
-				.map(({ key, value }, i) => {
-					const part = b.decoded.split("; ")[i] ?? "",
-						entry = part.startsWith(`${key}: `) ? part.slice(key.length + 2) : part;
-					return `<b class="key">${esc(key)}</b> ${value.startsWith("tombstone") ? "<i>tombstone</i>" : esc(entry)}`;
-				})
-				.join("; ")
-		: esc(valuesOf(b));
 
 function cellMarkup(partition, node, cell, column, row, how) {
 	const [b, outcome, why] = cell,
@@ -333,6 +218,8 @@ function draw(view) {
 			grid.querySelector(".chosen") ?? grid.querySelector(".new") ?? [...grid.querySelectorAll(".cell")].at(-1);
 		if (aim) grid.scrollLeft = Math.max(0, aim.offsetLeft + aim.offsetWidth - grid.clientWidth + 90);
 	}
+	if (view.step > view.drawn && !still())
+		for (const cell of logs.querySelectorAll(".cell.new")) cell.animate(DROP, { duration: 280, easing: "ease-out" });
 	const [log] = logsOf(view, chosen[0]),
 		cell = log && cellsOf(log).find(([b]) => b.base === chosen[1]),
 		told = `${chosen[0]}${cell ? `, ${wordsOf(cell)}` : ""}`;

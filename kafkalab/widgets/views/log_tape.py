@@ -22,8 +22,8 @@ class LogTape(View):
     and followers side by side, `inspect` the chosen batch's fields.
     """
 
-    _esm = code("view.js", "log_tape.js")
-    _css = style("view.css", "log_tape.css")
+    _esm = code("view.js", "log_cells.js", "log_tape.js")
+    _css = style("view.css", "logs.css", "log_tape.css")
 
     SETTABLE = ("partition", "offset", "replicas", "inspect")
 

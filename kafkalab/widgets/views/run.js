@@ -141,6 +141,8 @@ function apply(state, [op, a, b, c, d]) {
 		case "held":
 		case "group":
 			return put(op, a, b);
+		case "memory":
+			return put(op, `${a} ${b}`, c);
 		case "cut":
 			return put(op, [a, b].sort().join(" "), c);
 		case "isr":
@@ -192,6 +194,7 @@ function openRun(payload) {
 		isr: {},
 		cut: {},
 		held: {},
+		memory: {},
 	});
 	for (const { id, label } of nodes) {
 		life[id] = [[-1, state.node[id] ?? "up"]];

@@ -10,6 +10,7 @@ import traitlets
 from kafkalab.limits import quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.findings import lines_at
 from kafkalab.widgets.payload.text import text_at
 from kafkalab.widgets.views import static_sequence as static_svg
 from kafkalab.widgets.views.source import code, style
@@ -27,8 +28,11 @@ class Sequence(View):
     screen; the text twin and the static picture are the same for both.
     """
 
-    _esm = code("presses.js", "inspector.js", "flights.js", "sequence.js")
-    _css = style("states.css", "sequence.css")
+    _esm = code(
+        "presses.js", "log_cells.js", "inspector.js", "flights.js", "diagram.js", "sequence_states.js",
+        "sequence_verdict.js", "sequence_logs.js", "controls.js", "sequence.js",
+    )  # fmt: skip
+    _css = style("logs.css", "sequence.css", "sequence_logs.css")
 
     SETTABLE = ("time",)
 
@@ -70,8 +74,10 @@ class Sequence(View):
 
     def text(self) -> str:
         """Return the text twin: what the picture shows at the cursor."""
-        return text_at(self.payload, self.step, tuple(self.groups), self.hidden)
+        told = text_at(self.payload, self.step, tuple(self.groups), self.hidden)
+        return "\n".join([told, *lines_at(self.journey.known_report(), self.step)])
 
     def svg(self) -> str:
         """Return the picture at the cursor as a standalone SVG."""
-        return static_svg.draw(self.payload, self.step, tuple(self.groups), self.hidden)
+        report = self.journey.known_report()
+        return static_svg.draw(self.payload, self.step, tuple(self.groups), self.hidden, report)

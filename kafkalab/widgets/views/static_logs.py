@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.widgets.model.findings_in_logs import LOST
 from kafkalab.widgets.payload.log_view import producer_of
 from kafkalab.widgets.payload.marks import span
 from kafkalab.widgets.payload.text import Payload, Shown, batch_outcome
@@ -35,6 +36,17 @@ class LogStrips(Canvas):
     def __init__(self, payload: Payload, shown: Shown, y: float) -> None:
         super().__init__(y=y)
         self.payload, self.shown = payload, shown
+        self.wrong: dict[tuple[str, int], str] = {}
+        self.missing: dict[str, list[tuple[int, str]]] = {}
+
+    def take(self, findings: list[dict[str, Any]]) -> None:
+        """Note where the findings lie: what is wrong at an offset, and the values that should be at one."""
+        for found in findings:
+            for partition, offset in found["places"]:
+                if found["name"] == LOST:
+                    self.missing.setdefault(partition, []).append((offset, found["value"]))
+                else:
+                    self.wrong.setdefault((partition, offset), found["name"])
 
     def logs(self) -> None:
         """Draw one strip per partition: the leader's newest batches, high watermark and last stable offset."""
@@ -44,10 +56,10 @@ class LogStrips(Canvas):
             self.text(MARGIN, self.y + 17, partition, more=BOLD + ' font-size="11"')
             where = next((n["label"] for n in self.payload["nodes"] if n["id"] == node), "")
             self.text(MARGIN, self.y + 32, f"on {where}" if where else "no leader", DIM)
-            self._strip(batches, mark, stable)
+            self._strip(partition, batches, mark, stable)
             self.y += 50
 
-    def _strip(self, batches: list[dict[str, Any]], mark: int, stable: int) -> None:
+    def _strip(self, partition: str, batches: list[dict[str, Any]], mark: int, stable: int) -> None:
         first = max(0, len(batches) - (LONG_CELLS if any(b["decoded"] for b in batches) else CELLS))
         bars = sorted([("LSO", stable), ("HW", mark)], key=lambda bar: bar[1])
         x = MARGIN + 160
@@ -57,7 +69,11 @@ class LogStrips(Canvas):
         for i in range(first, len(batches)):
             while bars and bars[0][1] <= batches[i]["base"]:
                 x = self._bar(x, *bars.pop(0))
-            x = self._cell(x, batches[i], batch_outcome(batches, i), (WIDTH - MARGIN - x - 110) / (len(batches) - i))
+            names = (self.wrong.get((partition, o)) for o in range(batches[i]["base"], batches[i]["last"] + 1))
+            wrong, room = next(filter(None, names), ""), (WIDTH - MARGIN - x - 110) / (len(batches) - i)
+            x = self._cell(x, batches[i], batch_outcome(batches, i), room, wrong)
+        for offset, value in self.missing.get(partition, []):
+            x = self._ghost(x, f"{offset}  {value}")
         for bar in bars:
             x = self._bar(x, *bar)
 
@@ -68,18 +84,26 @@ class LogStrips(Canvas):
         self.text(x + 7, self.y + (42 if lso else 15), f"{name} {offset}", colour, more=BOLD + ' font-size="11"')
         return x + 14 + width_of(f"{name} {offset}", 11.5)
 
-    def _cell(self, x: float, batch: dict[str, Any], outcome: str, room: float) -> float:
+    def _ghost(self, x: float, words: str) -> float:
+        wide = max(width_of(words, 11), width_of("✕ lost", 11)) + 14
+        self.box(x, self.y + 4, wide, 42, RED, ' fill="#ffffff" rx="3" stroke-dasharray="5 3" stroke-width="1.8"')
+        self.text(x + 6, self.y + 16, words, RED, more=' font-size="11" text-decoration="line-through"')
+        self.text(x + 6, self.y + 28.5, "✕ lost", RED, more=' font-size="11"')
+        return x + wide + 4
+
+    def _cell(self, x: float, batch: dict[str, Any], outcome: str, room: float, wrong: str) -> float:
         marker = batch["kind"] != "data"
         sign = batch["kind"] if marker else outcome
         glyph = {"committed": "✓ ", "COMMIT": "✓ ", "aborted": "✕ ", "ABORT": "✕ "}.get(sign, "")
         values = "  ".join(f"{k}={v}" if k else v for k, v in batch["records"])
         who = producer_of(batch)
         lines = [f"{span(batch['base'], batch['last'])}  {glyph}{sign}", "" if marker else batch["decoded"] or values]
+        who = f"✕ {wrong}" if wrong else who
         lines = [line for line in [*lines, who] if line.strip()]
         wide = min(max(width_of(line, 11) for line in lines) + 14, max(room, 70.0), 330.0)
         if len(lines) == 2 and not marker and width_of(lines[1], 11) > wide - 10:
             lines[1:] = in_two(lines[1], wide - 10)
-        colour = FATE[sign]
+        colour = RED if wrong else FATE[sign]
         if marker:
             x2, middle = x + wide, self.y + 25
             shape = f"M{x:g},{self.y + 4:g}H{x2:g}L{x2 + 11:g},{middle:g}L{x2:g},{self.y + 46:g}H{x:g}Z"
@@ -88,7 +112,17 @@ class LogStrips(Canvas):
             dashes = ' stroke-dasharray="5 3" stroke-width="1.8"' if outcome == "open" else ' stroke-width="1.4"'
             self.box(x, self.y + 4, wide, 42, colour, f' fill="#ffffff" rx="3"{dashes}')
         for i, line in enumerate(lines):
-            fill = "#ffffff" if marker else colour if outcome and i == 0 else DIM if i and line == who else DARK
+            fill = (
+                "#ffffff"
+                if marker
+                else colour
+                if outcome and i == 0
+                else RED
+                if wrong
+                else DIM
+                if i and line == who
+                else DARK
+            )
             strike = ' text-decoration="line-through"' if outcome == "aborted" and i == 1 else ""
             self.text(x + 6, self.y + 16 + 12.5 * i, fit(line, wide - 10, 11), fill, more=' font-size="11"' + strike)
         return x + wide + (15 if marker else 4)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kafkalab.widgets.model.findings import UNBROKEN, findings_at, lines_at
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
 from kafkalab.widgets.payload.state_diagrams import transaction_diagram
-from kafkalab.widgets.payload.text import Payload, fold, is_shown, stops
+from kafkalab.widgets.payload.text import Payload, fold, group_line, is_shown, memory_lines, stops
 from kafkalab.widgets.views.palette import (
     AMBER,
     BLUE,
@@ -37,10 +38,22 @@ ROWS, LONG_MS = 130, 25
 MARK = {"append": GREEN, "state": AMBER, "fault": RED, "crash": RED}
 
 
-def draw(payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str] = ()) -> str:
-    """An SVG of the run up to `step`: the newest rows of the sequence, the transaction's state, the logs."""
+def draw(
+    payload: Payload,
+    step: int,
+    groups: tuple[str, ...],
+    hidden: Sequence[str] = (),
+    report: dict[str, Any] | None = None,
+) -> str:
+    """An SVG of the run up to `step`: the newest rows of the sequence, the transaction's state, the logs.
+
+    With the `report` of the checks it says what they have found up to the step.
+    """
     picture = _Picture(payload if "marks" in payload else with_marks(payload), step, groups, hidden)
+    picture.take(findings_at(report or {}, step))
     picture.head()
+    for line in lines_at(report or {}, step):
+        picture.verdict(line)
     picture.sequence()
     picture.states()
     picture.logs()
@@ -80,6 +93,13 @@ class _Picture(LogStrips):
         if payload["faults"]:
             self.text(MARGIN, self.y + 10, fit("faults: " + ", ".join(payload["faults"]), WIDTH - 2 * MARGIN), RED)
             self.y += 20
+
+    def verdict(self, line: str) -> None:
+        """A line of what the checks say, red if a promise is broken."""
+        colour = GREEN if line == UNBROKEN else RED
+        sign = "✓ " if line == UNBROKEN else ""
+        self.text(MARGIN, self.y + 12, fit(sign + line, WIDTH - 2 * MARGIN), colour, more=BOLD)
+        self.y += 20
 
     # the sequence
 
@@ -209,7 +229,13 @@ class _Picture(LogStrips):
     def _label(
         self, frame: dict[str, Any], x1: float, y1: float, x2: float, loop: float, end: tuple[float, float]
     ) -> None:
-        words = frame["name"] + (f" · retry {frame['attempt'] - 1}" if frame["attempt"] > 1 and not frame["of"] else "")
+        sent = [v for name, v in frame["fields"] if name.endswith(".base_sequence") and int(v) >= 0]
+        counted = f" seq {', '.join(sent)}" if frame["name"] == "Produce" and sent else ""
+        words = (
+            frame["name"]
+            + counted
+            + (f" · retry {frame['attempt'] - 1}" if frame["attempt"] > 1 and not frame["of"] else "")
+        )
         words += " · copy" if frame["copy_of"] else ""
         bad = frame["error"] not in ("", "NONE")
         words += f" · {frame['error']}" if bad else ""
@@ -234,7 +260,14 @@ class _Picture(LogStrips):
     # states and logs
 
     def states(self) -> None:
-        """The state diagram of the transaction touched last, its state drawn bold, what is pending dotted."""
+        """Groups, what leaders remember, and the state diagram of the transaction touched last.
+
+        Its state is drawn bold, what is pending dotted.
+        """
+        lines = [group_line(name, known) for name, known in self.shown.groups.items()]
+        for line in [*lines, *(m for p in self.payload["partitions"] for m in memory_lines(p, self.shown))]:
+            self.text(MARGIN, self.y + 14, fit(line, WIDTH - 2 * MARGIN))
+            self.y += 18
         if not self.shown.transactions:
             return
         touched = [op[1] for e in self.payload["events"][: self.step + 1] for op in e["patch"] if op[0] == "txn"]

@@ -7,7 +7,6 @@ from typing import Any
 import traitlets
 
 from kafkalab.limits import quoted, whole_number
-from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.views.palette import BOLD, DARK, DIM, GREEN, GREY, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
@@ -35,8 +34,7 @@ class Verdict(View):
     @property
     def report(self) -> dict[str, Any]:
         """The report of the run that is shown: see `report_of`."""
-        if self.told.get("place") != self.journey.place:
-            self.told = {"place": self.journey.place, **report_of(self.cluster)}
+        self.told = self.journey.report()
         return dict(self.told)
 
     def findings(self) -> list[dict[str, Any]]:

@@ -1,0 +1,146 @@
+// The controls of a sequence: one line of buttons and a slider, the keys, and why a button would change nothing.
+
+const BUTTONS = {
+	home: ["|◂", "First step", "Home"],
+	left: ["◂", "Back", "ArrowLeft"],
+	play: ["▶", "Play or pause", " "],
+	right: ["▸", "Forward", "ArrowRight"],
+	end: ["▸|", "Last step", "End"],
+	drop: ["× Drop", "Drop the frame sent at this step", "d"],
+	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
+	undo: ["↶ Undo", "Undo the last fault", "z"],
+	redo: ["↷ Redo", "Redo the undone fault", "y"],
+	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
+	inspect: ["fields", "Open the frame's fields, or fold them", "i"],
+	time: ["time", "Time downwards or across", "t"],
+	filter: ["view", "Choose frames, nodes, APIs and transactions", "f"],
+	finding: ["checks", "What the checks found, step by step", "v"],
+	help: ["?", "Help", "?"],
+};
+const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action]));
+const GROUPS = ["transaction", "verification", "replication", "metadata"];
+
+// A button: its sign, and its word where there is room.
+function button(action) {
+	const [sign, ...words] = BUTTONS[action][0].split(" "),
+		word = words.length ? `<span class="word"> ${words.join(" ")}</span>` : "";
+	return `<button type="button" data-action="${action}">${sign}${word}</button>`;
+}
+const buttons = (...actions) => `<div>${actions.map(button).join("")}</div>`;
+
+const CONTROLS =
+	`<div class="bar">${buttons("home", "left", "play", "right", "end")}<input class="seek" type="range" min="1"` +
+	` aria-label="Step" tabindex="-1"><span class="where"></span>${buttons("drop", "duplicate")}` +
+	`${buttons("undo", "redo")}${buttons("filter", "help")}</div>
+	<div class="filter" role="group" aria-label="What is shown" hidden><fieldset class="groups"><legend>frames</legend>` +
+	GROUPS.map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("") +
+	`</fieldset><div class="things"></div>${button("time")}</div>`;
+const HELP =
+	`<div class="help" role="dialog" aria-label="Help" hidden>
+	<div>${Object.values(BUTTONS)
+		.map(([, title, key]) => `<p><small>${keyName(key)}</small>${title}</p>`)
+		.join("")}</div>
+	<ul><li>Click an arrow or a row to go there. A fault makes a new run: the same up to this step, another future.</li>
+	<li>Solid arrow: request; dashed: response; envelope: in flight; cross: dropped, or lost as nobody was there.</li>
+	<li><b class="role txn-coordinator">TC</b> transaction coordinator, <b class="role group-coordinator">GC</b> group
+	coordinator, <b class="role leader">orders-0</b> what a broker leads.</li>
+	<li>Dashed box: not decided; pointed box: marker.</li>
+	<li>HW, high watermark: all in-sync replicas have what is before it.` +
+	` LSO, last stable offset: read_committed reads up to here.</li></ul>
+	${button("help").replace("?<", "Close<")}</div>`;
+
+// Why a press would change nothing; "" if it would.
+function whyNot(v, action, target) {
+	const { stops, step, run, journey } = v,
+		{ kind, frame } = run.events[step] ?? {};
+	if (/play|help|filter|inspect|time|finding/.test(action)) return "";
+	if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
+	if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
+	if (journey.klab.busy) return "The kernel is making the new run.";
+	if (action === "undo") return journey.get("can_undo") ? "" : "There is no fault to undo.";
+	if (action === "redo") return journey.get("can_redo") ? "" : "Nothing has been undone.";
+	if (action === "crash") return asSentence(whyPress(run, step, action, target));
+	return kind === "send" ? asSentence(whyPress(run, step, action, frame)) : "No frame is sent at this step.";
+}
+
+function drawTools(v) {
+	const { root, run, playing } = v;
+	root.querySelector("[data-action=play]").textContent = playing ? "❚❚" : "▶";
+	root.querySelector("[data-action=time]").textContent = v.across ? "time →" : "time ↓";
+	for (const b of root.querySelectorAll("[data-action]")) {
+		const { action, target } = b.dataset,
+			no = whyNot(v, action, target),
+			[, title, key] = BUTTONS[action];
+		const label = action === "crash" ? `Crash ${run.label(target)} after this step` : `${title} (${keyName(key)})`;
+		b.title = no || label;
+		for (const [name, value] of [
+			["label", label],
+			["disabled", !!no],
+			["description", no],
+		])
+			b.setAttribute(`aria-${name}`, value);
+	}
+}
+
+// A box for each node, API and transactional id; those that are hidden are not ticked.
+function drawFilter(v) {
+	const { run, journey, root } = v,
+		hidden = new Set(journey.get("hidden")),
+		groups = v.plan.groups;
+	const apis = [...new Set(run.flown.filter((f) => groups.has(f.category)).map(apiOf))].sort();
+	const kinds = {
+		nodes: run.nodes.map((n) => n.id),
+		APIs: [...apis, ...[...hidden].filter((name) => run.apis.has(name) && !apis.includes(name))],
+		transactions: run.transactions,
+	};
+	const tick = (name) => `<label><input type="checkbox" value="${esc(name)}"><span>${esc(name)}</span></label>`;
+	sync(
+		v.$("things"),
+		Object.entries(kinds).map(([kind, names]) => [
+			kind,
+			`<fieldset><legend>${kind}</legend>${names.map(tick).join("")}</fieldset>`,
+		]),
+	);
+	for (const one of v.$("things").querySelectorAll("input")) one.checked = !hidden.has(one.value);
+	for (const one of v.$("groups").querySelectorAll("input")) one.checked = groups.has(one.value);
+	root.querySelector("[data-action=filter]").textContent = hidden.size ? `view (${hidden.size} hidden)` : "view";
+}
+
+// Calls `act(action, target)` and `go(step)` for keys and clicks. Plain keys stay here; those with Ctrl, and
+// Shift+Enter, are the notebook's.
+function hearKeys(v, act, go) {
+	const { root } = v,
+		help = v.$("help");
+	root.addEventListener("keydown", (event) => {
+		const { key, target, repeat } = event;
+		if (event.ctrlKey || event.metaKey || event.altKey || key === "Tab" || (key === "Enter" && event.shiftKey)) return;
+		event.stopPropagation();
+		if (key === "Escape" && !help.hidden) return act("help");
+		if (target.matches("button, input:not(.seek)") && (key === " " || key === "Enter")) return;
+		const action = KEYS[key.length === 1 ? key.toLowerCase() : key];
+		const node =
+			key >= "0" &&
+			key <= "9" &&
+			v.run.nodes.filter((n) => n.kind === (key === "0" ? "client" : "broker"))[Math.max(0, key - 1)];
+		if (action || node) event.preventDefault();
+		if (node && !repeat) act("crash", node.id);
+		else if (action && (!repeat || /left|right/.test(action))) act(action);
+	});
+	root.addEventListener("click", ({ target, detail }) => {
+		const found = target.closest("[data-action], [data-go]");
+		if (!found) return;
+		if (detail) root.focus({ preventScroll: true });
+		if (found.dataset.go) go(Number(found.dataset.go));
+		else act(found.dataset.action, found.dataset.target);
+	});
+	v.$("seek").addEventListener("input", ({ target }) => go(v.stops[target.value - 1]));
+	v.$("filter").addEventListener("change", ({ target }) => {
+		const groups = !!target.closest(".groups"),
+			boxes = v.$(groups ? "groups" : "things").querySelectorAll(groups ? ":checked" : "input:not(:checked)");
+		v.journey.set(
+			groups ? "groups" : "hidden",
+			[...boxes].map((one) => one.value),
+		);
+		v.journey.save_changes();
+	});
+}

@@ -1,0 +1,182 @@
+// The logs of a sequence: one strip per partition, drawn with LogTape's cells; HW and LSO are pinned beside its name.
+// Internal topics take one line each.
+
+const CELLS = 16;
+
+const isInternal = (partition) => partition.startsWith("__");
+
+// The isolation levels whose readers stand below a log: where transactions write, and both where there is room.
+function levelsOf(run) {
+	const written = new Set();
+	for (const { patch } of run.events)
+		for (const [op, , partition, batch] of patch) if (op === "batch" && batch.txn) written.add(partition);
+	const data = run.partitions.filter((p) => written.has(p) && !isInternal(p)),
+		levels = data.length > 1 ? LEVELS.slice(1) : LEVELS;
+	return Object.fromEntries(run.partitions.map((p) => [p, data.includes(p) ? levels : []]));
+}
+
+// An entry of an internal topic in a word: a transaction's state, a committed offset.
+function entryWords(b, keyed) {
+	const words = recordsOf(b).map(({ key, value, entry }) => {
+		const { state, partition, offset } = Object.fromEntries(entry);
+		if (state && partition === undefined) return `${keyed ? `${key} ` : ""}${state}`;
+		if (partition) return `${partition} → ${offset}`;
+		return value.startsWith("tombstone") ? `${key} removed` : value;
+	});
+	return words.join("; ");
+}
+
+function batchMarkup(cell, column, how, keyed, wrong) {
+	const [b, outcome, why] = cell,
+		marker = b.kind !== "data",
+		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? ""),
+		words = esc(wordsOf(cell));
+	const kind = why ? "gone" : marker ? `marker ${b.kind}` : outcome || "plain",
+		text = marker ? "" : esc(keyed === undefined ? valuesOf(b) : entryWords(b, keyed)),
+		data = why
+			? ""
+			: ` data-batch="${b.base}" data-last="${b.last}" data-kind="${b.kind}" data-fate="${marker ? "" : outcome}"`;
+	const about = wrong ? `<b class="anomaly">✕ ${esc(wrong.name)}</b>` : `<span class="who">${whoOf(b)}</span>`;
+	return (
+		`<div class="cell ${kind}${how}${wrong ? " wrong" : ""}" style="grid-area:1/${column}"${data}` +
+		` aria-label="${words}${wrong ? ` · ${esc(wrong.name)}` : ""}" title="${wrong ? esc(wrong.text) : words}">` +
+		`<span class="line"><span class="off">${spanOf(b)}</span> ${text ? `<span class="text">${text}</span>` : ""}` +
+		`</span><span class="line"><b class="sign">${sign}</b> ${about}</span></div>`
+	);
+}
+
+// The name of a partition; where there is little room its number stays.
+function nameMarkup(partition) {
+	const cut = partition.lastIndexOf("-");
+	return `<span>${esc(partition.slice(0, cut))}</span>${esc(partition.slice(cut))}`;
+}
+
+// The newest cells of a log, whatever its length: [batch, outcome, why it is gone].
+function newest(log) {
+	const batches = log.last(CELLS),
+		found = outcomes(batches),
+		gone = log.gone.filter((b) => b.base >= (batches[0]?.base ?? 0)).map((b) => [b, "", b.why]);
+	return [...batches.map((b) => [b, found.get(b) ?? "", ""]), ...gone].sort((x, y) => x[0].base - y[0].base);
+}
+
+// Of each internal partition, whether entries of several keys are written to it.
+function keyedOf(run) {
+	const keys = {};
+	for (const { patch } of run.events)
+		for (const [op, , partition, batch] of patch)
+			if (op === "batch" && isInternal(partition) && batch.kind === "data")
+				for (const [key] of batch.records) (keys[partition] ??= new Set()).add(key);
+	return Object.fromEntries(run.internal.map((p) => [p, keys[p]?.size > 1]));
+}
+
+// What a strip shows: [key, markup] of its label, cells, bars and readers.
+function stripItems(v, partition) {
+	const leader = v.state.leader[partition],
+		log = leader ? logOf(v.state, leader, partition) : null,
+		{ hw = 0, lso = 0 } = log ?? {},
+		fresh = (what) => (v.fresh.has(`${leader} ${partition} ${what}`) ? " new" : "");
+	const where = leader ? `on ${esc(v.run.label(leader))}` : "no leader",
+		pin = (which, offset) =>
+			`<span class="${which}${fresh(which)}">${which.toUpperCase()} ` +
+			`<b data-${which}="${esc(partition)}">${offset}</b></span>`;
+	const items = [
+		[
+			"label",
+			`<div class="label${hw === lso ? " same" : ""}" style="grid-area:1/1" title="${esc(partition)} ${where}">` +
+				`<b>${nameMarkup(partition)}</b> <small>${where}</small> <span class="pins">${pin("hw", hw)} ` +
+				`${pin("lso", lso)}</span></div>`,
+		],
+	];
+	const shown = log ? newest(log) : [],
+		from = Math.max(0, (log?.count ?? 0) - CELLS),
+		columns = [],
+		keyed = v.keyed[partition];
+	const marks = [
+		["lso", lso],
+		["hw", hw],
+	].sort((a, b) => a[1] - b[1]);
+	let column = 2;
+	const flush = (offset) => {
+		const due = [];
+		while (log && marks[0]?.[1] <= offset) due.push(marks.shift()[0]);
+		if (!due.length) return;
+		const texts = due.map((which) => `<span class="${which}${fresh(which)}">${which.toUpperCase()}</span>`);
+		const place = `style="grid-area:1/${column++}/-1"`;
+		items.push([due.join(), `<div class="mark ${due.join(" ")}" ${place}>${texts.join("")}</div>`]);
+	};
+	if (from) items.push(["more", `<span class="more" style="grid-area:1/${column++}">${from} earlier …</span>`]);
+	const ghosts = [...(v.missing[partition] ?? [])].sort((a, b) => a.offset - b.offset);
+	const haunt = (offset) => {
+		while (ghosts[0]?.offset <= offset) {
+			flush(ghosts[0].offset);
+			items.push([`ghost ${ghosts[0].offset}`, ghostMarkup(ghosts.shift(), column++)]);
+		}
+	};
+	for (const cell of shown) {
+		const [b, , why] = cell;
+		haunt(b.last);
+		flush(b.base);
+		columns.push([cell, column]);
+		items.push([
+			`${b.base}${why}`,
+			batchMarkup(
+				cell,
+				column++,
+				fresh(b.base) + (b.base >= hw && !why ? " ahead" : ""),
+				keyed,
+				wrongIn(v, partition, b),
+			),
+		]);
+	}
+	haunt(Infinity);
+	flush(Infinity);
+	v.levels[partition].forEach((level, i) => {
+		items.push([level, `<div class="label level" style="grid-area:${i + 2}/1">${level}</div>`]);
+		for (const [cell, place] of columns) {
+			const state = given(log, cell, level),
+				at = `style="grid-area:${i + 2}/${place}"`;
+			items.push([`${level} ${cell[0].base}`, `<span class="read ${state}" ${at}>${READ[state]}</span>`]);
+		}
+	});
+	return items;
+}
+
+// Draws the strips; returns those whose newest entry has to be scrolled into view.
+function drawLogs(v) {
+	const { run, step, stops } = v,
+		at = upTo(stops.length, (i) => stops[i] <= step),
+		moved = [];
+	v.fresh = new Set();
+	for (let i = (stops[stops[at] === step ? at - 1 : at] ?? -1) + 1; i <= step; i++) {
+		for (const [op, a, b, c] of run.events[i].patch) v.fresh.add(`${a} ${b} ${op === "batch" ? c.base : op}`);
+	}
+	for (const [partition, strip] of v.$("logs").kept) {
+		const grid = strip.firstChild,
+			items = stripItems(v, partition),
+			end = items.map(([key]) => key).join();
+		grid.style.gridTemplate = `repeat(${1 + v.levels[partition].length}, auto) / auto`;
+		sync(grid, items);
+		if (grid.end !== end) moved.push(grid);
+		grid.end = end;
+	}
+	return moved;
+}
+
+// Where the bars of the logs stand now, by partition and bar.
+const barsOf = (v) =>
+	new Map(
+		[...v.$("logs").querySelectorAll(".strip")].flatMap((strip) =>
+			[...strip.querySelectorAll(".mark")].flatMap((bar) =>
+				[...bar.classList].slice(1).map((which) => [`${strip.dataset.partition} ${which}`, [bar, bar.offsetLeft]]),
+			),
+		),
+	);
+
+// What is new in a log drops into it; its bars slide from where they stood.
+function dropAndSlide(v, before) {
+	for (const cell of v.$("logs").querySelectorAll(".cell.new")) v.move(cell, DROP);
+	for (const [key, [bar, left]] of barsOf(v)) {
+		const old = before.get(key);
+		if (old && old[1] !== left) v.move(bar, [{ transform: `translateX(${old[1] - left}px)` }, { transform: "none" }]);
+	}
+}

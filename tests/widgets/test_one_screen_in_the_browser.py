@@ -1,0 +1,85 @@
+"""Each lab's sequence is on one screen: diagram, every log, states, sentence and controls, at the sizes of a lab."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+import kafkalab
+from kafkalab.widgets.views.sequence import Sequence
+from tests.widgets.screens import open_view
+
+pytestmark = pytest.mark.browser
+
+LABS = ("lab00", "lab01", "lab02", "lab03", "lab05", "lab06")
+SIZES = {
+    "1280x800, file browser open": (1280, 800, 848, 679, "laptop"),
+    "1280x800": (1280, 800, 1100, 679, "laptop"),
+    "1920x1080, projector": (1920, 1080, 1740, 940, "projector"),
+    "1024x768, file browser open": (1024, 768, 592, 647, "laptop"),
+}
+"""Of each screen: its width and height, the width of a notebook's output there, the height that JupyterLab leaves."""
+PARTS = (".bar", ".told", ".lanes", ".scroll", ".frame", ".states", ".logs", ".strip", ".pins", ".held", ".rail svg")
+MEASURE = """parts => {
+  const root = document.querySelector(".klab"), frame = root.getBoundingClientRect(), found = { height: frame.height };
+  found.outside = parts.flatMap((part) => [...root.querySelectorAll(part)].flatMap((e) => {
+    const box = e.getBoundingClientRect();
+    const inside = box.top >= frame.top && box.bottom <= frame.bottom && box.right <= frame.right + 1;
+    return inside && box.width >= 0 ? [] : [[part, e.textContent.slice(0, 30), box.bottom - frame.bottom]];
+  }));
+  found.diagram = root.querySelector(".scroll").clientHeight;
+  const logs = root.querySelector(".logs"), bar = root.querySelector(".bar"), lane = root.querySelector(".lane");
+  found.cut = [logs.scrollHeight - logs.clientHeight, bar.scrollWidth - bar.clientWidth];
+  found.strips = root.querySelectorAll(".strip").length;
+  found.lane = lane.clientHeight / parseFloat(getComputedStyle(root).fontSize);
+  const hidden = [...root.querySelectorAll(".grid")].map((g) => {
+    const last = [...g.querySelectorAll(".cell")].at(-1);
+    return last ? Math.round(last.getBoundingClientRect().right - g.getBoundingClientRect().right) : 0;
+  });
+  found.newest = Math.max(0, ...hidden);
+  return found;
+}"""
+
+
+def opened(page: Page, lab: str, size: str) -> Sequence:
+    """The lab's sequence in an output of that size."""
+    wide, high, room, _, kind = SIZES[size]
+    page.set_viewport_size({"width": wide, "height": high})
+    page.emulate_media(reduced_motion="reduce")
+    view = Sequence(getattr(kafkalab, lab)(), size=kind)
+    open_view(page, view, size=kind)
+    page.evaluate("wide => { document.querySelector('#here').style.maxWidth = `${wide}px`; }", room)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return view
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("lab", LABS)
+def test_a_labs_sequence_is_on_one_screen(page: Page, lab: str, size: str):
+    view = opened(page, lab, size)
+    places = view.journey.stops()
+    for step in (places[0], places[len(places) // 3], places[2 * len(places) // 3], places[-1]):
+        page.evaluate("step => journey.set('step', step)", step)
+        seen: dict[str, Any] = page.evaluate(MEASURE, list(PARTS))
+        assert seen["outside"] == []
+        assert seen["cut"] == [0, 0]
+        assert seen["height"] <= min(SIZES[size][3], 600 if size.startswith("1280") else 10_000)
+        assert seen["diagram"] > 150
+        assert seen["strips"] == len(view.payload["partitions"])
+        assert seen["lane"] < 2.2
+        assert seen["newest"] <= 1
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_on_a_phone_the_lanes_heads_do_not_overlap_and_nothing_is_wider_than_the_screen(page: Page, lab: str):
+    page.set_viewport_size({"width": 390, "height": 844})
+    view = Sequence(getattr(kafkalab, lab)())
+    open_view(page, view)
+    heads = page.locator(".lane > b").evaluate_all(
+        "all => all.map((e) => [e.getBoundingClientRect().left, e.getBoundingClientRect().right])"
+    )
+    assert all(one[1] <= other[0] + 1 for one, other in zip(heads, heads[1:], strict=False)), heads
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".scroll").evaluate("e => e.clientHeight") > 250
