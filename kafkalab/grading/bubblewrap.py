@@ -50,8 +50,8 @@ def command(readable: Iterable[Path], hidden: Iterable[Path], inputs: Path | Non
     found = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--new-session", "--die-with-parent"]
     found += ["--cap-drop", "ALL", "--hostname", "localhost", "--proc", "/proc", "--dev", "/dev"]
     found += ["--size", str(SHARED), "--tmpfs", "/dev/shm", "--size", str(SPACE), "--tmpfs", "/tmp"]
-    for path in SYSTEM:
-        found += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind-try", path, path]
+    for top in SYSTEM:
+        found += ["--symlink", os.readlink(top), top] if os.path.islink(top) else ["--ro-bind-try", top, top]
     for name in ETC:
         found += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     given = list(readable)

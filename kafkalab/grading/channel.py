@@ -1,4 +1,4 @@
-"""Messages between the grader and a notebook's process: objects of JSON over a pair of sockets, each with its length."""
+"""Messages between the grader and a notebook's process: objects of JSON, each after its length, over a socket."""
 
 from __future__ import annotations
 

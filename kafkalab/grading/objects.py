@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from importlib import import_module
@@ -23,8 +24,8 @@ from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
 from kafkalab.sim.scenario import Scenario
 
 TEXT_MAX, NAME_MAX = 400, 60
-FAULTS = tuple(TYPES.values())
-RESULTS = {kind.__name__: kind for kind in (RecordMetadata, GroupMetadata, OffsetAndMetadata)}
+FAULTS: tuple[Any, ...] = tuple(TYPES.values())
+RESULTS: dict[str, Any] = {kind.__name__: kind for kind in (RecordMetadata, GroupMetadata, OffsetAndMetadata)}
 """The records of a client that a program may give back to its clients."""
 
 
@@ -84,12 +85,10 @@ def made_scenario(row: Any) -> Scenario:
 
 def made_result(row: Any) -> Any:
     """Return the record of a client; UnreadableError for any but those in `RESULTS`."""
-    match row:
-        case [str(name), {**given}] if name in RESULTS and all(isinstance(key, str) for key in given):
-            try:
-                return RESULTS[name](**given)
-            except TypeError:
-                pass
+    name, given = row if isinstance(row, list) and len(row) == 2 else ("", None)
+    if isinstance(name, str) and name in RESULTS and isinstance(given, dict) and all(isinstance(k, str) for k in given):
+        with suppress(TypeError):
+            return RESULTS[name](**given)
     raise UnreadableError("it holds a record that no client has")
 
 
@@ -180,7 +179,7 @@ GIVEN = {"member": made_member, "record": made_record, "foreign": made_foreign}
 def as_raised(row: list[str], attributes: Mapping[str, Any]) -> BaseException:
     """Return, in the notebook's process, the error that a client's method raised there."""
     name, text, code = row
-    kind = getattr(exceptions, name, None) or getattr(builtins, name, RuntimeError)
+    kind: Any = getattr(exceptions, name, None) or getattr(builtins, name, RuntimeError)
     error: BaseException = kind.__new__(kind)
     error.args = (text,)
     for key, value in attributes.items():

@@ -1,4 +1,4 @@
-"""Grade one student's notebook: its process runs the cells, and this one, in which nothing of it runs, checks the answers.
+"""Grade one student's notebook: its process runs the cells; this one, in which nothing of it runs, checks the answers.
 
 `kafkalab.grading.judge` runs this in processes of the grader's own.
 """
@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +17,9 @@ from typing import Any
 from kafkalab.grading import bubblewrap, landlock, seeds
 from kafkalab.grading import check as checks
 from kafkalab.grading.elsewhere import performed_by
-from kafkalab.grading.learner import EndedError, Learner, Place, learner
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.learner import EndedError, Place, learner
+from kafkalab.grading.patience import OutOfTimeError, limited
 from kafkalab.grading.session import Session
 from kafkalab.grading.sheet import Graded, Lab
 from kafkalab.grading.submissions import Submission
@@ -62,10 +62,6 @@ class Story:
     sandbox: str = ""
 
 
-class _OutOfTimeError(BaseException):
-    """A check has taken too long. No check may catch it."""
-
-
 def sandbox_here() -> str:
     """Return the strongest sandbox of this machine: bubblewrap, Landlock, or the interpreter's hook alone."""
     if sys.platform == "linux" and bubblewrap.works():
@@ -74,7 +70,7 @@ def sandbox_here() -> str:
 
 
 def shown_seed(seed: int) -> int:
-    """Return the seed that a notebook's process is told. From it nobody can find `seed`, by which functions are asked."""
+    """Return the seed that a notebook's process is told; functions are asked by `seed` itself."""
     return int.from_bytes(sha256(f"notebook/{seed}".encode()).digest()[:4], "big")
 
 
@@ -104,7 +100,7 @@ def run(
                     if error := session.run_cell(check):
                         errors.append((cell, error))
                     continue
-                outcomes[check.exercise] = Outcome(solved=False, part=0.0, reason="the notebook ended as it was checked")
+                outcomes[check.exercise] = Outcome(solved=False, part=0.0, reason="the notebook ended as it was asked")
                 outcomes[check.exercise] = judged(session, check, seed)
             session.finish()
     except EndedError as error:
@@ -114,7 +110,7 @@ def run(
 
 
 def cells_of(submission: Submission, lab: Lab) -> Iterator[tuple[str, str | Graded]]:
-    """Return the names of the student's cells with their sources, or the lab's checks in place; missing ones come last."""
+    """Return the names of the student's cells, each with its source or the lab's check; missing checks come last."""
     by_cell = {check.cell: check for check in lab.checks}
     for cell in submission.cells:
         check = by_cell.pop(cell.id, None)
@@ -143,9 +139,9 @@ def judged(session: Session, check: Graded, seed: int) -> Outcome:
 def outcome(exercise: str, answer: Any) -> Outcome:
     """Check the answer; return whether it is right, how much of it is, and the check's own words."""
     try:
-        with _limited(CHECK_S):
+        with limited(CHECK_S):
             said = checks.check(exercise, answer)
-    except _OutOfTimeError:
+    except OutOfTimeError:
         return Outcome(solved=False, part=0.0, reason=f"{exercise}: the check did not end within {CHECK_S} s")
     except (Exception, SystemExit) as error:
         part = getattr(error, "part", 0.0)
@@ -156,7 +152,7 @@ def outcome(exercise: str, answer: Any) -> Outcome:
 def _told(error: BaseException) -> str:
     """Return the check's own words, or an error's type and text."""
     text = text_of(str(error), REASON_MAX)
-    told = isinstance(error, (checks.WrongAnswer, checks.WrongType, checks.WrongValue))
+    told = isinstance(error, (WrongAnswer, WrongType, WrongValue))
     return text if told else f"{type(error).__name__}: {text}".rstrip(": ")
 
 
@@ -171,22 +167,3 @@ def _seeded(seed: int) -> Iterator[None]:
             del os.environ[seeds.VARIABLE]
         else:
             os.environ[seeds.VARIABLE] = before
-
-
-@contextmanager
-def _limited(seconds: int) -> Iterator[None]:
-    """Within, no longer than `seconds`; where there are no alarms, or in another thread than the first, for ever."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        raise _OutOfTimeError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

@@ -1,4 +1,4 @@
-"""The grader's questions to one notebook's process: run a cell, give a value, call a function, take a step of a program.
+"""The grader's questions to one notebook's process: run a cell, give a value, call a function, go on with a program.
 
 Only answers come back. Checks get them as plain values, in which a student's function is a function that asks.
 """
@@ -74,10 +74,11 @@ class Session:
         def function(*args: Any, **named: Any) -> Any:
             return self._call(number, args, named)
 
-        made = program if is_async else function
+        made: Any = program if is_async else function
         made.__name__ = made.__qualname__ = text_of(name, NAME_MAX) or "your_function"
-        made.number = number  # type: ignore[attr-defined]
-        return made
+        made.number = number
+        found: Callable[..., Any] = made
+        return found
 
     def _call(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         clients = Clients(self._reader)

@@ -2,7 +2,8 @@
 
 Data crosses as data: numbers, text, bytes, lists, tuples, dicts, sets. What is no data crosses as a *special*, a name
 with a description in data: a function as a number under which it can be called, a fault as its fields. The reader makes
-values of Python's own types, and the specials that it knows; it refuses whatever is too deep, too long or too large, before it is compared with anything.
+values of Python's own types, and the specials that it knows; it refuses whatever is too deep, too long or too large,
+before that is compared with anything.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _parts(value: Any) -> tuple[str, list[Any]] | None:
         return "dict", [list(pair) for pair in value.items()]
     for name, kind in (("list", list), ("tuple", tuple), ("frozenset", frozenset), ("set", Set)):
         if isinstance(value, kind):
-            return name, list(value)  # type: ignore[call-overload]
+            return name, list(value)
     return None
 
 
