@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
+from kafkalab.grading import elsewhere
 from kafkalab.grading.channel import Channel
 from kafkalab.grading.objects import GIVEN, as_raised, described_answer, error_row
 from kafkalab.grading.process_tree import adopt_orphans
@@ -211,6 +212,7 @@ def main() -> None:
     readable, hidden = ([Path(p) for p in job[name]] for name in ("readable", "hidden"))
     inputs = Path(job["folder"], "inputs")
     enter_sandbox(Path(job["folder"]), [*readable, inputs], hidden, job["memory_mb"], job["time_s"], job["spark"])
+    elsewhere.use(inputs)
     channel.send({"ready": True})
     try:
         notebook.serve()
