@@ -50,11 +50,13 @@ def grade(
     jobs: int = 2,
     partial: bool = False,
     said: Callable[[str], None] = lambda line: None,
+    sandbox: str = "",
 ) -> list[Row]:
     """Return a row for each exercise of each notebook, in order; one row for what is no notebook.
 
     `seed` is the grader's, `jobs` the number of notebooks that run at once. With `partial` an answer that is right in
-    parts gets parts of the points. `said` is called with a line for each notebook when it is done.
+    parts gets parts of the points. `said` is called with a line for each notebook when it is done. `sandbox` names
+    another sandbox than the strongest of this machine.
     """
     rows: list[Row] = []
     judges: list[Judge] = []
@@ -64,7 +66,7 @@ def grade(
         if submission.wrong:
             return None
         if not hasattr(here, "judge"):
-            here.judge = Judge(folder, root, limits, seed)
+            here.judge = Judge(folder, root, limits, seed, sandbox)
             judges.append(here.judge)
         story: Story = here.judge.story(submission, labs[submission.lab])
         return story

@@ -23,8 +23,8 @@ SPARE_S = 60
 class Judge:
     """One process that grades; it is started when it is first needed."""
 
-    def __init__(self, folder: Path, root: Path, limits: Limits, seed: int) -> None:
-        self._given = (folder, root, limits, seed)
+    def __init__(self, folder: Path, root: Path, limits: Limits, seed: int, sandbox: str = "") -> None:
+        self._given = (folder, root, limits, seed, sandbox)
         self._limits = limits
         self._process: Any = None
         self._pipe: Connection | None = None
@@ -67,11 +67,11 @@ class Judge:
         self._pipe = None
 
 
-def _judge(pipe: Connection, folder: Path, root: Path, limits: Limits, seed: int) -> None:
+def _judge(pipe: Connection, folder: Path, root: Path, limits: Limits, seed: int, sandbox: str) -> None:
     """Grade notebooks until there are no more."""
     os.environ[progress.VARIABLE] = "off"
     process_tree.adopt_orphans()
-    sandbox = runner.sandbox_here()
+    sandbox = sandbox or runner.sandbox_here()
     while True:
         try:
             submission, lab = pipe.recv()

@@ -108,6 +108,7 @@ class Learner:
             "hidden": [str(path) for path in self.place.hidden],
             "memory_mb": self.place.memory_mb,
             "time_s": self.place.time_s,
+            "kernel": self.sandbox != bubblewrap.NAME,
             "spark": self.place.spark,
         }
         with self._within(START_S):

@@ -66,6 +66,11 @@ def sandbox_here() -> str:
     """Return the strongest sandbox of this machine: bubblewrap, Landlock, or the interpreter's hook alone."""
     if sys.platform == "linux" and bubblewrap.works():
         return bubblewrap.NAME
+    return fallback()
+
+
+def fallback() -> str:
+    """Return the strongest sandbox of this machine without bubblewrap."""
     return LANDLOCK if landlock.version() else HOOK
 
 

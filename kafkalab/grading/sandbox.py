@@ -39,18 +39,19 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def enter_sandbox(
-    folder: Path, others: Iterable[Path], hidden: Iterable[Path], memory_mb: int, time_s: int, spark: bool = False
+    folder: Path, others: Iterable[Path], hidden: Iterable[Path], memory_mb: int, time_s: int, kernel: bool, spark: bool
 ) -> None:
     """Limit this process to `memory_mb` and `time_s`, and to `folder`, where it may also write.
 
-    It can read the libraries and the `others`, but never what is below `hidden`. Only with `spark` it may use TCP, and
-    that, by the interpreter's hook, on this machine alone.
+    It can read the libraries and the `others`, but never what is below `hidden`. With `kernel` Landlock enforces it,
+    too, where there is Landlock. Only with `spark` it may use TCP, and that, by the hook, on this machine alone.
     """
     limit(memory_mb, time_s)
     own = folder.resolve()
     kept_out = [path.resolve() for path in hidden]
     readable = [*map(Path, dict.fromkeys([*SYSTEM, *_libraries()])), *others]
-    landlock.restrict(_without(readable, kept_out), [own, *map(Path, DEVICES)], tcp=spark)
+    if kernel:
+        landlock.restrict(_without(readable, kept_out), [own, *map(Path, DEVICES)], tcp=spark)
     sys.addaudithook(_Fence(own, [p.resolve() for p in readable], kept_out))
 
 

@@ -211,7 +211,8 @@ def main() -> None:
     adopt_orphans()
     readable, hidden = ([Path(p) for p in job[name]] for name in ("readable", "hidden"))
     inputs = Path(job["folder"], "inputs")
-    enter_sandbox(Path(job["folder"]), [*readable, inputs], hidden, job["memory_mb"], job["time_s"], job["spark"])
+    limits = [job[name] for name in ("memory_mb", "time_s", "kernel", "spark")]
+    enter_sandbox(Path(job["folder"]), [*readable, inputs], hidden, *limits)
     elsewhere.use(inputs)
     channel.send({"ready": True})
     try:
