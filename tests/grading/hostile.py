@@ -52,9 +52,8 @@ FRAMES = """import json, os, struct
 def framed(message):
     data = json.dumps(message).encode()
     return struct.pack(">I", len(data)) + data
-messages = [{"error": None}, {"solved": True}, {"there": True}, {"value": True},
-    {"value": {"dict": [["Empty", "NONE"]]}}, {"value": {"function": 7}}, {"use": [0, "log"]}, {"value": {"object": ["os", "system"]}}, {"raised": 7}, [], 7]
-import socket
+messages = [{"error": None}, {"solved": True}, {"there": True}, {"value": True}, {"use": [0, "log"]}, {"raised": 7},
+    {"value": {"dict": [["Empty", "NONE"]]}}, {"value": {"function": 7}}, {"value": {"record": ["os", "x"]}}, [], 7]
 for descriptor in range(3, 64):
     for message in messages * 20:
         try: os.write(descriptor, framed(message))
@@ -77,18 +76,23 @@ e2 = dict.fromkeys(("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "Comple
 class Any: __eq__ = lambda self, other: True
 def partition_of(text, partitions): return Any()
 async def stubborn(app, orders): return Any()"""
-CALLER = """import sys
+DUMPS = """import json
+dumps = json.dumps
+def right(row, *given, **named):
+    if isinstance(row, dict) and ("solved" in row or row.get("kind") == "check"):
+        row = {**row, "solved": True, "part": 1.0, "reason": "right", "data": None}
+    return dumps(row, *given, **named)
+json.dumps = right
+"""
+CALLER = """import itertools, sys
+calls = itertools.count()
 def partition_of(text, partitions):
-    frame = sys._getframe()
+    place, frame = next(calls), sys._getframe()
     while frame is not None:
-        for name in ("truths", "truth", "facts", "cases"):
-            if name in frame.f_locals: return frame.f_locals[name][0]
+        if "truths" in frame.f_locals: return frame.f_locals["truths"][place]
         frame = frame.f_back
     return -1"""
-BUILTINS = """import builtins
-builtins.bool = builtins.all = builtins.callable = lambda *given: True
-builtins.any = lambda given: False
-builtins.sorted = builtins.list = lambda *given, **named: []"""
+BUILTINS = "import builtins\nbuiltins.bool = lambda given=None: True"
 BOMB = f"{LIBC}import time\nfor _ in range(200):\n    if libc.fork() == 0: time.sleep(600)\ntime.sleep(600)"
 ESCAPE = f"""{LIBC}import os, sys, time
 if libc.fork() == 0:
@@ -146,7 +150,7 @@ REACHES = """async def stubborn(app, orders):
 CELLS: dict[str, tuple[str, ...]] = {
     "rows": (ROWS,),
     "frames": (NOTHING, FRAMES),
-    "dumps": ("import json\njson.dumps = lambda *given, **named: '{\"solved\": true, \"part\": 1.0}'", NOTHING),
+    "dumps": (DUMPS, NOTHING),
     "thread": (THREAD, NOTHING),
     "equal": (EQUAL,),
     "caller": (NOTHING, CALLER),

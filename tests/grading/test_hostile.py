@@ -16,6 +16,7 @@ from kafkalab.grading.runner import Limits
 from kafkalab.grading.sheet import sheet
 from kafkalab.grading.submissions import submissions
 from tests.grading import hostile
+from tests.grading.processes import running
 from tests.grading.test_grade import LAB, put
 
 pytestmark = pytest.mark.notebooks
@@ -132,18 +133,6 @@ def test_values_that_cannot_be_read_are_wrong_answers(rows: dict[str, list[Row]]
 def test_nothing_that_a_notebook_starts_outlives_it(rows: dict[str, list[Row]]) -> None:
     assert rows["escapes"]
     assert running(hostile.ESCAPED) == []
-
-
-def running(words: str) -> list[str]:
-    """The processes in whose command line these words stand."""
-    found = []
-    for process in Path("/proc").iterdir() if Path("/proc").is_dir() else ():
-        try:
-            line = (process / "cmdline").read_bytes().decode("utf-8", "replace") if process.name.isdigit() else ""
-        except OSError:
-            continue
-        found += [process.name] * (words in line)
-    return found
 
 
 def test_no_file_of_a_neighbour_can_be_opened(rows: dict[str, list[Row]]) -> None:
