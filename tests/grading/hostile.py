@@ -92,7 +92,10 @@ def partition_of(text, partitions):
         if "truths" in frame.f_locals: return frame.f_locals["truths"][place]
         frame = frame.f_back
     return -1"""
-BUILTINS = "import builtins\nbuiltins.bool = lambda given=None: True"
+BUILTINS = """import builtins
+class Yes(int):
+    def __new__(cls, given=None): return True
+builtins.bool = Yes"""
 BOMB = f"{LIBC}import time\nfor _ in range(200):\n    if libc.fork() == 0: time.sleep(600)\ntime.sleep(600)"
 ESCAPE = f"""{LIBC}import os, sys, time
 if libc.fork() == 0:
