@@ -16,8 +16,10 @@ from kafkalab.cli.main import main
 from kafkalab.grading import seeds
 from kafkalab.grading.builder import as_text
 from kafkalab.grading.grade import Row, grade
+from kafkalab.grading.judge import Judge
 from kafkalab.grading.report import as_csv, as_html
-from kafkalab.grading.runner import Limits
+from kafkalab.grading.runner import Limits, sandbox_here
+from kafkalab.grading.sandbox import LEFT_OPEN
 from kafkalab.grading.sheet import lab_of, sheet
 from kafkalab.grading.submissions import NoNotebook, code_cells, submissions
 
@@ -233,6 +235,27 @@ def test_the_table_and_the_page_hold_every_row(rows: dict[str, Row]) -> None:
     assert page.count("<h2") == len(everything)
     assert "http" not in page.replace('<html lang="en">', "")
     assert all(word in page for word in ("Zoë", "with the seed 7", "group 1/Anna", "6 of 6"))
+
+
+def test_the_page_says_what_the_notebooks_ran_in_and_what_that_does_not_stop(rows: dict[str, Row]) -> None:
+    used = rows["good"].sandbox
+    assert used == sandbox_here()
+    assert f"Sandbox: {used}. {LEFT_OPEN[used]}" in as_html(list(rows.values()), 7).replace("&#x27;", "'")
+    assert rows["text"].sandbox == ""
+
+
+def test_a_judge_that_comes_to_its_end_costs_one_row(root_of_labs: Path, tmp_path: Path) -> None:
+    put(tmp_path / "bo", f"{LAB}.ipynb", notebook(IMPORT, RIGHT))
+    labs = sheet(root_of_labs)
+    (found,) = submissions(tmp_path, labs)
+    judge = Judge(tmp_path, root_of_labs, Limits(time_s=60), 7)
+    try:
+        judge._started()
+        judge._process.kill()
+        assert judge.story(found, labs[LAB]).end == "the grader's own process ended over it"
+        assert judge.story(found, labs[LAB]).outcomes["L3.E2"].solved
+    finally:
+        judge.close()
 
 
 def test_names_and_reasons_cannot_be_code_of_the_page() -> None:
