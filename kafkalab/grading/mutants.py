@@ -56,7 +56,7 @@ def against_mutants(
     if not callable(answer):
         raise WrongType(f"Give {form}, not {described(answer)}.")
     truths = [reference(*copy.deepcopy(case)) for case in cases]
-    given = [called(answer, case) for case in cases]
+    given = called_each(answer, cases)
     if all(is_blank(value) for value in given) and not all(is_blank(value) for value in truths):
         raise WrongAnswer(f"The function is still blank: it returns nothing. Give {form}.")
     wrong = [i for i, truth in enumerate(truths) if not same(given[i], truth)]
@@ -85,7 +85,7 @@ def judged(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Ca
     if not callable(answer):
         raise WrongType(f"Give {form}, not {described(answer)}.")
     good, bad = list(fine), list(mutants)
-    verdicts = [called(answer, case) for case in [*good, *(case for _, case in bad)]]
+    verdicts = called_each(answer, [*good, *(case for _, case in bad)])
     if all(is_blank(value) for value in verdicts):
         raise WrongAnswer(f"The function is still blank: it returns nothing. Give {form}.")
     for case, verdict in zip(good, verdicts, strict=False):
@@ -110,8 +110,24 @@ def called(function: Callable[..., Any], case: Case) -> Any:
     except WrongAnswer:
         raise
     except Exception as error:
-        said = f"{type(error).__name__}: {error}".rstrip(": ")
-        raise WrongAnswer(f"Your function stops with {said}\n    {call(function, case)}") from None
+        raise _stops(function, case, error) from None
+
+
+def called_each(function: Callable[..., Any], cases: Sequence[Case]) -> list[Any]:
+    """What the function returns for each of the cases; a function of another process is asked once for all of them."""
+    many = getattr(function, "many", None)
+    if many is None:
+        return [called(function, case) for case in cases]
+    values, error = many(cases)
+    if error is not None:
+        raise _stops(function, cases[len(values)], error)
+    found: list[Any] = values
+    return found
+
+
+def _stops(function: Callable[..., Any], case: Case, error: Exception) -> WrongAnswer:
+    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    return WrongAnswer(f"Your function stops with {said}\n    {call(function, case)}")
 
 
 def same(one: Any, other: Any) -> bool:

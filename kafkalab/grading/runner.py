@@ -25,7 +25,7 @@ from kafkalab.grading.sheet import Graded, Lab
 from kafkalab.grading.submissions import Submission
 from kafkalab.grading.values import UnreadableError, text_of
 
-CHECK_S = 600
+CHECK_S = 300
 """What one check may take here, the answers of the notebook's process included."""
 
 REASON_MAX = 6000

@@ -5,7 +5,7 @@ Only answers come back. Checks get them as plain values, in which a student's fu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from kafkalab.grading.values import Reader, UnreadableError, encoded, text_of
 from kafkalab.sim.app import App
 from kafkalab.sim.run_errors import ForeignAwaitError
 
-CALL_S = 20
-"""What one call of a student's function may take."""
+CALL_S, MANY_S = 20, 30
+"""What one call of a student's function may take, and what all calls for an exercise."""
 
 NAME_MAX, ERROR_MAX = 60, 1000
 
@@ -77,6 +77,8 @@ class Session:
         made: Any = program if is_async else function
         made.__name__ = made.__qualname__ = text_of(name, NAME_MAX) or "your_function"
         made.number = number
+        if not is_async:
+            made.many = lambda cases: self._many(number, cases)
         found: Callable[..., Any] = made
         return found
 
@@ -86,6 +88,17 @@ class Session:
         if "awaits" in reply:
             raise UnreadableError("a function without async awaits something")
         return self._result(reply)
+
+    def _many(self, number: int, cases: Sequence[tuple[Any, ...]]) -> tuple[list[Any], Exception | None]:
+        """Call a function for each case; return the results up to the first error, and that error."""
+        row = {"do": "many", "function": number, "cases": self._given(list(cases), None)}
+        reply = self._asked(row, MANY_S)
+        values = self._value({"value": reply.get("values"), **reply})
+        if not isinstance(values, list) or len(values) > len(cases):
+            raise UnreadableError("what it answered cannot be read")
+        if len(values) == len(cases):
+            return values, None
+        return values, raised(reply.get("raised"))
 
     async def _program(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Run a student's program: it is resumed with the result of each client call that it awaits."""

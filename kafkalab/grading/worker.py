@@ -82,6 +82,18 @@ class Notebook:
         self.programs[number] = called
         return self._step(number, lambda: called.send(None))
 
+    def do_many(self, function: int, cases: Any) -> Row:
+        """Call a function for each case, up to the first one that raises."""
+        values: list[Any] = []
+        for case in self._reader().read(cases):
+            try:
+                values.append(self._encoded(self.functions[function](*case)))
+            except UnreadableError:
+                raise
+            except BaseException as error:
+                return {"values": values, "raised": error_row(error)}
+        return {"values": values}
+
     def do_resume(self, program: int, value: Any = None, raised: Any = None) -> Row:
         """Go on with a program, with the result of what it has awaited, or with its error."""
         coroutine = self.programs[program]

@@ -1,6 +1,6 @@
 """What lab 12's checks let Spark do with a learner's query or function: in the notebook's process, on files.
 
-Each task returns data, which `kafkalab.course.lab12.spark_exercise.rows_of` reads: rows, or in a sentence why there are none.
+Each task returns data, which `kafkalab.course.lab12.spark_exercise.rows_of` reads.
 """
 
 from __future__ import annotations
