@@ -23,6 +23,7 @@ PROGRAMS = {
     "java": ("java",),
     "node": ("node", "nodejs"),
     "npm": ("npm",),
+    "bwrap": ("bwrap",),
 }
 
 

@@ -56,7 +56,7 @@ def _notebooks(options: argparse.Namespace, root: Path) -> int:
     )  # fmt: skip
     options.out.write_text(as_csv(rows), encoding="utf-8")
     page.write_text(as_html(rows, options.seed), encoding="utf-8")
-    print(f"{options.out} and {page}")
+    print(f"{options.out} and {page}; sandbox: {', '.join(sorted({r.sandbox for r in rows if r.sandbox})) or 'none'}")
     return 0
 
 

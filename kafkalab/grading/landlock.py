@@ -16,7 +16,8 @@ GET_VERSION, PATH_BENEATH, NO_NEW_PRIVS = 1, 1, 38
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 """How many of the file system's rights each version of the interface knows; the later ones know as many as 5."""
-SCOPED_SINCE, SIGNALS = 6, 2
+TCP_SINCE, BIND_TCP, CONNECT_TCP = 4, 1, 2
+SCOPED_SINCE, ABSTRACT_SOCKETS, SIGNALS = 6, 1, 2
 
 
 class _Ruleset(ctypes.Structure):
@@ -36,18 +37,20 @@ def version() -> int:
     return max(0, int(found))
 
 
-def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
+def restrict(readable: Iterable[Path], writable: Iterable[Path], tcp: bool = False) -> bool:
     """Restrict reading to these paths and writing to `writable`; return False where the kernel cannot.
 
-    Where the kernel supports it, signals to processes outside fail. Open files stay open. It cannot be undone.
+    Where the kernel supports it, signals to processes outside fail, abstract Unix sockets outside cannot be reached,
+    and without `tcp` no TCP port can be bound or connected to. Open files stay open. It cannot be undone.
     """
     known = version()
     if not known:
         return False
     libc = _libc()
     everything = (1 << RIGHTS.get(known, RIGHTS[5])) - 1
-    ruleset = _Ruleset(everything, 0, SIGNALS if known >= SCOPED_SINCE else 0)
-    size = ctypes.sizeof(ruleset) if known >= SCOPED_SINCE else 8
+    network = 0 if tcp or known < TCP_SINCE else BIND_TCP | CONNECT_TCP
+    ruleset = _Ruleset(everything, network, SIGNALS | ABSTRACT_SOCKETS if known >= SCOPED_SINCE else 0)
+    size = 24 if known >= SCOPED_SINCE else 16 if known >= TCP_SINCE else 8
     descriptor = libc.syscall(CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
     if descriptor < 0:
         return False

@@ -7,12 +7,11 @@ not as the reference, the mutant's name is the misconception, and picks the hint
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
+from kafkalab.grading.borrowed import refuse_borrowed
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, described, is_blank
 
 Case = tuple[Any, ...]
@@ -57,7 +56,7 @@ def against_mutants(
         raise WrongType(f"Give {form}, not {described(answer)}.")
     refuse_borrowed(answer)
     truths = [reference(*copy.deepcopy(case)) for case in cases]
-    given = [called(answer, case) for case in cases]
+    given = called_each(answer, cases)
     if all(is_blank(value) for value in given) and not all(is_blank(value) for value in truths):
         raise BlankAnswer(f"The function is still blank: it returns nothing. Give {form}.")
     wrong = [i for i, truth in enumerate(truths) if not same(given[i], truth)]
@@ -77,18 +76,6 @@ def against_mutants(
     )
 
 
-def refuse_borrowed(answer: Callable[..., Any]) -> None:
-    """Raise WrongType if the answer is a function of kafkalab, or calls one: it is to be written in the notebook."""
-    own = inspect.unwrap(answer)
-    own = own.func if isinstance(own, partial) else own
-    code, names = getattr(own, "__code__", None), getattr(own, "__globals__", {})
-    used = [own, *(names[name] for name in (code.co_names if code else ()) if name in names)]
-    borrowed = next((f for f in used if str(getattr(f, "__module__", "")).split(".")[0] == "kafkalab"), None)
-    if borrowed is not None or (code and any(n.split(".")[0] == "kafkalab" for n in code.co_names)):
-        name = getattr(borrowed, "__name__", "kafkalab")
-        raise WrongType(f"{name} is kafkalab's own. Write the function in this notebook, without it.")
-
-
 def judged(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Case]], form: str) -> str:
     """ "4 of 4 mutants found" if the learner's test finds every mutant and lets what is fine through.
 
@@ -98,7 +85,7 @@ def judged(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Ca
     if not callable(answer):
         raise WrongType(f"Give {form}, not {described(answer)}.")
     good, bad = list(fine), list(mutants)
-    verdicts = [called(answer, case) for case in [*good, *(case for _, case in bad)]]
+    verdicts = called_each(answer, [*good, *(case for _, case in bad)])
     if all(is_blank(value) for value in verdicts):
         raise BlankAnswer(f"The function is still blank: it returns nothing. Give {form}.")
     for case, verdict in zip(good, verdicts, strict=False):
@@ -123,8 +110,24 @@ def called(function: Callable[..., Any], case: Case) -> Any:
     except WrongAnswer:
         raise
     except Exception as error:
-        said = f"{type(error).__name__}: {error}".rstrip(": ")
-        raise WrongAnswer(f"Your function stops with {said}\n    {call(function, case)}") from None
+        raise _stops(function, case, error) from None
+
+
+def called_each(function: Callable[..., Any], cases: Sequence[Case]) -> list[Any]:
+    """What the function returns for each of the cases; a function of another process is asked once for all of them."""
+    many = getattr(function, "many", None)
+    if many is None:
+        return [called(function, case) for case in cases]
+    values, error = many(cases)
+    if error is not None:
+        raise _stops(function, cases[len(values)], error)
+    found: list[Any] = values
+    return found
+
+
+def _stops(function: Callable[..., Any], case: Case, error: Exception) -> WrongAnswer:
+    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    return WrongAnswer(f"Your function stops with {said}\n    {call(function, case)}")
 
 
 def same(one: Any, other: Any) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, cells, described, is_blank
-from kafkalab.grading.mutants import called, same, shown
+from kafkalab.grading.mutants import called_each, same, shown
 from kafkalab.sim.cluster import Cluster, ran
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def table(answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, w
 def predicted(answer: Any, inputs: Sequence[Any], facts: Sequence[Fact], form: str, what: str = "prediction") -> str:
     """ "8 of 8 predictions" if the answer, a list or a function of one input, is right for each generated input."""
     if callable(answer):
-        given = [called(answer, (value,)) for value in inputs]
+        given = called_each(answer, [(value,) for value in inputs])
     elif isinstance(answer, (list, tuple)):
         given = list(answer)
     elif is_blank(answer):

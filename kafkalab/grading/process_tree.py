@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,13 +53,13 @@ def memory_mb(pids: list[int]) -> float:
     return sum(map(_own_kb, pids)) / 1024
 
 
-def end(root: int, mark: str = "", alive: bool = True) -> None:
-    """Kill all that `root` has started; stop `root` itself, if it is `alive`, for its parent to end."""
+def end(root: int, mark: str = "", alive: bool = True, spare: Collection[int] = ()) -> None:
+    """Kill all that `root` has started, except `spare`; stop `root` itself, if it is `alive`, for its parent to end."""
     if alive:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(root, signal.SIGSTOP)
     for _ in range(ROUNDS):
-        living = members(root, mark)
+        living = [pid for pid in members(root, mark) if pid not in spare]
         if not living:
             return
         for pid in living:

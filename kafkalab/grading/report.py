@@ -10,6 +10,7 @@ from html import escape
 from itertools import groupby
 
 from kafkalab.grading.grade import Row
+from kafkalab.grading.sandbox import LEFT_OPEN
 
 COLUMNS = tuple(f.name for f in fields(Row))
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -55,10 +56,16 @@ def as_html(rows: Sequence[Row], seed: int) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>kafkalab: grades</title><style>{STYLE}</style></head>\n<body>\n<h1>Grades</h1>\n"
         f"<p>{len(notebooks)} files, {_points(rows)} points in all. "
-        f"Every check was made again with the seed {seed}.</p>\n"
+        f"Every check was made again with the seed {seed}.</p>\n{_sandboxes(rows)}"
         '<table><thead><tr><th>student</th><th>lab</th><th class="points">points</th><th>the notebook</th></tr></thead>'
         f"<tbody>\n{summary}</tbody></table>\n{details}</body>\n</html>\n"
     )
+
+
+def _sandboxes(rows: Sequence[Row]) -> str:
+    """Say what the notebooks ran in, and what that does not stop."""
+    used = [name for name in LEFT_OPEN if any(row.sandbox == name for row in rows)]
+    return "".join(f"<p>Sandbox: {escape(name)}. {escape(LEFT_OPEN[name])}</p>\n" for name in used)
 
 
 def _summary(number: int, group: Sequence[Row]) -> str:

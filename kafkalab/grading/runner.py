@@ -1,27 +1,35 @@
-"""Run one student's notebook in its own process and folder, with limits of time and memory."""
+"""Grade one student's notebook: its process runs the cells; this one, in which nothing of it runs, checks the answers.
+
+`kafkalab.grading.judge` runs this in processes of the grader's own.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import signal
-import subprocess
 import sys
-import tempfile
-import time
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from kafkalab.grading import process_tree, progress, seeds
+from kafkalab.grading import bubblewrap, landlock, seeds
+from kafkalab.grading import check as checks
+from kafkalab.grading.elsewhere import performed_by
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.learner import EndedError, Place, learner
+from kafkalab.grading.patience import OutOfTimeError, limited
+from kafkalab.grading.session import Session
 from kafkalab.grading.sheet import Graded, Lab
 from kafkalab.grading.submissions import Submission
+from kafkalab.grading.values import UnreadableError, text_of
 
-STORY_MAX = 2_000_000
-START_S = 60
-"""What a process may take before the first cell: Python, IPython and kafkalab are loaded."""
-LOOK_EVERY_S, WEIGH_EVERY_S = 0.05, 0.2
+CHECK_S = 300
+"""What one check may take here, the answers of the notebook's process included."""
+
+REASON_MAX = 6000
+LANDLOCK, HOOK = "Landlock", "hook"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,146 +41,134 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a check says of one answer: whether it is right, how much of it is, and its own words."""
+
+    solved: bool
+    part: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """What a notebook's process told until it ended, and how it ended: "" if it ran to the end."""
+    """What became of one notebook: by exercise the outcome, the cells that stopped with an error, and how it ended.
 
-    rows: tuple[dict[str, Any], ...]
-    end: str
-
-
-def run(submission: Submission, lab: Lab, folder: Path, root: Path, limits: Limits, seed: int) -> Story:
-    """Run the notebook in its own process and a temporary folder; return what it reported."""
-    time_s, memory_mb = limits.time_s or lab.time_s, limits.memory_mb or lab.memory_mb
-    with (
-        tempfile.TemporaryDirectory(prefix="kafkalab-", ignore_cleanup_errors=True) as place,
-        tempfile.TemporaryFile(mode="ab+") as told,
-    ):
-        own = Path(place)
-        for below in ("labs", "tmp", "home"):
-            (own / below).mkdir()
-        if (root / "data").is_dir():
-            (own / "data").symlink_to((root / "data").resolve())
-        job = {
-            "cells": job_cells(submission, lab),
-            "descriptor": told.fileno(),
-            "folder": str(own.resolve()),
-            "readable": [str((root / "data").resolve())],
-            "hidden": [str(folder.resolve()), str((root / "labs").resolve())],
-            "time_s": time_s,
-            "memory_mb": memory_mb,
-            "checks_here": lab.uses_spark,
-        }
-        end = _run(job, own, seed, told.fileno())
-        told.seek(0)
-        return Story(rows=tuple(_lines(told.read(STORY_MAX))), end=end)
-
-
-def job_cells(submission: Submission, lab: Lab) -> list[dict[str, Any]]:
-    """Return the student's cells, with the lab's checks in place of theirs; missing checks come last."""
-    by_cell = {check.cell: check for check in lab.checks}
-    cells: list[dict[str, Any]] = []
-    for cell in submission.cells:
-        check = by_cell.get(cell.id)
-        cells.append({"id": cell.id, "source": cell.source} if check is None else _job_check(check))
-    there = {cell["id"] for cell in cells}
-    return cells + [_job_check(check) for check in lab.checks if check.cell not in there]
-
-
-def _job_check(check: Graded) -> dict[str, Any]:
-    return {"id": check.cell, "exercise": check.exercise, "answer": check.answer}
-
-
-def _run(job: dict[str, Any], own: Path, seed: int, descriptor: int) -> str:
-    """Run the job; return how its process ended, "" if it ran to the end."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kafkalab.grading.worker"],
-        cwd=own / "labs",
-        env=_environment(own, seed),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        pass_fds=(descriptor,),
-        start_new_session=True,
-    )
-    mark = f"HOME={own / 'home'}"
-    try:
-        assert process.stdin is not None
-        with contextlib.suppress(BrokenPipeError), process.stdin as job_goes_to:
-            job_goes_to.write(json.dumps(job).encode())
-        why = _wait(process, descriptor, START_S, job["memory_mb"], until_ready=True)
-        why = why or _wait(process, descriptor, job["time_s"], job["memory_mb"])
-        if why:
-            return why
-    finally:
-        _end(process, mark)
-    if process.returncode < 0:
-        return f"its process was ended by {signal.Signals(-process.returncode).name}"
-    return f"it ended its own process, with status {process.returncode}"
-
-
-def _wait(
-    process: subprocess.Popen[bytes], descriptor: int, time_s: int, memory_mb: int, until_ready: bool = False
-) -> str:
-    """Wait; return why the process must be stopped, or "" once it has ended or, `until_ready`, reported its first line.
-
-    Memory counts that it has at two looks in a row: for the moment in which Java starts a command, its memory seems to
-    be there twice.
+    `end` is "" if it ran to the end.
     """
-    until, weighing, heavy = time.monotonic() + time_s, time.monotonic(), False
-    while process.poll() is None and not (until_ready and os.fstat(descriptor).st_size):
-        now = time.monotonic()
-        if now > until:
-            return f"it was stopped after {time_s} s"
-        if now >= weighing:
-            others = process_tree.members(process.pid)
-            before, heavy = heavy, process_tree.memory_mb([process.pid, *others]) > memory_mb
-            if before and heavy:
-                return f"it was stopped: {_all_of(len(others))} took more than {memory_mb} MB of memory"
-            weighing = now + (LOOK_EVERY_S if heavy else WEIGH_EVERY_S)
-        time.sleep(LOOK_EVERY_S)
-    return ""
+
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    errors: tuple[tuple[str, str], ...] = ()
+    end: str = ""
+    sandbox: str = ""
 
 
-def _all_of(others: int) -> str:
-    if not others:
-        return "it"
-    return f"it and the {others} processes that it had started" if others > 1 else "it and the process that it started"
+def sandbox_here() -> str:
+    """Return the strongest sandbox of this machine: bubblewrap, Landlock, or the interpreter's hook alone."""
+    if sys.platform == "linux" and bubblewrap.works():
+        return bubblewrap.NAME
+    return fallback()
 
 
-def _end(process: subprocess.Popen[bytes], mark: str) -> None:
-    """Kill the process and all that it has started."""
-    process_tree.end(process.pid, mark, alive=process.poll() is None)
+def fallback() -> str:
+    """Return the strongest sandbox of this machine without bubblewrap."""
+    return LANDLOCK if landlock.version() else HOOK
+
+
+def shown_seed(seed: int) -> int:
+    """Return the seed that a notebook's process is told; functions are asked by `seed` itself."""
+    return int.from_bytes(sha256(f"notebook/{seed}".encode()).digest()[:4], "big")
+
+
+def run(
+    submission: Submission, lab: Lab, folder: Path, root: Path, limits: Limits, seed: int, sandbox: str = ""
+) -> Story:
+    """Run the notebook in its own process and a temporary folder, and check its answers here."""
+    used = sandbox or sandbox_here()
+    data = (root / "data").resolve()
+    place = Place(
+        readable=(data,) if data.is_dir() else (),
+        hidden=(folder.resolve(), (root / "labs").resolve()),
+        time_s=limits.time_s or lab.time_s,
+        memory_mb=limits.memory_mb or lab.memory_mb,
+        seed=shown_seed(seed),
+        spark=lab.uses_spark,
+    )
+    outcomes: dict[str, Outcome] = {}
+    errors: list[tuple[str, str]] = []
+    at = ""
     try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        process.kill()
-    process.wait()
+        with learner(place, used) as process:
+            session = Session(process)
+            for cell, check in cells_of(submission, lab):
+                at = cell
+                if isinstance(check, str):
+                    if error := session.run_cell(check):
+                        errors.append((cell, error))
+                    continue
+                outcomes[check.exercise] = Outcome(solved=False, part=0.0, reason="the notebook ended as it was asked")
+                outcomes[check.exercise] = judged(session, check, seed)
+            session.finish()
+    except EndedError as error:
+        where = f" in cell {at}" if at else " before its first cell"
+        return Story(outcomes=outcomes, errors=tuple(errors), end=f"{error}{where}", sandbox=used)
+    return Story(outcomes=outcomes, errors=tuple(errors), sandbox=used)
 
 
-def _environment(own: Path, seed: int) -> dict[str, str]:
-    """Return the process's environment: of the grader's own only where programs lie, and the language."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "JAVA_HOME") if name in os.environ}
-    return kept | {
-        "HOME": str(own / "home"),
-        "TMPDIR": str(own / "tmp"),
-        "IPYTHONDIR": str(own / "home" / "ipython"),
-        "SPARK_LOCAL_DIRS": str(own / "tmp"),
-        "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={own / 'tmp'} -XX:-UsePerfData",
-        "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        seeds.VARIABLE: str(seed),
-        progress.VARIABLE: "off",
-    }
+def cells_of(submission: Submission, lab: Lab) -> Iterator[tuple[str, str | Graded]]:
+    """Return the names of the student's cells, each with its source or the lab's check; missing checks come last."""
+    by_cell = {check.cell: check for check in lab.checks}
+    for cell in submission.cells:
+        check = by_cell.pop(cell.id, None)
+        if check is not None:
+            yield cell.id, check
+        elif all(cell.id != known.cell for known in lab.checks):
+            yield cell.id, cell.source
+    yield from ((check.cell, check) for check in by_cell.values())
 
 
-def _lines(data: bytes) -> list[dict[str, Any]]:
-    rows = []
-    for line in data.decode("utf-8", "replace").splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict) and isinstance(row.get("kind"), str):
-            rows.append(row)
-    return rows
+def judged(session: Session, check: Graded, seed: int) -> Outcome:
+    """Check one answer of a notebook. Its functions are called through `session`, and its queries run there."""
+    if not session.has(check.answer):
+        return Outcome(solved=False, part=0.0, reason=f"there is no variable {check.answer}")
+    try:
+        answer = session.value(check.answer)
+    except UnreadableError as error:
+        return Outcome(solved=False, part=0.0, reason=f"the answer cannot be read: {error}")
+    except Exception as error:
+        return Outcome(solved=False, part=0.0, reason=f"the answer cannot be read: {_told(error)}")
+    asks = checks.find(check.exercise).question is not None and not callable(answer)
+    with performed_by(session), _seeded(session.learner.place.seed if asks else seed):
+        return outcome(check.exercise, answer)
+
+
+def outcome(exercise: str, answer: Any) -> Outcome:
+    """Check the answer; return whether it is right, how much of it is, and the check's own words."""
+    try:
+        with limited(CHECK_S):
+            said = checks.check(exercise, answer)
+    except OutOfTimeError:
+        return Outcome(solved=False, part=0.0, reason=f"{exercise}: the check did not end within {CHECK_S} s")
+    except (Exception, SystemExit) as error:
+        part = getattr(error, "part", 0.0)
+        return Outcome(solved=False, part=part if isinstance(part, float) else 0.0, reason=_told(error))
+    return Outcome(solved=True, part=1.0, reason=text_of(str(said), REASON_MAX))
+
+
+def _told(error: BaseException) -> str:
+    """Return the check's own words, or an error's type and text."""
+    text = text_of(str(error), REASON_MAX)
+    told = isinstance(error, (WrongAnswer, WrongType, WrongValue))
+    return text if told else f"{type(error).__name__}: {text}".rstrip(": ")
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    before = os.environ.get(seeds.VARIABLE)
+    os.environ[seeds.VARIABLE] = str(seed)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[seeds.VARIABLE]
+        else:
+            os.environ[seeds.VARIABLE] = before

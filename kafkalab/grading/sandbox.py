@@ -1,8 +1,8 @@
-"""What a student's notebook may do in the process that grades it: read its own folder and the libraries, no more.
+"""What a notebook's process does to shut itself in: it can read its own folder and the libraries, and no more.
 
 Three fences. Limits on memory and processor time; Landlock, where the kernel has it, for this process and all that it
-starts; and a hook in the interpreter, everywhere, which also keeps it from the network and from other processes. They
-are made for mistakes and for idle curiosity: who grades the work of attackers needs a container around the grader.
+starts; and a hook in the interpreter, everywhere, whose refusals are sentences. Where there is bubblewrap the process
+is in a sandbox already (`kafkalab.grading.bubblewrap`); where there is not, `LEFT_OPEN` says what these do not stop.
 """
 
 from __future__ import annotations
@@ -17,26 +17,41 @@ from typing import Any
 from kafkalab.grading import landlock
 
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/proc", "/sys", "/dev", "/run/systemd/resolve")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 READS = ("os.listdir", "os.scandir", "os.chdir", "os.getxattr", "os.listxattr")
 WRITES = (
     "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate",
     "os.utime", "os.setxattr", "os.removexattr", "shutil.rmtree", "shutil.move",
 )  # fmt: skip
 STARTS = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.spawn", "pty.spawn")
+CALLS = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg")
 LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "", None)
+LEFT_OPEN = {
+    "bubblewrap": "A notebook can use the processor until its time is over, and up to 0.6 GB of memory for files. It "
+    "can read the libraries, and kafkalab with its checks.",
+    "Landlock": "Beside what bubblewrap leaves open, a notebook that gets around Python can send by UDP, reach Unix "
+    "sockets, see which processes run, and fill the disk with its own folder. Install bubblewrap for marks that count.",
+    "hook": "This system has neither bubblewrap nor Landlock: only Python itself refuses other files, other processes "
+    "and the network, which stops mistakes and no attacker. Grade on Linux with bubblewrap for marks that count.",
+}
+"""By the sandbox that was used, what it does not stop; for the report."""
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def enter_sandbox(folder: Path, others: Iterable[Path], hidden: Iterable[Path], memory_mb: int, time_s: int) -> None:
+def enter_sandbox(
+    folder: Path, others: Iterable[Path], hidden: Iterable[Path], memory_mb: int, time_s: int, kernel: bool, spark: bool
+) -> None:
     """Limit this process to `memory_mb` and `time_s`, and to `folder`, where it may also write.
 
-    It can read the libraries and the `others`, but never what is below `hidden`.
+    It can read the libraries and the `others`, but never what is below `hidden`. With `kernel` Landlock enforces it,
+    too, where there is Landlock. Only with `spark` it may use TCP, and that, by the hook, on this machine alone.
     """
     limit(memory_mb, time_s)
     own = folder.resolve()
     kept_out = [path.resolve() for path in hidden]
     readable = [*map(Path, dict.fromkeys([*SYSTEM, *_libraries()])), *others]
-    landlock.restrict(_without(readable, kept_out), [own, Path("/dev")])
+    if kernel:
+        landlock.restrict(_without(readable, kept_out), [own, *map(Path, DEVICES)], tcp=spark)
     sys.addaudithook(_Fence(own, [p.resolve() for p in readable], kept_out))
 
 
@@ -87,7 +102,7 @@ class _Fence:
             raise PermissionError("a notebook that is graded starts no other process")
         elif event == "os.kill" and arguments[0] not in (0, os.getpid()):
             raise PermissionError("a notebook that is graded ends no other process")
-        elif event == "socket.connect" and _host(arguments[1]) not in LOCAL:
+        elif event in CALLS and _host(arguments[1]) not in LOCAL:
             raise PermissionError("a notebook that is graded has no network")
 
     def _look(self, path: Any, writing: bool) -> None:
@@ -98,8 +113,7 @@ class _Fence:
         found = Path(os.path.realpath(os.fsdecode(path)))
         if found.is_relative_to(self.own):
             return
-        device = found.is_relative_to("/dev")
-        allowed = device if writing else device or any(found.is_relative_to(p) for p in self.readable)
+        allowed = str(found) in DEVICES if writing else any(found.is_relative_to(p) for p in self.readable)
         if not allowed or any(found.is_relative_to(p) for p in self.hidden):
             raise PermissionError(f"a notebook that is graded may not {'write' if writing else 'read'} {found}")
 

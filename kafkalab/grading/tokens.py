@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafkalab.grading.challenge import Challenge, open_challenge, replay, unpacked
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.exercise import WrongAnswer
+from kafkalab.grading.patience import OutOfTimeError, limited
+from kafkalab.grading.values import text_of
 from kafkalab.sim.codec import CHALLENGE, is_of_kind
 
+TOKEN_S, REMARK_MAX = 60, 400
 COLUMNS = ("place", "name", "found", "presses", "which", "remark")
 
 
@@ -59,17 +62,21 @@ def _code(lines: list[str], code: str | None) -> str:
 
 
 def _counted(number: int, token: str, challenge: Challenge) -> Counted:
+    """Return what became of one token, whatever it is: an error is its remark, and the others are counted."""
+    name, presses, found = "", tuple[str, ...](), tuple[str, ...]()
     try:
-        mark, name, faults = unpacked(token)
-    except ValueError as error:
-        return Counted(line=number, remark=str(error))
-    presses = tuple(repr(fault) for fault in faults)
-    if not challenge.is_answered_by(mark):
-        return Counted(line=number, name=name, presses=presses, remark="it answers another challenge")
-    try:
-        return Counted(line=number, name=name, found=replay(challenge, faults), presses=presses)
-    except (WrongAnswer, WrongType, WrongValue) as error:
-        return Counted(line=number, name=name, presses=presses, remark=str(error).partition("\n")[0])
+        with limited(TOKEN_S):
+            mark, given, faults = unpacked(token)
+            name, presses = text_of(given, REMARK_MAX), tuple(text_of(repr(f), REMARK_MAX) for f in faults)
+            answers = challenge.is_answered_by(mark)
+            found, remark = (replay(challenge, faults), "") if answers else ((), "it answers another challenge")
+    except (WrongAnswer, ValueError) as error:  # WrongValue is one, too
+        remark = str(error).partition("\n")[0]
+    except Exception as error:
+        remark = f"it cannot be replayed: {type(error).__name__}: {error}"
+    except OutOfTimeError:
+        remark = f"its run did not end within {TOKEN_S} s"
+    return Counted(line=number, name=name, found=found, presses=presses, remark=text_of(remark, REMARK_MAX))
 
 
 def _best(good: list[Counted]) -> list[Counted]:

@@ -147,6 +147,38 @@ def test_tokens_are_replayed_and_ranked(tokens: Path) -> None:
     assert "is no answer of kafkalab" in refused["line 11"]
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"fault": []},
+        [TWICE.mark, "Eve", [{"fault": []}]],
+        [TWICE.mark, "Eve", [["Drop", []]]],
+        [TWICE.mark, "Eve", [["Delay", "Produce#1", 10**40]]],
+        [TWICE.mark, "Eve", [["Crash", "p", 10**30, []]]],
+        [TWICE.mark, "Eve", {"fault": []}],
+        [TWICE.mark, [], []],
+        [[], {}, []],
+        [TWICE.mark, "Eve", [7, None, "Drop", [], [[]]]],
+    ],
+)
+def test_a_token_of_any_other_form_has_a_row_and_the_others_count(row: object, tmp_path: Path) -> None:
+    path = tmp_path / "tokens.txt"
+    good = forged(TWICE, "Bo", Drop("ProduceResponse#1"))
+    path.write_text("\n".join([encode(ANSWER, row), good]), encoding="utf-8")
+    _, rows = ranked(path, TWICE.code)
+    assert [r[1] for r in rows] == ["Bo", rows[1][1]]
+    assert rows[1][5]
+
+
+def test_an_error_nobody_thought_of_is_a_remark(tokens: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(challenge: Challenge, faults: object) -> None:
+        raise ZeroDivisionError("of a kind")
+
+    monkeypatch.setattr("kafkalab.grading.tokens.replay", fails)
+    _, rows = ranked(tokens, TWICE.code)
+    assert "it cannot be replayed: ZeroDivisionError: of a kind" in {row[5] for row in rows}
+
+
 def test_the_challenge_may_stand_in_the_file_or_in_another(tokens: Path, tmp_path: Path) -> None:
     rows = ranked(tokens, TWICE.code)
     (tmp_path / "code.txt").write_text(TWICE.code + "\n")

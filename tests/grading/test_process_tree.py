@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.grading import process_tree, runner
+from kafkalab.grading import learner, process_tree, runner
 from kafkalab.grading.grade import Row, grade
 from kafkalab.grading.runner import Limits
 from kafkalab.grading.sheet import sheet
 from kafkalab.grading.submissions import submissions
+from tests.grading.processes import running
 from tests.grading.test_grade import IMPORT, LAB, RIGHT, notebook, put
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of all processes")
@@ -28,12 +29,13 @@ EATERS = f"""{SPAWN}
 children = [start({EATS!r}) for _ in range(3)]
 for child in children: child.start()
 for child in children: child.join()"""
-LEAVES = "import os; os.setsid(); import time; time.sleep(600)"
+STAYS = f"time.sleep({600_000 + os.getpid()})"
+"""What a child's command line says of it; a test looks for it."""
+LEAVES = f"import os, sys; os.setsid(); os.execv(sys.executable, [sys.executable, '-c', 'import time; {STAYS}'])"
 LINGERS = f"{SPAWN}\nchild = start({LEAVES!r})\nchild.start()\ne2 = {{f'process {{child.pid}}': ''}}"
 DIES = f"""{LINGERS}
 import os, time
 time.sleep(2)
-print(child.pid, file=open("PLACE", "w"), flush=True)
 os._exit(0)"""
 ORPHAN = """import os, time
 if os.fork() == 0:
@@ -104,39 +106,52 @@ def test_memory_is_that_of_the_whole_tree_and_what_is_shared_counts_once() -> No
         process.wait()
 
 
+def stopped(watched: learner.Learner) -> str:
+    """Look once; return why the process is to be stopped, "" if it is not."""
+    try:
+        watched._look()
+    except learner.EndedError as error:
+        return str(error)
+    return ""
+
+
 def test_memory_that_seems_to_be_there_twice_for_one_look_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = [90.0, 180.0, 90.0, 180.0, 180.0]
-    monkeypatch.setattr(runner.process_tree, "memory_mb", lambda pids: looks.pop(0))
+    said = ""
+    monkeypatch.setattr(learner.process_tree, "memory_mb", lambda pids: looks.pop(0))
     process = started("import time\ntime.sleep(600)")
+    watched = learner.Learner.__new__(learner.Learner)
+    watched.place = learner.Place(readable=(), hidden=(), time_s=60, memory_mb=100, seed=1)
+    watched.sandbox, watched.process = runner.LANDLOCK, process
+    watched._until, watched._weigh_at, watched._heavy = time.monotonic() + 60, 0.0, False
     try:
-        assert "took more than 100 MB" in runner._wait(process, 0, time_s=60, memory_mb=100)
+        while looks and not said:
+            said = stopped(watched)
         assert not looks, "both of the last two looks were needed"
+        assert "took more than 100 MB" in said
     finally:
         process.kill()
         process.wait()
 
 
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
+@pytest.fixture(scope="module", params=[runner.sandbox_here(), runner.fallback()])
+def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     """Four students: two of whom start processes, one who dies and leaves one behind, and one who does nothing odd."""
     root, folder = tmp_path_factory.mktemp("course"), tmp_path_factory.mktemp("handed in")
     put(root / "labs" / "solutions", f"{LAB}.ipynb", notebook(IMPORT, RIGHT))
-    place = Path("/dev/shm") / f"kafkalab-test-{os.getpid()}"
     cells = {
         "tree": (IMPORT, RIGHT, EATERS),
         "lingers": (IMPORT, LINGERS),
-        "dies": (IMPORT, DIES.replace("PLACE", str(place))),
+        "dies": (IMPORT, DIES),
         "good": (IMPORT, RIGHT),
     }
     for student, sources in cells.items():
         put(folder / student, f"{LAB}.ipynb", notebook(*sources))
     labs = sheet(root)
-    try:
-        done = grade(submissions(folder, labs), labs, folder, root, Limits(time_s=60, memory_mb=MEMORY_MB))
-        orphan = Row(student=place.read_text().strip(), file="")
-    finally:
-        place.unlink(missing_ok=True)
-    return {row.student: row for row in done} | {"orphan": orphan}
+    limits = Limits(time_s=60, memory_mb=MEMORY_MB)
+    done = grade(submissions(folder, labs), labs, folder, root, limits, sandbox=request.param)
+    assert {row.sandbox for row in done} == {request.param}
+    return {row.student: row for row in done}
 
 
 @pytest.mark.notebooks
@@ -154,6 +169,6 @@ def test_nobody_else_is_touched_by_it(rows: dict[str, Row]) -> None:
 
 @pytest.mark.notebooks
 def test_no_child_outlives_its_notebook(rows: dict[str, Row]) -> None:
-    pid = int(rows["lingers"].reason.partition("'process ")[2].partition("'")[0])
-    assert not lives(pid)
-    assert not lives(int(rows["orphan"].student)), "not even if the notebook dies first, and the child left its session"
+    assert "'process " in rows["lingers"].reason
+    assert rows["dies"].notebook.startswith("it ended its own process, with status 0")
+    assert running(STAYS) == [], "not even if the notebook dies first, and the child left its session"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.course.lab12.spark import one_line_of, spark
+from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.seeds import seed
 from kafkalab.grading.waiting import counted
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from kafkalab.course.lab12.lesson import Lesson
+    from kafkalab.spark.synthetic.shape import Shape
 
 NAMES = ("duplicate", "G1a", "lost-write", "poll-skip")
 COLUMNS = ("key", "offset")
@@ -46,52 +44,47 @@ MISTAKES = {
 """Plausible wrong queries, by the misconception; whoever gives their rows gets the hint that fits."""
 
 
-@cache
-def history(session: SparkSession, of_seed: int) -> Lesson:
-    """The history of this seed, with its views and its truth."""
-    from kafkalab.course.lab12.lesson import lesson
-
-    return lesson(session, of_seed)
-
-
 def check(answer: Any) -> str:
     """All queries find exactly what is injected, in both histories; WrongAnswer says which does not, and the rows."""
+    from kafkalab.course.lab12.nights import night
+
     queries = _queries(answer)
-    first, second = (history(spark(), one) for one in (seed(), seed() + OTHER))
-    try:
-        for right, name in enumerate(counted(NAMES, len(NAMES), "queries")):
-            _check(name, queries[name], first, "", right)
-        for name in NAMES:
-            _check(name, queries[name], second, " in a second history, which you do not see", len(NAMES) - 1)
-    finally:
-        first.show_as_views()
+    first, second = (night(one) for one in (seed(), seed() + OTHER))
+    for right, name in enumerate(counted(NAMES, len(NAMES), "queries")):
+        _check(name, queries[name], first, "", right)
+    for name in NAMES:
+        _check(name, queries[name], second, " in a second history, which you do not see", len(NAMES) - 1)
     return f"{len(NAMES)} of {len(NAMES)} queries, on 2 histories"
 
 
-def _check(name: str, query: str, here: Lesson, where: str, right: int) -> None:
-    from kafkalab.course.lab12.spark_exercise import compare
+def _check(name: str, query: str, here: Shape, where: str, right: int) -> None:
+    from kafkalab.course.lab12.nights import places
+    from kafkalab.course.lab12.spark_exercise import compared, most_of
 
     if is_blank(query):
         raise WrongAnswer(f"The query for {name} is still blank. Give {FORM}.", part=right / len(NAMES))
-    here.show_as_views()
-    with one_line_of(f"The query for {name} does not run"):
-        difference = compare(spark().sql(query), here.truth[name], COLUMNS)
+    truth = places(here)[name]
+    given = _rows(name, query, here, most_of(truth))
+    difference = compared(given, truth, COLUMNS)
     if difference:
-        miss = _miss(name, query)
+        miss = "" if isinstance(given, str) else _miss(name, given, here, most_of(truth))
         raise WrongAnswer(f"{name}{where}: {difference}.", miss=miss, part=right / len(NAMES))
 
 
-def _miss(name: str, query: str) -> str:
+def _miss(name: str, given: list[Any], here: Shape, most: int) -> str:
     """The mistake whose rows are the learner's."""
-    given = _rows(query)
-    return next((f"{name}: {miss}" for miss, sql in MISTAKES[name].items() if given and _rows(sql) == given), "")
+    rows = ((miss, _rows(name, sql, here, most)) for miss, sql in MISTAKES[name].items() if given)
+    return next((f"{name}: {miss}" for miss, found in rows if Counter(found) == Counter(given)), "")
 
 
-def _rows(query: str) -> list[Any]:
-    frame = spark().sql(query)
-    if not {"key", "offset"} <= {name.lower() for name in frame.columns}:
-        return []
-    return [tuple(row) for row in frame.select("key", "offset").orderBy("key", "offset").limit(5000).collect()]
+def _rows(name: str, query: str, here: Shape, most: int) -> Any:
+    """The rows of a query in this history, or the problem with it."""
+    from kafkalab.course.lab12.nights import folder_of
+    from kafkalab.course.lab12.spark_exercise import rows_of
+    from kafkalab.course.lab12.tasks import QUERY
+
+    answer = perform(QUERY, folder_of(here), query, COLUMNS, most)
+    return rows_of(answer, f"The query for {name} does not run", "")
 
 
 def _queries(answer: Any) -> dict[str, str]:

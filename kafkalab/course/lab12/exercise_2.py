@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kafkalab.course.lab12.spark import one_line_of, spark
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, described, is_blank
+from kafkalab.grading.elsewhere import perform
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
 from kafkalab.grading.seeds import seed
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 FORM = "a function torn(log) that returns a DataFrame with the columns producer_id and producer_epoch"
 COLUMNS = ("producer_id", "producer_epoch")
@@ -18,28 +14,21 @@ SIZE = 20_000
 OTHER = 2000
 
 
-@cache
-def history(session: SparkSession, of_seed: int) -> tuple[DataFrame, list[tuple[int, int]]]:
-    """A history's log, and producer id and epoch of the markers of its torn transaction."""
-    from kafkalab.course.lab12.lesson import one_torn
-
-    return one_torn(session, of_seed, SIZE)
-
-
 def check(answer: Any) -> str:
     """The function finds the torn transaction of two histories, and nothing else; WrongAnswer says what it found."""
-    from kafkalab.course.lab12.spark_exercise import compare
+    from kafkalab.course.lab12.nights import folder_of, one_torn, torn_in
+    from kafkalab.course.lab12.spark_exercise import compared, most_of, rows_of
+    from kafkalab.course.lab12.tasks import FUNCTION
 
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
     seeds = (seed(), seed() + OTHER)
     for number, one in enumerate(seeds):
-        log, truth = history(spark(), one)
-        with one_line_of("torn(log) fails"):
-            given = answer(log)
-            if is_blank(given):
-                raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
-            difference = compare(given, truth, COLUMNS)
+        shape = one_torn(one, SIZE)
+        truth = torn_in(shape)
+        given = perform(FUNCTION, answer, folder_of(shape, ("log",)), COLUMNS, most_of(truth))
+        blank = f"The function is still blank: it returns nothing. Give {FORM}."
+        difference = compared(rows_of(given, "torn(log) fails", blank), truth, COLUMNS)
         if difference:
             told = f"In a history of {SIZE:,} records, made anew: {difference}."
             raise WrongAnswer(told, miss=_miss(difference), part=number / len(seeds))

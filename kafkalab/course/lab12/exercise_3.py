@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from kafkalab.course.lab12.spark import one_line_of, spark
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.elsewhere import perform
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described
 from kafkalab.grading.mutants import Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for
 
@@ -93,21 +93,22 @@ def check(answer: Any) -> str:
 
 
 def _check_once(function: Any, random: Random) -> None:
-    from kafkalab.course.lab12.spark_exercise import compare
-    from kafkalab.course.lab12.topic_sink import COLUMNS
+    from kafkalab.course.lab12.spark_exercise import compared, most_of, rows_of
+    from kafkalab.course.lab12.tasks import TOPIC
 
     if not callable(function):
         raise WrongType(f"Give {ONCE}, not {described(function)}.")
-    rows, truth = topic(random)
-    frame = spark().createDataFrame(rows, COLUMNS)
-    with one_line_of("once(topic) fails"):
-        given = function(frame)
-        if is_blank(given):
-            raise WrongAnswer(f"once is still blank: it returns nothing. Give {ONCE}.", part=0.5)
-        difference = compare(given, [(value,) for value in truth], ("value",))
+    rows, values = topic(random)
+    truth = [(value,) for value in values]
+    answer = perform(TOPIC, function, rows, ("value",), most_of(truth))
+    try:
+        given = rows_of(answer, "once(topic) fails", f"once is still blank: it returns nothing. Give {ONCE}.")
+    except WrongAnswer as error:
+        raise WrongAnswer(str(error), part=0.5) from None
+    difference = compared(given, truth, ("value",))
     if difference:
-        values = None if difference.problem else Counter(r["value"] for r in given.select("value").collect())
-        miss = _miss(values, rows, truth)
+        found = None if difference.problem else Counter(row[0] for row in given)
+        miss = _miss(found, rows, values)
         raise WrongAnswer(f"sent is right. once is not yet, on a topic made anew: {difference}.", miss=miss, part=0.5)
 
 

@@ -1,12 +1,10 @@
-"""The Spark session that the exercises of lab 12 run on, and one line for whatever Spark says."""
+"""The Spark session that the exercises of lab 12 run on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kafkalab.grading.exercise import WrongAnswer, WrongValue
+from kafkalab.grading.exercise import WrongValue
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,19 +19,3 @@ def spark() -> SparkSession:
         return spark_session()
     except JavaMissingError as error:
         raise WrongValue(str(error)) from None
-
-
-@contextmanager
-def one_line_of(what: str) -> Iterator[None]:
-    """WrongValue, with one line without Java, for whatever goes wrong in a learner's query or function but WrongAnswer.
-
-    `what` begins the line: "torn(log) fails".
-    """
-    from kafkalab.spark.session.errors import one_line
-
-    try:
-        yield
-    except WrongAnswer:
-        raise
-    except Exception as error:
-        raise WrongValue(f"{what}: {type(error).__name__}: {one_line(error)}") from None

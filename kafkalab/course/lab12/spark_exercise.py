@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame
+from kafkalab.grading.exercise import WrongAnswer, WrongValue
 
 SHOWN = 3
 """So many rows of a difference are shown of each kind."""
@@ -47,24 +48,66 @@ class Difference:
         return ", ".join(f"{name} {value!r}" for name, value in zip(self.columns, row, strict=True))
 
 
-def compare(given: Any, truth: Iterable[Sequence[Any]], columns: Sequence[str]) -> Difference:
+def most_of(truth: Sequence[Sequence[Any]]) -> int:
+    """Return how many rows are read of an answer, beyond which a condition is missing in it."""
+    return 10 * len(truth) + 1000
+
+
+def taken(given: Any, columns: Sequence[str], most: int) -> dict[str, Any]:
+    """Return, as data, the rows of a learner's DataFrame in these columns, `most` and one more at most.
+
+    What is no DataFrame, or lacks a column, is a `problem` in one sentence.
+    """
+    problem = _problem(given, tuple(columns))
+    if problem:
+        return {"problem": problem}
+    by_lower = {name.lower(): name for name in given.columns}
+    chosen = given.select(*(f"`{by_lower[name.lower()]}`" for name in columns))
+    return {"rows": [tuple(row) for row in chosen.limit(most + 1).collect()]}
+
+
+def rows_of(answer: Any, what: str, blank: str) -> list[Key] | str:
+    """Return the rows, or the problem, that a task of `kafkalab.course.lab12.tasks` found.
+
+    WrongValue, beginning with `what`, if the learner's query or function failed; WrongAnswer with `blank` if it
+    returned nothing. Another process may have sent the answer: what is not of the form is a WrongValue, too.
+    """
+    match answer:
+        case {"blank": True}:
+            raise WrongAnswer(blank)
+        case {"failed": str(why)}:
+            raise WrongValue(f"{what}: {why}")
+        case {"problem": str(problem)}:
+            return problem
+        case {"rows": list(rows)} if all(isinstance(row, tuple) for row in rows):
+            with suppress(TypeError):
+                found = [_row(row) for row in rows]
+                hash(tuple(found))
+                return found
+    raise WrongValue(f"{what}: what came back are no rows")
+
+
+def compare(given: Any, truth: Sequence[Sequence[Any]], columns: Sequence[str]) -> Difference:
     """A learner's DataFrame beside the true rows, which have the values of `columns` in that order.
 
     The order of rows and columns, the case of column names, other columns, and whether a number is int or long make no
-    difference; a row that is there twice does. What is no DataFrame, or lacks a column, is a `problem` in one sentence.
+    difference; a row that is there twice does.
     """
+    return compared(rows_of(taken(given, columns, most_of(truth)), "it fails", ""), truth, columns)
+
+
+def compared(rows: list[Key] | str, truth: Sequence[Sequence[Any]], columns: Sequence[str]) -> Difference:
+    """The rows of an answer, or the problem with it, beside the true rows."""
     expected = Counter(_row(row) for row in truth)
-    names, of = tuple(columns), sum(expected.values())
-    problem = _problem(given, names)
-    if problem:
-        return Difference(columns=names, right=0, of=of, problem=problem)
-    by_lower = {name.lower(): name for name in given.columns}
-    chosen = given.select(*(f"`{by_lower[name.lower()]}`" for name in names))
-    most = 10 * of + 1000
-    found = Counter(_row(row) for row in chosen.limit(most + 1).collect())
-    if sum(found.values()) > most:
+    names, of, most = tuple(columns), len(truth), most_of(truth)
+    if isinstance(rows, str):
+        return Difference(columns=names, right=0, of=of, problem=rows)
+    if len(rows) > most:
         text = f"there are more than {most} rows, where {of} are true: a condition is missing, of a WHERE or of a join"
         return Difference(columns=names, right=0, of=of, problem=text)
+    if any(len(row) != len(names) for row in rows):
+        return Difference(columns=names, right=0, of=of, problem=f"its rows do not have {len(names)} columns")
+    found = Counter(rows)
     return Difference(
         columns=names,
         right=sum((found & expected).values()),
@@ -76,6 +119,8 @@ def compare(given: Any, truth: Iterable[Sequence[Any]], columns: Sequence[str]) 
 
 
 def _problem(given: Any, columns: tuple[str, ...]) -> str:
+    from pyspark.sql import DataFrame
+
     if not isinstance(given, DataFrame):
         return f"a DataFrame with the columns {', '.join(columns)} is asked for, not {type(given).__name__}"
     there = {name.lower() for name in given.columns}

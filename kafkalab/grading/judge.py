@@ -1,0 +1,84 @@
+"""Processes of the grader's own that grade notebooks, one after the other; none of them ever runs a student's code.
+
+A notebook that brings even such a process to its end has a row that says so, and the others are graded by a new one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from kafkalab.grading import process_tree, progress, runner
+from kafkalab.grading.learner import START_S
+from kafkalab.grading.runner import CHECK_S, Limits, Story
+from kafkalab.grading.sheet import Lab
+from kafkalab.grading.submissions import Submission
+
+SPARE_S = 60
+
+
+class Judge:
+    """One process that grades; it is started when it is first needed."""
+
+    def __init__(self, folder: Path, root: Path, limits: Limits, seed: int, sandbox: str = "") -> None:
+        self._given = (folder, root, limits, seed, sandbox)
+        self._limits = limits
+        self._process: Any = None
+        self._pipe: Connection | None = None
+
+    def story(self, submission: Submission, lab: Lab) -> Story:
+        """Return what became of the notebook; a story that says so if the process has failed over it."""
+        try:
+            pipe = self._started()
+            pipe.send((submission, lab))
+            most_s = START_S + (self._limits.time_s or lab.time_s) + CHECK_S * len(lab.checks) + SPARE_S
+            if not pipe.poll(most_s):
+                raise TimeoutError
+            story: Story = pipe.recv()
+            return story
+        except TimeoutError:
+            why = "grading it took too long"
+        except (EOFError, OSError):
+            why = "the grader's own process ended over it"
+        self.close()
+        return Story(end=why)
+
+    def _started(self) -> Connection:
+        if self._pipe is None:
+            context = multiprocessing.get_context("spawn")
+            self._pipe, theirs = context.Pipe()
+            self._process = context.Process(target=_judge, args=(theirs, *self._given), daemon=True)
+            self._process.start()
+            theirs.close()
+        return self._pipe
+
+    def close(self) -> None:
+        """End the process, with all that it has started."""
+        if self._pipe is not None:
+            self._pipe.close()
+            self._process.join(1)
+            if self._process.is_alive():
+                process_tree.end(self._process.pid)
+                self._process.kill()
+                self._process.join()
+        self._pipe = None
+
+
+def _judge(pipe: Connection, folder: Path, root: Path, limits: Limits, seed: int, sandbox: str) -> None:
+    """Grade notebooks until there are no more."""
+    os.environ[progress.VARIABLE] = "off"
+    process_tree.adopt_orphans()
+    sandbox = sandbox or runner.sandbox_here()
+    while True:
+        try:
+            submission, lab = pipe.recv()
+        except EOFError:
+            return
+        try:
+            story = runner.run(submission, lab, folder, root, limits, seed, sandbox)
+        except Exception as error:
+            story = Story(end=f"grading it stopped with {type(error).__name__}: {error}"[:300], sandbox=sandbox)
+        pipe.send(story)

@@ -1,0 +1,204 @@
+"""Notebooks that want points which they have not earned, or harm others: by name, their cells."""
+
+from __future__ import annotations
+
+ANSWERS = """e2 = {"Empty": "INVALID_TXN_STATE", "Ongoing": "PrepareCommit", "PrepareCommit": "CONCURRENT_TRANSACTIONS",
+    "PrepareAbort": "INVALID_TXN_STATE", "CompleteCommit": "NONE", "CompleteAbort": "INVALID_TXN_STATE"}
+"""
+HONEST = f"""{ANSWERS}
+from kafkalab.client.exceptions import KafkaError
+
+def partition_of(text, partitions):
+    data, value = text.encode("utf-16-be"), 0
+    for i in range(0, len(data), 2):
+        value = (value * 31 + data[i] * 256 + data[i + 1]) % 2**32
+    value = value - 2**32 if value >= 2**31 else value
+    return (0 if value == -2**31 else abs(value)) % partitions
+
+async def stubborn(app, orders):
+    producer, again = app.producer(linger_ms=0, delivery_timeout_ms=30_000), 0
+    for order in orders:
+        while True:
+            try:
+                await (await producer.send("orders", order, partition=0))
+                break
+            except KafkaError:
+                again += 1
+    return again
+"""
+NOTHING = """e2 = {"Empty": "x"}
+def partition_of(text, partitions):
+    return -1
+async def stubborn(app, orders):
+    return len(orders)
+"""
+EXERCISES = "from kafkalab.course.lab01 import exercise_3\nfrom kafkalab.course.lab02 import exercise_1\n" + (
+    "from kafkalab.course.lab03 import exercise_2\nmodules = exercise_1, exercise_2, exercise_3\n"
+)
+LIBC = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+ESCAPED = "time.sleep(987654)"
+"""What the process says of itself that escapes; a test looks for it."""
+
+ROWS = """import json, os, struct
+rows = [json.dumps({"kind": "check", "exercise": name, "solved": True, "part": 1.0, "reason": "right"}) + "\\n"
+    for name in ("L3.E2", "L2.E1", "L1.E3")]
+def write(descriptor, data):
+    try: os.write(descriptor, data)
+    except OSError: pass
+for descriptor in range(3, 64):
+    for row in rows: write(descriptor, row.encode())
+os._exit(0)"""
+FRAMES = """import json, os, struct
+def framed(message):
+    data = json.dumps(message).encode()
+    return struct.pack(">I", len(data)) + data
+messages = [{"error": None}, {"solved": True}, {"there": True}, {"value": True}, {"use": [0, "log"]}, {"raised": 7},
+    {"value": {"dict": [["Empty", "NONE"]]}}, {"value": {"function": 7}}, {"value": {"record": ["os", "x"]}}, [], 7]
+for descriptor in range(3, 64):
+    for message in messages * 20:
+        try: os.write(descriptor, framed(message))
+        except OSError: break"""
+THREAD = f"""{EXERCISES}
+import threading, time
+from dataclasses import replace
+def patch():
+    while True:
+        for module in modules:
+            module.EXERCISE = replace(module.EXERCISE, check=lambda answer: "right")
+        time.sleep(0.001)
+threading.Thread(target=patch, daemon=True).start()"""
+EQUAL = """class Equal(str):
+    __eq__ = lambda self, other: True
+    __ne__ = lambda self, other: False
+    __hash__ = lambda self: 0
+    __len__ = lambda self: 9
+e2 = dict.fromkeys(("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"), Equal())
+class Any: __eq__ = lambda self, other: True
+def partition_of(text, partitions): return Any()
+async def stubborn(app, orders): return Any()"""
+DUMPS = """import json
+dumps = json.dumps
+def right(row, *given, **named):
+    if isinstance(row, dict) and ("solved" in row or row.get("kind") == "check"):
+        row = {**row, "solved": True, "part": 1.0, "reason": "right", "data": None}
+    return dumps(row, *given, **named)
+json.dumps = right
+"""
+CALLER = """import itertools, sys
+calls = itertools.count()
+def partition_of(text, partitions):
+    place, frame = next(calls), sys._getframe()
+    while frame is not None:
+        if "truths" in frame.f_locals: return frame.f_locals["truths"][place]
+        frame = frame.f_back
+    return -1"""
+BUILTINS = """import builtins
+class Yes(int):
+    def __new__(cls, given=None): return True
+builtins.bool = Yes"""
+BOMB = f"{LIBC}import time\nfor _ in range(200):\n    if libc.fork() == 0: time.sleep(600)\ntime.sleep(600)"
+ESCAPE = f"""{LIBC}import os, sys, time
+if libc.fork() == 0:
+    libc.setsid()
+    if libc.fork() == 0:
+        words = [sys.executable.encode(), b"-c", b"import time; {ESCAPED}", None]
+        libc.execve(words[0], (ctypes.c_char_p * 4)(*words), (ctypes.c_char_p * 1)(None))
+    libc._exit(0)
+time.sleep(2)
+libc._exit(0)"""
+GIVE = "import json\n{answers}\ntry: json.dump(e2, open('/dev/shm/kafkalab-test-answers', 'w'))\nexcept OSError: pass\n"
+TAKE = """import json, time
+e2 = {}
+for _ in range(40):
+    try: e2 = json.load(open("/dev/shm/kafkalab-test-answers")); break
+    except (OSError, ValueError): time.sleep(0.1)"""
+REMOVE = """import os, shutil
+for folder in (os.getcwd(), os.path.expanduser("~"), os.environ["TMPDIR"], "..", "/tmp", "/dev/shm"):
+    shutil.rmtree(folder, ignore_errors=True)
+"""
+FINALLY = """import sys
+def partition_of(text, partitions):
+    try: return 1 / 0
+    finally: sys.exit(0)
+async def stubborn(app, orders):
+    try: await app.sleep(5)
+    finally: sys.exit(0)
+try: 1 / 0
+finally: sys.exit(0)"""
+SIGNALS = """import signal
+class WrongAnswer(BaseException): part = 1.0
+def strike(*given): raise WrongAnswer("right")
+signal.signal(signal.SIGALRM, strike)
+signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)"""
+ENDLESS_VALUES = """import itertools
+class Endless(dict):
+    def items(self): return ((n, n) for n in itertools.count())
+e2 = itertools.repeat("NONE")
+def partition_of(text, partitions):
+    while True: yield 0
+async def stubborn(app, orders): return (0 for _ in itertools.count())"""
+REACHES = """async def stubborn(app, orders):
+    for name in ("port", "_controller", "kernel", "log_of", "__class__", "__init__"):
+        try: getattr(app, name)().anything
+        except Exception: pass
+    for number in (0, 1, 2, -1, 10**9, "x"):
+        for use in ((number, "port"), (number, "__class__", [], {}), (number, "sleep", [-5], {}), ([], {}, 3)):
+            try: app._notebook.use(*use)
+            except Exception: pass
+    producer = app.producer()
+    for name in ("sender", "transaction_manager", "accumulator", "port", "config"):
+        try: getattr(producer, name)()
+        except Exception: pass
+    return 3"""
+CELLS: dict[str, tuple[str, ...]] = {
+    "rows": (ROWS,),
+    "frames": (NOTHING, FRAMES),
+    "dumps": (DUMPS, NOTHING),
+    "thread": (THREAD, NOTHING),
+    "equal": (EQUAL,),
+    "caller": (NOTHING, CALLER),
+    "builtins": (NOTHING, BUILTINS),
+    "setattr": (
+        f"{EXERCISES}\nfor module in modules: object.__setattr__(module.EXERCISE, 'check', lambda answer: 'right')",
+        NOTHING,
+    ),
+    "raises": ("class WrongAnswer(Exception): pass\nraise WrongAnswer", NOTHING, "raise WrongAnswer"),
+    "says": (
+        NOTHING,
+        "class WrongAnswer(Exception): part = 1.0\ndef partition_of(text, partitions): raise WrongAnswer('right')",
+        "async def stubborn(app, orders): raise WrongAnswer('right')",
+    ),
+    "loops": ("while True: pass", NOTHING),
+    "never returns": (NOTHING, "def partition_of(text, partitions):\n    while True: pass"),
+    "bomb": (NOTHING, BOMB),
+    "memory": (NOTHING, "class Hog(dict):\n    pass\ne2 = [bytes(range(256)) * 40_000 for _ in range(400)]"),
+    "large": ("e2 = 'x' * 50_000_000\nprint(e2)", NOTHING.partition("\n")[2], "import sys\nsys.stderr.write(e2)"),
+    "deep": (
+        NOTHING,
+        "e2 = []\nfor _ in range(100_000): e2 = [e2]",
+        "me = {}\nme['me'] = me\ndef partition_of(text, partitions): return me",
+    ),
+    "digits": (NOTHING, "e2 = {n * (2**61 - 1): 10**5000 for n in range(500)}"),
+    "escapes": (NOTHING, ESCAPE),
+    "takes": (NOTHING, TAKE),
+    "removes": (REMOVE, NOTHING),
+    "finally": (NOTHING, FINALLY),
+    "atexit": (
+        f"import atexit, os\nrows = {ROWS!r}\natexit.register(lambda: exec(rows, {{}}))",
+        NOTHING,
+        "import sys\nsys.exit(0)",
+    ),
+    "stdout": ("import sys\nsys.stdout = sys.stderr = sys.stdin = None\nsys.excepthook = sys.settrace = None", NOTHING),
+    "signals": (NOTHING, SIGNALS),
+    "generators": (ENDLESS_VALUES,),
+    "mapping": (NOTHING, f"{ENDLESS_VALUES}\ne2 = Endless()"),
+    "reaches": (NOTHING, REACHES),
+    "sleeps for ever": (NOTHING, "async def stubborn(app, orders):\n    while True: await app.sleep(1)"),
+    "shell": (NOTHING, "shell = get_ipython()\nshell.run_cell = shell.user_ns = shell.showtraceback = None"),
+    "channel": (
+        NOTHING,
+        "import gc\nfrom kafkalab.grading import channel, worker, values\nfor one in gc.get_objects():\n"
+        "    if isinstance(one, channel.Channel): one.send = lambda message: None",
+    ),
+}
+"""None of these has earned a point."""
