@@ -48,6 +48,11 @@ def test_a_marker_says_who_how_and_under_which_coordinator(committed: bool, cont
     assert written(here, "t-0") == written(here, "t-1") == [(7, 5, control, 3)]
 
 
+def test_a_marker_with_a_negative_epoch_fails_for_every_partition_known_or_not() -> None:
+    asked = write(world(), entry("t-0", "nowhere-0", epoch=-1))
+    assert asked.response.markers == {7: dict.fromkeys(("t-0", "nowhere-0"), Error.UNKNOWN_SERVER_ERROR)}
+
+
 def test_one_request_ends_many_transactions_and_each_has_its_own_errors() -> None:
     here = world()
     write(here, entry("t-0", producer_id=8, epoch=9))

@@ -50,13 +50,13 @@ def _write(broker: BrokerState, entry: TxnMarkers, partition: str, errors: dict[
 
 def _refusal(broker: BrokerState, partition: str, batch: Batch, version: int) -> Error:
     """NONE, or why this broker does not append the marker, in Kafka's order."""
+    if batch.producer_epoch < 0:
+        return Error.UNKNOWN_SERVER_ERROR  # Kafka cannot build such a batch, and looks at no partition
     info = broker.metadata.partitions.get(partition)
     if info is None or broker.name not in info.replicas:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if info.leader != broker.name or partition in broker.offsets_loading:
         return Error.NOT_LEADER_OR_FOLLOWER
-    if batch.producer_epoch < 0:
-        return Error.UNKNOWN_SERVER_ERROR  # Kafka cannot build such a batch
     if broker.is_under_min_isr(partition) and not _by_group_coordinator(broker, partition):
         return Error.NOT_ENOUGH_REPLICAS
     return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, version)
