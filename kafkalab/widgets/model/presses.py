@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from kafkalab.limits import NAME, QUOTE, listed, quoted
+from kafkalab.limits import QUOTE, listed, quoted
 from kafkalab.sim import faults
 from kafkalab.sim.faults import Fault, FrameFault, NodeFault, TimedFault
 from kafkalab.widgets.model.enabled_actions import noted, reason_at
@@ -63,8 +63,8 @@ def fault_of(payload: Payload, step: int, action: str, target: str = "", **detai
 
 def why(payload: Payload, step: int, action: str, target: str = "", **details: Any) -> str:
     """Why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
-    if len(target) > NAME.most:
-        return f"no target {quoted(target)}; the limit is {NAME.most} {NAME.of}"
+    if len(target) > QUOTE and action not in ("cut", "heal"):
+        return f"no target {quoted(target)} in this run"
     if action not in FAULTS:
         return f"no action {quoted(action)}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
     actions = payload["actions"]
