@@ -12,7 +12,7 @@ from dataclasses import MISSING, fields
 from typing import Annotated, Any
 
 from kafkalab.client.promise import Promise
-from kafkalab.limits import listed, quoted, told
+from kafkalab.limits import PARTITIONS, listed, quoted, told
 from kafkalab.protocol.acls import is_server
 from kafkalab.protocol.field_versions import messages_in
 from kafkalab.protocol.messages.registry import BY_NAME
@@ -196,6 +196,10 @@ def request_of(api: str, given: Any) -> Any:
     request = _message(BY_NAME[api].request, api, given)
     if wrong := misfit(request, type(request), api):
         raise StepError(wrong)
+    counts = [getattr(topic, "num_partitions", None) for topic in getattr(request, "topics", ())]
+    asked = sum(count for count in counts if type(count) is int)
+    if asked > PARTITIONS.most:
+        raise StepError(f"{api} asks for {asked:,} partitions; the limit is {PARTITIONS.most:,}")
     return request
 
 

@@ -63,6 +63,8 @@ def test_a_list_of_objects_holds_the_messages_of_its_field() -> None:
     assert asked == CreateTopics(topics=(NewTopic(name="t", num_partitions=2),))
     with pytest.raises(StepError, match="CreateTopics.topics has the fields name, num_partitions"):
         request_of("CreateTopics", {"topics": [{"title": "t"}]})
+    with pytest.raises(StepError, match="asks for 1,000,000,000 partitions; the limit is 1,000"):
+        request_of("CreateTopics", {"topics": [{"name": "t", "num_partitions": 10**9}]})
 
 
 def test_a_program_by_hand_can_be_saved(tmp_path: Any) -> None:

@@ -168,5 +168,6 @@ def test_a_code_that_holds_no_scenario_is_refused_with_a_sentence(row: object, w
 def test_a_line_of_the_first_format_that_is_damaged_is_refused_with_a_sentence(data: bytes, damage: str):
     letters = base64.urlsafe_b64encode(zlib.compress(data)).decode().rstrip("=")
     line = f"klabT1.{letters}.{zlib.crc32(f'klabT1.{letters}'.encode()) & 0xFFFFFF:06x}{damage}"
-    with pytest.raises(ValueError, match="damaged on its way" if damage else "nothing that can be read"):
+    read = "nothing that can be read|too many levels"
+    with pytest.raises(ValueError, match="damaged on its way" if damage else read):
         decode(ANSWER, line)

@@ -111,7 +111,7 @@ def test_a_run_whose_program_cannot_be_saved_says_so():
 
 def test_a_binary_file_is_told(share: Share, tmp_path: Path):
     (tmp_path / "x.klab").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="it is no text"):
+    with pytest.raises(ValueError, match="no text in UTF-8"):
         share.open_file(tmp_path / "x.klab")
 
 

@@ -99,7 +99,10 @@ class Listening(anywidget.AnyWidget):
             raise ValueError(f"{name} is not set by the browser; it may set {', '.join(self.SETTABLE) or 'nothing'}")
         check_plain(value, name)
         from_json = self.trait_metadata(name, "from_json", self._trait_from_json)
-        self.traits()[name]._validate(self, from_json(value, self))
+        try:
+            self.traits()[name]._validate(self, from_json(value, self))
+        except TraitError:
+            raise ValueError(f"{name} cannot be {quoted(value)}") from None
         super().set_state({name: value})
 
 

@@ -63,6 +63,8 @@ def fault_of(payload: Payload, step: int, action: str, target: str = "", **detai
 
 def why(payload: Payload, step: int, action: str, target: str = "", **details: Any) -> str:
     """Why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
+    if len(target) > QUOTE and action not in ("cut", "heal"):
+        return f"no target {quoted(target)} in this run"
     if action not in FAULTS:
         return f"no action {quoted(action)}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
     actions = payload["actions"]

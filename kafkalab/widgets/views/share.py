@@ -93,7 +93,10 @@ class Share(View):
     def _show(self, scenario: Scenario, label: str) -> None:
         for program in scenario.programs:
             program.function()
-        self.journey.visit(scenario, label)
+        try:
+            self.journey.visit(scenario, label)
+        except (TypeError, AttributeError, KeyError) as error:
+            raise ValueError(told(f"the scenario cannot be run: {error}")) from None
 
     def _open(self, content: Content) -> None:
         if content["kind"] == "open":
