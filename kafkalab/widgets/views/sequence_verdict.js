@@ -70,7 +70,7 @@ function findingMarkup(v, f) {
 	const links = f.steps.map(
 		(step) => `<li><button type="button" data-go="${step}">step ${step}: ${esc(v.run.events[step].text)}</button></li>`,
 	);
-	const later = f.afterwards ? "<p><small>A reading after the end of the run shows it.</small></p>" : "";
+	const later = f.afterwards ? "<p><small>Only what is read after the end of the run shows it.</small></p>" : "";
 	return (
 		`<section><h4><b>${esc(f.name)}</b> ${f.policy}: ${esc(f.meaning)}</h4><p>${esc(f.text)}</p>` +
 		`${later}<ul>${links.join("")}</ul></section>`
