@@ -22,7 +22,7 @@ from kafkalab.grading.values import UnreadableError
 START_S = 120
 """What a process may take before the first cell: Python, IPython and kafkalab are loaded."""
 LOOK_EVERY_S, WEIGH_EVERY_S, END_S = 0.05, 0.2, 5
-FREE_S = 0.3
+FREE_S = 1.0
 """What is not taken from the notebook's time for each question: on a busy machine every answer is late."""
 PROCESSES_MAX = 64
 

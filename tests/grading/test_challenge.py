@@ -153,7 +153,7 @@ def test_tokens_are_replayed_and_ranked(tokens: Path) -> None:
         {"fault": []},
         [TWICE.mark, "Eve", [{"fault": []}]],
         [TWICE.mark, "Eve", [["Drop", []]]],
-        [TWICE.mark, "Eve", [["Delay", "Produce#1", 10**40]]],
+        [TWICE.mark, "Eve", [["Delay", "Produce#1", -(10**40)]]],
         [TWICE.mark, "Eve", [["Crash", "p", 10**30, []]]],
         [TWICE.mark, "Eve", {"fault": []}],
         [TWICE.mark, [], []],
