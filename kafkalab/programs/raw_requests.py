@@ -17,7 +17,7 @@ from kafkalab.protocol.acls import is_server
 from kafkalab.protocol.field_versions import messages_in
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import offsets_partition, split, transaction_partition
-from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.records import Batch, ControlType, Record
 from kafkalab.sim.app import App
 from kafkalab.sim.arguments import Later, Milliseconds, misfit
 from kafkalab.sim.scenario import PROGRAMS, program
@@ -122,7 +122,6 @@ class Hand:
 
     async def do(self, step: dict[str, Any]) -> None:
         """One step, to its end. StepError, if it cannot be sent, or not with what the answers so far have."""
-        check_step(step)
         if "sleep" in step:
             await self.app.sleep(step["sleep"])
             return
@@ -237,17 +236,19 @@ def _typed(value: Any) -> Any:
 
 
 def _batch(value: Any) -> Any:
-    """Return the record batch that an object says: {"values": [...]} and fields of `Batch`, without a marker's.
+    """Return the record batch that an object says: {"values": [...]} and fields of `Batch`.
 
-    Its "headers" has a list of [key, value] pairs for each value.
+    "headers" has a list of [key, value] pairs for each value; "control" is COMMIT or ABORT, as in a marker.
     """
     values = value.get("values") if isinstance(value, dict) else None
     if not isinstance(values, list) or not values or not all(v is None or isinstance(v, str) for v in values):
         raise StepError(f"{quoted(value)} is no batch: it has values, a list of texts, and fields such as producer_id")
-    batch = {key: v for key, v in value.items() if key not in ("values", "headers", "control")}
+    batch = {key: v for key, v in value.items() if key not in ("values", "headers")}
     try:
+        if batch.get("control") is not None:
+            batch["control"] = ControlType[batch["control"]]
         headers = value.get("headers", [[]] * len(values))
         records = zip(values, (tuple((k, v.encode()) for k, v in each) for each in headers), strict=True)
         return Batch(records=tuple(Record(None, v, each) for v, each in records), **batch)
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StepError(told(f"{quoted(value)} is no batch: {error}")) from None

@@ -10,13 +10,8 @@ from typing import Any
 from kafkalab.broker.state import BrokerState
 from kafkalab.programs.raw_requests import Hand
 from kafkalab.protocol.acls import Deny
-from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
-from kafkalab.protocol.messages.create_topics import NewTopic
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
-from kafkalab.protocol.messages.leave_group import LeavingMember
-from kafkalab.protocol.messages.write_txn_markers import TxnMarkers
 from kafkalab.protocol.partitions import offsets_partition, topic_of, transaction_partition
-from kafkalab.protocol.records import ControlType
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Restart
@@ -36,13 +31,6 @@ ONE_BROKER = {
 }
 THREE_BROKERS = {**ONE_BROKER, "transaction_state_log_min_isr": 2, "replica_lag_time_max_ms": 3_000}
 """As in `running_kafka`."""
-NESTED: dict[tuple[str, str], type] = {
-    ("WriteTxnMarkers", "markers"): TxnMarkers,
-    ("LeaveGroup", "members"): LeavingMember,
-    ("CreateTopics", "topics"): NewTopic,
-    ("AddPartitionsToTxn", "further"): AddPartitionsToTxn,
-}
-"""Fields that hold rows of another class."""
 
 
 class LabSide(Hand):
@@ -73,8 +61,10 @@ class LabSide(Hand):
         elif "settle" in step:
             await self._settle()
         elif "ask" in step:
-            given = self._built(step["ask"], self._resolved(step.get("with", {})))
-            await super().do({**step, "with": given})
+            given = step.get("with", {})
+            if "group_id" in given:
+                self.groups.add(given["group_id"])
+            await super().do({**step, "with": self._placed(given)})
         else:
             await super().do(step)
 
@@ -110,19 +100,6 @@ class LabSide(Hand):
     def _start(self, node: str, after_ms: int) -> None:
         self.clusters[0].plan(Restart(node, at_ms=self.app.now + after_ms))
 
-    def _built(self, api: str, given: dict[str, Any]) -> dict[str, Any]:
-        """The fields with rows as objects, markers as marks, and "offsets of g" as a partition."""
-        if "group_id" in given:
-            self.groups.add(given["group_id"])
-        placed = {name: self._placed(value) for name, value in given.items()}
-        for name, value in placed.items():
-            if (api, name) in NESTED:
-                rows = [{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()} for row in value]
-                placed[name] = tuple(NESTED[api, name](**row) for row in rows)
-        if api == "Produce":
-            placed["batches"] = {p: _marked(b) for p, b in placed["batches"].items()}
-        return placed
-
     def _placed(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {self._placed(k): self._placed(v) for k, v in value.items()}
@@ -142,10 +119,6 @@ class LabSide(Hand):
     def _back(self, partition: str) -> str:
         found = (g for g in sorted(self.groups) if offsets_partition(g) == partition)
         return next((f"offsets of {g}" for g in found), partition)
-
-
-def _marked(batch: dict[str, Any]) -> dict[str, Any]:
-    return {**batch, "control": ControlType[batch["control"]]} if batch.get("control") else batch
 
 
 def _place(cluster: Cluster, script: Script) -> None:
@@ -175,16 +148,20 @@ def _place(cluster: Cluster, script: Script) -> None:
 @contextmanager
 def own_min_isr(topics: dict[str, int]) -> Iterator[None]:
     """Let `topics` give a topic its own min.insync.replicas, which no scenario can; the class is put back after."""
-    general = BrokerState.min_isr
+    general, is_under = BrokerState.min_isr, BrokerState.is_under_min_isr
 
     def min_isr(self: BrokerState, partition: str) -> int:
         return topics.get(topic_of(partition)) or general(self, partition)
 
-    BrokerState.min_isr = min_isr  # type: ignore[method-assign]
+    def is_under_min_isr(self: BrokerState, partition: str) -> bool:
+        own, info = topics.get(topic_of(partition)), self.metadata.partitions.get(partition)
+        return is_under(self, partition) if own is None or info is None else len(info.isr) < own
+
+    BrokerState.min_isr, BrokerState.is_under_min_isr = min_isr, is_under_min_isr  # type: ignore[method-assign]
     try:
         yield
     finally:
-        BrokerState.min_isr = general  # type: ignore[method-assign]
+        BrokerState.min_isr, BrokerState.is_under_min_isr = general, is_under  # type: ignore[method-assign]
 
 
 def run(script: Script, recording: str) -> list[Answer]:
