@@ -7,6 +7,7 @@ import pytest
 from kafkalab.programs.moments import DECIDED, ELECTION, OPEN, QUIET, REBALANCE, moments_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.rules import DEDUPLICATION, VERIFICATION
+from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash, Drop, Fault, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
@@ -70,15 +71,19 @@ def test_a_rule_decides_if_the_run_without_it_is_another_one() -> None:
         assert decided == ({DEDUPLICATION.name: 1} if seed else {})
 
 
+async def goes_wrong(app: App) -> int:
+    return 1 // 0
+
+
 def test_a_chunk_counts_its_runs_and_keeps_what_goes_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     def scenario(seed: int) -> Scenario:
-        program = Program("app", "operations", {"steps": [["no such call"]]})
+        program = Program("app", goes_wrong)
         return one() if seed else Scenario(topics={"out": 1}, programs=(program,))
 
     monkeypatch.setattr(under_test, "scenario_of", scenario)
     part = run_chunk(range(2))
     assert list(part.found) == [0]
-    assert part.found[0].startswith("ValueError: no operation 'no such call'")
+    assert part.found[0].startswith("ZeroDivisionError: ")
     assert part.coverage.runs == 1
     assert part.coverage.asked[VERIFICATION.name] == 1
     whole = Part()

@@ -183,8 +183,7 @@ class Broker:
         if effect.acks == -1 and not effect.below_min_isr and self.state.is_under_min_isr(effect.partition):
             self.replication.in_sync.readmit(effect.partition)
             return Appended(Error.NOT_ENOUGH_REPLICAS)
-        log = self.state.log(effect.partition)
-        batch = log.append(effect.batch, info.leader_epoch)
+        batch = self.state.log(effect.partition).append(effect.batch, info.leader_epoch)
         if topic_of(effect.partition) == OFFSETS_TOPIC:
             self.state.apply_offsets(self.state.newest_offsets, effect.partition, (batch,))
         incarnation = self.incarnation

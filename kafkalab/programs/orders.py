@@ -32,8 +32,11 @@ async def shop(
 
 @program
 async def kitchen(app: App, wait_ms: Milliseconds = 100) -> list[str]:
-    """Read once what is there after so long: the values."""
+    """Read once what is there after so long, as soon as it is known where to begin: the values."""
     consumer = app.consumer(auto_offset_reset="earliest")
     consumer.assign([PARTITION])
     await app.sleep(wait_ms)
-    return [record.value for record in await consumer.poll()]
+    records = await consumer.poll()
+    while not records and consumer.subscriptions.missing:
+        records = await consumer.poll()
+    return [record.value for record in records]

@@ -42,9 +42,10 @@ async def consume_transform_produce(
     consumer.assign(["transfers-0"])
     await producer.init_transactions()
     while not (records := await consumer.poll()):
-        polls -= not consumer.subscriptions.missing  # a lost Fetch is an empty poll: ask again
-        if not polls:
-            return "nothing to do"
+        if not consumer.subscriptions.missing:  # it was read in vain; a lost Fetch is an empty poll, too: ask again
+            polls -= 1
+            if not polls:
+                return "nothing to do"
     producer.begin_transaction()
     for partition, sign in ((0, "-"), (1, "+")):
         for record in records:

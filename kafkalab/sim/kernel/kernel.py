@@ -38,6 +38,7 @@ class Kernel:
         self._tasks: list[Task] = []
         self._driving = False
         self._idle_entries = 0
+        self._began_ms, self._cut_short = 0, False
 
     @property
     def now(self) -> int:
@@ -109,23 +110,27 @@ class Kernel:
     def run(self, limit: int, busy: Callable[[], bool]) -> None:
         """Run until every main task has ended and nothing is left to do; `busy` says whether servers will still act.
 
-        Idleness is measured from the beginning of this run: what an earlier one waited for in vain does not count.
+        Idleness is measured from the beginning of this run, or of the one that it goes on with because that one came
+        to its limit: what a run that ended waited for in vain does not count.
         RunawayError after `limit` entries of the schedule; StuckError if a task waits and nothing changes any more.
         """
-        self._idle_entries = 0
+        if not self._cut_short:
+            self._idle_entries, self._began_ms = 0, self.now
+        self._cut_short = True
         with _few_collections(), self._at_work():
-            self._run_to_the_end(limit, busy, self.now)
+            self._run_to_the_end(limit, busy)
+        self._cut_short = False
         waiting = [t.node.name for t in self._live_tasks() if t.main]
         if waiting:
             raise StuckError(
                 f"{', '.join(waiting)} still waits, but nothing happens any more; the last events:\n{self.trace.tail()}"
             )
 
-    def _run_to_the_end(self, limit: int, busy: Callable[[], bool], began_ms: int) -> None:
+    def _run_to_the_end(self, limit: int, busy: Callable[[], bool]) -> None:
         schedule = self.schedule
         for _ in range(limit):
             may_end = not schedule.foreground or self._idle_entries > IDLE_ENTRIES
-            if may_end and (not len(schedule) or self._at_rest(busy, began_ms)):
+            if may_end and (not len(schedule) or self._at_rest(busy)):
                 return
             self._do(schedule.pop())
         raise RunawayError(f"the run did not end within {limit} steps; the last events:\n{self.trace.tail()}")
@@ -175,12 +180,12 @@ class Kernel:
         finally:
             self._driving = before
 
-    def _at_rest(self, busy: Callable[[], bool], began_ms: int) -> bool:
+    def _at_rest(self, busy: Callable[[], bool]) -> bool:
         if self._idle_entries > IDLE_ENTRIES:
             return True  # frames fly, but nothing has changed for long: nothing will
         if self.schedule.foreground:
             return False
-        if self.now - max(self.schedule.worked_ms, began_ms) > IDLE_MS:
+        if self.now - max(self.schedule.worked_ms, self._began_ms) > IDLE_MS:
             return True
         return not self._live_tasks() and not busy()
 
