@@ -61,14 +61,14 @@ def _attribute(view: View, inputs: dict[str, _Input]) -> None:
     """Give each read of an input to the transaction in which it took effect, if it did in any.
 
     That is, of those of its process that committed and ended after the read, the first that committed an offset
-    behind it: what one poll returns may be worked off in several transactions. Only if its consumer was not moved
-    before (by a rebalance, a seek, or an assignment) is it certain that the transaction is of this read: a consumer
-    that was moved may have dropped what it had read, because another one has worked it off.
+    behind it: what one poll returns may be worked off in several transactions. Only if no consumer of its process was
+    moved before (by a rebalance, a seek, or an assignment; a new consumer begins with one) is it certain that the
+    transaction is of this read: who was moved may have dropped what it had read, because another has worked it off.
     """
     moves: dict[tuple[str, str], list[int]] = {}
     for poll in view.history.polls:
         if poll.moved:
-            moves.setdefault((poll.consumer, poll.key), []).append(poll.step)
+            moves.setdefault((poll.process, poll.key), []).append(poll.step)
     for steps in moves.values():
         steps.sort()
     reads_of: dict[str, list[Read]] = {}
@@ -86,7 +86,7 @@ def _attribute(view: View, inputs: dict[str, _Input]) -> None:
             taker = next(((end, name) for end, name, committed in later if committed > read.offset), None)
             if taker is not None:
                 one.read_by.setdefault(read.offset, {})[taker[1]] = read.step
-                moved = moves.get((read.consumer, read.key), [])
+                moved = moves.get((read.process, read.key), [])
                 if bisect_right(moved, read.step) == bisect_left(moved, taker[0]):
                     one.certain.setdefault(read.offset, {})[taker[1]] = None
                 one.first = read.offset if one.first < 0 else min(one.first, read.offset)

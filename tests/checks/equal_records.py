@@ -9,7 +9,7 @@ from kafkalab.history.history import History
 from kafkalab.programs.steps import Step, abort, add, add_offsets, commit, init, offsets, produce, sleep
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Pause, Resume
+from kafkalab.sim.faults import Crash, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
 
 TV1, TV2 = "4.x/TV1", "4.x/TV2"
@@ -126,7 +126,26 @@ def member_that_came_back(profile: str) -> Cluster:
     )
 
 
+def name_taken_over() -> Cluster:
+    """A processor gives up what it had read: another of its name has worked it off, and a new consumer begins anew."""
+    processor = {"inputs": ["in-0"], "output": "out", "transactional_id": "p0", "batch": 1}
+    return _ran(
+        Scenario(
+            profile=TV1,
+            topics={"in": 1, "out": 1},
+            records={"in-0": ("a", "b", "c")},
+            programs=(
+                Program("p0", "exactly_once_processor", processor),
+                Program("rival", "exactly_once_processor", {**processor, "start_after_ms": 100}),
+            ),
+            faults=(Crash("b2", at_ms=51), Restart("b2", at_ms=638)),
+            producer_epochs={"p0": 32765},
+        )
+    )
+
+
 RUNS = {
+    "name taken over": name_taken_over,
     **{f"came back, {p}": lambda p=p: member_that_came_back(p) for p in (TV1, TV2)},  # type: ignore[misc]
     **{f"paused worker, {p}": lambda p=p: worker_that_was_paused(p) for p in (TV1, TV2, "1.0")},  # type: ignore[misc]
     **{f"paused late, {ms}": lambda ms=ms: worker_that_was_paused(TV1, ms) for ms in (3_900, 4_200)},  # type: ignore[misc]

@@ -49,14 +49,12 @@ def _read_by(derived: DerivedTables) -> DataFrame:
 
     Of those of its process that committed and ended after the read, the first that committed an offset behind it. For
     most reads that is the next one; only the others are compared with all that come later. It is certain if the
-    consumer of any such read was not moved between read and end.
+    process of any such read was not moved between read and end.
     """
     takers, by = _takers(derived), (*INPUT, "key", "process")
     reads = derived.histories.reads.select("run", "key", "process", "consumer", "offset", "step", "index")
     reads = reads.join(takers.select(*by).distinct(), ["run", "key", "process"]).withColumn("_time", -F.col("step"))
-    reads = last_before(
-        reads, _moves(derived), ("run", "key", "consumer"), F.col("_time"), F.col("_moved"), "move"
-    )
+    reads = last_before(reads, _moves(derived), ("run", "key", "process"), F.col("_time"), F.col("_moved"), "move")
     reads = reads.withColumn("moved", F.coalesce(-F.col("move._moved"), F.lit(NEVER))).drop("move")
     near = last_before(
         reads, takers.withColumn("_end", -F.col("end")), by, F.col("_time"), F.col("_end"), "next", inclusive=True
@@ -81,9 +79,9 @@ def _read_by(derived: DerivedTables) -> DataFrame:
 
 
 def _moves(derived: DerivedTables) -> DataFrame:
-    """When a seek, an assignment or a rebalance moved a consumer: run, key, consumer, minus the step as `_moved`."""
+    """When a seek, an assignment or a rebalance moved a process: run, key, process, minus the step as `_moved`."""
     polls = derived.histories.polls.where(F.col("moved") != "")
-    return polls.select("run", "key", "consumer", (-F.col("step")).alias("_moved")).distinct()
+    return polls.select("run", "key", "process", (-F.col("step")).alias("_moved")).distinct()
 
 
 def _twice(derived: DerivedTables) -> DataFrame:
