@@ -115,10 +115,12 @@ def heading(root: Path, lab: int, cell: str) -> str:
 
 
 def command(root: Path, symptom: Symptom) -> str:
-    """The command as the lab's production cell has it; ValueError if it is not there."""
+    """The command of the lab's production cell, with its tool where the cell shortens it; ValueError if it lacks it."""
     for found in re.finditer(r"`([^`]+)`", _text(root, symptom.lab, PRODUCTION)):
         if found[1].startswith(symptom.command):
-            return str(found[1])
+            short = str(found[1]).removeprefix("kafka-transactions.sh ... ")
+            whole = short == found[1] and short.split()[0].endswith((".sh", "kafkalab"))
+            return short if whole else f"kafka-transactions.sh --bootstrap-server host:9092 {short}"
     raise ValueError(f"lab {symptom.lab} names no command {symptom.command!r}")
 
 
