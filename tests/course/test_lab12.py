@@ -16,6 +16,7 @@ from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import random_for
+from tests.grading.told import written
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / SOLUTIONS / "12_auditing_with_spark.ipynb"
 CELLS = {c["id"]: "".join(c["source"]) for c in read(NOTEBOOK)["cells"]}
@@ -80,7 +81,7 @@ def test_the_rows_in_the_notebook_are_those_of_the_exercise() -> None:
 
 @pytest.mark.parametrize("mutant", lab12_e3.MUTANTS, ids=lambda m: m.name)
 def test_every_misunderstanding_of_a_retried_task_is_named(mutant: Any) -> None:
-    message = told("L12.E3", {"sent": lambda *case: mutant.function(*case), "once": blank})
+    message = told("L12.E3", {"sent": written(mutant.function), "once": blank})
     assert f"That is as if {mutant.says}" in message
     checks._session.misses["L12.E3"] = mutant.name
     assert hint("L12.E3").startswith("Hint ")
@@ -99,7 +100,7 @@ def test_every_misunderstanding_of_a_retried_task_is_named(mutant: Any) -> None:
         ("L12.E3", 3, WrongType, 'Give a dict {"sent"'),
         ("L12.E3", {"sent": blank}, WrongValue, "yours has the names sent"),
         ("L12.E3", {"sent": blank, "once": blank}, WrongAnswer, "still blank"),
-        ("L12.E3", {"sent": lambda *c: lab12_e3.sent(*c), "once": 3}, WrongType, "Give a function once\\(topic\\)"),
+        ("L12.E3", {"sent": written(lab12_e3.sent), "once": 3}, WrongType, "Give a function once\\(topic\\)"),
     ],
 )
 def test_what_has_another_form_is_told_what_to_give(

@@ -14,6 +14,7 @@ from kafkalab.grading import seeds
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongValue
 from tests.course.test_lab12 import blank, solution, told
+from tests.grading.told import written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,6 +99,6 @@ def test_every_row_is_there_once(spark: SparkSession) -> None:
 def test_a_wrong_way_to_once_gets_the_hint_that_fits(
     spark: SparkSession, once: Callable[[DataFrame], DataFrame], said: str
 ) -> None:
-    message = told("L12.E3", {"sent": lab12_e3.sent, "once": once})
+    message = told("L12.E3", {"sent": written(lab12_e3.sent), "once": once})
     assert message.startswith("L12.E3: sent is right. once is not yet, on a topic made anew:")
     assert said in hint("L12.E3")
