@@ -89,7 +89,7 @@ def test_every_row_is_there_once(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("once", "said"),
     [
-        (lambda topic: topic.dropDuplicates(["value"]), "Two rows may have the same value by right"),
+        (lambda topic: topic.dropDuplicates(["value"]), "Two rows of the application may have the same value"),
         (lambda topic: topic, "A task fails only if it comes to the row"),
         (lambda topic: topic.where("attempt = 0"), "were sent by the second alone"),
         (lambda topic: topic.where("attempt = 1"), "A task that never failed has no second attempt"),
