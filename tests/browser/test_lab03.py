@@ -154,7 +154,7 @@ def test_crashing_the_coordinator_moves_its_role_and_the_transaction_still_commi
     widget.focus()
     page.keyboard.press("End")
     assert screen(widget) == twin(after, stops(after, SHOWN)[-1])
-    expect(widget.locator('[data-node="b1"]')).to_contain_text("transaction coordinator")
+    expect(widget.locator('[data-node="b1"]')).to_contain_text("TC")
     expect(widget.locator("[data-txn-state]").first).to_have_text("CompleteCommit")
     page.screenshot(path=SHOTS / "lab03_crashed.png")
     assert console_errors == []

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 SEEN = """() => ({
   verdict: document.querySelector(".verdicts").dataset.verdict, said: document.querySelector(".verdict .now").textContent,
   findings: [...document.querySelectorAll('[data-action="finding"]')].map((b) => b.textContent.replace(/\\s+/g, " ")),
-  quiet: [...document.querySelectorAll(".quiet")].map((e) => [e.classList[1], [...e.querySelectorAll("span")].map((s) => s.textContent)]),
+  quiet: [...document.querySelectorAll(".verdicts .quiet")].map((e) => [e.classList[1], [...e.querySelectorAll("span")].map((s) => s.textContent)]),
 })"""  # noqa: E501
 
 
