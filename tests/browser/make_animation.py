@@ -21,10 +21,10 @@ from tests.browser.conftest import CHROMIUM_ARGS
 from tests.widgets.harness import show
 
 PICTURE = Path(__file__).parents[2] / "docs" / "kafkalab.gif"
-SIZE = {"width": 1100, "height": 720}
+SIZE = {"width": 1100, "height": 620}
 COLOURS = 64
 STAND_MS, FLY_MS, LOOK_MS = 900, 130, 2200
-TRAITS = ("step", "place", "tree", "can_undo", "can_redo")
+TRAITS = ("step", "place", "tree", "can_undo", "can_redo", "verdict")
 FREEZE = "at => document.getAnimations().forEach((one) => { one.pause(); one.currentTime = at; })"
 FINISH = "document.getAnimations().forEach((one) => one.finish())"
 
@@ -56,6 +56,7 @@ class Film:
         for message in asked:
             journey = self.view.journey
             journey._handle_custom_msg(message, [])
+            journey.report()
             values: dict[str, Any] = {name: getattr(journey, name) for name in TRAITS}
             payload = json.loads(json.dumps(packed(journey.payload)))
             self.page.evaluate(
@@ -115,7 +116,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
         page = browser.new_page(viewport=SIZE)
         show(page, view.payload, view.step)
-        page.add_style_tag(content="body { margin: 0; } .klab { height: 100vh; overflow: hidden; }")
+        page.add_style_tag(content="body { margin: 0; } .klab.sequence { height: 100vh; overflow: hidden; }")
         film = Film(page, view)
         play(film)
         browser.close()
