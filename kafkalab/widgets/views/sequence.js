@@ -10,7 +10,7 @@ let instances = 0;
 
 const SKELETON =
 	`${CONTROLS}<div class="told"><p class="now" role="status" aria-live="polite"></p>
-	<div class="judged"><div class="verdict"></div><div class="chips"></div></div></div>
+	<div class="judged"><div class="found"></div><div class="chips"></div></div></div>
 <div class="findings" role="group" aria-label="What the checks found" hidden></div>
 <div class="main"><section class="diagram"><div class="lanes"></div><div class="scroll"><div class="sheet">` +
 	`<svg aria-hidden="true"><g></g><g></g><g></g><g></g></svg></div></div></section>

@@ -57,7 +57,7 @@ function drawVerdict(v) {
 				` data-target="${esc(name)}" aria-expanded="${v.opened === name}">${esc(words)}</button>`,
 		];
 	});
-	sync(v.$("verdict"), [["", `<span class="quiet">${quiet}</span>`], ...chips]);
+	sync(v.$("found"), [["", `<span class="quiet">${quiet}</span>`], ...chips]);
 	const open = shown.filter((f) => f.name === v.opened);
 	v.$("findings").hidden = !open.length;
 	sync(
