@@ -60,6 +60,7 @@ async def raw_requests(app: App, steps: Steps) -> list[list[str]]:
     hand = Hand(app)
     for number, step in enumerate(steps, 1):
         try:
+            check_step(step)  # `Cluster.spawn` takes any arguments
             await hand.do(step)
         except StepError as error:
             raise ValueError(_of_step(number, step, error)) from None

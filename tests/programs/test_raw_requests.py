@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.programs.raw_requests import StepError, request_of
+from kafkalab.programs.raw_requests import StepError, raw_requests, request_of
 from kafkalab.programs.steps import add, answered, commit, init, later, produce, sleep
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.sim.cluster import Cluster
@@ -89,3 +89,11 @@ def test_a_program_by_hand_can_be_saved(tmp_path: Any) -> None:
 def test_a_step_that_is_not_understood_is_explained(step: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"step 1 of the raw requests.*{message}"):
         answers(step)
+
+
+@pytest.mark.parametrize("step", [{"ask": "Nope"}, {"ask": "EndTxn", "to": 3}, {"foo": 1}])
+def test_a_step_of_a_spawned_program_is_checked_when_it_is_sent(step: dict[str, Any]) -> None:
+    cluster = Cluster(Scenario(topics={"t": 1}))
+    cluster.spawn("p", raw_requests, steps=[step])
+    with pytest.raises(ValueError, match='step 1 of the raw requests.*(a step has ask|"to" is "b1")'):
+        cluster.run()
