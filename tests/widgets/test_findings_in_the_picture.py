@@ -93,7 +93,7 @@ def test_the_leaders_memory_is_in_the_payload_step_by_step():
 def test_a_duplicated_value_is_red_where_it_lies_and_a_chip_leads_to_its_steps(page: Page, console_errors: list[str]):
     view = Sequence(duplicated(), step=50)
     live = Live(page, view)
-    expect(page.locator(".verdict .quiet")).to_have_text("✓ no promise is broken so far")
+    expect(page.locator(".found .quiet")).to_have_text("✓ no promise is broken so far")
     live.settle()
     expect(page.locator(".cell.wrong")).to_have_count(0)
     page.evaluate("step => models.j0.set('step', step)", 51)
