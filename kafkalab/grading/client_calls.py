@@ -27,6 +27,7 @@ CALLS: dict[type, frozenset[str]] = {
         "subscribe", "assign", "unsubscribe", "assignment", "subscription", "pause", "resume", "paused", "seek",
         "seek_to_beginning", "seek_to_end", "position", "poll", "commit_sync", "commit_async", "committed",
         "group_metadata", "end_offset", "end_offsets", "beginning_offsets", "offsets_for_times", "close",
+        "has_all_fetch_positions",
     }),
     Admin: frozenset({
         "describe_cluster", "describe_transactions", "list_transactions", "describe_producers", "fence_producers",

@@ -39,7 +39,7 @@ class Log(RebalanceListener):
 
 def _reads_in_vain(consumer: Consumer, records: list[ConsumerRecord]) -> bool:
     """Return whether a poll found nothing although it knew where to read."""
-    return not records and bool(consumer.assignment()) and not consumer.subscriptions.missing
+    return not records and bool(consumer.assignment()) and consumer.has_all_fetch_positions()
 
 
 async def _worker(app: App, commit_first: bool, group: str, start_after_ms: int, polls: int, work_ms: int) -> int:

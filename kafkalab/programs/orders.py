@@ -37,6 +37,6 @@ async def kitchen(app: App, wait_ms: Milliseconds = 100) -> list[str]:
     consumer.assign([PARTITION])
     await app.sleep(wait_ms)
     records = await consumer.poll()
-    while not records and consumer.subscriptions.missing:
+    while not records and not consumer.has_all_fetch_positions():
         records = await consumer.poll()
     return [record.value for record in records]

@@ -42,7 +42,7 @@ async def consume_transform_produce(
     consumer.assign(["transfers-0"])
     await producer.init_transactions()
     while not (records := await consumer.poll()):
-        if not consumer.subscriptions.missing:  # it was read in vain; a lost Fetch is an empty poll, too: ask again
+        if consumer.has_all_fetch_positions():  # it was read in vain; a lost Fetch is an empty poll, too: ask again
             polls -= 1
             if not polls:
                 return "nothing to do"

@@ -90,6 +90,10 @@ class Consumer:
 
     # where to read
 
+    def has_all_fetch_positions(self) -> bool:
+        """Return whether each partition that is read has a position (Java: SubscriptionState.hasAllFetchPositions)."""
+        return not self.subscriptions.missing
+
     def seek(self, partition: str, offset: int) -> None:
         """Read `partition` from `offset` on."""
         if offset < 0:
@@ -179,7 +183,7 @@ class Consumer:
 
     async def _positions_by(self, until: int) -> bool:
         """Return whether every assigned partition has a position at `until`; the search for them goes on for later."""
-        if not self.subscriptions.missing:
+        if self.has_all_fetch_positions():
             return True
         finding = self._finding or self.port.spawn(self.fetcher.find_positions())
         self._finding = finding
