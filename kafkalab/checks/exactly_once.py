@@ -92,6 +92,7 @@ def _input_keys(view: View, made: Iterable[str]) -> dict[str, None]:
     makers = {
         (send.invoke.process, topic_of(source.rpartition("@")[0])): None
         for send in view.sends
+        if send.invoke.headers
         for source in sources_of(send.invoke.headers)
     }
     keys.update((poll.key, None) for poll in view.history.polls if (poll.process, topic_of(poll.key)) in makers)
@@ -133,6 +134,8 @@ def _made(view: View, groups: dict[tuple[str, str], str]) -> dict[str, Outputs]:
 
     for send in view.sends:
         invoke = send.invoke
+        if not invoke.headers:
+            continue
         in_transaction = invoke.transaction >= 1
         transaction = f"{invoke.client}, transaction {invoke.transaction}" if in_transaction else ""
         for one in sent(invoke.headers, invoke.key, invoke.value, transaction, invoke.index if in_transaction else ""):
@@ -159,7 +162,7 @@ class _Done:
                 group, _, key = (record.record_key or "").rpartition("/")
                 known = self._by_group.get((group, key), -1)
                 self._by_group[group, key] = max(known, int(record.value or -1))
-        makers = {s.invoke.process for s in view.sends if sources_of(s.invoke.headers)}
+        makers = {s.invoke.process for s in view.sends if s.invoke.headers and sources_of(s.invoke.headers)}
         of_makers = {(group, key) for (process, key), group in groups.items() if process in makers}
         self._any: dict[str, int] = {}
         self._makers: dict[str, int] = {}

@@ -160,6 +160,9 @@ def _claimed(claims: dict[Place, list[Send]], there: dict[Place, LogRecord]) -> 
     """Return each record with the attempt that wrote it: of the highest `claim` the newest, of claim 0 the first."""
     found = []
     for place, attempts in claims.items():
+        if len(attempts) == 1:
+            found.append((attempts[0], there[place]))
+            continue
         step = there[place].step
         ranks = [claim(step, a.invoke.step, a.type, a.end_step) for a in attempts]
         best = max(ranks)
