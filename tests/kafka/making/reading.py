@@ -17,6 +17,7 @@ from tests.kafka.making.steps import (
     end,
     fetch,
     init,
+    knowing,
     list_offsets,
     mark,
     produce,
@@ -183,8 +184,20 @@ def markers() -> list[Script]:
     return found
 
 
+def leader_epochs() -> list[Script]:
+    """Return requests that say which leader epoch they know: none, this one, a later one; in each version."""
+    epochs = (-2, -1, 0, 1)
+    fetched = [knowing(e, fetch(at=at, version=v)) for v in (4, 8, 9, 11, 12) for e in epochs for at in (0, 9)]
+    listed = [
+        knowing(e, list_offsets(at, version=v)) for v in (1, 3, 4, 7) for e in epochs for at in (-1, -2, 0, -7)
+    ]
+    unknown = [knowing(1, s, "nope-0") for s in (fetch("nope-0"), list_offsets(-1, partition="nope-0"))]
+    asked = [*fetched, *listed, *({**s, "to": "b1"} for s in unknown)]
+    return [script("reading.leader_epochs", append("t-0", "a"), *asked)]
+
+
 FAMILIES = {
-    "reading": [*interleaved(), *three(), *again()],
+    "reading": [*interleaved(), *three(), *again(), *leader_epochs()],
     "sequences": sequences(),
     "requests": requests(),
     "markers": markers(),
