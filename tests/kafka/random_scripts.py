@@ -184,15 +184,17 @@ class _Writer(GroupSteps):
         partition = partition or self.random.choice(PARTITIONS)
         isolation = isolation or self.random.choice(("read_committed", "read_uncommitted"))
         at = self.random.choice((0, 0, 0, 1, 2, 5)) if at < 0 else at
-        given = {"isolation_level": isolation, "positions": {partition: at}, "max_wait_ms": 50}
+        given: dict[str, Any] = {"isolation_level": isolation, "positions": {partition: at}, "max_wait_ms": 50}
+        given |= self._known_epoch(partition)
         self._ask("Fetch", f"leader of {partition}", self._version("Fetch", 12), given)
 
     def _list_offsets(self) -> None:
         timestamp = self.random.choice((-1, -1, -2, -3, 0, self.values))
         version = self._version("ListOffsets", 7, 7 if timestamp == -3 else 2)
         isolation = self.random.choice(("read_committed", "read_uncommitted"))
-        given = {"partitions": [self.random.choice(PARTITIONS)], "timestamp": timestamp, "isolation_level": isolation}
-        self._ask("ListOffsets", f"leader of {given['partitions'][0]}", version, given)
+        partition = self.random.choice(PARTITIONS)
+        given = {"partitions": [partition], "timestamp": timestamp, "isolation_level": isolation}
+        self._ask("ListOffsets", f"leader of {partition}", version, {**given, **self._known_epoch(partition)})
 
     def _describe_transactions(self) -> None:
         for tid in IDS:

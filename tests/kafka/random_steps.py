@@ -73,6 +73,10 @@ class Steps:
     def _transaction(self, tid: str) -> dict[str, Any]:
         return {"transactional_id": tid, **self._identity(tid)}
 
+    def _known_epoch(self, partition: str) -> dict[str, Any]:
+        """Return, now and then, the leader epoch that a reader says to know: the first, or one of the future."""
+        return {"current_leader_epochs": {partition: self.random.choice((0, 0, 99))}} if self._chance(0.15) else {}
+
     def _partitions(self) -> list[str]:
         return self.random.sample(PARTITIONS, self.random.choice((1, 1, 1, 2)))
 
