@@ -16,6 +16,7 @@ from tests.kafka.making.steps import (
     describe,
     end,
     fetch,
+    idempotent,
     init,
     knowing,
     list_offsets,
@@ -25,6 +26,7 @@ from tests.kafka.making.steps import (
     script,
     settled,
     write,
+    write_plain,
 )
 
 SEEN = [fetch(), list_offsets(-1, "read_committed"), producers()]
@@ -78,6 +80,24 @@ def again() -> list[Script]:
     return found
 
 
+NO_EPOCH = {"producer_epoch": -1}
+WITHOUT_EPOCH: list[Step] = [
+    idempotent(),
+    write_plain("p", "t-0", 5, "a", **NO_EPOCH),
+    write_plain("p", "t-0", 5, "a", **NO_EPOCH),
+    write_plain("p", "t-0", 9, "b", **NO_EPOCH),
+    write_plain("p", "t-0", 2, "c", **NO_EPOCH),
+    producers(),
+    write_plain("p", "t-0", 7, "d"),
+    write_plain("p", "t-0", 8, "e", **NO_EPOCH),
+    write_plain("p", "t-0", 9, "f"),
+    fetch(),
+    producers(),
+]
+"""A producer id without an epoch: every sequence number fits (`ProducerAppendInfo.checkSequence`); a random script
+found it."""
+
+
 def sequences() -> list[Script]:
     """Return what follows a first batch of three records, inside a transaction and across its end."""
     after = {
@@ -105,7 +125,7 @@ def sequences() -> list[Script]:
         ]
         more = {"levels": [1, 2]} if protocol == V2 else {}
         found.append(script(f"sequences.v{protocol}_{ends}_{name}", *steps, **more))
-    return found
+    return [*found, script("sequences.without_an_epoch", *WITHOUT_EPOCH)]
 
 
 def requests() -> list[Script]:
