@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.kafka.random_groups import GroupSteps
-from tests.kafka.random_steps import GROUP, IDEMPOTENT, IDS, PARTITIONS, TOPICS
+from tests.kafka.random_steps import GROUP, IDEMPOTENT, IDS, PARTITIONS, TIMEOUT_MS, TOPICS
 from tests.kafka.script import Script
 
 WEIGHTS = {
@@ -55,7 +55,8 @@ class _Writer(GroupSteps):
     def _init(self, tid: str = "", until: bool = False) -> None:
         tid = tid or self._tid()
         name = f"p{len(self.steps)}"
-        given: dict[str, Any] = {"transactional_id": None if tid == IDEMPOTENT else tid}
+        named = {"transactional_id": tid, "transaction_timeout_ms": TIMEOUT_MS}
+        given: dict[str, Any] = {"transactional_id": None} if tid == IDEMPOTENT else named
         if not until and self._chance(0.4):
             given |= self._identity(tid)
         version = 5 if until else self._version("InitProducerId", 5)

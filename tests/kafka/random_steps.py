@@ -20,6 +20,8 @@ STOPS_IN, STOPS_OF = 60, 5
 """Sixty of three hundred seeds in a row are of scripts in which the broker ends: those run at once share that."""
 MEMBER = {"member_id": "$m.member_id", "generation_id": "$m.generation_id"}
 GROUP = "group coordinator of g"
+TIMEOUT_MS = 600_000
+"""Of transactions: a restart of the broker on a busy machine may take longer than the usual minute."""
 SETTLE_MS = 300
 """After what is completed in the background, where something is held back that never completes."""
 
