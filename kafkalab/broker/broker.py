@@ -85,8 +85,8 @@ class Broker:
         if isinstance(body, ReplicaFetch):
             self.replication.serve(body, context)
         elif isinstance(body, UpdateMetadata):
-            self.leadership.update(body.metadata, context)
-            self.port.respond(frame, UpdateMetadataResponse(), context.cause)
+            empty = self.leadership.update(body.metadata, context)
+            self.port.respond(frame, UpdateMetadataResponse(empty=empty), context.cause)
         else:
             body = as_read(body, frame.version)
             self.state.now = self.port.now

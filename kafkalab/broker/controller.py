@@ -40,6 +40,8 @@ class Controller:
         self.replication_factor = min(replication_factor, len(brokers))
         self.metadata = ClusterMetadata(0, brokers)
         self.next_producer_id, self.producer_id_block = 0, producer_id_block
+        self.let_in: dict[str, int] = {}
+        """The version of the image in which each restarted broker was alive again."""
 
     def place(self, topic: str, partitions: int, replication_factor: int = -1) -> dict[str, PartitionInfo]:
         """Partition p of a topic is led by a broker that p and the topic's name choose; the next ones follow it.
@@ -130,6 +132,7 @@ class Controller:
             for p, i in self.metadata.partitions.items()
             if i.leader == "" and (broker in i.isr or (broker in i.replicas and self._may_be_unclean(p)))
         }
+        self.let_in[broker] = self.metadata.version + 1
         self._publish(changed, alive, cause)
 
     def _create(self, request: CreateTopics, cause: int) -> dict[str, Error]:
@@ -181,7 +184,20 @@ class Controller:
         image = self.metadata
 
         def answered(response: Any, step: int) -> None:
-            if response is None and image is self.metadata and broker in image.alive:
+            if response is None and image.version == self.metadata.version and broker in image.alive:
                 self.port.timer(self.name, 100, lambda: self._tell(broker, step), False)
+            elif response is not None:
+                self._take_back(broker, response.empty, image)
 
         self.port.request(self.name, broker, UpdateMetadata(metadata=image), answered, cause)
+
+    def _take_back(self, leader: str, partitions: tuple[str, ...], image: ClusterMetadata) -> None:
+        """Count live replicas of partitions without records as in sync, unless either has changed since the image.
+
+        The other brokers learn it with the next image.
+        """
+        if any(since > image.version for since in self.let_in.values()):
+            return
+        now = self.metadata.partitions
+        same = tuple(p for p in partitions if now[p].leader == leader and now[p] == image.partitions[p])
+        self.metadata = self.metadata.with_live_in_sync(same)

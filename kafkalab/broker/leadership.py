@@ -62,13 +62,17 @@ class Leadership:
         """A restarted broker believes nothing of who leads until the controller tells it."""
         self.broker.state.metadata = ClusterMetadata()
 
-    def update(self, image: ClusterMetadata, context: Context) -> None:
-        """Take a newer image: resign, lead, follow. An older one changes nothing."""
+    def update(self, image: ClusterMetadata, context: Context) -> tuple[str, ...]:
+        """Take a newer image: resign, lead, follow. An older one changes nothing.
+
+        Return the partitions of which a replica is back in sync without a fetch (`_empty`).
+        """
         state, replication = self.broker.state, self.replication
         old = state.metadata
         if image.version <= old.version:
-            return
-        state.metadata = image
+            return ()
+        empty = self._empty(old, image)
+        image = state.metadata = image.with_live_in_sync(empty)
         moved = [p for p, info in image.partitions.items() if self._changed(old, p, info.leader_epoch)]
         for partition in moved:
             if old.leader(partition) == state.name:
@@ -85,6 +89,23 @@ class Leadership:
         replication.in_sync.take_image()
         for partition in list(state.logs):
             replication.advance(partition, context.cause)
+        return empty
+
+    def _empty(self, old: ClusterMetadata, image: ClusterMetadata) -> tuple[str, ...]:
+        """Return the partitions without records that this broker goes on leading and of which a replica has come back.
+
+        It has all there is, so its first fetch would let it back in (`Partition.maybeExpandIsr`); a follower without a
+        log does not fetch here.
+        """
+        logs, name = self.broker.state.logs, self.broker.name
+        back = [b for b in image.alive if b not in old.alive]
+        return tuple(
+            p
+            for p, info in image.partitions.items()
+            if info.leader == name == old.leader(p)
+            and any(b in info.replicas and b not in info.isr for b in back)
+            and not (p in logs and logs[p].log_end_offset)
+        )
 
     @staticmethod
     def _changed(old: ClusterMetadata, partition: str, leader_epoch: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kafkalab.protocol.partitions import topic_of
 
@@ -53,3 +53,12 @@ class ClusterMetadata:
     def with_partitions(self, changed: dict[str, PartitionInfo], alive: tuple[str, ...]) -> ClusterMetadata:
         """The next version of the image."""
         return ClusterMetadata(self.version + 1, alive, {**self.partitions, **changed})
+
+    def with_live_in_sync(self, partitions: tuple[str, ...]) -> ClusterMetadata:
+        """Return the same version with every live replica of the partitions in sync."""
+        changed = {}
+        for partition in partitions:
+            info = self.partitions[partition]
+            isr = tuple(r for r in info.replicas if r in info.isr or r in self.alive)
+            changed[partition] = replace(info, isr=isr)
+        return ClusterMetadata(self.version, self.alive, {**self.partitions, **changed}) if changed else self

@@ -11,13 +11,15 @@ VERSIONS = "versions"
 LATEST = 2**15 - 1
 
 
-def since(version: int, default: T, until: int = LATEST) -> T:
+def since(version: int, default: T, until: int = LATEST, unless_empty: bool = False) -> T:
     """Declare a field of a message that travels in versions `version` to `until` only.
 
     In any other version the receiver reads `default`, whatever the sender put there (Kafka's message definitions,
-    `clients/src/main/resources/common/message`).
+    `clients/src/main/resources/common/message`). With `unless_empty` a trace leaves it out while it is empty.
     """
-    metadata = {VERSIONS: range(version, until + 1)}
+    metadata: dict[str, Any] = {VERSIONS: range(version, until + 1)}
+    if unless_empty:
+        metadata["unless_empty"] = True
     if default == {}:
         return field(default_factory=dict, metadata=metadata)  # type: ignore[return-value]
     return field(default=default, metadata=metadata)

@@ -16,7 +16,10 @@ RECORDINGS = ("4.3.1-tv2", "4.3.1-tv1", "4.3.1-tv0", "4.3.1-three-nodes", "4.3.1
 
 def _record(options: argparse.Namespace) -> int:
     from tests.kafka.record import record
+    from tests.kafka.running_kafka import set_clocks_ahead
 
+    if options.days:
+        set_clocks_ahead(options.days)
     where = (options.libs, options.home, options.port, options.messages)
     features, answers = record(options.recording, *where, options.only, options.family)
     path = options.out or RECORDED / f"{options.recording}.json"
@@ -85,6 +88,8 @@ def main() -> int:
         if name == "hunt":
             command.add_argument("--minutes", type=float, default=10)
             command.add_argument("--seed", type=int, default=1, help="of the first random script")
+        if name == "record":
+            command.add_argument("--days", type=int, default=0, help="set Kafka's clock ahead; needs libfaketime")
         if name in ("record", "hunt"):
             command.add_argument("--libs", type=Path, required=True, help="the folder with Kafka's jars")
             command.add_argument("--home", type=Path, required=True, help="a folder for its data; it is emptied")

@@ -113,9 +113,14 @@ def offset_fetch(g: Fields, n: Names, version: int) -> Fields:
     return {**row, **stable} if version < 8 else {"Groups": [row], **stable}
 
 
+def _known_epoch(g: Fields, partition: str) -> int:
+    return int(g.get("current_leader_epochs", {}).get(partition, -1))
+
+
 def fetch(g: Fields, n: Names, version: int) -> Fields:
     def row(partition: str) -> Fields:
-        return {"index": "Partition", "FetchOffset": g["positions"][partition], "PartitionMaxBytes": 1 << 20}
+        at = {"FetchOffset": g["positions"][partition], "PartitionMaxBytes": 1 << 20}
+        return {"index": "Partition", "CurrentLeaderEpoch": _known_epoch(g, partition), **at}
 
     return {
         "MaxWaitMs": g.get("max_wait_ms", 50),
@@ -129,10 +134,14 @@ def fetch(g: Fields, n: Names, version: int) -> Fields:
 
 def list_offsets(g: Fields, n: Names, version: int) -> Fields:
     at = g["timestamp"] if g["timestamp"] < 0 else n.base_ms + g["timestamp"]
+
+    def row(partition: str) -> Fields:
+        return {"index": "PartitionIndex", "Timestamp": at, "CurrentLeaderEpoch": _known_epoch(g, partition)}
+
     return {
         "ReplicaId": -1,
         "IsolationLevel": ISOLATION[g.get("isolation_level", "read_uncommitted")],
-        "Topics": n.by_topic(g["partitions"], "Partitions", lambda p: {"index": "PartitionIndex", "Timestamp": at}),
+        "Topics": n.by_topic(g["partitions"], "Partitions", row),
         "TimeoutMs": 10_000,
     }
 

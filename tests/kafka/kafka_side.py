@@ -9,9 +9,10 @@ from tests.kafka.connection import Connection
 from tests.kafka.kafka_answers import ANSWERS
 from tests.kafka.kafka_names import Names
 from tests.kafka.kafka_requests import REQUESTS
+from tests.kafka.races import Asked
 from tests.kafka.real_cluster import RealCluster
 from tests.kafka.running_kafka import CONTROLLER
-from tests.kafka.script import OTHER, Answer, Script, error_of, ids_of, is_settled, resolved
+from tests.kafka.script import OTHER, Answer, Normaliser, Script, error_of, ids_of, is_settled, resolved
 
 PAUSE_S, TRIES = 0.02, 1500
 CONFIG_APPLIES_S = 0.3
@@ -29,9 +30,12 @@ class KafkaSide:
         self.gone: dict[str, int] = {}
         self.under_way: dict[str, tuple[Connection, Script]] = {}
         self.answers: list[Answer] = []
+        self.asked: list[Asked] = []
+        """For each answer: when it was asked for."""
         self.done = 0
         self.producers: set[int] = set()
         self.connections: dict[int, Connection] = {}
+        self._began_s = 0.0
 
     # before and after
 
@@ -74,6 +78,12 @@ class KafkaSide:
         for connection in self.connections.values():
             connection.close()
         self.connections = {}
+
+    @property
+    def told(self) -> list[Answer]:
+        """The answers without what differs from run to run."""
+        found: list[Answer] = Normaliser(self.names.base_ms)(self.answers)
+        return found
 
     @property
     def stops(self) -> str:
@@ -161,7 +171,7 @@ class KafkaSide:
         return self.cluster.coordinator(str(self.names.out(key)), 0 if kind == "group coordinator" else 1)
 
     def _ask(self, step: dict[str, Any]) -> None:
-        api, version = step["ask"], step["version"]
+        api, version, self._began_s = step["ask"], step["version"], time.monotonic()
         given = resolved(step.get("with", {}), self.named)
         if not step.get("wait", True):
             connection = self._connected(self._node(step["to"]))
@@ -210,6 +220,7 @@ class KafkaSide:
             if "active" in part and part["partition"].startswith("offsets of "):
                 part["active"] = [row for row in part["active"] if row["producer_id"] in self.producers]
         self.answers.append({"ask": step["ask"], **answer})
+        self.asked.append(Asked(step["ask"], step["version"], self._began_s, time.monotonic()))
 
 
 LOST = {"error": "NETWORK_EXCEPTION"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.kafka.random_groups import GroupSteps
-from tests.kafka.random_steps import GROUP, IDEMPOTENT, IDS, PARTITIONS, TOPICS
+from tests.kafka.random_steps import GROUP, IDEMPOTENT, IDS, PARTITIONS, TIMEOUT_MS, TOPICS
 from tests.kafka.script import Script
 
 WEIGHTS = {
@@ -55,7 +55,8 @@ class _Writer(GroupSteps):
     def _init(self, tid: str = "", until: bool = False) -> None:
         tid = tid or self._tid()
         name = f"p{len(self.steps)}"
-        given: dict[str, Any] = {"transactional_id": None if tid == IDEMPOTENT else tid}
+        named = {"transactional_id": tid, "transaction_timeout_ms": TIMEOUT_MS}
+        given: dict[str, Any] = {"transactional_id": None} if tid == IDEMPOTENT else named
         if not until and self._chance(0.4):
             given |= self._identity(tid)
         version = 5 if until else self._version("InitProducerId", 5)
@@ -184,15 +185,17 @@ class _Writer(GroupSteps):
         partition = partition or self.random.choice(PARTITIONS)
         isolation = isolation or self.random.choice(("read_committed", "read_uncommitted"))
         at = self.random.choice((0, 0, 0, 1, 2, 5)) if at < 0 else at
-        given = {"isolation_level": isolation, "positions": {partition: at}, "max_wait_ms": 50}
+        given: dict[str, Any] = {"isolation_level": isolation, "positions": {partition: at}, "max_wait_ms": 50}
+        given |= self._known_epoch(partition)
         self._ask("Fetch", f"leader of {partition}", self._version("Fetch", 12), given)
 
     def _list_offsets(self) -> None:
         timestamp = self.random.choice((-1, -1, -2, -3, 0, self.values))
         version = self._version("ListOffsets", 7, 7 if timestamp == -3 else 2)
         isolation = self.random.choice(("read_committed", "read_uncommitted"))
-        given = {"partitions": [self.random.choice(PARTITIONS)], "timestamp": timestamp, "isolation_level": isolation}
-        self._ask("ListOffsets", f"leader of {given['partitions'][0]}", version, given)
+        partition = self.random.choice(PARTITIONS)
+        given = {"partitions": [partition], "timestamp": timestamp, "isolation_level": isolation}
+        self._ask("ListOffsets", f"leader of {partition}", version, {**given, **self._known_epoch(partition)})
 
     def _describe_transactions(self) -> None:
         for tid in IDS:

@@ -20,6 +20,8 @@ STOPS_IN, STOPS_OF = 60, 5
 """Sixty of three hundred seeds in a row are of scripts in which the broker ends: those run at once share that."""
 MEMBER = {"member_id": "$m.member_id", "generation_id": "$m.generation_id"}
 GROUP = "group coordinator of g"
+TIMEOUT_MS = 600_000
+"""Of transactions: a restart of the broker on a busy machine may take longer than the usual minute."""
 SETTLE_MS = 300
 """After what is completed in the background, where something is held back that never completes."""
 
@@ -72,6 +74,10 @@ class Steps:
 
     def _transaction(self, tid: str) -> dict[str, Any]:
         return {"transactional_id": tid, **self._identity(tid)}
+
+    def _known_epoch(self, partition: str) -> dict[str, Any]:
+        """Return, now and then, the leader epoch that a reader says to know: the first, or one of the future."""
+        return {"current_leader_epochs": {partition: self.random.choice((0, 0, 99))}} if self._chance(0.15) else {}
 
     def _partitions(self) -> list[str]:
         return self.random.sample(PARTITIONS, self.random.choice((1, 1, 1, 2)))

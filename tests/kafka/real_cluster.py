@@ -34,6 +34,7 @@ class RealCluster:
     def __init__(self, kafka: RunningKafka, protocol: Protocol) -> None:
         self.kafka, self.protocol = kafka, protocol
         self._kept = threading.local()
+        self._aged = 0
 
     @property
     def _asking(self) -> dict[int, Connection]:
@@ -195,9 +196,10 @@ class RealCluster:
 
     def preload(self, rows: list[tuple[str, int]], base_ms: int) -> None:
         """Write the records of ids that have reached an epoch into __transaction_state, and have it loaded again."""
-        for number, (tid, epoch) in enumerate(rows):
+        for tid, epoch in rows:
+            self._aged += 1  # the group's partition still knows the producer ids of earlier scripts
             key = struct.pack(">hh", 0, len(tid)) + tid.encode()
-            value = struct.pack(">hqhibiqq", 0, 500_000_000 + number, epoch, 60_000, 0, -1, base_ms, -1)
+            value = struct.pack(">hqhibiqq", 0, 500_000_000 + self._aged, epoch, 60_000, 0, -1, base_ms, -1)
             data = {"Index": internal_partition(tid), "Records": batch_bytes(record_bytes(value, 0, key), 1, base_ms)}
             topic = {"Name": "__transaction_state", "PartitionData": [data]}
             values = {"TransactionalId": None, "Acks": -1, "TimeoutMs": 30_000, "TopicData": [topic]}

@@ -14,7 +14,7 @@ from tests.kafka.old_kafka import OldCluster, OldKafka
 from tests.kafka.real_cluster import RealCluster
 from tests.kafka.running_kafka import AUTHORIZER, RunningKafka
 from tests.kafka.schema import Protocol
-from tests.kafka.script import Answer, Normaliser, Script, belongs, scripts_of
+from tests.kafka.script import Answer, Script, belongs, scripts_of
 
 DATA_AGE_MS = 1_800_000
 """The data of a script is this much older than the run, so that data time and "now" cannot be mixed up."""
@@ -41,7 +41,12 @@ def cluster_of(recording: str, libs: Path, home: Path, port: int, messages: Path
 
 
 def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[Answer]]:
-    """Run the scripts one after the other and return their answers, by name."""
+    """Run the scripts and return their answers, by name."""
+    return {side.script["name"]: side.told for side in sides_of(cluster, scripts)}
+
+
+def sides_of(cluster: RealCluster, scripts: list[Script]) -> list[KafkaSide]:
+    """Run the scripts, `TOGETHER` at a time, or alone where brokers are killed; return them with their answers."""
     base_ms = int(time.time() * 1000) - DATA_AGE_MS
     run = f"r{int(time.time() * 1000) % 1_000_000_000}"
     aged = [(f"{run}.{n}.{tid}", e) for n, s in enumerate(scripts) for tid, e in s.get("producer_epochs", {}).items()]
@@ -61,7 +66,7 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
         cluster.until_in_sync()
     cluster.forbid([row for side in others for row in side.denials])
     _together(KafkaSide.run, [s for s in others if s not in alone])
-    return {s.script["name"]: Normaliser(base_ms)(s.answers) for s in sides}
+    return sides
 
 
 def _together(act: Callable[[KafkaSide], None], sides: list[KafkaSide]) -> None:

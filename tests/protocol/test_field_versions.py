@@ -44,6 +44,7 @@ RENAMED = {
     "duration_filter_ms": ("DurationFilter",),
     "transactional_id_pattern": ("TransactionalIdPattern",),
     "leader_epochs": ("CommittedLeaderEpoch",),
+    "current_leader_epochs": ("CurrentLeaderEpoch",),
     "metadata": ("CommittedMetadata", "Metadata"),
     "enable_2pc": ("Enable2Pc",),
     "positions": ("FetchOffset",),

@@ -66,12 +66,29 @@ def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) ->
 
 
 def _read(broker: BrokerState, request: Fetch) -> dict[str, PartitionFetched]:
-    return {p: _read_one(broker, p, o, request.isolation_level) for p, o in request.positions.items()}
+    return {p: _read_one(broker, p, o, request) for p, o in request.positions.items()}
 
 
-def _read_one(broker: BrokerState, partition: str, offset: int, isolation_level: str) -> PartitionFetched:
-    if not broker.leads(partition):
-        return PartitionFetched(error=Error.NOT_LEADER_OR_FOLLOWER)
+def leader_error(broker: BrokerState, partition: str, known_epoch: int | None) -> Error:
+    """Return NONE, or why this broker does not answer for the partition.
+
+    A sender that says which leader epoch it knows is told if that one is over, or new to this replica
+    (`Partition.checkCurrentLeaderEpoch`); after that the broker must be the leader.
+    """
+    info = broker.metadata.partitions.get(partition)
+    if info is not None and known_epoch is not None and broker.name in info.replicas:
+        if known_epoch < info.leader_epoch:
+            return Error.FENCED_LEADER_EPOCH
+        if known_epoch > info.leader_epoch:
+            return Error.UNKNOWN_LEADER_EPOCH
+    return Error.NONE if broker.leads(partition) else Error.NOT_LEADER_OR_FOLLOWER
+
+
+def _read_one(broker: BrokerState, partition: str, offset: int, request: Fetch) -> PartitionFetched:
+    known_epoch, isolation_level = request.current_leader_epochs.get(partition, -1), request.isolation_level
+    error = leader_error(broker, partition, known_epoch if known_epoch >= 0 else None)
+    if error is not Error.NONE:
+        return PartitionFetched(error=error)
     log = broker.log(partition)
     if not log.log_start_offset <= offset <= log.log_end_offset:
         return PartitionFetched(error=Error.OFFSET_OUT_OF_RANGE)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from kafkalab.broker.authorization import refused_partitions
-from kafkalab.broker.handlers.fetch import upper_bound
+from kafkalab.broker.handlers.fetch import leader_error, upper_bound
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.acls import DESCRIBE
@@ -56,8 +56,10 @@ def _find(broker: BrokerState, partition: str, request: ListOffsets, version: in
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if request.timestamp < 0 and version < SINCE.get(request.timestamp, version + 1):
         return Error.UNSUPPORTED_VERSION
-    if not broker.leads(partition):
-        return Error.NOT_LEADER_OR_FOLLOWER
+    known_epoch = request.current_leader_epochs.get(partition, UNKNOWN)
+    error = leader_error(broker, partition, known_epoch if known_epoch != UNKNOWN else None)
+    if error is not Error.NONE:
+        return error
     log = broker.log(partition)
     if request.timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.log_start_offset, UNKNOWN

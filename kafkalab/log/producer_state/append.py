@@ -83,12 +83,13 @@ def sequence_error(current: ProducerEntry, verification: Verification | None, ba
             return Error.OUT_OF_ORDER_SEQUENCE_NUMBER
     if not rules.on(SEQUENCE_GAPS):
         return Error.NONE
+    if current.producer_epoch == NO_PRODUCER_EPOCH and rules.on(ANY_FIRST_SEQUENCE):
+        return Error.NONE  # nothing is known of the producer, or it writes without an epoch
     if batch.producer_epoch != current.producer_epoch:
         if first == 0:
             return Error.NONE
-        if current.producer_epoch != NO_PRODUCER_EPOCH:
-            return Error.OUT_OF_ORDER_SEQUENCE_NUMBER
-        return Error.NONE if rules.on(ANY_FIRST_SEQUENCE) else Error.UNKNOWN_PRODUCER_ID
+        known = current.producer_epoch != NO_PRODUCER_EPOCH
+        return Error.OUT_OF_ORDER_SEQUENCE_NUMBER if known else Error.UNKNOWN_PRODUCER_ID
     if first == (sequence_after(current.last_sequence, 1) if current.batches else 0):
         return Error.NONE
     if not rules.on(OLD_BATCHES) and _written_before(current, batch):

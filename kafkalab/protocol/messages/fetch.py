@@ -15,10 +15,13 @@ READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetch:
+    """`current_leader_epochs` has the leader epochs that the sender knows, by partition (KIP-320)."""
+
     isolation_level: str
     positions: dict[str, int]
     max_wait_ms: int = 500
     min_bytes: int = 1
+    current_leader_epochs: dict[str, int] = since(9, {}, unless_empty=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

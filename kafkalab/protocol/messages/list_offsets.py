@@ -25,12 +25,14 @@ class ListOffsets:
     The three others ask for storage elsewhere (KIP-405), which is never there.
 
     A replica (its name in `replica`) sees all of the log; a consumer what its isolation level lets it.
+    `current_leader_epochs` has the leader epochs that the sender knows, by partition (KIP-320).
     """
 
     partitions: tuple[str, ...]
     timestamp: int
     isolation_level: str = since(2, READ_UNCOMMITTED)
     replica: str = ""
+    current_leader_epochs: dict[str, int] = since(4, {}, unless_empty=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
@@ -18,7 +18,12 @@ class UpdateMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateMetadataResponse:
+    """`empty` names partitions without records whose leader, the sender, has taken a replica that is back into the
+    in-sync set. Simplified: in Kafka the replica's first fetch makes the leader send AlterPartition.
+    """
+
     error: Error = Error.NONE
+    empty: tuple[str, ...] = field(default=(), metadata={"unless_empty": True})
 
 
 API = Api(

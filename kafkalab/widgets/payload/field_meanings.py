@@ -112,6 +112,7 @@ MEANINGS = {
     "FindCoordinatorResponse.partition": "The partition that the key's hash falls on; its leader is the coordinator.",
     "MetadataResponse.metadata": "Who leads which partition, and which brokers are alive.",
     "UpdateMetadata.metadata": "Who leads which partition from now on, and which brokers are alive.",
+    "UpdateMetadataResponse.empty": "Partitions without records in which a replica that is back is in sync again.",
     "client_software_name": "Which client library asks.",
     "transaction_version": "The transaction version of the cluster; from 2 on every transaction has an epoch.",
     "cluster_id": "The name of the cluster.",
@@ -124,6 +125,7 @@ MEANINGS = {
     # between brokers
     "session_epoch": "Which life of the fetching broker this is; an older one is refused.",
     "metadata_version": "Which state of the metadata the follower knows.",
+    "current_leader_epochs": "The leader epoch that the sender knows, by partition; a leader of another one refuses.",
     "log_starts": "Where the follower's logs start.",
     "partitions.leader_epoch": "Under which leadership the answer is given.",
     "partitions.diverging_offset": "Where the follower's log and the leader's part; it truncates there. -1: nowhere.",

@@ -16,7 +16,9 @@ from tests.kafka.making.steps import (
     describe,
     end,
     fetch,
+    idempotent,
     init,
+    knowing,
     list_offsets,
     mark,
     produce,
@@ -24,6 +26,7 @@ from tests.kafka.making.steps import (
     script,
     settled,
     write,
+    write_plain,
 )
 
 SEEN = [fetch(), list_offsets(-1, "read_committed"), producers()]
@@ -77,6 +80,24 @@ def again() -> list[Script]:
     return found
 
 
+NO_EPOCH = {"producer_epoch": -1}
+WITHOUT_EPOCH: list[Step] = [
+    idempotent(),
+    write_plain("p", "t-0", 5, "a", **NO_EPOCH),
+    write_plain("p", "t-0", 5, "a", **NO_EPOCH),
+    write_plain("p", "t-0", 9, "b", **NO_EPOCH),
+    write_plain("p", "t-0", 2, "c", **NO_EPOCH),
+    producers(),
+    write_plain("p", "t-0", 7, "d"),
+    write_plain("p", "t-0", 8, "e", **NO_EPOCH),
+    write_plain("p", "t-0", 9, "f"),
+    fetch(),
+    producers(),
+]
+"""A producer id without an epoch: every sequence number fits (`ProducerAppendInfo.checkSequence`); a random script
+found it."""
+
+
 def sequences() -> list[Script]:
     """Return what follows a first batch of three records, inside a transaction and across its end."""
     after = {
@@ -104,7 +125,7 @@ def sequences() -> list[Script]:
         ]
         more = {"levels": [1, 2]} if protocol == V2 else {}
         found.append(script(f"sequences.v{protocol}_{ends}_{name}", *steps, **more))
-    return found
+    return [*found, script("sequences.without_an_epoch", *WITHOUT_EPOCH)]
 
 
 def requests() -> list[Script]:
@@ -183,8 +204,20 @@ def markers() -> list[Script]:
     return found
 
 
+def leader_epochs() -> list[Script]:
+    """Return requests that say which leader epoch they know: none, this one, a later one; in each version."""
+    epochs = (-2, -1, 0, 1)
+    fetched = [knowing(e, fetch(at=at, version=v)) for v in (4, 8, 9, 11, 12) for e in epochs for at in (0, 9)]
+    listed = [
+        knowing(e, list_offsets(at, version=v)) for v in (1, 3, 4, 7) for e in epochs for at in (-1, -2, 0, -7)
+    ]
+    unknown = [knowing(1, s, "nope-0") for s in (fetch("nope-0"), list_offsets(-1, partition="nope-0"))]
+    asked = [*fetched, *listed, *({**s, "to": "b1"} for s in unknown)]
+    return [script("reading.leader_epochs", append("t-0", "a"), *asked)]
+
+
 FAMILIES = {
-    "reading": [*interleaved(), *three(), *again()],
+    "reading": [*interleaved(), *three(), *again(), *leader_epochs()],
     "sequences": sequences(),
     "requests": requests(),
     "markers": markers(),

@@ -141,6 +141,11 @@ def list_offsets(timestamp: int, isolation: str = READ_UNCOMMITTED, partition: s
     return ask("ListOffsets", f"leader of {partition}", version, given)
 
 
+def knowing(epoch: int, step: Step, partition: str = "t-0") -> Step:
+    """Say in a Fetch or ListOffsets which leader epoch the sender knows."""
+    return {**step, "with": {**step["with"], "current_leader_epochs": {partition: epoch}}}
+
+
 def describe(*who: str) -> Step:
     """DescribeTransactions."""
     return ask("DescribeTransactions", f"coordinator of {who[0]}", 0, {"transactional_ids": list(who)})

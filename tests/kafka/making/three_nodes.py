@@ -24,6 +24,7 @@ from tests.kafka.making.steps import (
     hold,
     idempotent,
     init,
+    knowing,
     list_offsets,
     mark,
     me,
@@ -334,6 +335,38 @@ ROWS |= {
         *start(),
         once({**idempotent(), "to": "follower of t-0"}),
         again({**idempotent(), "to": "follower of t-0"}),
+    ],
+    "coordinator_without_producer_ids": [
+        *kill("follower of t-0"),
+        *start(),
+        *kill(COORDINATOR),
+        once(init("x", LONG)),
+        init("x", LONG),
+        describe("x"),
+    ],
+    "leader_epochs": [
+        append("t-0", "a"),
+        *(
+            knowing(epoch, {**step, "to": "follower of t-0"})
+            for step in (fetch(version=10), list_offsets(-1))
+            for epoch in (0, 1)
+        ),
+        *kill(LEADER),
+        *(knowing(1, s) for s in (again(fetch()), again(list_offsets(-1)), list_offsets(-2))),
+        *(knowing(e, s) for s in (fetch(), list_offsets(-1), list_offsets(-2)) for e in (0, 2)),
+        *start(),
+        *(knowing(e, {**list_offsets(-1), "to": "second follower of t-0"}) for e in (0, 1, 2)),
+    ],
+    "empty_logs_after_a_rolling_restart": [
+        *kill("follower of t-0"),
+        *start(),
+        *kill("second follower of t-0"),
+        *start(),
+        *kill(LEADER),
+        *start(),
+        *kill(LEADER, "one"),
+        *kill(LEADER, "two"),
+        list_offsets(-1),
     ],
 }
 UNLED = "leader of u-0"

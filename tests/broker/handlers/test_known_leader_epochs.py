@@ -1,0 +1,56 @@
+"""A reader that says which leader epoch it knows is refused by a replica of another one (KIP-320); recorded in
+tests/kafka as `reading.leader_epochs` and `three_nodes.leader_epochs`."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.fetch import READ_UNCOMMITTED, Fetch
+from kafkalab.protocol.messages.list_offsets import LATEST, ListOffsets
+from tests.conformance.one_broker import OneBroker
+
+LED, FOLLOWED, ELSEWHERE = "led-0", "followed-0", "elsewhere-0"
+
+
+def asked() -> OneBroker:
+    """b1 at leader epoch 3: it leads, follows, or has no replica."""
+    one = OneBroker()
+    one.image({LED: "b1", FOLLOWED: "b2"}, epoch=3)
+    one.image({ELSEWHERE: "b2"}, epoch=3, replicas=("b2", "b3"))
+    return one
+
+
+def errors(partition: str, epoch: int, fetch: int = 12, listing: int = 7) -> tuple[Error, Error]:
+    one, known = asked(), {partition: epoch}
+    body = Fetch(isolation_level=READ_UNCOMMITTED, positions={partition: 0}, max_wait_ms=0, current_leader_epochs=known)
+    fetched = one.ask(body, fetch)
+    one.run_for(1)
+    listed = one.ask(ListOffsets(partitions=(partition,), timestamp=LATEST, current_leader_epochs=known), listing)
+    return fetched.response.partitions[partition].error, listed.response.errors[partition]
+
+
+@pytest.mark.parametrize(
+    ("partition", "epoch", "error"),
+    [
+        (LED, 2, Error.FENCED_LEADER_EPOCH),
+        (LED, 3, Error.NONE),
+        (LED, 4, Error.UNKNOWN_LEADER_EPOCH),
+        (LED, -1, Error.NONE),
+        (FOLLOWED, 2, Error.FENCED_LEADER_EPOCH),
+        (FOLLOWED, 3, Error.NOT_LEADER_OR_FOLLOWER),
+        (FOLLOWED, 4, Error.UNKNOWN_LEADER_EPOCH),
+        (ELSEWHERE, 4, Error.NOT_LEADER_OR_FOLLOWER),
+    ],
+)
+def test_the_epoch_is_compared_first_by_whoever_has_a_replica(partition: str, epoch: int, error: Error):
+    assert errors(partition, epoch) == (error, error)
+
+
+def test_a_negative_epoch_is_none_to_fetch_and_an_old_one_to_list_offsets():
+    assert errors(LED, -2) == (Error.NONE, Error.FENCED_LEADER_EPOCH)
+
+
+def test_versions_before_kip_320_carry_no_epoch():
+    assert errors(LED, 4, fetch=8, listing=3) == (Error.NONE, Error.NONE)
+    assert errors(LED, 4, fetch=9, listing=4) == (Error.UNKNOWN_LEADER_EPOCH,) * 2

@@ -1,0 +1,45 @@
+"""The race that Kafka is known to have is told from every other difference of the same errors."""
+
+from __future__ import annotations
+
+from tests.kafka.differences import Row, rows_of
+from tests.kafka.races import Asked, is_mixed
+
+OLD = Asked("Produce", 9, 10.0, 11.0)
+NEW = Asked("TxnOffsetCommit", 4, 10.5, 12.0)
+TOLD = {False: "INVALID_TXN_STATE", True: "TRANSACTION_ABORTABLE"}
+
+
+def rows(kafka: str, kafkalab: str) -> list[Row]:
+    real, lab = ([{"ask": "Produce", "parts": [{"partition": "t-0", "error": e}]}] for e in (kafka, kafkalab))
+    return rows_of("random.1", real, lab, [])
+
+
+def test_an_error_of_the_other_kind_of_client_is_the_race_while_both_are_under_way():
+    for own, other in ((OLD, NEW), (NEW, OLD)):
+        assert is_mixed(rows(TOLD[not own.knows], TOLD[own.knows]), [own], [other])
+
+
+def test_alone_or_one_after_the_other_it_is_a_difference():
+    mixed = rows("TRANSACTION_ABORTABLE", "INVALID_TXN_STATE")
+    assert not is_mixed(mixed, [OLD], [])
+    assert not is_mixed(mixed, [OLD], [Asked("TxnOffsetCommit", 4, 11.5, 12.0)])
+
+
+def test_beside_a_request_of_the_same_kind_or_one_that_is_not_verified_it_is_a_difference():
+    mixed = rows("TRANSACTION_ABORTABLE", "INVALID_TXN_STATE")
+    assert not is_mixed(mixed, [OLD], [Asked("Produce", 10, 10.5, 12.0), Asked("EndTxn", 5, 10.5, 12.0)])
+
+
+def test_the_wrong_way_round_or_any_other_error_is_a_difference():
+    assert not is_mixed(rows("INVALID_TXN_STATE", "TRANSACTION_ABORTABLE"), [OLD], [NEW])
+    assert not is_mixed(rows("TRANSACTION_ABORTABLE", "NONE"), [OLD], [NEW])
+    assert not is_mixed(rows("INVALID_TXN_STATE", "TRANSACTION_ABORTABLE"), [Asked("EndTxn", 4, 10, 11)], [NEW])
+
+
+def test_one_difference_more_is_a_difference():
+    real = [{"ask": "Produce", "error": "TRANSACTION_ABORTABLE", "offset": 1}, {"ask": "Fetch", "error": "NONE"}]
+    lab = [{"ask": "Produce", "error": "INVALID_TXN_STATE", "offset": 2}]
+    assert not is_mixed(rows_of("random.1", real, lab, []), [OLD], [NEW])
+    lab[0]["offset"] = 1
+    assert not is_mixed(rows_of("random.1", real, lab, []), [OLD], [NEW])
