@@ -43,6 +43,7 @@ def random_scenario(
             run = dry_run(scenario)
             mishaps = [random_mishap(pick, run, unclean) for _ in range(count)]
             scenario = scenario.with_faults(*(fault for mishap in mishaps for fault in mishap))
+            run.cluster.discard()
     return scenario
 
 

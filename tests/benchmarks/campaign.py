@@ -97,7 +97,7 @@ def run_one(seed: int, part: Part) -> Cluster | None:
         endless = isinstance(error, RunawayError | StuckError)  # a coordinator that has lost its log may wait for ever
         found = part.expected if endless and loses_by_election(scenario) else part.found
         found[seed] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-        cluster.close()
+        cluster.discard()
         return None
     part.drawing += drawn - began
     return cluster
@@ -116,6 +116,8 @@ def run_chunk(seeds: range, decided: tuple[str, ...] = ()) -> Part:
             part.coverage.asked.update(dict.fromkeys(asked, 1))
             if cluster is not None and wanted and seed % COUNTERPART_IN == 0:
                 look_for_a_decider(cluster, list(asked), wanted, seed, part.coverage.decided)
+            if cluster is not None:
+                cluster.discard()
         for table, cells in seen.items():
             part.coverage.cells.update({(table, describe(cell)): count for cell, count in cells.items()})
     return part
@@ -139,6 +141,7 @@ def look_for_a_decider(
     if _steps(other) != _steps(cluster):
         decided[rule] = seed
         wanted[rule] = 0
+    other.discard()
 
 
 def _steps(cluster: Cluster) -> list[tuple[object, ...]]:

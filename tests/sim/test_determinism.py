@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -68,3 +70,19 @@ def _only_fates(base: Cluster, forked: Cluster, step: int) -> bool:
 
 def test_counting_steps_only_takes_the_same_steps() -> None:
     assert len(Cluster(lab03(), keep=False).run()) == len(Cluster(lab03()).run())
+
+
+def test_a_cluster_that_is_discarded_leaves_little_to_the_garbage_collector() -> None:
+    def garbage_of(end: Callable[[Cluster], None]) -> int:
+        gc.collect()
+        gc.disable()
+        try:
+            cluster = Cluster(lab03())
+            cluster.run()
+            end(cluster)
+            del cluster
+            return gc.collect()
+        finally:
+            gc.enable()
+
+    assert garbage_of(Cluster.discard) * 5 < garbage_of(Cluster.close)
