@@ -67,12 +67,11 @@ def level(features: Any, values: Values, context: Context) -> None:
 
 def brokers(message: Any, context: Context, shape: Shape) -> Any:
     """The live brokers: those of an image, or of a description."""
-    row = shape.row("brokers")
-    assert row is not None
-    node_id = "node_id" if "node_id" in shape.inner("brokers", None).hints else "broker_id"
+    rows = shape.inner("brokers", None)
+    node_id = "node_id" if "node_id" in rows.hints else "broker_id"
     alive = message.metadata.alive if isinstance(message, MetadataResponse) else message.brokers
     places = ((context.names.node_id(name), *context.names.address(name)) for name in alive)
-    return tuple(row(**{node_id: number, "host": host, "port": port}) for number, host, port in places)
+    return tuple(rows.theirs(**{**rows.blank, node_id: n, "host": host, "port": port}) for n, host, port in places)
 
 
 def some_broker(message: Any, context: Context, shape: Shape) -> int:

@@ -12,7 +12,10 @@ from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.field_versions import as_read
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, READ_UNCOMMITTED
-from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.protocol.messages.leave_group import LeaveGroup
+from kafkalab.protocol.messages.list_offsets import ListOffsets
+from kafkalab.protocol.messages.metadata import MetadataResponse
+from kafkalab.protocol.messages.offset_fetch import OffsetFetch
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.names import Names
@@ -55,7 +58,7 @@ def batches() -> st.SearchStrategy[Batch]:
 def images() -> st.SearchStrategy[ClusterMetadata]:
     """Return images in which every partition has a leader that lives."""
     def image(partitions: list[int]) -> ClusterMetadata:
-        info = PartitionInfo(leader="b2", leader_epoch=3, replicas=("b2", "b3"), isr=("b2",))
+        info = PartitionInfo(leader="b2", leader_epoch=0, replicas=("b2", "b3"), isr=("b2",))
         topics = {f"t{n}-{i}": info for n, count in enumerate(partitions) for i in range(count)}
         return ClusterMetadata(0, ("b1", "b2"), topics)
 
@@ -109,14 +112,13 @@ def message(draw: st.DrawFn, kind: type, keys: tuple[str, ...] | None = None) ->
     return kind(**values)
 
 
-def in_version(api: str, version: int, response: bool) -> st.SearchStrategy[Any]:
-    """Return the API's requests or responses with what this version carries."""
-    kind = BY_NAME[api].response if response else BY_NAME[api].request
-    found = message(kind).map(lambda made: as_read(made, version))
-    if api == "LeaveGroup" and version < 3 and not response:
-        found = found.filter(lambda made: len(made.members) == 1)
-    if api == "Metadata" and version < 13 and response:
-        found = found.map(lambda made: replace(made, error=Error.NONE))
-    if api == "ListOffsets" and not response:
-        found = found.filter(lambda made: made.partitions)  # the time that is asked for is in their rows
-    return found
+def carried(api: str, version: int, made: Any) -> Any:
+    """Return what this version carries of a request or a response; None where it cannot carry such a message."""
+    found = as_read(made, version)
+    if api == "Metadata" and version < 13 and isinstance(made, MetadataResponse):
+        return replace(found, error=Error.NONE)
+    if isinstance(found, LeaveGroup) and version < 3 and len(found.members) != 1:
+        return None
+    if isinstance(found, OffsetFetch) and version < 2 and found.partitions is None:
+        return None
+    return None if isinstance(found, ListOffsets) and not found.partitions else found
