@@ -180,8 +180,6 @@ class Connection(asyncio.Protocol):
         if not asked.bodies:
             self._answer(asked, ())
             return
-        if isinstance(asked.bodies[0], Metadata):
-            self._create_topics(asked)
         if isinstance(asked.bodies[0], Produce) and asked.bodies[0].acks == 0:
             self.live.ask(client, self.broker, asked.bodies[0], asked.version, None)
             return
@@ -196,9 +194,14 @@ class Connection(asyncio.Protocol):
                     self._answer(asked, answers)
 
             self.live.ask(client, self.broker, body, asked.version, then)
+        if isinstance(asked.bodies[0], Metadata):
+            self._create_topics(asked)
 
     def _create_topics(self, asked: Asked) -> None:
-        """Create the unknown topics that a Metadata request names, if it allows that (`auto.create.topics.enable`)."""
+        """Create the unknown topics that a Metadata request names, if it allows that (`auto.create.topics.enable`).
+
+        The answer has gone out already: as with Kafka, the client asks again.
+        """
         message, known = asked.message, self.live.cluster.brokers[self.broker].state.metadata
         if asked.version >= AUTO_CREATE_SINCE and not message.allow_auto_topic_creation or all_topics(message):
             return
