@@ -24,21 +24,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting, as Kafka names it"
     )
+    parser.add_argument(
+        "--fault", action="append", default=[], metavar="FAULT", help="Drop:EndTxnResponse#1, Delay:Produce#2:500, ..."
+    )
 
 
 def act(options: argparse.Namespace, root: Path) -> int:
     """Serve until SIGTERM or Control-C; print one line when ready."""
     try:
-        from kafkalab.wire.live import scenario_of
+        from kafkalab.wire.live import RealTime, fault_of, scenario_of
+        from kafkalab.wire.server import Server
     except ModuleNotFoundError as missing:
         raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire]'") from None
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
     try:
         config = dict(map(_setting, options.config))
-        scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config)
+        faults = tuple(map(fault_of, options.fault))
+        scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config, faults)
     except ValueError as error:
         raise CommandLineError(str(error)) from None
-    asyncio.run(_serve(scenario, options.host, options.port))
+    asyncio.run(_serve(Server(RealTime(scenario)), options.host, options.port))
     return 0
 
 
@@ -62,11 +67,7 @@ def _setting(text: str) -> tuple[str, Any]:
     return name.replace(".", "_"), words[value] if value in words else int(value)
 
 
-async def _serve(scenario: Any, host: str, port: int) -> None:
-    from kafkalab.wire.live import RealTime
-    from kafkalab.wire.server import Server
-
-    server = Server(RealTime(scenario))
+async def _serve(server: Any, host: str, port: int) -> None:
     await server.listen(host, port)
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -31,6 +31,7 @@ class Network:
         self.used: list[FrameFault] = []
         self.frames_sent = 0
         self.latency_min_ms, self.latency_spread_ms = LATENCY_MIN_MS, LATENCY_SPREAD_MS
+        self.breaks_on_drop = False  # over TCP a frame is not lost unless its connection is
         self._outstanding: dict[int, Outstanding] = {}
         self._held = HeldFetches(self._outstanding)
         self._counts: dict[str, int] = {}
@@ -141,6 +142,8 @@ class Network:
             if isinstance(fault, Drop):
                 frame.fate = "dropped"
                 self.links.flown(frame)
+                if self.breaks_on_drop:
+                    self._break(frame.correlation_id, frame.sent_step)
                 return extra_ms, 0
             if isinstance(fault, Hold | Reorder):
                 return extra_ms, 0

@@ -8,23 +8,36 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
+from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
 
 
-def scenario_of(profile: str, brokers: int, topics: dict[str, int], config: dict[str, Any]) -> Scenario:
+def scenario_of(
+    profile: str, brokers: int, topics: dict[str, int], config: dict[str, Any], faults: tuple[FrameFault, ...] = ()
+) -> Scenario:
     """Return the scenario of a cluster for real clients. ValueError for a profile of brokers that these do not meet.
 
     A client speaks the transaction version that it reads from the cluster's features, so 4.x/TV1 finalizes version 1.
     """
-    scenario = Scenario(title="live", brokers=brokers, profile=profile, topics=topics, config=config)
-    level = scenario.rules.client_version
+    level = Rules(profile).client_version
     if level == 0:
         raise ValueError(f"profile {profile!r} has no real clients: choose 4.x/TV1 or 4.x/TV2")
-    return Scenario(
-        title="live", brokers=brokers, profile=profile, topics=topics, config={"transaction_version": level, **config}
-    )
+    config = {"transaction_version": level, **config}
+    return Scenario(title="live", brokers=brokers, profile=profile, topics=topics, config=config, faults=faults)
+
+
+def fault_of(text: str) -> FrameFault:
+    """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`. ValueError for other faults than of one frame."""
+    name, _, rest = text.partition(":")
+    frame, _, delay = rest.partition(":")
+    if name in ("Drop", "Duplicate") and not delay:
+        return (Drop if name == "Drop" else Duplicate)(frame)
+    if name == "Delay" and delay.isdigit():
+        return Delay(frame, int(delay))
+    raise ValueError(f"a fault is Drop:EndTxnResponse#1, Duplicate:Produce#2 or Delay:EndTxn#1:500, not {text!r}")
 
 
 class RealTime:
@@ -37,6 +50,7 @@ class RealTime:
         self.cluster = Cluster(scenario, keep=keep)
         self.kernel, self.network = self.cluster.kernel, self.cluster.network
         self.network.latency_min_ms, self.network.latency_spread_ms = 0, 1
+        self.network.breaks_on_drop = True
         self._began_ns = time.time_ns() - time.monotonic_ns()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._alarm: asyncio.TimerHandle | None = None
@@ -97,7 +111,7 @@ class RealTime:
         return node is not None and node.receive is not no_requests
 
     def ask(self, client: str, broker: str, body: Any, version: int, then: Callable[[Any], None] | None) -> None:
-        """Send a client's request to a broker; `then` gets the response, or None if the broker's process ended."""
+        """Send a client's request to a broker; `then` gets the response, or None if the connection broke."""
         self.kernel.catch_up(self.now_ms)
         answered = None if then is None else lambda response, step: then(response)
         self.network.request(client, broker, body, answered, -1, asked_version=version, timeout_ms=-1)

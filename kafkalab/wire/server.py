@@ -211,12 +211,12 @@ class Connection(asyncio.Protocol):
             self.live.create_topics(self.broker, unknown)
 
     def _answer(self, asked: Asked, answers: Any) -> None:
-        """Write the response; close the connection where there is none, as the broker's process has ended."""
+        """Write the response; close the connection if a frame is lost, or the broker's process has ended."""
         self._busy = False
         if self.transport.is_closing():
             return
         if any(answer is None for answer in answers):
-            self.close(f"{self.broker} does not run")
+            self.close(f"{asked.api} {asked.version} has no answer: a frame is lost, or the broker has crashed")
             return
         try:
             data = response_bytes(asked, answers, self.server.names)
