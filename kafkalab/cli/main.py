@@ -17,6 +17,7 @@ COMMANDS = {
     "transactions": ("transactions", "list, describe, find or abort the transactions of a saved scenario"),
     "workload": ("workload", "make histories with known faults, simulated or synthetic (needs Spark)"),
     "audit": ("audit", "say which guarantees held in such histories (needs Spark)"),
+    "serve": ("serve", "run brokers for your own Kafka clients (needs the wire extra)"),
     "build-labs": ("build_labs", "make the learners' notebooks, labs/, from labs/solutions/"),
     "grade": ("grade", "grade a folder of students' notebooks, or the answers to a challenge"),
     "rules": ("pages", "make docs/rules.md: what goes wrong without each rule"),

@@ -6,9 +6,10 @@ Keys and values are text in UTF-8, the values of headers bytes. All records of a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
 
-from kafkalab.protocol.crc32c import crc32c
+from kafkalab.protocol.crc32c import crc32c as pure_crc32c
 from kafkalab.protocol.records import Batch, ControlType, Headers, Record
 
 MAGIC = 2
@@ -25,7 +26,7 @@ class CorruptBatchError(Exception):
     """The bytes are not one record batch v2, or not the one that was written."""
 
 
-def encode(batch: Batch) -> bytes:
+def encode(batch: Batch, crc32c: Callable[[bytes], int] = pure_crc32c) -> bytes:
     """The batch with its checksum. A marker's record is made from its type and its coordinator epoch."""
     attributes = (TRANSACTIONAL if batch.transactional else 0) | (CONTROL if batch.control is not None else 0)
     time = batch.timestamp_ms
@@ -64,8 +65,11 @@ def varint(number: int) -> bytes:
     return bytes(out)
 
 
-def decode(data: bytes) -> Batch:
-    """The batch that `encode` wrote; CorruptBatchError for a wrong length, magic or checksum."""
+def decode(data: bytes, crc32c: Callable[[bytes], int] = pure_crc32c) -> Batch:
+    """The batch that `encode` wrote; CorruptBatchError for a wrong length, magic or checksum.
+
+    Bytes of a key or value that are no UTF-8 are read as \\x and two digits.
+    """
     if len(data) < _HEAD.size + _BODY.size:
         raise CorruptBatchError(f"{len(data)} bytes are too few")
     base_offset, length, leader_epoch, magic, crc = _HEAD.unpack_from(data)
@@ -103,7 +107,7 @@ def _marker(key: bytes | None, value: bytes | None) -> tuple[ControlType, int]:
 
 
 def _text(data: bytes | None) -> str | None:
-    return None if data is None else data.decode()
+    return None if data is None else data.decode(errors="backslashreplace")
 
 
 class _Reader:

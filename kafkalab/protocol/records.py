@@ -151,10 +151,14 @@ class CleanedBatch(Batch):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherRecords(Batch):
-    """What a request may hold for a partition in place of exactly one batch of magic 2; every leader refuses it."""
+    """What a request may hold for a partition in place of exactly one batch of magic 2; every leader refuses it.
+
+    `corrupt` says that it is one batch whose length or checksum is wrong.
+    """
 
     magic: int = 2
     batch_count: int = 1
+    corrupt: bool = field(default=False, metadata={"unless_empty": True})
 
 
 def sequence_after(sequence: int, count: int) -> int:

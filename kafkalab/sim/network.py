@@ -30,6 +30,8 @@ class Network:
             self.faults.setdefault(fault.frame, []).append(fault)
         self.used: list[FrameFault] = []
         self.frames_sent = 0
+        self.latency_min_ms, self.latency_spread_ms = LATENCY_MIN_MS, LATENCY_SPREAD_MS
+        self.breaks_on_drop = False  # over TCP a frame is not lost unless its connection is
         self._outstanding: dict[int, Outstanding] = {}
         self._held = HeldFetches(self._outstanding)
         self._counts: dict[str, int] = {}
@@ -44,12 +46,13 @@ class Network:
     # sending
 
     def request(
-        self, sender: str, to: str, body: Any, then: Answered, cause: int, background: bool = False,
+        self, sender: str, to: str, body: Any, then: Answered | None, cause: int, background: bool = False,
         asked_version: int | None = None, timeout_ms: int = 0,
     ) -> None:  # fmt: skip
         """Send a request, if the sender is alive; call `then(response, step)` once, with None if the connection breaks.
 
         It breaks after `timeout_ms`, or 30 s where 0 is given; some requests say themselves how long they may take.
+        Below 0 it never does: the sender has a clock of its own. Without `then` no answer is expected.
         """
         node = self.kernel.nodes[sender]
         if not node.alive:
@@ -63,10 +66,12 @@ class Network:
         if self._failed:
             frame.attempt = self._attempt(sender, name, body)
         timeout_ms = getattr(body, "request_timeout_ms", 0) or timeout_ms or REQUEST_TIMEOUT_MS
-        deadline = self.kernel.schedule.now + timeout_ms
-        waiting = Outstanding(sender, node.incarnation, to, body, then, deadline, cause, background)
-        self._outstanding[frame.correlation_id] = waiting
-        self._watch(sender, background, timeout_ms, frame.correlation_id)
+        if then is not None:
+            deadline = self.kernel.schedule.now + timeout_ms
+            waiting = Outstanding(sender, node.incarnation, to, body, then, deadline, cause, background)
+            self._outstanding[frame.correlation_id] = waiting
+            if timeout_ms > 0:
+                self._watch(sender, background, timeout_ms, frame.correlation_id)
         self._transmit(frame, cause)
 
     def respond(self, request: Frame, body: Any, cause: int) -> None:
@@ -137,6 +142,8 @@ class Network:
             if isinstance(fault, Drop):
                 frame.fate = "dropped"
                 self.links.flown(frame)
+                if self.breaks_on_drop:
+                    self._break(frame.correlation_id, frame.sent_step)
                 return extra_ms, 0
             if isinstance(fault, Hold | Reorder):
                 return extra_ms, 0
@@ -155,7 +162,7 @@ class Network:
         number = frame.correlation_id * 2 + (frame.kind == "response")
         mixed = (self._seed_part + number * 0x85EBCA6B) & 0xFFFFFFFF
         mixed = ((mixed ^ mixed >> 15) * 0xC2B2AE35) & 0xFFFFFFFF
-        at = schedule.now + LATENCY_MIN_MS + (mixed >> 16) % LATENCY_SPREAD_MS
+        at = schedule.now + self.latency_min_ms + (mixed >> 16) % self.latency_spread_ms
         connection = (frame.sender, frame.receiver)
         if extra_ms:
             at += extra_ms

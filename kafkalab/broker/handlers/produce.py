@@ -103,7 +103,9 @@ def _records_error(broker: BrokerState, partition: str, batch: Batch, header: He
         return Error.TOPIC_AUTHORIZATION_FAILED
     if partition not in broker.metadata.partitions:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
-    return _invalid_record(broker) if isinstance(batch, OtherRecords) else Error.NONE
+    if not isinstance(batch, OtherRecords):
+        return Error.NONE
+    return Error.CORRUPT_MESSAGE if batch.corrupt else _invalid_record(broker)
 
 
 def _invalid_record(broker: BrokerState) -> Error:

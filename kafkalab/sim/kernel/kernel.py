@@ -146,6 +146,13 @@ class Kernel:
                     return
         raise RunawayError(f"more than {limit} steps in {duration_ms} ms; the last events:\n{self.trace.tail()}")
 
+    def catch_up(self, now_ms: int) -> None:
+        """Do all that is due up to `now_ms`, as another clock has it, and move this one there; never back."""
+        schedule = self.schedule
+        while 0 <= schedule.next_ms <= now_ms:
+            self._do(schedule.pop())
+        schedule.advance(max(now_ms - schedule.now, 0))
+
     def _run_until(self, promise: Promise[Any]) -> bool:
         """Drive the nodes from a notebook cell; False inside a program, where the simulator drives already."""
         if self._driving:

@@ -39,6 +39,11 @@ class Schedule:
             self.foreground += 1
 
     @property
+    def next_ms(self) -> int:
+        """Return when the next entry is due, -1 if there is none."""
+        return self._times[0] if self._times else -1
+
+    @property
     def last_foreground_ms(self) -> int:
         """Return the time of the last foreground entry, -1 if there is none."""
         return max((at_ms for at_ms, due in self._due.items() if not all(entry[0] for entry in due)), default=-1)

@@ -1,0 +1,80 @@
+"""`kafkalab serve`: the simulator's brokers for any Kafka client, on loopback."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import logging
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from kafkalab.cli.command_line import CommandLineError
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Brokers, ports, profile, topics, settings."""
+    parser.add_argument("--brokers", type=int, default=3, metavar="N", help="how many brokers (3)")
+    parser.add_argument("--port", type=int, default=9092, help="the first broker's port, the others follow; 0: any")
+    parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1: this machine only)")
+    parser.add_argument("--profile", default="4.x/TV2", help="4.x/TV2 or 4.x/TV1")
+    parser.add_argument("--topics", default="", metavar="NAME:N,...", help="topics with their partitions")
+    parser.add_argument(
+        "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting, as Kafka names it"
+    )
+    parser.add_argument(
+        "--fault", action="append", default=[], metavar="FAULT", help="Drop:EndTxnResponse#1, Delay:Produce#2:500, ..."
+    )
+
+
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Serve until SIGTERM or Control-C; print one line when ready."""
+    try:
+        from kafkalab.wire.live import RealTime, fault_of, scenario_of
+        from kafkalab.wire.server import Server
+    except ModuleNotFoundError as missing:
+        raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire]'") from None
+    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
+    try:
+        config = dict(map(_setting, options.config))
+        faults = tuple(map(fault_of, options.fault))
+        scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config, faults)
+    except ValueError as error:
+        raise CommandLineError(str(error)) from None
+    asyncio.run(_serve(Server(RealTime(scenario)), options.host, options.port))
+    return 0
+
+
+def _topics(text: str) -> dict[str, int]:
+    """`_topics("orders:3,payments") == {"orders": 3, "payments": 1}`."""
+    topics = {}
+    for word in filter(None, text.split(",")):
+        name, _, count = word.partition(":")
+        if count and not count.isdigit():
+            raise ValueError(f"--topics orders:3,payments:1, not {word!r}")
+        topics[name] = int(count or 1)
+    return topics
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """`_setting("min.insync.replicas=2") == ("min_insync_replicas", 2)`."""
+    name, _, value = text.partition("=")
+    words = {"true": True, "false": False}
+    if value not in words and not value.lstrip("-").isdigit():
+        raise ValueError(f"--config min.insync.replicas=2, not {text!r}")
+    return name.replace(".", "_"), words[value] if value in words else int(value)
+
+
+async def _serve(server: Any, host: str, port: int) -> None:
+    await server.listen(host, port)
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    print(f"ready: {server.bootstrap_servers}", flush=True)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+    await ended.wait()
+    await server.close()

@@ -1,0 +1,177 @@
+"""Record batches as a client's bytes: checked and stored as they came, decoded only when somebody looks
+(docs/protocol.md#record-batch)."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any, overload
+
+import cramjam
+from crc32c import crc32c
+
+from kafkalab.protocol import batch_bytes
+from kafkalab.protocol.batch_bytes import COMPRESSION, CONTROL, TRANSACTIONAL, CorruptBatchError
+from kafkalab.protocol.records import HEADER_BYTES, Batch, ControlType, OtherRecords, Record
+
+_PLACE = Struct(">qii")  # base offset, length of what follows it, leader epoch
+_PLACED = Struct(">q")
+_HEAD = Struct(">qiibIhiqqqhii")
+_CRC = Struct(">I")
+_BEFORE_LENGTH, _MAGIC_AT, _CRC_AT, _CHECKED_FROM = 12, 16, 17, 21
+_XERIAL = b"\x82SNAPPY\x00"
+DECODED_MOST = 64 * 1024 * 1024
+
+
+class LazyRecords(Sequence[Record]):
+    """The records of a batch, decoded when the first of them is asked for; how many there are is in its header."""
+
+    __slots__ = ("_count", "_data", "_records")
+
+    def __init__(self, data: bytes, count: int) -> None:
+        self._data, self._count = data, count
+        self._records: tuple[Record, ...] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | Sequence[Record]:
+        if self._records is None:
+            self._records = decoded(self._data)
+        return self._records[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LazyRecords) and self._data == other._data
+
+    def __hash__(self) -> int:
+        return hash(self._data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientBatch(Batch):
+    """A batch that a client made. Of `data` only the offset and the leader epoch ever change, which no checksum covers.
+    """
+
+    data: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.data)
+
+
+def read_batch(data: bytes | None) -> Batch:
+    """Return the one batch of a Produce; `OtherRecords` for what a leader refuses: another magic, a wrong checksum,
+    none, or several.
+    """
+    if not data:
+        return OtherRecords(records=(), batch_count=0)
+    if len(data) < HEADER_BYTES:
+        return OtherRecords(records=(), corrupt=True)
+    base, length, epoch, magic, crc, attributes, delta, _, time, pid, producer_epoch, sequence, count = (
+        _HEAD.unpack_from(data)
+    )
+    if magic != batch_bytes.MAGIC:
+        return OtherRecords(records=(), magic=magic)
+    if length + _BEFORE_LENGTH != len(data):
+        whole = HEADER_BYTES <= length + _BEFORE_LENGTH < len(data)
+        return OtherRecords(records=(), batch_count=2) if whole else OtherRecords(records=(), corrupt=True)
+    if crc != crc32c(memoryview(data)[_CHECKED_FROM:]) or count < 0:
+        return OtherRecords(records=(), corrupt=True)
+    return ClientBatch(
+        records=LazyRecords(data, count),  # type: ignore[arg-type]
+        base_offset=base,
+        leader_epoch=epoch,
+        timestamp_ms=time,
+        producer_id=pid,
+        producer_epoch=producer_epoch,
+        base_sequence=sequence,
+        transactional=bool(attributes & TRANSACTIONAL),
+        control=ControlType.ABORT if attributes & CONTROL else None,
+        last_offset_delta=delta,
+        data=data,
+    )
+
+
+def batch_bytes_of(batch: Batch) -> bytes:
+    """Return the batch with its offset and leader epoch, as a log holds it."""
+    if isinstance(batch, ClientBatch):
+        data = batch.data
+        return _PLACE.pack(batch.base_offset, len(data) - _BEFORE_LENGTH, batch.leader_epoch) + data[_PLACE.size :]
+    return batch_bytes.encode(batch, crc32c)
+
+
+def bytes_of(batches: Iterable[Batch]) -> bytes:
+    """Return batches one behind the other, as Fetch returns them."""
+    return b"".join(map(batch_bytes_of, batches))
+
+
+def read_batches(data: bytes | None) -> tuple[Batch, ...]:
+    """Return the whole batches of what a Fetch returned; a last one that is cut off is left out."""
+    found, place = [], 0
+    data = data or b""
+    while len(data) - place >= HEADER_BYTES:
+        end = place + _BEFORE_LENGTH + _PLACE.unpack_from(data, place)[1]
+        if not place + HEADER_BYTES <= end <= len(data):
+            break
+        one = data[place:end]
+        control = one[_CHECKED_FROM + 1] & CONTROL
+        found.append(batch_bytes.decode(one) if control else read_batch(one))
+        place = end
+    return tuple(found)
+
+
+def decoded(data: bytes) -> tuple[Record, ...]:
+    """Return the records of a batch, decompressed; CorruptBatchError for what is none, or larger than 64 MB."""
+    attributes = int.from_bytes(data[_CHECKED_FROM : _CHECKED_FROM + 2], "big")
+    body = data[HEADER_BYTES:]
+    if attributes & COMPRESSION:
+        try:
+            body = _CODECS[attributes & COMPRESSION](body)
+        except (KeyError, OSError, EOFError, cramjam.DecompressionError) as error:
+            raise CorruptBatchError(f"records that cannot be decompressed: {error}") from None
+    if len(body) > DECODED_MOST:
+        raise CorruptBatchError(f"{len(body)} bytes of records")
+    flags = (attributes & ~COMPRESSION).to_bytes(2, "big")
+    checked = flags + data[_CHECKED_FROM + 2 : HEADER_BYTES] + body
+    head = _PLACE.pack(0, HEADER_BYTES - _BEFORE_LENGTH + len(body), 0) + data[_MAGIC_AT:_CRC_AT]
+    try:
+        return batch_bytes.decode(head + _CRC.pack(crc32c(checked)) + checked, crc32c).records
+    except IndexError:
+        raise CorruptBatchError("records that end too early") from None
+
+
+def _snappy(data: bytes) -> bytes:
+    """Java writes blocks behind a header of its own; other clients may write one raw block."""
+    if not data.startswith(_XERIAL):
+        return bytes(cramjam.snappy.decompress_raw(data))
+    found, place = b"", 16
+    while place < len(data):
+        size = int.from_bytes(data[place : place + 4], "big")
+        found += bytes(cramjam.snappy.decompress_raw(data[place + 4 : place + 4 + size]))
+        place += 4 + size
+    return found
+
+
+_CODECS: dict[int, Callable[[bytes], Any]] = {
+    1: gzip.decompress,
+    2: _snappy,
+    3: lambda data: bytes(cramjam.lz4.decompress(data)),
+    4: lambda data: bytes(cramjam.zstd.decompress(data)),
+}
+
+
+def fitting(batches: Sequence[Batch], limit: int, first_anyway: bool) -> tuple[Batch, ...]:
+    """Return the first batches that together have at most `limit` bytes; with `first_anyway` one at least."""
+    found: list[Batch] = []
+    for batch in batches:
+        limit -= batch.size_bytes
+        if limit < 0 and not (first_anyway and not found):
+            break
+        found.append(batch)
+    return tuple(found)

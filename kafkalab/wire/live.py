@@ -1,0 +1,125 @@
+"""The simulator's cluster in real time: what real clients ask is asked by nodes of their names."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
+from kafkalab.protocol.profiles import Rules
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
+from kafkalab.sim.kernel.task import no_requests
+from kafkalab.sim.scenario import Scenario
+
+
+def scenario_of(
+    profile: str, brokers: int, topics: dict[str, int], config: dict[str, Any], faults: tuple[FrameFault, ...] = ()
+) -> Scenario:
+    """Return the scenario of a cluster for real clients. ValueError for a profile of brokers that these do not meet.
+
+    A client speaks the transaction version that it reads from the cluster's features, so 4.x/TV1 finalizes version 1.
+    """
+    level = Rules(profile).client_version
+    if level == 0:
+        raise ValueError(f"profile {profile!r} has no real clients: choose 4.x/TV1 or 4.x/TV2")
+    config = {"transaction_version": level, **config}
+    return Scenario(title="live", brokers=brokers, profile=profile, topics=topics, config=config, faults=faults)
+
+
+def fault_of(text: str) -> FrameFault:
+    """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`. ValueError for other faults than of one frame."""
+    name, _, rest = text.partition(":")
+    frame, _, delay = rest.partition(":")
+    if name in ("Drop", "Duplicate") and not delay:
+        return (Drop if name == "Drop" else Duplicate)(frame)
+    if name == "Delay" and delay.isdigit():
+        return Delay(frame, int(delay))
+    raise ValueError(f"a fault is Drop:EndTxnResponse#1, Duplicate:Produce#2 or Delay:EndTxn#1:500, not {text!r}")
+
+
+class RealTime:
+    """Drives a cluster by the clock of the machine: milliseconds since 1970, as in the batches of real clients.
+
+    Frames between brokers, and between clients and brokers, take no time besides what the sockets take.
+    """
+
+    def __init__(self, scenario: Scenario, keep: bool = False) -> None:
+        self.cluster = Cluster(scenario, keep=keep)
+        self.kernel, self.network = self.cluster.kernel, self.cluster.network
+        self.network.latency_min_ms, self.network.latency_spread_ms = 0, 1
+        self.network.breaks_on_drop = True
+        self._began_ns = time.time_ns() - time.monotonic_ns()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_ms = 0
+        self.kernel.schedule.advance(self.now_ms)
+
+    @property
+    def now_ms(self) -> int:
+        """Milliseconds since 1970, never going back."""
+        return (self._began_ns + time.monotonic_ns()) // 1_000_000
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let timers go off from now on, in this event loop."""
+        self._loop = loop
+        self._set_alarm()
+
+    def stop(self) -> None:
+        """Let no timer go off any more."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._loop = None
+        self.cluster.close()
+
+    def catch_up(self) -> None:
+        """Do all that is due by now."""
+        self.kernel.catch_up(self.now_ms)
+        self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        """Wake up when the next entry of the schedule is due, unless an alarm is set for that time or before."""
+        due_ms = self.kernel.schedule.next_ms
+        if self._loop is None or due_ms < 0:
+            return
+        if self._alarm is not None:
+            if self._alarm_ms <= due_ms:
+                return
+            self._alarm.cancel()
+        self._alarm_ms = due_ms
+        self._alarm = self._loop.call_later((due_ms - self.now_ms) / 1000, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self.catch_up()
+
+    def alive(self, node: str) -> bool:
+        """Return whether the broker runs."""
+        return self.kernel.nodes[node].alive
+
+    def client(self, client_id: str) -> str:
+        """Return the node that stands for a client of this id, and make it if need be."""
+        name = f"client {client_id}" if client_id == "" or self._is_server(client_id) else client_id
+        if name not in self.kernel.nodes:
+            self.kernel.add_node(name)
+        return name
+
+    def _is_server(self, name: str) -> bool:
+        node = self.kernel.nodes.get(name)
+        return node is not None and node.receive is not no_requests
+
+    def ask(self, client: str, broker: str, body: Any, version: int, then: Callable[[Any], None] | None) -> None:
+        """Send a client's request to a broker; `then` gets the response, or None if the connection broke."""
+        self.kernel.catch_up(self.now_ms)
+        answered = None if then is None else lambda response, step: then(response)
+        self.network.request(client, broker, body, answered, -1, asked_version=version, timeout_ms=-1)
+        self.catch_up()
+
+    def create_topics(self, broker: str, names: list[str]) -> None:
+        """Create topics with the defaults, as a broker does when a client names an unknown one
+        (`AutoTopicCreationManager`)."""
+        topics = tuple(NewTopic(name=name) for name in names)
+        self.network.request(broker, "controller", CreateTopics(topics=topics), lambda response, step: None, -1)
+        self.catch_up()

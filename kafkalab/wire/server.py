@@ -1,0 +1,229 @@
+"""Sockets before the brokers: one listener for each, requests in order on each connection, limits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from kafkalab.broker.handlers.create_topics import is_legal
+from kafkalab.protocol.messages.metadata import Metadata
+from kafkalab.protocol.messages.produce import Produce
+from kafkalab.wire.codec import Asked, UnsupportedVersionError, read_request, response_bytes
+from kafkalab.wire.live import RealTime
+from kafkalab.wire.names import UNKNOWN_ID, Names
+from kafkalab.wire.rules import BadMessageError
+from kafkalab.wire.special import all_topics, asked_topics
+from kafkalab.wire.values import Context
+
+log = logging.getLogger("kafkalab.wire")
+
+REQUEST_BYTES = 16 * 1024 * 1024
+CONNECTIONS = 2_000
+REQUESTS_AHEAD = 100
+IDLE_S = 600
+AUTO_CREATE_SINCE = 4
+
+
+class Server:
+    """The listeners of all brokers of a cluster. `names` has their addresses once `listen` has returned."""
+
+    def __init__(self, live: RealTime, connections: int = CONNECTIONS, request_bytes: int = REQUEST_BYTES) -> None:
+        self.live, self.most_connections, self.request_bytes = live, connections, request_bytes
+        self.connections: dict[Connection, None] = {}
+        self.names = Names({})
+        self._listeners: list[asyncio.Server] = []
+
+    async def listen(self, host: str = "127.0.0.1", port: int = 9092, advertised: str = "") -> None:
+        """Listen on `port` for the first broker, and on the following ones for the others; 0 chooses free ports.
+
+        OSError if a port is taken.
+        """
+        loop = asyncio.get_running_loop()
+        addresses: dict[str, tuple[str, int]] = {}
+        try:
+            for number, broker in enumerate(self.live.cluster.broker_names):
+                listener = await loop.create_server(
+                    lambda broker=broker: Connection(self, broker),  # type: ignore[misc]
+                    host,
+                    port and port + number,
+                )
+                self._listeners.append(listener)
+                addresses[broker] = (advertised or host, listener.sockets[0].getsockname()[1])
+        except OSError:
+            await self.close()
+            raise
+        self.names = Names(addresses)
+        self.names.learn(self.live.cluster.controller.metadata)
+        self.live.start(loop)
+        loop.call_later(IDLE_S / 10, self._close_idle)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Host and port of every broker, as clients want them."""
+        return ",".join(f"{host}:{port}" for host, port in self.names.addresses.values())
+
+    async def close(self) -> None:
+        """Close every connection and listener."""
+        for listener in self._listeners:
+            listener.close()
+        for connection in list(self.connections):
+            connection.transport.abort()
+        for listener in self._listeners:
+            await listener.wait_closed()
+        self.live.stop()
+
+    def _close_idle(self) -> None:
+        """Close connections on which nothing has come for `connections.max.idle.ms`."""
+        loop = asyncio.get_running_loop()
+        for connection in list(self.connections):
+            if loop.time() - connection.heard_s > IDLE_S:
+                connection.close("idle for ten minutes")
+        loop.call_later(IDLE_S / 10, self._close_idle)
+
+
+class Connection(asyncio.Protocol):
+    """A client's connection to one broker. The next request is handled when the one before it is answered, as Kafka
+    does (`SocketServer` mutes the channel)."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, server: Server, broker: str) -> None:
+        self.server, self.live, self.broker = server, server.live, broker
+        self.heard_s = 0.0
+        self._buffer = bytearray()
+        self._waiting: deque[bytes] = deque()
+        self._busy = self._blocked = self._working = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Refuse what is too many, and connections to a broker that does not run."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.heard_s = asyncio.get_running_loop().time()
+        if len(self.server.connections) >= self.server.most_connections:
+            log.warning("%s: refused, there are %d connections", self._peer(), len(self.server.connections))
+            transport.abort()
+        elif not self.live.alive(self.broker):
+            transport.abort()
+        else:
+            self.server.connections[self] = None
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection; what is asked already is handled, and its answer is lost."""
+        self.server.connections.pop(self, None)
+        self._waiting.clear()
+
+    def close(self, why: str) -> None:
+        """Close the connection and log the reason."""
+        log.warning("%s: closed, %s", self._peer(), why)
+        self._waiting.clear()
+        self.transport.abort()
+
+    def _peer(self) -> str:
+        host, port = (self.transport.get_extra_info("peername") or ("?", 0))[:2]
+        return f"{self.broker} {host}:{port}"
+
+    def data_received(self, data: bytes) -> None:
+        """Take whole requests out of the stream."""
+        self.heard_s = asyncio.get_running_loop().time()
+        buffer = self._buffer
+        buffer += data
+        while len(buffer) >= 4:
+            size = int.from_bytes(buffer[:4], "big", signed=True)
+            if not 0 < size <= self.server.request_bytes:
+                self.close(f"a request of {size} bytes; at most {self.server.request_bytes} are read")
+                return
+            if len(buffer) < 4 + size:
+                break
+            self._waiting.append(bytes(memoryview(buffer)[4 : 4 + size]))
+            del buffer[: 4 + size]
+        if len(self._waiting) > REQUESTS_AHEAD:
+            self.transport.pause_reading()
+        self._work()
+
+    def pause_writing(self) -> None:
+        """The client reads slower than it asks: handle nothing more until it has read."""
+        self._blocked = True
+        self.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """The client has read."""
+        self._blocked = False
+        self.transport.resume_reading()
+        self._work()
+
+    def _work(self) -> None:
+        """Handle requests until one has to wait for its answer."""
+        if self._working:
+            return
+        self._working = True
+        while self._waiting and not self._busy and not self._blocked:
+            self._handle(self._waiting.popleft())
+        self._working = False
+        if not self._blocked and len(self._waiting) <= REQUESTS_AHEAD and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def _handle(self, data: bytes) -> None:
+        names = self.server.names
+        names.learn(self.live.cluster.brokers[self.broker].state.metadata)
+        try:
+            asked = read_request(data, names)
+        except (BadMessageError, UnsupportedVersionError) as error:
+            kind = "a version that is not offered" if isinstance(error, UnsupportedVersionError) else "bad bytes"
+            self.close(f"{kind}: {error}")
+            return
+        client = self.live.client(asked.client_id)
+        if not asked.bodies:
+            self._answer(asked, ())
+            return
+        if isinstance(asked.bodies[0], Produce) and asked.bodies[0].acks == 0:
+            self.live.ask(client, self.broker, asked.bodies[0], asked.version, None)
+            return
+        self._busy = True
+        answers: list[Any] = [None] * len(asked.bodies)
+        missing = [len(answers)]
+        for index, body in enumerate(asked.bodies):
+
+            def then(response: Any, index: int = index) -> None:
+                answers[index], missing[0] = response, missing[0] - 1
+                if missing[0] == 0:
+                    self._answer(asked, answers)
+
+            self.live.ask(client, self.broker, body, asked.version, then)
+        if isinstance(asked.bodies[0], Metadata):
+            self._create_topics(asked)
+
+    def _create_topics(self, asked: Asked) -> None:
+        """Create the unknown topics that a Metadata request names, if it allows that (`auto.create.topics.enable`).
+
+        The answer has gone out already: as with Kafka, the client asks again.
+        """
+        message, known = asked.message, self.live.cluster.brokers[self.broker].state.metadata
+        if asked.version >= AUTO_CREATE_SINCE and not message.allow_auto_topic_creation or all_topics(message):
+            return
+        names: Iterable[str] = asked_topics(message, Context(self.server.names))
+        unknown = [n for n in names if not known.has_topic(n) and not n.startswith(UNKNOWN_ID) and is_legal(n)]
+        if unknown:
+            self.live.create_topics(self.broker, unknown)
+
+    def _answer(self, asked: Asked, answers: Any) -> None:
+        """Write the response; close the connection if a frame is lost, or the broker's process has ended."""
+        self._busy = False
+        if self.transport.is_closing():
+            return
+        if any(answer is None for answer in answers):
+            self.close(f"{asked.api} {asked.version} has no answer: a frame is lost, or the broker has crashed")
+            return
+        try:
+            data = response_bytes(asked, answers, self.server.names)
+        except Exception:  # a mistake of ours must not reach the brokers, in whose midst this runs
+            log.exception("%s: the answer to %s %d", self._peer(), asked.api, asked.version)
+            self.close("its answer cannot be written")
+            return
+        self.transport.write(data)
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._work)

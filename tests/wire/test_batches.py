@@ -1,0 +1,97 @@
+"""Record batches as clients send them: checked, kept as they came, and decoded when somebody looks."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+
+import cramjam
+import pytest
+
+from kafkalab.protocol import batch_bytes
+from kafkalab.protocol.crc32c import crc32c
+from kafkalab.protocol.records import Batch, ControlType, OtherRecords, Record, marker
+from kafkalab.wire.batches import ClientBatch, batch_bytes_of, bytes_of, decoded, fitting, read_batch, read_batches
+
+RECORDS = (Record("k", "v"), Record(None, "w" * 200, headers=(("h", b"1"),)))
+SENT = batch_bytes.encode(Batch(records=RECORDS, producer_id=7, producer_epoch=1, base_sequence=3, transactional=True))
+
+
+def xerial(data: bytes) -> bytes:
+    """Compress as Java does: blocks behind a header."""
+    blocks = [bytes(cramjam.snappy.compress_raw(data[i : i + 50])) for i in range(0, len(data), 50)]
+    return b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1) + b"".join(struct.pack(">i", len(b)) + b for b in blocks)
+
+
+def compressed(kind: int, data: bytes) -> bytes:
+    """Return the batch with its records compressed."""
+    tail = struct.pack(">h", kind) + SENT[23:61] + data
+    return struct.pack(">qiib", 0, 49 + len(data), -1, 2) + struct.pack(">I", crc32c(tail)) + tail
+
+
+@pytest.mark.parametrize(
+    ("kind", "compress"),
+    [
+        (1, gzip.compress),
+        (2, xerial),
+        (2, cramjam.snappy.compress_raw),
+        (3, cramjam.lz4.compress),
+        (4, cramjam.zstd.compress),
+    ],
+)
+def test_all_compressions_are_decoded(kind: int, compress):
+    data = compressed(kind, bytes(compress(SENT[61:])))
+    batch = read_batch(data)
+    assert isinstance(batch, ClientBatch)
+    assert (tuple(batch.records), len(batch.records), batch.last_sequence) == (RECORDS, 2, 4)
+    assert batch.size_bytes == len(data)
+
+
+def test_a_log_keeps_the_bytes_and_changes_offset_and_epoch_only():
+    placed = read_batch(SENT).placed(41, 5)
+    data = batch_bytes_of(placed)
+    assert (data[8:12], data[16:]) == (SENT[8:12], SENT[16:])
+    (back,) = read_batches(data)
+    assert (back.base_offset, back.leader_epoch, back.last_offset) == (41, 5, 42)
+
+
+def test_markers_are_read_as_markers_and_a_batch_that_is_cut_off_is_left_out():
+    commit = marker(7, 1, ControlType.COMMIT, 3, 1_000).placed(9, 2)
+    data = bytes_of((read_batch(SENT), commit))
+    assert [b.control for b in read_batches(data)] == [None, ControlType.COMMIT]
+    assert read_batches(data[:-1]) == read_batches(data)[:1]
+    assert read_batches(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (None, OtherRecords(records=(), batch_count=0)),
+        (SENT[:60], OtherRecords(records=(), corrupt=True)),
+        (SENT[:-1], OtherRecords(records=(), corrupt=True)),
+        (SENT[:-1] + b"!", OtherRecords(records=(), corrupt=True)),
+        (SENT + SENT, OtherRecords(records=(), batch_count=2)),
+        (SENT[:16] + b"\1" + SENT[17:], OtherRecords(records=(), magic=1)),
+    ],
+)
+def test_what_a_leader_refuses(data: bytes | None, expected: OtherRecords):
+    assert read_batch(data) == expected
+
+
+def test_records_that_are_no_records_are_found_when_somebody_looks():
+    for body in (b"\xff" * 30, b""):
+        with pytest.raises(batch_bytes.CorruptBatchError):
+            decoded(compressed(0, body))
+    with pytest.raises(batch_bytes.CorruptBatchError):
+        decoded(compressed(4, b"not zstd"))
+
+
+def test_bytes_that_are_no_text_can_be_shown():
+    sent = batch_bytes.encode(Batch(records=(Record("k", "abc"),)))
+    tail = sent[21:].replace(b"abc", b"a\xffc")
+    assert read_batch(sent[:17] + struct.pack(">I", crc32c(tail)) + tail).records[0].value == "a\\xffc"
+
+
+@pytest.mark.parametrize(("limit", "anyway", "count"), [(0, False, 0), (0, True, 1), (2 * len(SENT), False, 2)])
+def test_what_fits(limit: int, anyway: bool, count: int):
+    assert len(fitting((read_batch(SENT),) * 3, limit, anyway)) == count

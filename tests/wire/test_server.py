@@ -1,0 +1,220 @@
+"""`kafkalab serve` and raw bytes: what it answers, what it refuses, and that nothing of it stops the others."""
+
+from __future__ import annotations
+
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafkalab.protocol import batch_bytes
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.api_versions import ApiVersions
+from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
+from kafkalab.protocol.messages.fetch import Fetch
+from kafkalab.protocol.messages.find_coordinator import FindCoordinator
+from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets
+from kafkalab.protocol.messages.metadata import Metadata
+from kafkalab.protocol.messages.offset_fetch import OffsetFetch
+from kafkalab.protocol.messages.produce import Produce
+from kafkalab.protocol.records import Batch, Record
+from kafkalab.wire.batches import read_batch
+from kafkalab.wire.codec import version_of
+from kafkalab.wire.server import REQUEST_BYTES
+from tests.wire.connection import Connection
+from tests.wire.serving import serving
+
+SENT = batch_bytes.encode(Batch(records=(Record("k", "v"),), timestamp_ms=1_700_000_000_000))
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("serve") / "serve.log"
+
+
+@pytest.fixture(scope="module")
+def servers(log: Path) -> Iterator[str]:
+    with serving(log.parent, "--topics", "orders:3,one") as found:
+        yield found
+
+
+def leader_of(servers: str, partition: str) -> int:
+    """Return the number of the broker that leads it."""
+    with Connection(servers) as client:
+        return int(client.ask(Metadata(), 12).metadata.partitions[partition].leader[1:])
+
+
+def produce(batch: Batch, acks: int = -1, partition: str = "orders-0") -> Produce:
+    return Produce(transactional_id=None, acks=acks, timeout_ms=1_000, batches={partition: batch})
+
+
+def test_three_brokers_say_the_same_of_the_cluster(servers: str):
+    for broker in (1, 2, 3):
+        with Connection(servers, broker) as client:
+            image = client.ask(Metadata(topics=("orders",)), 13).metadata
+            assert (image.alive, list(image.partitions)) == (("b1", "b2", "b3"), ["orders-0", "orders-1", "orders-2"])
+
+
+@pytest.mark.parametrize("version", [0, 3, 4])
+def test_the_finalized_level_is_a_feature(servers: str, version: int):
+    with Connection(servers) as client:
+        assert client.ask(ApiVersions(), version).transaction_version == (2 if version >= 3 else 0)
+
+
+def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(servers: str):
+    with Connection(servers) as client:
+        client.socket.sendall(struct.pack(">ihhih", 10, 18, 99, 5, -1))
+        data = client.answer()
+    assert struct.unpack_from(">ih", data) == (5, Error.UNSUPPORTED_VERSION.code)
+    assert len(version_of("ApiVersions", 0).read_response(data, 4)[0].api_keys) > 20
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "a request of 1195725856 bytes"),
+        (struct.pack(">i", REQUEST_BYTES + 1), "at most"),
+        (struct.pack(">i", -1), "a request of -1 bytes"),
+        (struct.pack(">i", 4) + b"\0\0\0\0", "bad bytes"),
+        (struct.pack(">ihhih", 10, 3, 12, 1, -1), "bad bytes"),
+        (struct.pack(">ihhih", 10, 68, 0, 1, -1), "not offered: API 68 0"),
+        (struct.pack(">ihhih", 10, 24, 5, 1, -1), "not offered: AddPartitionsToTxn 5"),
+    ],
+)
+def test_bad_bytes_close_the_connection_with_a_log_line(servers: str, log: Path, data: bytes, says: str):
+    lines = len(log.read_text().splitlines())
+    with Connection(servers) as client:
+        client.socket.sendall(data)
+        with pytest.raises(ConnectionError):
+            client.answer()
+    (line,) = log.read_text().splitlines()[lines:]
+    assert says in line
+    with Connection(servers) as client:
+        assert client.ask(ApiVersions(), 4).error is Error.NONE
+
+
+def test_records_come_back_as_they_were_sent(servers: str):
+    with Connection(servers, leader_of(servers, "orders-1")) as client:
+        (done,) = client.ask(produce(read_batch(SENT), partition="orders-1"), 13).partitions.values()
+        assert (done.error, done.base_offset) == (Error.NONE, 0)
+        fetch = Fetch(isolation_level="read_committed", positions={"orders-1": 0})
+        for version in (4, 12, 13, 18):
+            found = client.ask(fetch, version).partitions["orders-1"]
+            assert (found.high_watermark, found.last_stable_offset) == (1, 1)
+            assert [b.data[16:] for b in found.batches] == [SENT[16:]]
+
+
+def test_a_batch_with_a_wrong_checksum_is_refused(servers: str):
+    with Connection(servers, leader_of(servers, "orders-0")) as client:
+        client.names.topic_id("orders")
+        sound = produce(read_batch(SENT))
+        damaged = read_batch(SENT)
+        object.__setattr__(damaged, "data", SENT[:-1] + b"!")
+        assert client.ask(produce(damaged), 9).partitions["orders-0"].error is Error.CORRUPT_MESSAGE
+        assert client.ask(sound, 9).partitions["orders-0"].error is Error.NONE
+
+
+def test_no_answer_where_none_is_wanted(servers: str):
+    with Connection(servers, leader_of(servers, "orders-2")) as client:
+        client.send(produce(read_batch(SENT), acks=0, partition="orders-2"), 9)
+        latest = ListOffsets(partitions=("orders-2",), timestamp=LATEST)
+        assert client.ask(latest, 7).offsets == {"orders-2": 1}
+
+
+def test_an_unknown_topic_is_created_when_a_client_names_it(servers: str):
+    with Connection(servers) as client:
+        assert client.ask(Metadata(topics=("made",)), 12).metadata.partitions == {}
+        until = time.monotonic() + 10
+        while not client.ask(Metadata(topics=("made",)), 12).metadata.partitions and time.monotonic() < until:
+            time.sleep(0.05)
+        assert list(client.ask(Metadata(topics=("made",)), 12).metadata.partitions) == ["made-0"]
+
+
+def test_a_topic_id_that_nobody_gave_out(servers: str):
+    with Connection(servers) as client:
+        client.send(Fetch(isolation_level="read_committed", positions={"never heard of-0": 0}), 17)
+        message, _ = version_of("Fetch", 17).read_response(client.answer(), 5)
+    assert message.responses[0].partitions[0].error_code.name == "unknown_topic_id"
+
+
+def test_requests_about_several_things_are_answered_in_one(servers: str):
+    names = Connection(servers)
+    with names as client:
+        spoken = version_of("FindCoordinator", 6)
+        one = spoken.request.write(FindCoordinator(key="a", key_type=1), None)
+        object.__setattr__(one, "coordinator_keys", ("a", "b"))
+        _send(client, 10, 6, one, spoken)
+        message, _ = spoken.read_response(client.answer(), 5)
+        assert [row.key for row in message.coordinators] == ["a", "b"]
+        assert all(row.port > 0 for row in message.coordinators)
+        spoken = version_of("OffsetFetch", 8)
+        one = spoken.request.write(OffsetFetch(group_id="g", partitions=None), None)
+        object.__setattr__(one, "groups", one.groups * 2)
+        _send(client, 9, 8, one, spoken)
+        message, _ = spoken.read_response(client.answer(), 5)
+        assert [row.group_id for row in message.groups] == ["g", "g"]
+
+
+def _send(client: Connection, key: int, version: int, message: object, spoken: object) -> None:
+    """Send kio's own message."""
+    import io
+
+    out = io.BytesIO()
+    spoken.write_request(out, message)  # type: ignore[attr-defined]
+    data = struct.pack(">hhih", key, version, 1, -1) + b"\0" + out.getvalue()
+    client.socket.sendall(struct.pack(">i", len(data)) + data)
+
+
+def test_topics_are_created_and_described(servers: str):
+    with Connection(servers) as client:
+        request = CreateTopics(topics=(NewTopic(name="new", num_partitions=2), NewTopic(name="no/good")))
+        assert client.ask(request, 7).errors == {"new": Error.NONE, "no/good": Error.INVALID_TOPIC_EXCEPTION}
+        assert client.ask(ListOffsets(partitions=("nowhere-0",), timestamp=EARLIEST), 7).errors == {
+            "nowhere-0": Error.UNKNOWN_TOPIC_OR_PARTITION
+        }
+
+
+def test_requests_that_are_sent_ahead_are_answered_in_order(servers: str):
+    with Connection(servers) as client:
+        for _ in range(300):
+            client.send(ApiVersions(), 4)
+        assert [struct.unpack_from(">i", client.answer())[0] for _ in range(300)] == list(range(1, 301))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--profile", "1.0"), "profile '1.0' has no real clients"),
+        (("--topics", "orders:x"), "--topics orders:3,payments:1, not 'orders:x'"),
+        (("--config", "min.insync.replicas"), "--config min.insync.replicas=2"),
+        (("--config", "nonsense=1"), "config has broker settings"),
+    ],
+)
+def test_a_wrong_option_is_one_line(options: tuple[str, ...], says: str):
+    command = [sys.executable, "-m", "kafkalab.cli.main", "serve", "--port", "0", *options]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert says in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_a_port_that_is_taken_is_one_line(servers: str):
+    port = servers.split(",")[0].rsplit(":", 1)[1]
+    command = [sys.executable, "-m", "kafkalab.cli.main", "serve", "--port", port]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, len(run.stderr.splitlines())) == (2, 1)
+
+
+def test_control_c_stops_it(tmp_path: Path):
+    command = [sys.executable, "-m", "kafkalab.cli.main", "serve", "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    assert server.stdout.readline().startswith("ready: 127.0.0.1:")
+    server.send_signal(signal.SIGINT)
+    assert server.communicate(timeout=30) == ("", "")
+    assert server.returncode == 0
