@@ -13,6 +13,7 @@ from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.source_header import header_texts
 from kafkalab.trace import Frame, plain
 
 ERRORS = {
@@ -94,7 +95,8 @@ def _aborted_text(value: AbortedTxn) -> str:
 
 @text_of.register
 def _record_text(record: Record) -> str:
-    return _value(record.value) if record.key is None else f"{record.key}={_value(record.value)}"
+    text = _value(record.value) if record.key is None else f"{record.key}={_value(record.value)}"
+    return f"{text} {{{', '.join(header_texts(record.headers))}}}" if record.headers else text
 
 
 @text_of.register

@@ -165,16 +165,16 @@ function inspectorMarkup(view, [partition, base], words) {
 			`<b>${esc(value)}</b></td><td>${esc(words.meaning[name])}</td></tr>`,
 	);
 	const records = recordsOf(cell[0]).map(
-		({ offset, key, value, entry }) =>
+		({ offset, key, value, entry, headers }) =>
 			`<tr data-record="${offset}"><td>${offset}</td><td>${esc(key || "none")}</td><td>` +
 			(entry.map(([n, v]) => `<span><small>${esc(n)}</small> ${esc(v)}</span>`).join("") || esc(value)) +
-			`</td></tr>`,
+			`</td>${cell[0].headers ? `<td>${headers.map((text) => `<div>${esc(text)}</div>`).join("")}</td>` : ""}</tr>`,
 	);
 	return (
 		`<div class="inspector" data-chosen="${base}"><h3>${esc(partition)} <b>${spanOf(cell[0])}` +
 		`</b></h3><div class="two"><table class="fields">${fields.join("")}</table>${
 			records.length
-				? `<table class="records"><tr><th>offset</th><th>key</th><th>value</th></tr>${records.join("")}</table>`
+				? `<table class="records"><tr><th>offset</th><th>key</th><th>value</th>${cell[0].headers ? "<th>headers</th>" : ""}</tr>${records.join("")}</table>`
 				: ""
 		}</div></div>`
 	);
@@ -195,7 +195,8 @@ const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committe
 	<li>HW, high watermark: all in-sync replicas have what is before it.
 	LSO, last stable offset: nothing before it is undecided. start: what is before it was deleted.</li>
 	<li>The two rows below a log: what a consumer of each isolation level is given.
-	It skips what was aborted, and waits for what lies behind its mark.</li>`;
+	It skips what was aborted, and waits for what lies behind its mark. "held up, then skipped": it waits there too, though
+	it will never be given that record.</li>`;
 const chosenOf = (view) => [view.model.get("partition") || view.run.partitions[0], view.model.get("offset")];
 const shiftOf = (view, partition) => view.shifts[partition] ?? 0;
 

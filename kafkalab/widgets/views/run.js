@@ -143,13 +143,14 @@ function cleaned(batch, left, end) {
 	if (!kept.length || kept.length === offs.length) return kept.length ? batch : undefined;
 	const pick = (all) => kept.map((i) => all[i]),
 		parts = batch.decoded ? batch.decoded.split("; ") : [],
-		{ fields } = batch;
+		{ fields, headers } = batch;
 	return {
 		...batch,
 		records: pick(batch.records),
 		offs: pick(offs),
 		decoded: parts.length === offs.length ? pick(parts).join("; ") : batch.decoded,
 		...(fields && { fields: pick(fields) }),
+		...(headers && { headers: pick(headers) }),
 	};
 }
 
