@@ -14,15 +14,15 @@ from tests.widgets.test_compare import long_run
 
 pytestmark = pytest.mark.browser
 SEEN = """() => {
-  const words = (e) => (e.classList.contains("gap") ? "" : [...e.childNodes].filter((n) => !n.classList?.contains("at"))
-    .map((n) => (n.tagName === "CODE" ? `[${n.textContent}]` : n.textContent)).join("").replace(/\\s+/g, " ").trim());
-  const pair = (e) => [e.querySelector("i").textContent, ...[...e.querySelectorAll(":scope > span")].map(words)];
+  const pair = (e) => [e.querySelector("i").textContent, e.dataset.left, e.dataset.right];
   return {
     rows: [...document.querySelectorAll(".columns .pair")].map((e) => [Number(e.dataset.row), ...pair(e)]),
     state: [...document.querySelectorAll(".below .pair")].map(pair),
-    current: Number(document.querySelector('.columns [aria-current="true"]').dataset.row), names: [...document.querySelectorAll(".names b")].map((e) => e.textContent),
+    current: Number(document.querySelector('.columns [aria-current="true"]').dataset.row),
+    names: [...document.querySelectorAll(".names .run")].map((e) => e.textContent),
+    verdicts: [...document.querySelectorAll(".names .verdict")].map((e) => [e.textContent, e.title]),
   };
-}"""  # noqa: E501
+}"""
 
 
 def same(page: Page, compare: Compare) -> None:
@@ -34,6 +34,8 @@ def same(page: Page, compare: Compare) -> None:
     assert all(row == columns[row[0]] for row in seen["rows"])
     wanted = [["=" if a == b else "≠", a, b] for a, b in compare.state()]
     assert seen["state"] == wanted
+    told = [f"{name}: {words}. {more}" for name, (words, more) in zip(seen["names"], seen["verdicts"], strict=True)]
+    assert told == compare.verdict_lines()
     first = compare.first_difference()[0]
     expect(page.locator(".compare .now")).to_have_text(first)
 
@@ -49,6 +51,7 @@ def test_each_row_shows_what_the_text_says(page: Page, which: str, console_error
     }[which]()
     Live(page, compare)
     page.locator(".compare").focus()
+    page.wait_for_function("!document.querySelector('.verdict').textContent.includes('looking')")
     same(page, compare)
     page.keyboard.press("Home")
     compare.press("home")
@@ -63,6 +66,7 @@ def test_each_row_shows_what_the_text_says(page: Page, which: str, console_error
 def test_buttons_and_clicks_move_the_cursor(page: Page):
     compare = Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))
     Live(page, compare)
+    page.wait_for_function("!document.querySelector('.verdict').textContent.includes('looking')")
     for action in ("end", "left", "home", "right", "difference"):
         page.locator(f'.compare [data-action="{action}"]').click()
         compare.press(action)

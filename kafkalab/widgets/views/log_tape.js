@@ -46,8 +46,8 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 	const logs = logsOf(view, partition, all),
 		[leader] = logs,
 		here = partition === chosen[0];
-	const label = (text, small, row, more = "") =>
-		`<div class="label" style="grid-area:${row}/1"${more}><b>${text}</b><small>${small}</small></div>`;
+	const label = (text, small, row, more = "", pins = "") =>
+		`<div class="label" style="grid-area:${row}/1"${more}><b>${text}</b><small>${small}</small>${pins}</div>`;
 	if (!leader)
 		return (
 			`<section class="strip" data-partition="${esc(partition)}"><header>` +
@@ -116,6 +116,7 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 				i + 1,
 				`${i ? "" : ` data-choose="${esc(`${partition}@`)}"`} data-replica="${log.node}"` +
 					` data-marks="${log.start} ${log.lso} ${log.hw} ${endOf(log)}"`,
+				i ? "" : `<span class="pins">HW <b>${log.hw}</b> <span class="lso">LSO <b>${log.lso}</b></span></span>`,
 			),
 		);
 		for (const cell of lists[i]) {
