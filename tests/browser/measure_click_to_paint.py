@@ -72,7 +72,8 @@ OPENED = """
     if (key !== "Enter") return;
     const begin = performance.now();
     const look = () => {
-      if (!document.querySelector(".klab.sequence[data-stop-count]:not([data-seen])")) return requestAnimationFrame(look);
+      const shown = document.querySelector(".klab.sequence[data-stop-count]:not([data-seen])");
+      if (!shown) return requestAnimationFrame(look);
       requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begin)));
     };
     look();

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab03
-from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
+from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION
 from kafkalab.sim.faults import Drop
+from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.compare import Compare
 from tests.widgets.live import Live
 from tests.widgets.test_compare import long_run
+from tests.widgets.test_one_screen_in_the_browser import SIZES
 
 pytestmark = pytest.mark.browser
+DATA = Path(__file__).parents[2] / "data"
 SEEN = """() => {
   const pair = (e) => [e.querySelector("i").textContent, e.dataset.left, e.dataset.right];
   return {
@@ -61,6 +66,41 @@ def test_each_row_shows_what_the_text_says(page: Page, which: str, console_error
         compare.press("right")
     same(page, compare)
     assert console_errors == []
+
+
+ON_SCREEN = """() => {
+  const frame = document.querySelector(".klab").getBoundingClientRect(), box = (e) => e.getBoundingClientRect();
+  const list = box(document.querySelector(".columns"));
+  const inside = (e, room) => box(e).top >= room.top - 1 && box(e).bottom <= room.bottom + 1 && box(e).right <= room.right + 1;
+  const cut = (e) => e.scrollWidth > e.clientWidth + 1;
+  return {
+    height: frame.height,
+    current: inside(document.querySelector(".columns [aria-current=true]"), list),
+    differs: [...document.querySelectorAll(".columns .differs")].some((e) => inside(e, list)),
+    verdicts: [...document.querySelectorAll(".verdict")].every((e) => inside(e, frame) && !cut(e)),
+    logs: [...document.querySelectorAll(".below .strip, .below .held")].every((e) => inside(e, frame)),
+    wrong: document.querySelectorAll(".below .wrong").length,
+  };
+}"""  # noqa: E501
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_point_of_difference_both_verdicts_and_the_logs_are_on_one_screen(page: Page, size: str):
+    wide, high, room, most, kind = SIZES[size]
+    page.set_viewport_size({"width": wide, "height": high})
+    stored = Scenario.load(DATA / "rules" / "deduplication.klab")
+    Live(page, Compare.rule(stored, DEDUPLICATION, size=kind))
+    page.evaluate("wide => { document.querySelector('#w0').style.width = `${wide}px`; }", room)
+    page.wait_for_function("!document.querySelector('.verdict').textContent.includes('looking')")
+    texts = page.locator(".verdict").all_inner_texts()
+    assert texts[0] == "✓ no promise is broken"
+    assert "✕ duplicate" in texts[1]
+    seen = page.evaluate(ON_SCREEN)
+    assert seen.pop("height") <= min(most, 600 if size.startswith("1280") else 10_000)
+    assert seen == {"current": True, "differs": True, "verdicts": True, "logs": True, "wrong": 2}
+    page.keyboard.press("Home")
+    page.evaluate("models.w0.set('row', 0)")
+    assert page.evaluate(ON_SCREEN)["wrong"] == 0, "a finding is shown from the step on that proves it"
 
 
 def test_buttons_and_clicks_move_the_cursor(page: Page):

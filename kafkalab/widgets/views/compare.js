@@ -93,12 +93,13 @@ function verdictOf({ report }) {
 
 function headMarkup(p, v, side) {
 	const [words, broken] = verdictOf(v),
+		name = esc(p.model.get("names")[side]),
 		step = p.rows[p.row][side],
-		gone = step < 0 ? "" : `<small>${step}</small> ${esc(v.run.events[step].text)}`;
+		here = step < 0 ? "" : `<small>${step}</small> ${esc(v.run.events[step].text)}`;
 	return (
-		`<div class="side"><p><b class="run" title="${esc(p.model.get("names")[side])}">${esc(p.model.get("names")[side])}</b></p>` +
-		`<p><span class="verdict${broken ? " forbidden" : ""}" title="${esc(v.report?.sentence ?? "")}">${esc(words)}</span></p>` +
-		`<p class="here">${gone}</p></div>`
+		`<div class="side"><p><b class="run" title="${name}">${name}</b></p><p>` +
+		`<span class="verdict${broken ? " forbidden" : ""}" title="${esc(v.report?.sentence ?? "")}">${esc(words)}</span>` +
+		`</p><p class="here">${here}</p></div>`
 	);
 }
 
@@ -135,11 +136,12 @@ function heldMarkup(v, key, line) {
 				.map(([, markup]) => markup)
 				.join("")}</div></section>`
 		);
-	const pending = t.pending ? `<i>→ ${t.pending}, pending</i>` : "";
+	const pending = t.pending ? `<i>→ ${t.pending}, pending</i>` : "",
+		where = t.partitions.length ? ` · in ${esc(t.partitions.join(", "))}` : "";
 	return (
-		`<div class="held txn"><div class="label txn-coordinator"><b>${esc(key)}</b> <small>on ${esc(v.run.label(t.node))}` +
-		`</small></div><b class="extra active">${t.state}</b><p>${pending}<small>producer ${t.producer_id}, epoch ${t.epoch}` +
-		`${t.partitions.length ? ` · in ${esc(t.partitions.join(", "))}` : ""}</small></p></div>`
+		`<div class="held txn"><div class="label txn-coordinator"><b>${esc(key)}</b> ` +
+		`<small>on ${esc(v.run.label(t.node))}</small></div><b class="extra active">${t.state}</b>` +
+		`<p>${pending}<small>producer ${t.producer_id}, epoch ${t.epoch}${where}</small></p></div>`
 	);
 }
 

@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 
 import traitlets
 
+from kafkalab.checks.check import VIOLATED
 from kafkalab.limits import quoted, whole_number
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.fork_tree import label_of
-from kafkalab.checks.check import VIOLATED
 from kafkalab.widgets.model.findings import in_short, report_of
+from kafkalab.widgets.model.fork_tree import label_of
 from kafkalab.widgets.model.futures import payload_with_actions, rule_named, with_rule
 from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey, finished
 from kafkalab.widgets.payload.packing import packed
@@ -149,8 +149,9 @@ class Compare(Picture):
         return lines
 
     def verdict_lines(self) -> list[str]:
-        """What the checks say of each run to its end, in a line each; none of long runs that were not checked yet."""
-        return [f"{n}: {in_short(r)}. {r['sentence']}" for n, r in zip(self.names, self._known_verdicts(), strict=False)]
+        """What the checks say of each run to its end, a line each; none of long runs that were not checked yet."""
+        told = zip(self.names, self._known_verdicts(), strict=False)
+        return [f"{name}: {in_short(report)}. {report['sentence']}" for name, report in told]
 
     def columns(self) -> list[tuple[int, str, str, str]]:
         """Row number, "=" or "≠", and what both sides say."""

@@ -165,6 +165,8 @@ function inspectorMarkup(view, [partition, base], words) {
 			`<tr data-field="${name}"><th scope="row">${name}</th><td>` +
 			`<b>${esc(value)}</b></td><td>${esc(words.meaning[name])}</td></tr>`,
 	);
+	const columns = ["offset", "key", "value", ...(cell[0].headers ? ["headers"] : [])],
+		headings = columns.map((name) => `<th>${name}</th>`).join("");
 	const records = recordsOf(cell[0]).map(
 		({ offset, key, value, entry, headers }) =>
 			`<tr data-record="${offset}"><td>${offset}</td><td>${esc(key || "none")}</td><td>` +
@@ -174,9 +176,7 @@ function inspectorMarkup(view, [partition, base], words) {
 	return (
 		`<div class="inspector" data-chosen="${base}"><h3>${esc(partition)} <b>${spanOf(cell[0])}` +
 		`</b></h3><div class="two"><table class="fields">${fields.join("")}</table>${
-			records.length
-				? `<table class="records"><tr><th>offset</th><th>key</th><th>value</th>${cell[0].headers ? "<th>headers</th>" : ""}</tr>${records.join("")}</table>`
-				: ""
+			records.length ? `<table class="records"><tr>${headings}</tr>${records.join("")}</table>` : ""
 		}</div></div>`
 	);
 }
