@@ -100,7 +100,7 @@ async function open(model, el) {
 		return (
 			`<li class="${mine ? e.kind : "unknown"}${waiting ? " waits" : ""}" data-moment="${e.step}"` +
 			` data-words="${esc(`${e.at} ms${e.text}`)}" title="${esc(e.text)}"><span class="at">${e.at} ms</span>` +
-			`<span class="known">${known}</span><span>${mine ? "" : eventSign(run, e)}</span></li>`
+			`<span class="known">${known}</span><span>${mine ? "" : eventSign(run, e, step)}</span></li>`
 		);
 	}
 

@@ -113,7 +113,7 @@ function rowMarkup(p, i) {
 	const cell = (step, run) =>
 		step < 0
 			? '<span class="gap"></span>'
-			: `<span class="cell-of">${eventSign(run, run.events[step])}` +
+			: `<span class="cell-of">${eventSign(run, run.events[step], once ? step : Infinity)}` +
 				`<small class="at">${time(run.events[step].at)}</small></span>`;
 	const [one, other] = [wordsIn(runs[0], left), wordsIn(runs[1], right)];
 	return (

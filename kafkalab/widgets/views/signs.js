@@ -6,9 +6,8 @@ const whoSign = (run, id) => {
 };
 
 // A frame's arrow: solid for a request, dashed for a response; a cross where it was dropped, or lost.
-function arrowSign(f) {
-	const gone = f.fate === "dropped" || f.fate === "lost",
-		end = gone ? 20 : 33,
+function arrowSign(f, gone) {
+	const end = gone ? 20 : 33,
 		tip = gone ? "" : `<path class="head" d="M26,2L34,6.5L26,11${f.kind === "response" ? "" : "Z"}"/>`;
 	return (
 		`<svg class="way ${f.kind}" viewBox="0 0 36 13" aria-hidden="true"><path class="line" d="M1,6.5H${end}"/>${tip}` +
@@ -16,20 +15,21 @@ function arrowSign(f) {
 	);
 }
 
-// An event in a line; what it says in full is its title.
-function eventSign(run, event) {
-	const f = event.kind === "send" && run.frames[event.frame];
+// An event in a line, with what has become of its frame by `step`.
+function eventSign(run, event, step = Infinity) {
+	const f = event.kind === "send" && run.frames[event.frame],
+		gone = f && /dropped|lost/.test(run.fate(f, step));
 	if (!f) {
 		const words = run.marks[event.step] ?? event.text;
 		return `<span class="event">${whoSign(run, event.node)}<span class="chip ${event.kind}">${esc(words)}</span></span>`;
 	}
 	const tag = (yes, words, how) => (yes ? ` <i class="${how}">${esc(words)}</i>` : "");
 	return (
-		`<span class="event ${f.category}">${whoSign(run, f.from)}${arrowSign(f)}${whoSign(run, f.to)}` +
+		`<span class="event ${f.category}">${whoSign(run, f.from)}${arrowSign(f, gone)}${whoSign(run, f.to)}` +
 		`<span class="name">${esc(f.name)}` +
 		tag(f.attempt > 1 && !f.of, `retry ${f.attempt - 1}`, "tag") +
 		tag(f.copy_of, "copy", "tag") +
 		tag(f.error && f.error !== "NONE", f.error, "bad") +
-		`${tag(f.fate === "dropped" || f.fate === "lost", f.fate, "bad")}</span></span>`
+		`${tag(gone, f.fate, "bad")}</span></span>`
 	);
 }
