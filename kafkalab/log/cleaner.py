@@ -73,7 +73,8 @@ def clean(
 
 def would_clean(log: PartitionLog, now: int, delete_retention_ms: int = DELETE_RETENTION_MS) -> bool:
     """Whether a cleaning right after a new segment has begun would change the log, which stays as it is."""
-    if not log.batches:
+    decided = log.last_stable_offset == log.log_end_offset
+    if not log.batches or (not decided and cleanable_end(log, now) <= log.log_start_offset):
         return False
     rolled = copy(log)
     rolled.segments = list(dict.fromkeys((*log.segments, log.log_end_offset)))
@@ -97,13 +98,14 @@ class _Cleaner:
         rules = log.producers.rules
         self.horizons = rules.on(DELETE_HORIZON)
         self.keeps_last = rules.on(LAST_BATCH_STAYS)
-        self.source = [b for b in log.batches if b.last_offset < end]
+        self.source = log.batches_between(0, end)
         self.upper = self.source[-1].last_offset + 1 if self.source else self.start
-        self.newest = self._newest_offsets()
+        self.newest: dict[str, int] = {}
         self.horizons_set = 0
 
     def run(self, segment_bytes: int) -> Cleaning:
         log = self.log
+        self.newest = {key: offset for key, offset in self._dirty_keys() if key is not None}
         transactions = self._transactions(self.start)
         segments = self._segments()
         cleaned = [kept for _, kept in self._pairs(transactions) if kept is not None]
@@ -120,7 +122,11 @@ class _Cleaner:
         )
 
     def would_change(self) -> bool:
-        """Return whether a run would change the log; stop at the first batch that it would change."""
+        """Return whether a run would change the log; stop at the first record or batch that it would change."""
+        for key, offset in self._dirty_keys():
+            if key is None or key in self.newest:
+                return True
+            self.newest[key] = offset
         return any(
             kept is None or self.horizons_set or len(kept.records) != len(batch.records)
             for batch, kept in self._pairs(self._transactions(self.start))
@@ -143,9 +149,8 @@ class _Cleaner:
         entries = self.log.transaction_index.entries
         return CleanedTransactions([t for t in entries if t.last_offset >= base_offset and t.first_offset < self.end])
 
-    def _newest_offsets(self) -> dict[str, int]:
-        """Each key's newest offset in what is dirty. Markers and aborted records are not asked for their keys."""
-        newest: dict[str, int] = {}
+    def _dirty_keys(self) -> Iterator[tuple[str | None, int]]:
+        """Yield the key and the offset of each record that is dirty; not of markers and aborted records."""
         transactions = self._transactions(self.dirty)
         for batch in self.source:
             if batch.last_offset < self.dirty:
@@ -154,9 +159,8 @@ class _Cleaner:
                 transactions.marker_read(batch)
             elif not transactions.data_read(batch):
                 for offset, record in zip(batch.offsets, batch.records, strict=True):
-                    if record.key is not None and offset >= self.dirty:
-                        newest[record.key] = offset
-        return newest
+                    if offset >= self.dirty:
+                        yield record.key, offset
 
     def _legacy_horizon(self, times: dict[int, int]) -> int:
         """Before KIP-534: tombstones and markers go from segments this much older than the newest clean one."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import io
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -58,7 +57,7 @@ class Film:
             journey._handle_custom_msg(message, [])
             journey.report()
             values: dict[str, Any] = {name: getattr(journey, name) for name in TRAITS}
-            payload = json.loads(json.dumps(packed(journey.payload)))
+            payload = packed(journey.payload)
             self.page.evaluate(
                 "([values, payload]) => { Object.assign(journey.values, values); journey.set('payload', payload);"
                 " for (const name in values) journey.fire(`change:${name}`);"

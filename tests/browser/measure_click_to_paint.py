@@ -64,6 +64,24 @@ root => new Promise(resolve => {
 """
 
 
+# From Shift+Enter to the first task after the frame that shows a sequence which was not there before.
+OPENED = """
+() => {
+  for (const old of document.querySelectorAll(".klab.sequence")) old.dataset.seen = "";
+  window.opened = new Promise((resolve) => addEventListener("keydown", ({ key }) => {
+    if (key !== "Enter") return;
+    const begin = performance.now();
+    const look = () => {
+      const shown = document.querySelector(".klab.sequence[data-stop-count]:not([data-seen])");
+      if (!shown) return requestAnimationFrame(look);
+      requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begin)));
+    };
+    look();
+  }, true));
+}
+"""
+
+
 def spread(name: str, taken: list[float], goal: str) -> None:
     taken = sorted(taken)
     p95 = taken[int(len(taken) * 0.95) - 1]
@@ -157,3 +175,42 @@ def test_a_fault(open_lab: Callable[[str], Page], jupyter: Jupyter) -> None:
             page.wait_for_timeout(PAUSE_MS)
     print()
     spread(f"a fault or its undo in {events} events, run in the kernel", faults, "p95 below 250 ms")
+
+
+OPENINGS = 5
+
+
+@pytest.mark.parametrize(("transactions", "goal"), [(5, "below 1 s"), (198, "below 5 s")])
+def test_an_opening(open_lab: Callable[[str], Page], jupyter: Jupyter, transactions: int, goal: str) -> None:
+    """A cell that runs a scenario and shows it, in a kernel that has imported kafkalab."""
+    args = f"{{'transactional_id': 't0', 'count': {transactions}}}"
+    first = (
+        "from time import perf_counter\nfrom kafkalab import Journey, Program, Scenario, Sequence\n"
+        f"programs = (Program('p0', 'transactions', {args}),)\nmade = []"
+    )
+    show = (
+        "begin = perf_counter()\nview = Sequence(Journey(Scenario(topics={'out': 2}, programs=programs)))\n"
+        "made.append(1000 * (perf_counter() - begin))\nview"
+    )
+    closed = "view.close()\nview.journey.close()\nprint('made', made[-1])"
+    cells = [first, *[show, closed] * OPENINGS]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata=PYTHON)
+    nbformat.write(book, jupyter.folder / "labs" / f"measure_opening_{transactions}.ipynb")
+    page = open_lab(f"measure_opening_{transactions}")
+    page.locator(".jp-Notebook .jp-Cell").first.locator(".jp-InputArea-prompt").click()
+    page.keyboard.press("Shift+Enter")
+    taken, made = [], []
+    for cell in range(1, len(cells), 2):
+        expect(page.locator("#jp-bottom-panel")).to_contain_text("| Idle", timeout=LONG_MS)
+        page.evaluate(OPENED)
+        page.keyboard.press("Shift+Enter")
+        taken.append(page.evaluate("opened"))
+        page.wait_for_timeout(PAUSE_MS)
+        page.keyboard.press("Shift+Enter")
+        output = page.locator(".jp-Notebook .jp-Cell").nth(cell + 1).locator(".jp-OutputArea-output")
+        expect(output).to_contain_text("made", timeout=LONG_MS)
+        made.append(float(output.inner_text().split()[1]))
+    print()
+    name = f"opening a journey of {transactions} transactions"
+    spread(f"{name}: its run and payload in Python", made, "a part of the next line")
+    spread(f"{name}, from Shift+Enter to the picture", taken, goal)

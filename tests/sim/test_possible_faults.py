@@ -11,6 +11,8 @@ from random import Random
 import pytest
 
 from kafkalab import lab03
+from kafkalab.log.cleaned_transactions import CleanedTransactions
+from kafkalab.log.cleaner import would_clean
 from kafkalab.programs.groups import two_members
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import (
@@ -41,6 +43,7 @@ from kafkalab.sim.possible_faults import (
 )
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
+from tests.conformance.cleaning import Written
 
 DATA = Path(__file__).parents[2] / "data"
 HELD = lab03().with_faults(Hold("Produce#1"), Pause("b1", at_step=150), Crash("b2", at_step=160), Cut("b1", "b3", 140))
@@ -184,6 +187,21 @@ def test_a_watch_sees_each_event_after_the_set_up_before_its_faults_strike():
 def test_a_watch_without_a_trace_is_refused():
     with pytest.raises(ValueError, match="watch needs the events"):
         Cluster(lab03(), keep=False, watch=lambda cluster: None)
+
+
+def test_whether_a_log_would_be_compacted_is_found_at_the_first_record_that_would_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    w, seen = Written(), []
+    for _ in range(300):
+        w.data(1, "same key", txn=False)
+    read = CleanedTransactions.data_read
+    monkeypatch.setattr(CleanedTransactions, "data_read", lambda self, batch: seen.append(batch) or read(self, batch))
+    assert would_clean(w.log, w.now)
+    assert len(seen) == 2
+    other = Written()
+    other.data(1, "a", "b", txn=False)
+    assert not would_clean(other.log, other.now)
 
 
 def test_looking_changes_nothing():

@@ -33,9 +33,10 @@
 				lines.push(`    ${row.cells[0].textContent} = ${row.cells[1].textContent}. ${row.cells[2].textContent}`);
 			for (const row of about.querySelectorAll("[data-record]")) {
 				const fields = [...row.cells[2].querySelectorAll("span")].map((span) => span.textContent);
+				const headers = [...row.querySelectorAll("td:nth-child(4) div")].map((e) => `, header ${e.textContent}`);
 				lines.push(
 					`    offset ${row.cells[0].textContent}, key ${row.cells[1].textContent}:` +
-						` ${fields.length ? fields.join(", ") : row.cells[2].textContent}`,
+						` ${fields.length ? fields.join(", ") : row.cells[2].textContent}${headers.join("")}`,
 				);
 			}
 			return lines;

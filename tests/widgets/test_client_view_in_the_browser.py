@@ -29,7 +29,7 @@ def put(page: Page, view: ClientView, **values: Any) -> None:
 
 def screen(page: Page) -> list[str]:
     """The lines on the screen: clock, moments, present."""
-    read = "all => all.map((e) => e.textContent.replace(' ms', ' ms|'))"
+    read = "all => all.map((e) => e.dataset.words.replace(' ms', ' ms|'))"
     rows = page.locator(".klab li[data-moment]").evaluate_all(read)
     clock, now = (page.locator(f".client-view {name}").inner_text() for name in (".clock", ".now"))
     return [clock, *rows, now]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
 from kafkalab import lab03
-from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
+from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Program, Scenario
@@ -59,6 +60,18 @@ def test_each_stop_from_there_on_has_one_row_and_the_same_event_is_beside_itself
     for left, right, same in compare.rows:
         texts = [p["events"][s]["text"] if s >= 0 else "" for p, s in ((compare.left, left), (compare.right, right))]
         assert (texts[0] == texts[1]) == bool(same)
+
+
+def test_the_verdict_of_each_run_is_told_beside_the_other():
+    stored = Scenario.load(Path(__file__).parents[2] / "data" / "rules" / "deduplication.klab")
+    compare = Compare.rule(stored, DEDUPLICATION)
+    assert compare.verdicts == []
+    kept, broken = compare.verdict_lines()
+    assert kept.startswith(f"with: {DEDUPLICATION.name}: ✓ no promise is broken. ")
+    assert broken.startswith(f"without: {DEDUPLICATION.name}: ✕ duplicate")
+    assert [report["verdict"] == "violated" for report in compare.verdicts] == [False, True]
+    assert compare.text().split("\n")[4:6] == [kept, broken]
+    assert "✕ duplicate" in compare.svg()
 
 
 def test_equal_runs_are_told_to_be_equal():

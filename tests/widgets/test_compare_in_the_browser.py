@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab03
-from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
+from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION
 from kafkalab.sim.faults import Drop
+from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.compare import Compare
 from tests.widgets.live import Live
 from tests.widgets.test_compare import long_run
+from tests.widgets.test_one_screen_in_the_browser import SIZES
 
 pytestmark = pytest.mark.browser
+DATA = Path(__file__).parents[2] / "data"
 SEEN = """() => {
-  const words = (e) => (e.classList.contains("gap") ? "" : [...e.childNodes].filter((n) => !n.classList?.contains("at"))
-    .map((n) => (n.tagName === "CODE" ? `[${n.textContent}]` : n.textContent)).join("").replace(/\\s+/g, " ").trim());
-  const pair = (e) => [e.querySelector("i").textContent, ...[...e.querySelectorAll(":scope > span")].map(words)];
+  const pair = (e) => [e.querySelector("i").textContent, e.dataset.left, e.dataset.right];
   return {
     rows: [...document.querySelectorAll(".columns .pair")].map((e) => [Number(e.dataset.row), ...pair(e)]),
     state: [...document.querySelectorAll(".below .pair")].map(pair),
-    current: Number(document.querySelector('.columns [aria-current="true"]').dataset.row), names: [...document.querySelectorAll(".names b")].map((e) => e.textContent),
+    current: Number(document.querySelector('.columns [aria-current="true"]').dataset.row),
+    names: [...document.querySelectorAll(".names .run")].map((e) => e.textContent),
+    verdicts: [...document.querySelectorAll(".names .verdict")].map((e) => [e.textContent, e.title]),
   };
-}"""  # noqa: E501
+}"""
 
 
 def same(page: Page, compare: Compare) -> None:
@@ -34,6 +39,8 @@ def same(page: Page, compare: Compare) -> None:
     assert all(row == columns[row[0]] for row in seen["rows"])
     wanted = [["=" if a == b else "≠", a, b] for a, b in compare.state()]
     assert seen["state"] == wanted
+    told = [f"{name}: {words}. {more}" for name, (words, more) in zip(seen["names"], seen["verdicts"], strict=True)]
+    assert told == compare.verdict_lines()
     first = compare.first_difference()[0]
     expect(page.locator(".compare .now")).to_have_text(first)
 
@@ -49,6 +56,7 @@ def test_each_row_shows_what_the_text_says(page: Page, which: str, console_error
     }[which]()
     Live(page, compare)
     page.locator(".compare").focus()
+    page.wait_for_function("!document.querySelector('.verdict').textContent.includes('looking')")
     same(page, compare)
     page.keyboard.press("Home")
     compare.press("home")
@@ -60,9 +68,45 @@ def test_each_row_shows_what_the_text_says(page: Page, which: str, console_error
     assert console_errors == []
 
 
+ON_SCREEN = """() => {
+  const frame = document.querySelector(".klab").getBoundingClientRect(), box = (e) => e.getBoundingClientRect();
+  const list = box(document.querySelector(".columns"));
+  const inside = (e, room) => box(e).top >= room.top - 1 && box(e).bottom <= room.bottom + 1 && box(e).right <= room.right + 1;
+  const cut = (e) => e.scrollWidth > e.clientWidth + 1;
+  return {
+    height: frame.height,
+    current: inside(document.querySelector(".columns [aria-current=true]"), list),
+    differs: [...document.querySelectorAll(".columns .differs")].some((e) => inside(e, list)),
+    verdicts: [...document.querySelectorAll(".verdict")].every((e) => inside(e, frame) && !cut(e)),
+    logs: [...document.querySelectorAll(".below .strip, .below .held")].every((e) => inside(e, frame)),
+    wrong: document.querySelectorAll(".below .wrong").length,
+  };
+}"""  # noqa: E501
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_point_of_difference_both_verdicts_and_the_logs_are_on_one_screen(page: Page, size: str):
+    wide, high, room, most, kind = SIZES[size]
+    page.set_viewport_size({"width": wide, "height": high})
+    stored = Scenario.load(DATA / "rules" / "deduplication.klab")
+    Live(page, Compare.rule(stored, DEDUPLICATION, size=kind))
+    page.evaluate("wide => { document.querySelector('#w0').style.width = `${wide}px`; }", room)
+    page.wait_for_function("!document.querySelector('.verdict').textContent.includes('looking')")
+    texts = page.locator(".verdict").all_inner_texts()
+    assert texts[0] == "✓ no promise is broken"
+    assert "✕ duplicate" in texts[1]
+    seen = page.evaluate(ON_SCREEN)
+    assert seen.pop("height") <= min(most, 600 if size.startswith("1280") else 10_000)
+    assert seen == {"current": True, "differs": True, "verdicts": True, "logs": True, "wrong": 2}
+    page.keyboard.press("Home")
+    page.evaluate("models.w0.set('row', 0)")
+    assert page.evaluate(ON_SCREEN)["wrong"] == 0, "a finding is shown from the step on that proves it"
+
+
 def test_buttons_and_clicks_move_the_cursor(page: Page):
     compare = Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))
     Live(page, compare)
+    page.wait_for_function("!document.querySelector('.verdict').textContent.includes('looking')")
     for action in ("end", "left", "home", "right", "difference"):
         page.locator(f'.compare [data-action="{action}"]').click()
         compare.press(action)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -167,3 +168,12 @@ def test_what_views_share_comes_before_their_own_code():
     assert sheet.index(".klab {") < sheet.index(".klab.sequence {")
     with pytest.raises(ValueError, match=r"no file 'sequenz.js' of kind .js is in views/"):
         code("sequenz.js")
+
+
+def test_the_payload_is_sent_as_one_text_with_each_value_once() -> None:
+    """ipywidgets would look through each list of a value, in Python and in the browser."""
+    journey = Journey(lab03())
+    sent = journey.get_state("payload")["payload"]
+    assert isinstance(sent, str)
+    shared = [value for value in json.loads(sent)["shared"] if isinstance(value, str)]
+    assert len(shared) == len(set(shared))

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from kafkalab import lab03
+from kafkalab import lab03, lab05
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Compact, Crash, DeleteSegment
@@ -57,6 +57,25 @@ def test_what_is_open_waits_what_is_aborted_is_skipped_and_markers_are_never_giv
     )
 
 
+def test_an_aborted_record_behind_the_last_stable_offset_is_held_up_and_then_skipped() -> None:
+    """The record `sorry` of lab 5: aborted while an earlier transaction is still open."""
+    tape = LogTape(lab05())
+    found = []
+    for step in tape.journey.stops():
+        (log, *_) = replicas_at(tape.payload, fold(tape.payload, step), "ledger-0")
+        found += [(step, log, b) for b, o, _ in log.cells() if given(log, b, o, LEVELS[1]) == "held"]
+    assert found
+    step, log, batch = found[0]
+    assert [value for _, value in batch["records"]] == ["sorry"]
+    assert given(log, batch, "aborted", LEVELS[0]) == "gets"
+    assert f"; held up, then skipped: {batch['base']}" in reading(log, LEVELS[1])
+    assert str(batch["base"]) not in reading(log, LEVELS[1]).split("waits for")[1].split(";")[0]
+    tape.step = step
+    assert "held up, then skipped" in tape.svg()
+    tape.press("end")
+    assert "held up" not in tape.text()
+
+
 def test_the_text_tells_each_log_its_marks_and_its_readers(tape: LogTape) -> None:
     tape.press("end")
     text = str(tape)
@@ -82,7 +101,7 @@ def test_a_batch_is_looked_into_field_by_field(tape: LogTape) -> None:
     text = str(tape)
     assert "    last sequence = 1. The sequence of its last record." in text
     assert "    outcome = committed. " in text
-    assert "    offset 1, key none: -25" in text
+    assert "    offset 1, key none: -25, header kafkalab-source=transfers-0@1" in text
     tape.press("after")
     assert "    control = COMMIT. " in str(tape)
     assert "    coordinator epoch = 0. " in str(tape)

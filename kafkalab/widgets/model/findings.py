@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -19,7 +20,8 @@ from kafkalab.widgets.model.findings_in_logs import DUPLICATE, LOST, missing_sin
 from kafkalab.widgets.model.futures import agreement
 
 EXACTLY_ONCE = "exactly-once"
-UNBROKEN = "no promise is broken so far"
+KEPT = "no promise is broken"
+UNBROKEN = f"{KEPT} so far"
 ORDER = {VIOLATED: 0, OK: 1, UNKNOWN: 2}
 
 
@@ -59,6 +61,12 @@ def lines_at(report: dict[str, Any], step: int) -> list[str]:
     broken = [f"✕ {f['name']} ({f['policy']}): {f['text']}" for f in until if f["policy"] == FORBIDDEN]
     allowed = [f"{f['name']} ({f['policy']}): {f['text']}" for f in until if f["policy"] != FORBIDDEN]
     return [*(broken or [UNBROKEN]), *allowed]
+
+
+def in_short(report: dict[str, Any]) -> str:
+    """Return the forbidden anomalies of a whole run with their counts, "✕ lost-write ×2"; "✓ no promise is broken"."""
+    counts = Counter(r["name"] for r in report["results"] for f in r["findings"] if f["policy"] == FORBIDDEN)
+    return ", ".join(f"✕ {name}" + f" ×{n}" * (n > 1) for name, n in counts.items()) or f"✓ {KEPT}"
 
 
 def _history(cluster: Cluster) -> History:

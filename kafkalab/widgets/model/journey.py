@@ -113,11 +113,12 @@ class Journey(Listening):
         checked_already = self.place in self._reports
         return self.report() if checked_already or len(self.payload["events"]) <= CHECKED_AT_ONCE else {}
 
-    def payload_of(self, place: int) -> dict[str, Any]:
-        """The payload of a run of the tree, by its number. ValueError for a number that is none."""
+    def run_at(self, place: int) -> tuple[dict[str, Any], Cluster]:
+        """Return payload and cluster of a run of the tree, by its number. ValueError for a number that is none."""
         if not 0 <= place < len(self._forks.runs):
             raise ValueError(f"no run {place} in this journey; there are 0 to {len(self._forks.runs) - 1}")
-        return payload_with_actions(self._forks.runs[place].run)
+        run = self._forks.runs[place].run
+        return payload_with_actions(run), run.cluster
 
     # what may be set
 

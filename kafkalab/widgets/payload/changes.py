@@ -9,6 +9,7 @@ from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Batch, CleanedBatch
+from kafkalab.protocol.source_header import header_texts
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, plain
 from kafkalab.widgets.payload.fields import decoded, text_of
@@ -21,7 +22,8 @@ UNLOGGED = ("last_producer_epoch",)
 def batch_shown(partition: str, batch: Batch) -> dict[str, Any]:
     """A batch as plain data; each entry of an internal topic field by field, under "fields".
 
-    "offs" is there only if compaction has removed records: the offset of each record that is left.
+    "offs" is there only if compaction has removed records: the offset of each record that is left; "headers" only if a
+    record has any: the headers of each, as "key=value".
     """
     internal = partition.startswith("__") and not batch.control
     shown = {
@@ -41,6 +43,8 @@ def batch_shown(partition: str, batch: Batch) -> dict[str, Any]:
         shown["ce"] = batch.coordinator_epoch
     if isinstance(batch, CleanedBatch):
         shown["offs"] = list(batch.offsets)
+    if any(r.headers for r in batch.records):
+        shown["headers"] = [list(header_texts(r.headers)) for r in batch.records]
     if internal:
         shown["fields"] = [entry_fields(r.value) for r in batch.records]
     return shown

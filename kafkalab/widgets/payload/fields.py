@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import singledispatch
 from typing import Any
 
 from kafkalab.broker.group_coordinator.offsets import OffsetCommit
@@ -12,6 +13,7 @@ from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.source_header import header_texts
 from kafkalab.trace import Frame, plain
 
 ERRORS = {
@@ -56,39 +58,58 @@ def path_of(name: str) -> str:
 def _rows(part: Any, prefix: str) -> Iterator[list[str]]:
     for name in part.__dataclass_fields__:
         value = getattr(part, name)
+        inner: Any = ()
         if isinstance(value, dict):
-            inner = list(value.items())
-        else:
-            inner = list(enumerate(value)) if isinstance(value, tuple) else []
-        if inner and all(hasattr(v, "__dataclass_fields__") and not isinstance(v, Record | Txn) for _, v in inner):
-            for key, one in inner:
+            inner = value.items()
+        elif isinstance(value, tuple):
+            inner = enumerate(value)
+        parts = [(key, one) for key, one in inner if hasattr(one, "__dataclass_fields__")]
+        if parts and len(parts) == len(value) and not isinstance(parts[0][1], Record | Txn):
+            for key, one in parts:
                 yield from _rows(one, f"{prefix}{name}[{key}].")
         else:
             yield [prefix + name, text_of(value)]
 
 
+@singledispatch
 def text_of(value: Any) -> str:
     """A field's value in a few words."""
-    if isinstance(value, Batch):
-        return batch_text(value)
-    if isinstance(value, Record):
-        return _value(value.value) if value.key is None else f"{value.key}={_value(value.value)}"
-    if isinstance(value, Txn):
-        return txn_text(value)
-    if isinstance(value, ClusterMetadata):
-        return f"version {value.version}, alive: {', '.join(value.alive)}, {len(value.partitions)} partitions"
-    if isinstance(value, AbortedTxn):
-        return f"producer {value.producer_id} from offset {value.first_offset}"
-    if isinstance(value, dict):
-        return "; ".join(f"{k}: {text_of(v)}" for k, v in value.items()) or "{}"
-    if isinstance(value, tuple):
-        return ", ".join(text_of(v) for v in value) or "()"
     if hasattr(value, "__dataclass_fields__"):
         shown = {n: getattr(value, n) for n in value.__dataclass_fields__}
         return ", ".join(f"{n} {text_of(v)}" for n, v in shown.items() if v not in (-1, None, ()))
-    return repr(value) if isinstance(value, str) else str(plain(value))
+    return str(value) if type(value) is int else str(plain(value))
 
 
+text_of.register(str, repr)
+
+
+@text_of.register
+def _metadata_text(value: ClusterMetadata) -> str:
+    return f"version {value.version}, alive: {', '.join(value.alive)}, {len(value.partitions)} partitions"
+
+
+@text_of.register
+def _aborted_text(value: AbortedTxn) -> str:
+    return f"producer {value.producer_id} from offset {value.first_offset}"
+
+
+@text_of.register
+def _record_text(record: Record) -> str:
+    text = _value(record.value) if record.key is None else f"{record.key}={_value(record.value)}"
+    return f"{text} {{{', '.join(header_texts(record.headers))}}}" if record.headers else text
+
+
+@text_of.register
+def _dict_text(value: dict) -> str:  # type: ignore[type-arg]
+    return "; ".join(f"{k}: {text_of(v)}" for k, v in value.items()) or "{}"
+
+
+@text_of.register
+def _tuple_text(value: tuple) -> str:  # type: ignore[type-arg]
+    return ", ".join(text_of(v) for v in value) or "()"
+
+
+@text_of.register
 def batch_text(batch: Batch) -> str:
     """A batch in a line: who wrote it, its sequences, its values."""
     if batch.control is not None:
@@ -109,6 +130,7 @@ def _value(value: Any) -> str:
     return str(value)
 
 
+@text_of.register
 def txn_text(txn: Txn) -> str:
     """An entry of `__transaction_state` in a line."""
     where = f" {{{', '.join(txn.partitions)}}}" if txn.partitions else ""

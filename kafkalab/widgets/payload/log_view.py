@@ -33,9 +33,11 @@ STATES = {
     "gets": "is given",
     "skips": "aborted: its client filters it out",
     "waits": "not yet",
+    "held": "held up behind the last stable offset, then skipped: its client will filter it out",
     "never": "markers are for the client itself",
     "gone": "no longer in the log",
 }
+VERBS = {"gets": "gets", "skips": "skips", "waits": "waits for", "held": "held up, then skipped:"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +83,30 @@ def replicas_at(payload: Payload, shown: Shown, partition: str) -> list[Replica]
 
 
 def given(replica: Replica, batch: Batch, outcome: str, level: str) -> str:
-    """What a consumer of an isolation level has of a batch: gets, skips, waits, never, gone."""
+    """What a consumer of an isolation level has of a batch: gets, skips, waits, held, never, gone.
+
+    "held" is an aborted batch behind the last stable offset: read_committed waits there, and is never given it.
+    """
     if batch.get("why"):
         return "gone"
     if batch["kind"] != "data":
         return "never"
-    if batch["last"] >= (replica.high_watermark if level == LEVELS[0] else replica.last_stable_offset):
-        return "waits"
-    return "skips" if outcome == "aborted" and level == LEVELS[1] else "gets"
+    behind = batch["last"] >= (replica.high_watermark if level == LEVELS[0] else replica.last_stable_offset)
+    if outcome == "aborted" and level == LEVELS[1]:
+        return "held" if behind else "skips"
+    return "waits" if behind else "gets"
 
 
 def reading(replica: Replica, level: str) -> str:
-    """ "gets 0–1, 4; skips 2–3; waits for 5"; "gets nothing" where that is all."""
-    found: dict[str, list[list[int]]] = {"gets": [], "skips": [], "waits": []}
+    """ "gets 0–1, 4; skips 2–3; waits for 5; held up, then skipped: 6"; "gets nothing" where that is all."""
+    found: dict[str, list[list[int]]] = {state: [] for state in VERBS}
     for batch, outcome, _ in replica.cells():
         spans = found.get(given(replica, batch, outcome, level), [])
         if spans and spans[-1][1] + 1 == batch["base"]:
             spans[-1][1] = batch["last"]
         else:
             spans.append([batch["base"], batch["last"]])
-    verbs = {"gets": "gets", "skips": "skips", "waits": "waits for"}
-    parts = [f"{verbs[s]} {', '.join(span(*one) for one in spans)}" for s, spans in found.items() if spans]
+    parts = [f"{VERBS[s]} {', '.join(span(*one) for one in spans)}" for s, spans in found.items() if spans]
     return "; ".join(parts if found["gets"] else ["gets nothing", *parts])
 
 
@@ -145,7 +150,10 @@ def batch_fields(replica: Replica, batch: Batch, outcome: str) -> list[tuple[str
 
 
 def record_lines(batch: Batch) -> Iterator[str]:
-    """Each record: offset, key, value; of an internal topic each field of the entry, or that it removes its key."""
+    """Each record: offset, key, value, headers if it has any.
+
+    Of an internal topic each field of the entry, or that it removes its key.
+    """
     if batch["kind"] != "data":
         return
     parts = batch["decoded"].split("; ") if batch["decoded"] else []
@@ -155,7 +163,8 @@ def record_lines(batch: Batch) -> Iterator[str]:
             value = ", ".join(f"{name} {text}" for name, text in entry)
         elif batch["decoded"]:
             value = "tombstone: removes the key" if parts[i : i + 1] == [f"{key}: removed"] else parts[i]
-        yield f"offset {offset}, key {key or 'none'}: {value}"
+        headers = "".join(f", header {text}" for text in batch["headers"][i]) if "headers" in batch else ""
+        yield f"offset {offset}, key {key or 'none'}: {value}{headers}"
 
 
 def log_text(payload: Payload, step: int, partition: str, offset: int, replicas: bool) -> list[str]:

@@ -41,6 +41,7 @@ class _PayloadMaker:
         self.frame_txns, self.event_txns = transactions_of(self.trace)
         self.partitions = self._shown()
         self.in_sync = InSync(cluster)
+        self.batches: dict[int, dict[str, Any]] = {}
 
     def _shown(self) -> list[str]:
         """Data partitions first, then the internal ones that hold anything."""
@@ -172,7 +173,9 @@ class _PayloadMaker:
         span = f"{batch.base_offset}" if len(batch.records) == 1 else f"{batch.base_offset} to {batch.last_offset}"
         verb = "appends" if leads else "replicates"
         text = f"{self._label(event.node)} {verb} {what} to {event.name} at offset {span}."
-        shown = batch_shown(event.name, batch)
+        shown = self.batches.get(id(batch))  # the same on each replica; the trace keeps the batch
+        if shown is None:
+            shown = self.batches[id(batch)] = batch_shown(event.name, batch)
         prepared = event.cause == -1
         category = "transaction" if leads and not prepared else "replication"
         return category, leads and not prepared, text, [["batch", event.node, event.name, shown]]

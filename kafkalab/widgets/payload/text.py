@@ -120,8 +120,9 @@ def cleaned_batch(batch: dict[str, Any], left: list[int], end: int) -> dict[str,
     new = {**batch, "records": [batch["records"][i] for i in kept], "offs": [offsets_of(batch)[i] for i in kept]}
     if len(parts) == len(batch["records"]):
         new["decoded"] = "; ".join(parts[i] for i in kept)
-    if "fields" in batch:
-        new["fields"] = [batch["fields"][i] for i in kept]
+    for name in ("fields", "headers"):
+        if name in batch:
+            new[name] = [batch[name][i] for i in kept]
     return new
 
 

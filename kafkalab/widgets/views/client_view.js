@@ -23,11 +23,18 @@ const BUTTONS = {
 const KEYS_OF_MOVES = { home: 1, left: 1, right: 1, end: 1 };
 
 const isMoment = (event, node) => event.node === node && /invoke|complete/.test(event.kind);
+// A call goes out, an answer comes in; what a poll returned comes in too.
+const callSign = ({ kind }) =>
+	`<svg class="way ${kind === "invoke" ? "request" : "response"}" viewBox="0 0 36 13" aria-hidden="true">` +
+	`<path class="line" d="M2,6.5H33"/><path class="head" d="${
+		kind === "invoke" ? "M26,2L34,6.5L26,11Z" : "M9,2L1,6.5L9,11"
+	}"/></svg>`;
 const button = (action) => `<button type="button" data-action="${action}">${BUTTONS[action][0]}</button>`;
 const SKELETON =
 	`
 <div class="bar"><div>${["home", "left", "right", "end"].map(button).join("")}` +
 	`</div><b class="clock"></b><div>${button("reveal")}${button("help")}</div></div>
+<div class="heads"><span>time</span><b class="who"></b><span class="wall"></span></div>
 <ol></ol><p class="now" role="status" aria-live="polite"></p>
 <div class="help" role="dialog" aria-label="Help" hidden>
 	<div>${Object.values(BUTTONS)
@@ -45,6 +52,7 @@ async function open(model, el) {
 	const [clock, list, now, help] = ["clock", "ol", "now", "help"].map((name) =>
 		root.querySelector(name === "ol" ? name : `.${name}`),
 	);
+	const $ = (name) => root.querySelector(`.${name}`);
 	const voice = aloud(journey, root, now);
 	let run, node, revealed, stops, moments, step;
 
@@ -76,10 +84,30 @@ async function open(model, el) {
 			? "There is no such moment."
 			: "";
 
+	// Whether a call was under way after this step: it waits, and only its clock goes on.
+	const callAt = (s) => run.events[moments[upTo(moments.length, (i) => moments[i] <= s)]],
+		waits = (said) => said?.kind === "invoke" && !AT_ONCE.has(said.name),
+		waitsAt = (s) => waits(callAt(s));
+
+	function rowMarkup(e, waiting) {
+		const mine = isMoment(e, node),
+			before = mine && e.kind === "complete" ? callAt(e.step - 1) : null,
+			took = before?.kind === "invoke" ? `<span class="after">after ${e.at - before.at} ms</span>` : "",
+			how = !mine ? "" : / fails with | ends with /.test(e.text) ? " failed" : / times out/.test(e.text) ? " open" : "";
+		const known = mine
+			? `<span class="says ${e.kind}${how}">${callSign(e)}<span>${esc(e.text)}</span></span>${took}`
+			: "";
+		return (
+			`<li class="${mine ? e.kind : "unknown"}${waiting ? " waits" : ""}" data-moment="${e.step}"` +
+			` data-words="${esc(`${e.at} ms${e.text}`)}" title="${esc(e.text)}"><span class="at">${e.at} ms</span>` +
+			`<span class="known">${known}</span><span>${mine ? "" : eventSign(run, e, step)}</span></li>`
+		);
+	}
+
 	function present() {
 		if (run.at(step).node[node] === "down") return `${node} is gone: it knows nothing any more.`;
-		const said = run.events[moments[last(moments)]];
-		if (said?.kind !== "invoke" || AT_ONCE.has(said.name)) return `No transactional call of ${node} is under way.`;
+		const said = callAt(step);
+		if (!waits(said)) return `No transactional call of ${node} is under way.`;
 		return (
 			`${node} waits in ${said.name}() for ${run.events[step].at - said.at}` +
 			` ms, and cannot know what happens meanwhile.`
@@ -89,15 +117,13 @@ async function open(model, el) {
 	function draw() {
 		const steps = revealed ? [...new Set([...moments, ...stops])].sort((a, b) => a - b) : moments,
 			upto = last(steps) + 1;
-		const rows = steps.slice(Math.max(0, upto - LINES), upto).map((s) => {
-			const e = run.events[s],
-				mine = isMoment(e, node);
-			return [
-				s,
-				`<li class="${mine ? e.kind : "unknown"}" data-moment="${s}"><span>${e.at} ms</span>${esc(e.text)}</li>`,
-			];
-		});
-		sync(list, rows);
+		const shown = steps.slice(Math.max(0, upto - LINES), upto);
+		sync(
+			list,
+			shown.map((s) => [s, rowMarkup(run.events[s], waitsAt(s))]),
+		);
+		$("who").textContent = `what ${node} knows`;
+		$("wall").textContent = revealed ? "what it cannot know" : "what it cannot know: reveal";
 		root.dataset.step = step;
 		clock.textContent = `What ${node} knows at ${run.events[step].at} ms of its clock`;
 		voice();

@@ -59,8 +59,8 @@ class ClientView(View):
     keys go from one such moment to the next, and nothing else of the run is shown.
     """
 
-    _esm = code("client_view.js")
-    _css = style("client_view.css")
+    _esm = code("signs.js", "client_view.js")
+    _css = style("signs.css", "client_view.css")
 
     SETTABLE = ("node", "revealed")
 

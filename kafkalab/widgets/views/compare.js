@@ -1,4 +1,4 @@
-// Two runs in two columns from where they part, with one cursor; below them what both show there.
+// Two runs from where they part, with one cursor: what is the same is drawn once, what differs side by side.
 
 const ROWS_SHOWN = 40,
 	BATCHES = 16;
@@ -69,16 +69,92 @@ function loadCompare(p) {
 	if (p.told !== p.model.get("row")) p.row = p.told = p.model.get("row");
 }
 
+// What the parts of a sequence need to draw one side at its step.
+function sideOf(p, side, step) {
+	const run = [p.left, p.right][side],
+		report = p.model.get("verdicts")[side],
+		v = { run, step, state: run.at(step), fresh: new Set(), keyed: (run.keyed ??= keyedOf(run)), report };
+	v.levels = Object.fromEntries(run.partitions.map((partition) => [partition, []]));
+	v.found = report?.results.flatMap((r) => r.findings.map((f) => ({ ...f, name: r.name })));
+	placeFindings(v);
+	for (const [op, a, b, c] of run.events[step]?.patch ?? []) v.fresh.add(`${a} ${b} ${op === "batch" ? c.base : op}`);
+	return v;
+}
+
+// What the checks say of the whole run: ["✕ lost-write ×2", whether anything forbidden was found].
+function verdictOf({ report }) {
+	if (!report) return ["the checks are looking …", false];
+	const counts = {};
+	for (const { name, findings } of report.results)
+		for (const { policy } of findings) if (policy === "forbidden") counts[name] = (counts[name] ?? 0) + 1;
+	const broken = Object.entries(counts).map(([name, n]) => `✕ ${name}${n > 1 ? ` ×${n}` : ""}`);
+	return [broken.join(", ") || "✓ no promise is broken", broken.length > 0];
+}
+
+function headMarkup(p, v, side) {
+	const [words, broken] = verdictOf(v),
+		name = esc(p.model.get("names")[side]),
+		step = p.rows[p.row][side],
+		here = step < 0 ? "" : `<small>${step}</small> ${esc(v.run.events[step].text)}`;
+	return (
+		`<div class="side"><p><b class="run" title="${name}">${name}</b></p><p>` +
+		`<span class="verdict${broken ? " forbidden" : ""}" title="${esc(v.report?.sentence ?? "")}">${esc(words)}</span>` +
+		`</p><p class="here">${here}</p></div>`
+	);
+}
+
+const wordsIn = (run, step) => (step < 0 ? "" : `${step} ${run.events[step].text}`);
+
+function rowMarkup(p, i) {
+	const runs = [p.left, p.right],
+		[left, right, same] = p.rows[i],
+		apart = p.model.get("apart"),
+		once = same && left === right && (apart < 0 || left < apart);
+	const cell = (step, run) =>
+		step < 0
+			? '<span class="gap"></span>'
+			: `<span class="cell-of">${eventSign(run, run.events[step], once ? step : Infinity)}` +
+				`<small class="at">${time(run.events[step].at)}</small></span>`;
+	const [one, other] = [wordsIn(runs[0], left), wordsIn(runs[1], right)];
+	return (
+		`<div class="pair${same ? "" : " differs"}${once ? " once" : ""}" data-row="${i}" aria-current="${i === p.row}"` +
+		` role="listitem" data-action="goto" data-target="${i}" data-left="${esc(one)}" data-right="${esc(other)}"` +
+		` aria-label="${esc(same ? `the same: ${one}` : `${one || "nothing"} | ${other || "nothing"}`)}"` +
+		` title="${esc(once ? one : `${one}\n${other}`)}"><i>${same ? "=" : "≠"}</i>${cell(left, runs[0])}` +
+		`${once ? "" : cell(right, runs[1])}</div>`
+	);
+}
+
+// A transaction or a log of one side.
+function heldMarkup(v, key, line) {
+	if (!line) return '<span class="gap"></span>';
+	const t = v.state.txns[key];
+	if (!t)
+		return (
+			`<section class="strip${isInternal(key) ? " internal" : ""}"><div class="grid" style="grid-template:auto/auto">` +
+			`${stripItems(v, key)
+				.map(([, markup]) => markup)
+				.join("")}</div></section>`
+		);
+	const pending = t.pending ? `<i>→ ${t.pending}, pending</i>` : "",
+		where = t.partitions.length ? ` · in ${esc(t.partitions.join(", "))}` : "";
+	return (
+		`<div class="held txn"><div class="label txn-coordinator"><b>${esc(key)}</b> ` +
+		`<small>on ${esc(v.run.label(t.node))}</small></div><b class="extra active">${t.state}</b>` +
+		`<p>${pending}<small>producer ${t.producer_id}, epoch ${t.epoch}${where}</small></p></div>`
+	);
+}
+
 function drawCompare(p) {
 	loadCompare(p);
 	const { rows, row } = p,
 		apart = p.model.get("apart"),
-		[a, b] = p.model.get("names"),
-		runs = [p.left, p.right];
+		sides = steps(p).map((step, side) => sideOf(p, side, step)),
+		states = sides.map((v) => stateOf(v.run, v.step));
 	p.root.dataset.row = row;
 	const told = rows[row]
 		.slice(0, 2)
-		.flatMap((step, side) => (step < 0 ? [] : [`${p.model.get("names")[side]}: ${runs[side].events[step].text}`]));
+		.flatMap((step, side) => (step < 0 ? [] : [`${p.model.get("names")[side]}: ${sides[side].run.events[step].text}`]));
 	p.$(".where").setAttribute("aria-live", "polite");
 	p.$(".where").innerHTML = `row ${row + 1} of ${rows.length}<span class="aloud">. ${esc(told.join(" "))}</span>`;
 	p.say(
@@ -87,55 +163,40 @@ function drawCompare(p) {
 			: `The runs are the same up to step ${apart - 1}; at step ${apart} they part.`,
 		"",
 	);
-	const first = Math.max(0, Math.min(row - ROWS_SHOWN / 2, rows.length - ROWS_SHOWN)),
-		items = [["names", `<div class="names"><b>${esc(a)}</b><b>${esc(b)}</b></div>`]];
-	if (first) items.push(["more", `<div class="more"><small>${first} earlier rows</small></div>`]);
-	for (let i = first; i < Math.min(rows.length, first + ROWS_SHOWN); i++) {
-		const [left, right, same] = rows[i];
-		const cell = (step, run) =>
-			step < 0
-				? '<span class="gap"></span>'
-				: `<span class="${run.events[step].kind}"><small>${step}</small> ${esc(run.events[step].text)}` +
-					`<small class="at">${time(run.events[step].at)}</small></span>`;
-		items.push([
-			i,
-			`<div class="pair${same ? "" : " differs"}" data-row="${i}" aria-current="${i === row}" role="listitem"` +
-				` data-action="goto" data-target="${i}"><i>${same ? "=" : "≠"}` +
-				`</i>${cell(left, runs[0])}${cell(right, runs[1])}</div>`,
-		]);
-	}
-	sync(p.$(".columns"), items);
-	const [x, y] = steps(p),
-		one = stateOf(p.left, x),
-		other = stateOf(p.right, y);
-	const markup = (line) =>
-		line
-			? `<span><b>${esc(line[0])}` +
-				`</b> ` +
-				(line[1]
-					.map(([kind, text]) =>
-						kind === "more" ? `<small>${text}</small>` : `<code class="${kind}">` + `${esc(text)}</code>`,
-					)
-					.join(" ") || (/:$/.test(line[0]) ? "empty" : "")) +
-				`</span>`
-			: '<span class="gap"></span>';
 	sync(
-		p.$(".below"),
-		[...new Set([...Object.keys(one), ...Object.keys(other)])].map((key) => {
-			const same = one[key] && other[key] && inWords(one[key]) === inWords(other[key]);
-			return [
-				key,
-				`<div class="pair${same ? "" : " differs"}" data-state="${esc(key)}">` +
-					`<i>${same ? "=" : "≠"}</i>${markup(one[key])}${markup(other[key])}</div>`,
-			];
-		}),
+		p.$(".names"),
+		sides.map((v, side) => [side, headMarkup(p, v, side)]),
 	);
+	const first = Math.max(0, Math.min(row - ROWS_SHOWN / 2, rows.length - ROWS_SHOWN)),
+		items = first ? [["more", `<div class="more"><small>${first} earlier rows</small></div>`]] : [];
+	for (let i = first; i < Math.min(rows.length, first + ROWS_SHOWN); i++) items.push([i, rowMarkup(p, i)]);
+	sync(p.$(".columns"), items);
+	const keys = [...new Set(states.flatMap((lines) => Object.keys(lines)))].map((key) => {
+		const words = states.map((lines) => (lines[key] ? inWords(lines[key]) : "")),
+			same = words[0] === words[1],
+			[one, other] = sides.map((v, side) => heldMarkup(v, key, states[side][key]));
+		return [
+			key,
+			`<div class="pair ${same ? "once" : "differs"}" data-state="${esc(key)}" data-left="${esc(words[0])}"` +
+				` data-right="${esc(words[1])}"><i>${same ? "=" : "≠"}</i>${one}${same ? "" : other}</div>`,
+		];
+	});
+	sync(p.$(".below"), keys);
+	for (const grid of p.all(".below .grid")) grid.scrollLeft = 1e6;
 	const current = p.$('.columns [aria-current="true"]'),
 		box = p.$(".columns");
 	if (current) {
 		const above = current.offsetTop - box.offsetTop - box.scrollTop;
-		if (above < 30 || above > box.clientHeight - 40) box.scrollTop += above - box.clientHeight / 3;
+		if (above < 4 || above > box.clientHeight - 40) box.scrollTop += above - box.clientHeight / 3;
 	}
+	askVerdicts(p);
+}
+
+// Asks the kernel, once for two runs, when they have been painted.
+function askVerdicts(p) {
+	if (p.model.get("verdicts").length || p.asked === p.rows) return;
+	p.asked = p.rows;
+	requestAnimationFrame(() => setTimeout(() => p.model.send({ kind: "check" })));
 }
 
 function actCompare(p, action, target) {
@@ -169,7 +230,7 @@ export default {
 			draw: drawCompare,
 			act: actCompare,
 			why: whyCompare,
-			traits: ["left", "right", "rows", "row", "names"],
+			traits: ["left", "right", "rows", "row", "names", "verdicts"],
 			keys: { d: "difference" },
 			body:
 				`<div class="bar"><div>${[
@@ -180,11 +241,13 @@ export default {
 				]
 					.map(([action, sign, name]) => tool(action, sign, "", ` aria-label="${name}" data-title="${name}"`))
 					.join("")}</div>${tool("difference", "≠ where they part")}</div>` +
-				`<div class="columns" role="list" aria-label="Both runs"></div><div class="below"></div>`,
+				`<div class="names"></div><div class="columns" role="list" aria-label="Both runs"></div>` +
+				`<div class="below logs"></div>`,
 			help:
 				"<p><small>d</small>Where the runs part</p>" +
-				"<p>= both runs say the same; ≠ one says it, or they say it differently. " +
-				"Below: transactions and logs of both at the cursor, on a side without a row as it was before; " +
-				"of a long log the last 16 batches.</p>",
+				"<p>= both runs say the same; ≠ one says it, or they say it differently. What both share before they part, " +
+				"and a log that is the same in both, is drawn once.</p><p>Below: transactions and logs at the cursor, on a " +
+				"side without a row as it was before; of a long log the last 16 batches. Beside the names: what the checks " +
+				"say of each run to its end.</p>",
 		}),
 };

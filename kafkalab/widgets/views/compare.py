@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import traitlets
 
+from kafkalab.checks.check import VIOLATED
 from kafkalab.limits import quoted, whole_number
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.findings import in_short, report_of
 from kafkalab.widgets.model.fork_tree import label_of
-from kafkalab.widgets.model.futures import payload_with_actions, rule_named, run_of, with_rule
-from kafkalab.widgets.model.journey import Journey, finished
+from kafkalab.widgets.model.futures import payload_with_actions, rule_named, with_rule
+from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey, finished
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.side_by_side import StepPair, parting, rows_of, state_steps
 from kafkalab.widgets.payload.text import fold, strip_line, transaction_line
-from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
+from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Picture, View
 
 STATIC_ROWS, BATCHES = 24, 16
+Side: TypeAlias = tuple[dict[str, Any], Cluster]
+"""The payload of a run, and its cluster."""
 MOVES = ("left", "right", "home", "end")
 
 
@@ -31,8 +35,8 @@ class Compare(Picture):
     `Compare.runs(journey, 0, 2)`. `Compare(journey)` shows a journey's run beside the one it was made of.
     """
 
-    _esm = code("panel.js", "compare.js")
-    _css = style("panel.css", "compare.css")
+    _esm = code("panel.js", "log_cells.js", "sequence_verdict.js", "sequence_logs.js", "signs.js", "compare.js")
+    _css = style("panel.css", "logs.css", "signs.css", "sequence_logs.css", "compare.css")
 
     SETTABLE = ("row",)
 
@@ -42,6 +46,7 @@ class Compare(Picture):
     rows: traitlets.List[StepPair] = traitlets.List().tag(sync=True)
     apart = traitlets.Int(-1).tag(sync=True)
     row = traitlets.Int(0).tag(sync=True)
+    verdicts = traitlets.List(traitlets.Dict()).tag(sync=True)
 
     def __init__(
         self, left: Any, right: Any = None, size: str = "laptop", names: tuple[str, str] | None = None
@@ -51,11 +56,12 @@ class Compare(Picture):
         TypeError for anything else, or one side that is no journey; ValueError for an unknown size.
         """
         super().__init__(size=size)
+        self.hear({"check": lambda _: self.check()})
         if right is None:
             self._follow(left)
             return
-        one, other = _told(left), _told(right)
-        self._show(one, other, names or _names(one, other))
+        one, other = _side(left), _side(right)
+        self._show(one, other, names or _names(one[0], other[0]))
 
     @classmethod
     def rule(cls, scenario: Scenario, rule: Any, size: str = "laptop") -> Compare:
@@ -72,7 +78,7 @@ class Compare(Picture):
     @classmethod
     def runs(cls, journey: Journey | View, left: int, right: int, size: str = "laptop") -> Compare:
         """Two runs of a journey's tree, by their numbers. ValueError for a number that is none."""
-        one, other = (Journey.of(journey).payload_of(place) for place in (left, right))
+        one, other = (Journey.of(journey).run_at(place) for place in (left, right))
         return cls(one, other, size=size, names=(f"run {left}", f"run {right}"))
 
     @traitlets.validate("row")
@@ -89,16 +95,28 @@ class Compare(Picture):
             parent = entry["parent"] if entry["parent"] >= 0 else entry["id"]
             other = journey.tree[parent]
             names = (f"run {parent}: {label_of(other)}", f"run {entry['id']}: {label_of(entry)}")
-            self._show(journey.payload_of(parent), dict(journey.payload), names)
+            self._show(journey.run_at(parent), (dict(journey.payload), journey.cluster), names)
 
         show()
         journey.observe(show, "place")
 
-    def _show(self, left: dict[str, Any], right: dict[str, Any], names: tuple[str, str]) -> None:
+    def _show(self, one: Side, other: Side, names: tuple[str, str]) -> None:
+        (left, first), (right, second) = one, other
+        self._clusters = (first, second)
         with self.hold_sync():
-            self.left, self.right, self.names = left, right, list(names)
+            self.left, self.right, self.names, self.verdicts = left, right, list(names), []
             self.rows, self.apart = rows_of(left, right), parting(left, right)
             self.row = next((i for i, row in enumerate(self.rows) if max(row[:2]) >= self.apart >= 0), 0)
+
+    def check(self) -> list[dict[str, Any]]:
+        """Return what all checks say of both runs: see `report_of`. Checked once; the browser asks after its paint."""
+        if not self.verdicts:
+            self.verdicts = [report_of(cluster) for cluster in self._clusters]
+        return list(self.verdicts)
+
+    def _known_verdicts(self) -> list[dict[str, Any]]:
+        short = max(len(self.left["events"]), len(self.right["events"])) <= CHECKED_AT_ONCE
+        return self.check() if short else list(self.verdicts)
 
     def press(self, action: str, target: str = "") -> None:
         """left, right, home, end move the cursor; difference goes where the runs part; goto to a row's number.
@@ -130,6 +148,11 @@ class Compare(Picture):
             lines.append(f"{name}: {what}")
         return lines
 
+    def verdict_lines(self) -> list[str]:
+        """What the checks say of each run to its end, a line each; none of long runs that were not checked yet."""
+        told = zip(self.names, self._known_verdicts(), strict=False)
+        return [f"{name}: {in_short(report)}. {report['sentence']}" for name, report in told]
+
     def columns(self) -> list[tuple[int, str, str, str]]:
         """Row number, "=" or "≠", and what both sides say."""
         found = []
@@ -146,7 +169,7 @@ class Compare(Picture):
 
     def text(self) -> str:
         """The first difference, then both columns with the cursor's row marked ">", then both states there."""
-        lines = [f"{self.names[0]} | {self.names[1]}", *self.first_difference()]
+        lines = [f"{self.names[0]} | {self.names[1]}", *self.first_difference(), *self.verdict_lines()]
         lines += [f"{'>' if i == self.row else ' '} {sign} {a} | {b}" for i, sign, a, b in self.columns()]
         lines += [f"{'=' if a == b else '≠'} {a} | {b}" for a, b in self.state()]
         return "\n".join(lines)
@@ -156,6 +179,9 @@ class Compare(Picture):
         canvas = Canvas(y=30)
         for i, line in enumerate(self.first_difference()):
             canvas.text(18, canvas.y, fit(line, 920), more=BOLD if i == 0 else "")
+            canvas.y += 20
+        for line, report in zip(self.verdict_lines(), self._known_verdicts(), strict=True):
+            canvas.text(18, canvas.y, fit(line, 920), RED if report["verdict"] == VIOLATED else GREEN)
             canvas.y += 20
         first = max(0, min(self.row - 6, len(self.rows) - STATIC_ROWS))
         _pair(canvas, self.names[0], self.names[1], DARK, BOLD)
@@ -179,17 +205,16 @@ def _pair(canvas: Canvas, a: str, b: str, colour: str, more: str = "") -> None:
     canvas.y += 21
 
 
-def _told(thing: Any) -> dict[str, Any]:
-    """Return the payload of one side."""
+def _side(thing: Any) -> Side:
+    """Return one side's payload and its cluster."""
     thing = getattr(thing, "journey", thing)
-    if isinstance(thing, dict) and "actions" in thing:
+    if isinstance(thing, tuple):
         return thing
     if isinstance(thing, Journey):
-        return dict(thing.payload)
-    if isinstance(thing, Scenario):
-        return payload_with_actions(run_of(thing))
-    if isinstance(thing, Cluster):
-        return payload_with_actions(finished(thing))
+        return dict(thing.payload), thing.cluster
+    if isinstance(thing, Scenario | Cluster):
+        run = finished(thing)
+        return payload_with_actions(run), run.cluster
     raise TypeError(f"Compare shows scenarios, clusters or journeys, such as Compare(lab03(), other), not {thing!r}")
 
 

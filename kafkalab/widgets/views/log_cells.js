@@ -2,7 +2,16 @@
 
 const LEVELS = ["read_uncommitted", "read_committed"];
 const SIGNS = { committed: "✓ committed", aborted: "✕ aborted", open: "… open", COMMIT: "✓ COMMIT", ABORT: "✕ ABORT" };
-const READ = { gets: "gets it", skips: "✕ skips", waits: "… waits", never: "", gone: "" };
+const READ = {
+	gets: "gets it",
+	skips: "✕ skips",
+	waits: "… waits",
+	held: "held up, then skipped",
+	never: "",
+	gone: "",
+};
+
+const VERBS = { gets: "gets", skips: "skips", waits: "waits for", held: "held up, then skipped:" };
 
 // A new record drops into its log.
 const DROP = [
@@ -46,12 +55,13 @@ function sorted({ batches, gone }) {
 function given(log, [b, outcome, why], level) {
 	if (why) return "gone";
 	if (b.kind !== "data") return "never";
-	if (b.last >= (level === LEVELS[0] ? log.hw : log.lso)) return "waits";
-	return outcome === "aborted" && level === LEVELS[1] ? "skips" : "gets";
+	const behind = b.last >= (level === LEVELS[0] ? log.hw : log.lso);
+	if (outcome === "aborted" && level === LEVELS[1]) return behind ? "held" : "skips";
+	return behind ? "waits" : "gets";
 }
 
 function reading(log, cells, level) {
-	const found = { gets: [], skips: [], waits: [] };
+	const found = Object.fromEntries(Object.keys(VERBS).map((state) => [state, []]));
 	for (const cell of cells) {
 		const spans = found[given(log, cell, level)],
 			{ base, last } = cell[0];
@@ -59,7 +69,7 @@ function reading(log, cells, level) {
 		else spans?.push({ base, last });
 	}
 	const parts = Object.entries(found).flatMap(([state, spans]) =>
-		spans.length ? [`${state}${state === "waits" ? " for" : ""} ${spans.map(spanOf).join(", ")}`] : [],
+		spans.length ? [`${VERBS[state]} ${spans.map(spanOf).join(", ")}`] : [],
 	);
 	return (found.gets.length ? parts : ["gets nothing", ...parts]).join("; ");
 }
@@ -106,7 +116,7 @@ function recordsOf(b) {
 		const entry = b.fields?.[i] ?? [],
 			offset = offsetsOf(b)[i];
 		if (!entry.length && b.decoded) value = parts[i] === `${key}: removed` ? "tombstone: removes the key" : parts[i];
-		return { offset, key, value, entry };
+		return { offset, key, value, entry, headers: b.headers?.[i] ?? [] };
 	});
 }
 

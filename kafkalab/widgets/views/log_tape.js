@@ -46,8 +46,8 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 	const logs = logsOf(view, partition, all),
 		[leader] = logs,
 		here = partition === chosen[0];
-	const label = (text, small, row, more = "") =>
-		`<div class="label" style="grid-area:${row}/1"${more}><b>${text}</b><small>${small}</small></div>`;
+	const label = (text, small, row, more = "", pins = "") =>
+		`<div class="label" style="grid-area:${row}/1"${more}><b>${text}</b><small>${small}</small>${pins}</div>`;
 	if (!leader)
 		return (
 			`<section class="strip" data-partition="${esc(partition)}"><header>` +
@@ -116,6 +116,7 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 				i + 1,
 				`${i ? "" : ` data-choose="${esc(`${partition}@`)}"`} data-replica="${log.node}"` +
 					` data-marks="${log.start} ${log.lso} ${log.hw} ${endOf(log)}"`,
+				i ? "" : `<span class="pins">HW <b>${log.hw}</b> <span class="lso">LSO <b>${log.lso}</b></span></span>`,
 			),
 		);
 		for (const cell of lists[i]) {
@@ -164,18 +165,18 @@ function inspectorMarkup(view, [partition, base], words) {
 			`<tr data-field="${name}"><th scope="row">${name}</th><td>` +
 			`<b>${esc(value)}</b></td><td>${esc(words.meaning[name])}</td></tr>`,
 	);
+	const columns = ["offset", "key", "value", ...(cell[0].headers ? ["headers"] : [])],
+		headings = columns.map((name) => `<th>${name}</th>`).join("");
 	const records = recordsOf(cell[0]).map(
-		({ offset, key, value, entry }) =>
+		({ offset, key, value, entry, headers }) =>
 			`<tr data-record="${offset}"><td>${offset}</td><td>${esc(key || "none")}</td><td>` +
 			(entry.map(([n, v]) => `<span><small>${esc(n)}</small> ${esc(v)}</span>`).join("") || esc(value)) +
-			`</td></tr>`,
+			`</td>${cell[0].headers ? `<td>${headers.map((text) => `<div>${esc(text)}</div>`).join("")}</td>` : ""}</tr>`,
 	);
 	return (
 		`<div class="inspector" data-chosen="${base}"><h3>${esc(partition)} <b>${spanOf(cell[0])}` +
 		`</b></h3><div class="two"><table class="fields">${fields.join("")}</table>${
-			records.length
-				? `<table class="records"><tr><th>offset</th><th>key</th><th>value</th></tr>${records.join("")}</table>`
-				: ""
+			records.length ? `<table class="records"><tr>${headings}</tr>${records.join("")}</table>` : ""
 		}</div></div>`
 	);
 }
@@ -195,7 +196,8 @@ const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committe
 	<li>HW, high watermark: all in-sync replicas have what is before it.
 	LSO, last stable offset: nothing before it is undecided. start: what is before it was deleted.</li>
 	<li>The two rows below a log: what a consumer of each isolation level is given.
-	It skips what was aborted, and waits for what lies behind its mark.</li>`;
+	It skips what was aborted, and waits for what lies behind its mark. "held up, then skipped": it waits there too, though
+	it will never be given that record.</li>`;
 const chosenOf = (view) => [view.model.get("partition") || view.run.partitions[0], view.model.get("offset")];
 const shiftOf = (view, partition) => view.shifts[partition] ?? 0;
 

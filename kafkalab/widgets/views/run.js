@@ -2,7 +2,8 @@
 
 const CHECKPOINT = 64,
 	SAVE_MS = 150,
-	PATIENCE_MS = 20000;
+	PATIENCE_MS = 20000,
+	NONE = [];
 
 const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 const time = (ms) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).toFixed(3)} s`);
@@ -22,36 +23,58 @@ function upTo(count, holds) {
 
 // ---- the run ----
 
-// Undo packing.py: turn columns into rows of events and frames. Return a payload that is not packed unchanged.
-function unpacked(payload) {
-	const { shared, events: e, frames: f, actions: a } = payload;
-	if (!shared) return payload;
+// Undo packing.py: turn columns into rows of events and frames. The fields of a frame are made when they are read.
+function unpacked(text) {
+	const { shared, ...payload } = JSON.parse(text),
+		{ events: e, frames: f, actions: a } = payload;
 	const here = (text, id) => (id ? text.replaceAll("\x01", id) : text),
 		frames = {};
 	f.id.forEach((id, i) => {
 		const of = shared[f.of[i]],
-			[names, ...values] = f.fields[i],
-			frame = { id, of, sent: f.sent[i], at: f.at[i] };
-		for (const name of ["name", "kind", "from", "to", "category", "fate", "copy_of", "attempt", "error", "txn"])
-			frame[name] = shared[f[name][i]];
-		frame.about = here(shared[f.about[i]], of);
-		frame.received = f.received[i] ? f.sent[i] + f.received[i] : null;
-		frame.received_at = f.received[i] ? f.at[i] + f.received_at[i] : null;
-		frame.fields = shared[names].map((name, k) => [name, shared[values[k]]]);
-		frames[id] = frame;
+			[sent, at] = [f.sent[i], f.at[i]],
+			arrived = f.received[i];
+		frames[id] = {
+			id,
+			of,
+			sent,
+			at,
+			name: shared[f.name[i]],
+			kind: shared[f.kind[i]],
+			from: shared[f.from[i]],
+			to: shared[f.to[i]],
+			category: shared[f.category[i]],
+			fate: shared[f.fate[i]],
+			copy_of: shared[f.copy_of[i]],
+			attempt: f.attempt[i],
+			error: shared[f.error[i]],
+			txn: shared[f.txn[i]],
+			about: here(shared[f.about[i]], of),
+			received: arrived ? sent + arrived : null,
+			received_at: arrived ? at + f.received_at[i] : null,
+			get fields() {
+				const [names, ...values] = f.fields[i];
+				return shared[names].map((name, k) => [name, shared[values[k]]]);
+			},
+		};
 	});
 	let clock = 0;
 	const events = e.at.map((wait, step) => {
-		const event = {
+		const frame = f.id[e.frame[step] - 1] ?? "",
+			changes = e.patch[step];
+		return {
 			step,
 			at: (clock += wait),
 			cause: e.cause[step] ? step - e.cause[step] : -1,
-			frame: f.id[e.frame[step] - 1] ?? "",
+			frame,
+			node: shared[e.node[step]],
+			kind: shared[e.kind[step]],
+			name: shared[e.name[step]],
+			category: shared[e.category[step]],
+			stop: !!e.stop[step],
+			txn: shared[e.txn[step]],
+			text: here(shared[e.text[step]], frame),
+			patch: changes ? changes.map((op) => (op[0] === "batch" ? [op[0], op[1], op[2], shared[op[3]]] : op)) : NONE,
 		};
-		for (const name of ["node", "kind", "name", "category", "stop", "txn", "text"]) event[name] = shared[e[name][step]];
-		event.text = here(event.text, event.frame);
-		event.patch = (e.patch[step] || []).map((op) => (op[0] === "batch" ? [...op.slice(0, 3), shared[op[3]]] : op));
-		return event;
 	});
 	const texts = (changes) => changes.map(([step, place]) => [step, shared[place] ?? null]),
 		reasons = Object.fromEntries(Object.entries(a.reasons ?? {}).map(([key, changes]) => [key, texts(changes)]));
@@ -120,18 +143,26 @@ function cleaned(batch, left, end) {
 	if (!kept.length || kept.length === offs.length) return kept.length ? batch : undefined;
 	const pick = (all) => kept.map((i) => all[i]),
 		parts = batch.decoded ? batch.decoded.split("; ") : [],
-		{ fields } = batch;
+		{ fields, headers } = batch;
 	return {
 		...batch,
 		records: pick(batch.records),
 		offs: pick(offs),
 		decoded: parts.length === offs.length ? pick(parts).join("; ") : batch.decoded,
 		...(fields && { fields: pick(fields) }),
+		...(headers && { headers: pick(headers) }),
 	};
 }
 
-function apply(state, [op, a, b, c, d]) {
-	const put = (map, key, value) => ({ ...state, [map]: { ...state[map], [key]: value } });
+// The state after a change. Maps named in `own` belong to the caller and are changed in place; any other is copied, and
+// then belongs to the caller too.
+function apply(state, [op, a, b, c, d], own) {
+	const put = (map, key, value) => {
+		if (own.has(map)) state[map][key] = value;
+		else state = { ...state, [map]: { ...state[map], [key]: value } };
+		own.add(map);
+		return state;
+	};
 	const log = (changed) => put("logs", `${a} ${b}`, changed);
 	const old = state.txns[a];
 	switch (op) {
@@ -148,7 +179,7 @@ function apply(state, [op, a, b, c, d]) {
 		case "isr":
 			return put(op, a, { replicas: b, isr: c });
 		case "client":
-			state = put(op, a, { ...state.client[a], ...b });
+			put(op, a, { ...state.client[a], ...b });
 			return "tid" in b ? put("producers", `${a} ${b.tid}`, { ...b, node: a }) : state;
 		case "batch":
 			return log(logOf(state, a, b).with(c));
@@ -174,37 +205,46 @@ function apply(state, [op, a, b, c, d]) {
 }
 
 // Index a payload for the views: state at a step, causes, fates. The time of a lookup does not grow with the run.
-function openRun(payload) {
-	const whole = unpacked(payload),
+function openRun(text) {
+	const whole = unpacked(text),
 		{ events, frames, initial, nodes, ends } = whole;
 	const checkpoints = [],
 		life = {},
 		led = new Map(),
 		flown = Object.values(frames),
 		labels = {};
-	let state = initial.reduce(apply, {
-		node: {},
-		roles: {},
-		leader: {},
-		client: {},
-		logs: {},
-		txns: {},
-		producers: {},
-		group: {},
-		isr: {},
-		cut: {},
-		held: {},
-		memory: {},
-	});
+	const fold = (state, changes, own) => {
+		for (const change of changes) state = apply(state, change, own);
+		return state;
+	};
+	let own = new Set(),
+		state = {
+			node: {},
+			roles: {},
+			leader: {},
+			client: {},
+			logs: {},
+			txns: {},
+			producers: {},
+			group: {},
+			isr: {},
+			cut: {},
+			held: {},
+			memory: {},
+		};
+	state = fold(state, initial, own);
 	for (const { id, label } of nodes) {
 		life[id] = [[-1, state.node[id] ?? "up"]];
 		labels[id] = label;
 	}
 	for (const event of events) {
-		if (event.step % CHECKPOINT === 0) checkpoints.push(state);
+		if (event.step % CHECKPOINT === 0) {
+			checkpoints.push(state);
+			own = new Set();
+		}
 		for (const [op, id, now] of event.patch) if (op === "node") life[id]?.push([event.step, now]);
 		if (event.cause >= 0) led.get(event.cause)?.push(event) ?? led.set(event.cause, [event]);
-		state = event.patch.reduce(apply, state);
+		state = fold(state, event.patch, own);
 	}
 	let memo = [-1, checkpoints[0] ?? state];
 	const run = { ...whole, life, flown, last: events.length - 1, apis: new Set(flown.map(apiOf)) };
@@ -215,7 +255,8 @@ function openRun(payload) {
 		const k = Math.min(Math.floor((step + 1) / CHECKPOINT), checkpoints.length - 1);
 		let [from, state] = memo;
 		if (from > step || from < k * CHECKPOINT - 1) [from, state] = [k * CHECKPOINT - 1, checkpoints[k]];
-		while (from < step) state = events[++from].patch.reduce(apply, state);
+		const own = new Set();
+		while (from < step) state = fold(state, events[++from].patch, own);
 		memo = [step, state];
 		return state;
 	};

@@ -19,6 +19,11 @@ function askVerdict(v) {
 // By partition: what is wrong at each offset, and the values that should be there.
 function takeFindings(v) {
 	v.found = findingsOf(v);
+	placeFindings(v);
+}
+
+// Of `v.found`: what is shown at the step, and where it lies.
+function placeFindings(v) {
 	v.shown = (v.found ?? []).filter((f) => f.since <= v.step && (f.policy === "forbidden" || f.places.length));
 	v.wrong = new Map();
 	v.missing = {};

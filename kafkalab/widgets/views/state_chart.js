@@ -3,7 +3,8 @@
 // The arrow that fired is drawn bold, and a table says what every question would get in the present state.
 
 const OPS = { coordinator: "txn", producer: "client", group: "group" },
-	FLY_MS = 520;
+	FLY_MS = 420,
+	STATIONS = 16;
 const NOTHING = { coordinator: "no transactional id yet", producer: "no producer yet", group: "no group yet" };
 const SIGN = { go: "→", same: "=", wait: "…", refuse: "✕" };
 
@@ -154,11 +155,12 @@ const tell = (view, text) => {
 	view.$("told").textContent = text || "Point at an arrow, or choose a question.";
 };
 
-// The token runs along the arrows that fired since the last drawing; on a pending one it waits half-way.
+// The token runs along the arrows that fired since the last drawing; on a pending one it waits half-way. The next step
+// ends its run.
 function move(view, before, place) {
 	const { token, chart, drawn, step } = view,
 		ways = [];
-	cancelAnimationFrame(view.flying);
+	view.flying?.cancel();
 	token.remove();
 	if (!place) return;
 	if (step > drawn && before) {
@@ -173,32 +175,27 @@ function move(view, before, place) {
 		.map(([a, b, from, to]) => [arrowOf(view, a, b), from, to])
 		.filter(([arrow]) => arrow);
 	if (!flights.length) return;
-	const put = ([arrow, from, to], t) => {
+	const at = ([arrow, from, to], t) => {
 		const path = arrow.querySelector("path"),
-			back = arrow.classList.contains("back"),
-			at = from + (to - from) * t;
-		const { x, y } = path.getPointAtLength(path.getTotalLength() * (back ? 1 - at : at));
-		token.setAttribute("transform", `translate(${x},${y})`);
+			part = from + (to - from) * t,
+			{ x, y } = path.getPointAtLength(path.getTotalLength() * (arrow.classList.contains("back") ? 1 - part : part));
+		return [x, y];
+	};
+	const rest = () => {
+		if (place.pending) token.setAttribute("transform", `translate(${at(flights.at(-1), 1)})`);
+		else token.remove();
 	};
 	chart.querySelector("svg > g").append(token);
-	const begun = performance.now(),
-		last = flights.at(-1);
-	if (still() || step <= drawn) {
-		if (place.pending) return put(last, 1);
-		return token.remove();
-	}
-	const frame = (now) => {
-		const t = Math.max(0, (now - begun) / FLY_MS),
-			i = Math.floor(t);
-		if (i >= flights.length) {
-			put(last, 1);
-			if (!place.pending) token.remove();
-			return;
-		}
-		put(flights[i], 1 - (1 - (t - i)) ** 2);
-		view.flying = requestAnimationFrame(frame);
-	};
-	frame(begun);
+	if (still() || step <= drawn) return rest();
+	const stations = flights.flatMap((flight) =>
+		Array.from({ length: STATIONS }, (_, i) => {
+			const [x, y] = at(flight, 1 - (1 - i / (STATIONS - 1)) ** 2);
+			return { transform: `translate(${x}px, ${y}px)` };
+		}),
+	);
+	view.flying = token.animate(stations, FLY_MS * flights.length);
+	view.flying.onfinish = rest;
+	boxOf(view, place.state)?.animate([{ opacity: 0.3 }, { opacity: 1 }], FLY_MS * flights.length);
 }
 
 const TOOLS = {
@@ -272,6 +269,6 @@ export default {
 			act,
 			why,
 			choose: (view, i) => view.set({ question: rowOf(view)[i][1] }),
-			close: (view) => cancelAnimationFrame(view.flying),
+			close: (view) => view.flying?.cancel(),
 		}),
 };

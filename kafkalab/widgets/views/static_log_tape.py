@@ -29,7 +29,12 @@ from kafkalab.widgets.views.static_frame import StaticFrame
 CELLS, LABEL, HIGH = 7, 148.0, 46.0
 COLOUR = {"open": AMBER, "committed": GREEN, "aborted": RED, "COMMIT": GREEN, "ABORT": RED}
 SIGN = {"open": "… open", "committed": "✓ committed", "aborted": "✕ aborted", "COMMIT": "✓ COMMIT", "ABORT": "✕ ABORT"}
-READ = {"gets": (BLUE, "gets it"), "skips": (RED, "✕ skips"), "waits": (AMBER, "… waits")}
+READ = {
+    "gets": (BLUE, "gets it"),
+    "skips": (RED, "✕ skips"),
+    "waits": (AMBER, "… waits"),
+    "held": (RED, "held up, then skipped"),
+}
 
 
 def draw(payload: Payload, step: int, places: Sequence[int], replicas: bool) -> str:
@@ -53,6 +58,7 @@ class _Tape:
     def __init__(self, canvas: Canvas, partition: str, logs: list[Replica]) -> None:
         self.canvas, self.partition, self.logs, self.leader = canvas, partition, logs, logs[0]
         self.cells = [log.cells() for log in logs]
+        self.levels = () if partition.startswith("__") else LEVELS
         bases = sorted({int(b["base"]) for cells in self.cells for b, _, _ in cells})
         self.hidden, self.bases = max(0, len(bases) - CELLS), bases[-CELLS:]
         self.marks = sorted(
@@ -74,7 +80,7 @@ class _Tape:
                 if batch["base"] in self.columns:
                     self._cell(batch, outcome, why)
             self.canvas.y += HIGH + 4
-        for level in () if self.partition.startswith("__") else LEVELS:
+        for level in self.levels:
             self._readings(level)
         for x, names in bars:
             self._bar(x, names, top)
@@ -101,7 +107,12 @@ class _Tape:
 
     def _width(self, base: int) -> float:
         found = [line for cells in self.cells for b, o, w in cells if b["base"] == base for line in _lines(b, o, w)]
+        found += [READ[state][1] for level in self.levels for state in [self._given(base, level)] if state in READ]
         return min(max(width_of(line, 11) for line in found) + 18, 300.0)
+
+    def _given(self, base: int, level: str) -> str:
+        found = (given(self.leader, b, o, level) for b, o, why in self.cells[0] if b["base"] == base and not why)
+        return next(found, "")
 
     def _bar(self, x: float, names: list[tuple[str, int]], top: float) -> None:
         lso = names[0][0] == "LSO" and len(names) == 1
@@ -144,7 +155,7 @@ class _Tape:
             if batch["base"] in self.columns and state in READ:
                 (x, wide), (colour, words) = self.columns[batch["base"]], READ[state]
                 fill = "#e3eefb" if state == "gets" else "#ffffff"
-                dashes = ' stroke-dasharray="2 3"' if state == "waits" else ""
+                dashes = ' stroke-dasharray="2 3"' if state in ("waits", "held") else ""
                 canvas.box(x, canvas.y + 1, wide, 16, colour, f' fill="{fill}"{dashes}')
                 canvas.text(x + wide / 2, canvas.y + 13, fit(words, wide - 4, 11), colour, "middle", ' font-size="11"')
         if not self.bases:
