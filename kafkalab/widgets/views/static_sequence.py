@@ -87,7 +87,7 @@ class _Picture(LogStrips):
         self.text(MARGIN, self.y + 12, f"{payload['title']} · {payload['profile']} · seed {payload['seed']}", more=BOLD)
         where = f"step {place} of {len(places)} · t = {event['at']} ms"
         self.text(WIDTH - MARGIN, self.y + 12, where, DIM, "end")
-        self.text(MARGIN, self.y + 33, fit(event["text"], WIDTH - 2 * MARGIN), more=' font-size="14"')
+        self.text(MARGIN, self.y + 33, fit(event["text"], WIDTH - 2 * MARGIN, 14), more=' font-size="14"')
         self.y += 44
         if payload["faults"]:
             self.text(MARGIN, self.y + 10, fit("faults: " + ", ".join(payload["faults"]), WIDTH - 2 * MARGIN), RED)
@@ -271,7 +271,8 @@ class _Picture(LogStrips):
         x = WIDTH - MARGIN - static_rail.WIDTH
         self.text(MARGIN, self.y + 14, fit(f"{tid}: producer {known['producer_id']}, epoch {known['epoch']}", x - 40))
         told = f"pending: {known['pending']}" if known["pending"] else ", ".join(known["partitions"])
-        self.text(MARGIN, self.y + 31, fit(told, x - 40), AMBER if known["pending"] else DIM)
+        if told:
+            self.text(MARGIN, self.y + 31, fit(told, x - 40), AMBER if known["pending"] else DIM)
         if known["state"] in static_rail.RAIL:
             static_rail.rail(self, known, x, self.y + 2)
         else:
