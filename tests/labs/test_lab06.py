@@ -59,8 +59,8 @@ def test_the_picture_of_your_turn_stands_where_the_first_charge_is_written_and_n
     cluster = Cluster(lab06())
     cluster.run()
     step = max(e.step for e in cluster.trace.events if e.at_ms <= 85)
-    written = [e.step for e in cluster.trace.of("append", "charges-0") if e.data.control is None]
-    assert written[0] <= step < written[1]
+    ends = {e.step: e.data.last_offset for e in cluster.trace.of("append", "charges-0")}
+    assert {last for at, last in ends.items() if at <= step} == {0}
 
 
 def test_the_checks_are_red_for_a_new_name_at_each_start() -> None:
