@@ -14,7 +14,7 @@ from typing import Any
 
 from kafkalab.course.labs import COURSE
 from kafkalab.course.questions import HEADING, plain
-from kafkalab.grading.builder import LABS, SOLUTIONS, read
+from kafkalab.grading.builder import FIGURE, LABS, SOLUTIONS, read
 from kafkalab.protocol.errors import Error
 from kafkalab.reference.error_atlas import MEANING
 
@@ -125,14 +125,18 @@ def command(root: Path, symptom: Symptom) -> str:
 
 
 def shows(root: Path, error: Error) -> Iterator[tuple[int, str]]:
-    """The labs in which this error is named in a text or a saved output, each with the first heading where it is."""
+    """Yield the labs in which a text or a printed output names this error, each with the first heading where it is.
+
+    The text twin of a picture does not count: it lists errors that nobody met.
+    """
     for lab in COURSE:
         if not (root / SOLUTIONS / f"{lab.name}.ipynb").exists():
             continue
         for cell in _notebook(root, lab.number)["cells"]:
             if "grade_id" in cell["metadata"].get("nbgrader", {}):
                 continue
-            outputs = ("".join(o.get("text", o.get("data", {}).get("text/plain", ""))) for o in cell.get("outputs", []))
+            printed = (o for o in cell.get("outputs", []) if FIGURE not in o.get("data", {}))
+            outputs = ("".join(o.get("text", o.get("data", {}).get("text/plain", ""))) for o in printed)
             if error.name in "".join([*cell["source"], *outputs]):
                 yield lab.number, heading(root, lab.number, cell["id"])
                 break

@@ -21,11 +21,14 @@ from kafkalab.grading.exercise import (
 from kafkalab.grading.seeds import seed
 
 if TYPE_CHECKING:
+    from kafkalab.grading.tables import Table
     from kafkalab.sim.cluster import Cluster
     from kafkalab.sim.scenario import Scenario
 
 OPEN_IT = "Open the run that shows it:\n    Sequence(counterexample())"
+OPEN_TABLE = "Open the rows that show it:\n    counterexample()"
 IT_IS_BELOW = "The run below shows it, at the step that decides."
+TABLE_IS_BELOW = "The table below shows it; begin with the row in bold."
 
 
 @dataclass(slots=True)
@@ -34,7 +37,7 @@ class _Session:
 
     hints_given: dict[str, int] = field(default_factory=dict)
     misses: dict[str, str] = field(default_factory=dict)
-    run: Scenario | Cluster | None = None
+    run: Scenario | Cluster | Table | None = None
 
 
 _session = _Session()
@@ -59,7 +62,9 @@ def check(exercise_id: str, answer: Any) -> Line:
         open_it = ""
         if error.run is not None:
             below = counterexamples.shown_below(error.run, error.step, error.view)
-            open_it = f"\n{IT_IS_BELOW}" if below else "" if "Sequence(" in str(error) else f"\n{OPEN_IT}"
+            rows = counterexamples.is_table(error.run)
+            said = (TABLE_IS_BELOW if below else OPEN_TABLE) if rows else IT_IS_BELOW if below else OPEN_IT
+            open_it = "" if said == OPEN_IT and "Sequence(" in str(error) else f"\n{said}"
         told = WrongAnswer(f"{exercise.id}: {error}{open_it}", run=error.run, miss=error.miss, part=error.part)
         raise told from None
     except (WrongType, WrongValue) as error:
@@ -92,8 +97,11 @@ def question(exercise_id: str) -> Any:
     return exercise.question(seed())
 
 
-def counterexample() -> Scenario | Cluster:
-    """Return the run that showed the last wrong answer, for `Sequence(counterexample())`; WrongValue for none."""
+def counterexample() -> Scenario | Cluster | Table:
+    """Return what showed the last wrong answer; WrongValue for none.
+
+    It is a run, for `Sequence(counterexample())`, or a table of rows.
+    """
     if _session.run is None:
         raise WrongValue("there is no counterexample: the last wrong answer came without a run, or none was given yet")
     return _session.run

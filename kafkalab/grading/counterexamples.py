@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kafkalab.checks.all import check_all
 from kafkalab.checks.check import FORBIDDEN
 from kafkalab.grading.progress import in_a_kernel
+from kafkalab.grading.tables import Table
 from kafkalab.history.export import history_of
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.trace import Trace
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 AFTER_THE_CELL = "post_run_cell"
 
 
-def shown_below(run: Scenario | Cluster, step: int = -1, view: str = "Sequence") -> bool:
-    """Show the run when this cell of the notebook has ended, so that it comes below the error; False in no notebook."""
+def shown_below(run: Scenario | Cluster | Table, step: int = -1, view: str = "Sequence") -> bool:
+    """Show the counterexample when this cell of the notebook has ended, below the error; False in no notebook."""
     if not in_a_kernel():
         return False
     shell: Any = sys.modules["IPython"].get_ipython()
@@ -32,8 +33,15 @@ def shown_below(run: Scenario | Cluster, step: int = -1, view: str = "Sequence")
     return True
 
 
-def picture(run: Scenario | Cluster, step: int = -1, view: str = "Sequence") -> Any:
-    """Return the view of the run, at `step`, or at the step that decides if it is -1."""
+def is_table(run: Scenario | Cluster | Table) -> bool:
+    """Return whether the counterexample is a table and no run."""
+    return isinstance(run, Table)
+
+
+def picture(run: Scenario | Cluster | Table, step: int = -1, view: str = "Sequence") -> Any:
+    """Return the view of the run, at `step`, or at the step that decides if it is -1; a table as it is."""
+    if isinstance(run, Table):
+        return run
     from kafkalab.widgets.views.log_tape import LogTape
     from kafkalab.widgets.views.sequence import Sequence
 

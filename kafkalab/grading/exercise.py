@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kafkalab.sim.registry import Registry
 
 if TYPE_CHECKING:
+    from kafkalab.grading.tables import Table
     from kafkalab.sim.cluster import Cluster
     from kafkalab.sim.scenario import Scenario
 
@@ -29,16 +30,16 @@ class _Told(Exception):
 class WrongAnswer(_Told, AssertionError):
     """The answer has the right form, but it is not right yet. The message says where to look, never the answer.
 
-    `run` is a counterexample: a scenario or a cluster that `view` shows, the name of "Sequence" or "LogTape". `step` is
-    the step that decides, or -1 to look for it in the run. `miss` names the misconception, a key of the exercise's
-    `misses`. `part` is how much of it is right, from 0 to 1.
+    `run` is a counterexample: a scenario or a cluster that `view` shows, the name of "Sequence" or "LogTape", or a
+    table of rows where no run can show it. `step` is the step that decides, or -1 to look for it in the run. `miss`
+    names the misconception, a key of the exercise's `misses`. `part` is how much of it is right, from 0 to 1.
     """
 
     def __init__(
         self,
         message: str = "",
         *,
-        run: Scenario | Cluster | None = None,
+        run: Scenario | Cluster | Table | None = None,
         step: int = -1,
         view: str = "Sequence",
         miss: str = "",

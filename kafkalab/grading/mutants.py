@@ -13,6 +13,7 @@ from typing import Any
 
 from kafkalab.grading.borrowed import refuse_borrowed
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, described, is_blank
+from kafkalab.grading.tables import Table
 
 Case = tuple[Any, ...]
 Shown = dict[str, Any]
@@ -45,12 +46,14 @@ def against_mutants(
     cases: Sequence[Case],
     form: str,
     run_of: Callable[..., Shown] | None = None,
+    rows_of: Callable[..., Table] | None = None,
 ) -> str:
     """ "40 of 40 cases" if the function answers every case as the reference does.
 
     `cases` are tuples of arguments; `form` says what to give ("a function accept(state, batch)"). WrongAnswer shows
     the shortest case that differs, what the function said, and which misconception fits all that it said;
-    `run_of(*case)` is the run that shows the case. WrongType if the answer is no function, or one of kafkalab's.
+    `run_of(*case)` is the run that shows the case, or `rows_of(given, *case)` a table, where `given` is what the
+    function said. WrongType if the answer is no function, or one of kafkalab's.
     """
     if not callable(answer):
         raise WrongType(f"Give {form}, not {described(answer)}.")
@@ -66,11 +69,14 @@ def against_mutants(
     fitting = [i for i in wrong if mutant and same(given[i], called(mutant.function, cases[i]))]
     first = min(fitting or wrong, key=lambda i: len(repr(cases[i])))
     right = len(cases) - len(wrong)
+    found: Shown = run_of(*cases[first]) if run_of else {}
+    if rows_of:
+        found = {"run": rows_of(given[first], *cases[first])}
     raise WrongAnswer(
         f"{right} of {len(cases)} cases are right. One that is not:\n    {call(answer, cases[first])}\n"
         f"Your function says {shown(given[first])}."
         + (f" That is as if {mutant.says}." if mutant else " Work this case out on paper, step by step, and compare."),
-        **(run_of(*cases[first]) if run_of else {}),
+        **found,
         miss=mutant.name if mutant else "",
         part=right / len(cases),
     )

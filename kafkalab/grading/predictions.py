@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, cells, described, is_blank
 from kafkalab.grading.mutants import called_each, same, shown
+from kafkalab.grading.tables import Table
 from kafkalab.sim.cluster import Cluster, ran
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One row: its name, what it says, what is true of it, where to look, and a run that shows it.
+    """One row: its name, what it says, what is true of it, where to look, and a run or a table that shows it.
 
     `step` finds the step of that run that decides, `misses` names the misconception behind a wrong value.
     """
@@ -29,7 +30,7 @@ class Fact:
     says: str
     truth: Any
     look: str = ""
-    run: Callable[[], Scenario | Cluster] | None = None
+    run: Callable[[], Scenario | Cluster | Table] | None = None
     misses: Mapping[Any, str] | None = None
     step: Callable[[Cluster], int] | None = None
 
@@ -91,11 +92,14 @@ def _compared(facts: Sequence[Fact], given: Sequence[Any], what: str) -> str:
     said = "It is still blank. " if is_blank(value) else f"You say {shown(value).replace(chr(39), chr(34))}. "
     right = len(facts) - len(wrong)
     shown_by = fact.run() if fact.run else None
+    step = -1
+    if fact.step and shown_by and not isinstance(shown_by, Table):
+        step = fact.step(shown_by if isinstance(shown_by, Cluster) else ran(shown_by))
     raise WrongAnswer(
         f"{right} of {len(facts)} {what}s are right. The first that is not is {what} {fact.name}: {fact.says}.\n"
         f"{said}{fact.look}".rstrip(),
         run=shown_by,
-        step=fact.step(shown_by if isinstance(shown_by, Cluster) else ran(shown_by)) if fact.step and shown_by else -1,
+        step=step,
         miss=_miss(fact, value),
         part=right / len(facts),
     )

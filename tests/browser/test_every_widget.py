@@ -184,11 +184,15 @@ def test_two_runs_are_compared_row_by_row(desk: Desk) -> None:
     assert desk.errors == []
 
 
-def test_a_card_is_answered_and_tells_why(desk: Desk) -> None:
+def test_a_card_keeps_an_answer_and_tells_why_when_it_is_asked(desk: Desk) -> None:
     card = desk.widget("predict")
     compare_card(desk.page, desk.card)
     card.locator('[data-action="choose"][data-target="b"]').click()
     desk.card.press("choose", "b")
+    expect(card.locator(".now")).to_contain_text("You said b")
+    compare_card(desk.page, desk.card)
+    card.locator('[data-action="tell"]').click()
+    desk.card.press("tell")
     expect(card.locator(".now")).to_contain_text("wrong")
     compare_card(desk.page, desk.card)
     assert desk.errors == []

@@ -19,11 +19,12 @@ pytestmark = pytest.mark.browser
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrong:
-    """A plausible answer that is wrong, what the check says of it, and whether it brings a run to open."""
+    """A plausible answer that is wrong, what the check says of it, and whether it brings a run to open, or a table."""
 
     answer: str
     says: str
     opens: bool = True
+    table: bool = False
 
 
 def rows(name: str, last: int, word: str) -> str:
@@ -52,7 +53,7 @@ WRONG = {
     "L2.E1": Wrong(
         answer="def partition_of(transactional_id, partitions):\n    return hash(transactional_id) % partitions",
         says="cases are right",
-        opens=False,
+        opens=False, table=True,
     ),
     "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 frames are in their places"),
     "L2.E3": Wrong(answer=rows("e3", 10, "NONE"), says="The first that is not is row 2"),
@@ -83,19 +84,24 @@ WRONG = {
     ),
     "L6.E2": Wrong(answer='e2 = [Pause("first", at_ms=3_000), Resume("first", at_ms=9_000)]', says="This run shows no"),
     "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="The first that is not is row 1"),
-    "L12.E1": Wrong(answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")', says="L12.E1: ", opens=False),
+    "L12.E1": Wrong(
+        answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
+        says="L12.E1: ",
+        opens=False,
+        table=True,
+    ),
     "L12.E2": Wrong(
         answer='def torn(log):\n    return log.where("control = \'ABORT\'").select("producer_id", "producer_epoch")',
         says="L12.E2: ",
-        opens=False,
+        opens=False, table=True,
     ),
     "L12.E3": Wrong(
         answer="def sent(rows, fails):\n    return sum(rows)\n\ndef once(topic):\n    return topic.distinct()\n\n"
         'e3 = {"sent": sent, "once": once}',
         says="L12.E3: ",
-        opens=False,
+        opens=False, table=True,
     ),
-    "L12.E4": Wrong(answer=rows("e4", 10, "forbidden"), says="The first that is not is row 1", opens=False),
+    "L12.E4": Wrong(answer=rows("e4", 10, "forbidden"), says="The first that is not is row 1", opens=False, table=True),
 }
 LABS = {f"L{x.number}": x.name for x in COURSE if any(e.startswith(f"L{x.number}.") for e in EXERCISES)}
 
@@ -139,6 +145,9 @@ def test_a_lab_is_worked_through_with_wrong_answers_first(lab: str, desk: Desk, 
         assert said.startswith(f"{exercise}: "), said
         assert wrong.says in said
         assert wrong.opens or "Sequence(counterexample())" not in said
+        if wrong.table:
+            assert "The table below shows it" in said
+            expect(desk.at(desk.place(check)).locator(".jp-RenderedHTML table")).to_be_visible(timeout=CELL_MS)
         desk.shot(f"{exercise}_wrong", desk.at(desk.place(check)))
         hinted = desk.cell_below(check, f'hint("{exercise}")')
         expect(hinted.locator(".jp-OutputArea-output")).to_contain_text("Hint")

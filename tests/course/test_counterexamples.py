@@ -1,4 +1,4 @@
-"""Every case of an exercise can be shown as a run, and the run says what the exercise says."""
+"""Every case of an exercise can be shown as a run or as a table, which says what the exercise says."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ import pytest
 
 from kafkalab.course.lab00 import exercise_2 as lab00_e2
 from kafkalab.course.lab01 import exercise_2 as lab01_e2
+from kafkalab.course.lab02 import exercise_1 as lab02_e1
 from kafkalab.course.lab03 import exercise_2 as lab03_e2
 from kafkalab.course.lab05 import exercise_1 as lab05_e1
 from kafkalab.course.lab05 import exercise_2 as lab05_e2
 from kafkalab.course.lab05.logs import RECORD, delivered, stable_offset
 from kafkalab.course.lab05.picture import shown, shown_whole
+from kafkalab.course.lab12 import exercise_1 as lab12_e1
+from kafkalab.course.lab12 import exercise_2 as lab12_e2
+from kafkalab.course.lab12 import exercise_3 as lab12_e3
+from kafkalab.course.lab12 import exercise_4 as lab12_e4
+from kafkalab.course.lab12.nights import night, one_torn, places, torn_in
+from kafkalab.course.lab12.spark_exercise import compared
 from kafkalab.grading.counterexamples import picture
-from kafkalab.grading.seeds import LEARNER_SEED
+from kafkalab.grading.seeds import LEARNER_SEED, random_for
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.partitions import java_hash, partition_for
 from kafkalab.sim.cluster import ran
 
 EVERY = 8
@@ -65,3 +73,49 @@ def test_a_fetch_of_lab_5_is_handed_on_as_the_case_says() -> None:
         for row in (row for row in rows if row["kind"] == RECORD):
             (line,) = [text for text in tape.splitlines() if f"[{row['offset']} v{row['offset']}" in text]
             assert (row["value"] in kept) is ("aborted" not in line), line
+
+
+def test_the_table_of_lab_2_leads_from_the_name_to_its_partition_and_to_the_learners() -> None:
+    for text, partitions in lab02_e1.cases(LEARNER_SEED):
+        table = lab02_e1.steps("mine", text, partitions)
+        *units, absolute, last = table.rows
+        assert len(units) == len(text.encode("utf-16-be")) // 2
+        assert units[-1][2].split()[-1] == str(java_hash(text)) == absolute[1]
+        assert last == (f"% {partitions}", absolute[2], f"{partition_for(text, partitions)}; your function says 'mine'")
+        assert table.at == len(units) + 1
+
+
+def test_the_table_of_a_query_has_the_rows_that_differ_and_what_the_night_says_of_them() -> None:
+    here = night(LEARNER_SEED)
+    truth = places(here)["G1a"]
+    difference = compared([*truth[1:], ("nowhere", 1)], truth, lab12_e1.COLUMNS)
+    assert difference.table("The rows") is not None
+    assert compared(truth, truth, lab12_e1.COLUMNS).table("The rows") is None
+    value, transaction, polls, reads = lab12_e1.known(here, truth[0])
+    assert (value[0], transaction, int(polls) > 0) == ("v", "ABORT", True)
+    assert "read_committed" in reads
+    assert lab12_e1.known(here, ("nowhere", 1)) == ("there is none", "", "", "")
+
+
+def test_the_table_of_the_torn_transaction_has_its_two_words() -> None:
+    shape = one_torn(LEARNER_SEED, lab12_e2.SIZE)
+    (torn,) = torn_in(shape)
+    (markers,) = lab12_e2.markers(shape, torn)
+    assert {word.split()[0] for word in markers.split(", ")} == {"COMMIT", "ABORT"}
+    assert lab12_e2.markers(shape, (-5, 0)) == ("none",)
+
+
+def test_the_table_of_a_job_adds_up_to_what_the_topic_holds() -> None:
+    for rows, fails in lab12_e3.cases(random_for("L12.E3")):
+        *tasks, last = lab12_e3.attempts(0, rows, fails).rows
+        firsts = [int(str(first).split(",")[0]) for _, _, first, _ in tasks]
+        assert sum(firsts) + sum(second or 0 for *_, second in tasks) == int(last[2])
+
+
+@pytest.mark.parametrize("row", range(1, 11))
+def test_the_table_of_a_finding_opens_at_the_step_that_proves_it(row: int) -> None:
+    name, _, tale, _ = lab12_e4.ROWS[row - 1]
+    table = lab12_e4.shown(tale, name)
+    (finding,) = lab12_e4.BY_NAME[name](tale.history()).findings
+    assert table.rows[table.at][0] == max(finding.steps)
+    assert [step for step, *_ in table.rows] == sorted({step for step, *_ in table.rows})

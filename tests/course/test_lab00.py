@@ -150,4 +150,4 @@ def test_every_wrong_word_of_the_third_exercise_is_caught() -> None:
 
 def test_whoever_believes_that_a_retry_is_recognised_is_told_to_look_for_the_number() -> None:
     assert told("L0.E3", {**E3, 2: "once"}).miss == "a retry is recognised"
-    assert "no number by which a leader could know them again" in hint("L0.E3")
+    assert "no number by which a leader could recognise them" in hint("L0.E3")

@@ -10,7 +10,10 @@ import pytest
 from kafkalab import lab03
 from kafkalab.grading import waiting
 from kafkalab.grading.builder import FIGURE, execute
+from kafkalab.grading.check import check, counterexample
 from kafkalab.grading.counterexamples import deciding_step, picture, shown_below
+from kafkalab.grading.exercise import WrongAnswer
+from kafkalab.grading.tables import Table
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Program, Scenario
@@ -35,6 +38,22 @@ def test_the_step_that_decides_is_the_findings_else_the_last_faults_else_the_las
 def test_a_view_is_opened_where_it_is_asked() -> None:
     assert picture(lab03(), 40).step == 40
     assert type(picture(lab03(), 40, "LogTape")).__name__ == "LogTape"
+
+
+def test_a_table_is_its_own_picture_and_says_the_same_as_text_and_as_html() -> None:
+    table = Table(title="1 < 2", columns=("a", "b"), rows=((1, "x"), (2, "<b>")), at=1)
+    assert picture(table) is table
+    assert str(table).splitlines() == ["1 < 2", "  a │ b", "  1 │ x", "▸ 2 │ <b>"]
+    assert "<p>1 &lt; 2</p>" in table._repr_html_()
+    assert '<tr style="font-weight:bold"><td style="text-align:left">▸</td>' in table._repr_html_()
+    assert "&lt;b&gt;" in table._repr_html_()
+
+
+def test_a_wrong_answer_with_a_table_says_how_to_see_it_and_keeps_it() -> None:
+    with pytest.raises(WrongAnswer, match=r"Open the rows that show it:\n    counterexample\(\)") as caught:
+        check("L2.E1", lambda transactional_id, partitions: 0)
+    assert counterexample() is caught.value.run
+    assert str(counterexample()).endswith("your function says 0")
 
 
 @pytest.mark.notebooks

@@ -22,7 +22,7 @@ NAMES = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb"))
 GRADED = [n for n in NAMES if any(is_check(c) for c in read(ROOT / SOLUTIONS / n)["cells"])]
 WITH_CODE = [n for n in NAMES if any(c["cell_type"] == "code" for c in read(ROOT / SOLUTIONS / n)["cells"])]
 NEEDS_SPARK = ("12_auditing_with_spark.ipynb",)
-CODE_LINES, TEXT_CHARACTERS = 12, 2000
+CODE_LINES, TEXT_CHARACTERS, BYTES = 12, 2000, 250_000
 CHECK = re.compile(r'check\("(L\d+\.E\d+)", \w+\)')
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.S)
 ANSWER_PART = re.compile(r"[\[{](.{20,})[\]}]")
@@ -179,6 +179,23 @@ def test_no_cell_is_long(name: str) -> None:
     lab = ROOT / LABS / name
     assert {c["id"]: n for c in cells(lab) if (n := len(c["source"])) > CODE_LINES} == {}
     assert {c["id"]: n for c in cells(lab, "markdown") if (n := len(source(c))) > TEXT_CHARACTERS} == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_notebook_is_large(name: str) -> None:
+    assert (ROOT / SOLUTIONS / name).stat().st_size < BYTES
+
+
+@pytest.mark.parametrize("name", GRADED)
+def test_a_lab_asks_keeps_the_answer_and_shows_the_card_again(name: str) -> None:
+    made = [c for c in cells(ROOT / LABS / name) if "= Predict(" in source(c)]
+    assert made
+    for cell in made:
+        variable = source(cell).partition(" = ")[0]
+        assert [c["id"] for c in cells(ROOT / LABS / name) if source(c) == variable], variable
+    text = "".join(source(c) for c in cells(ROOT / LABS / name, "markdown"))
+    assert "Keep your letter" not in text
+    assert "<details>" not in text
 
 
 @pytest.mark.parametrize("name", NAMES)

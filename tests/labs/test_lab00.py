@@ -67,6 +67,11 @@ def test_the_lost_answer_makes_a_second_attempt_after_thirty_seconds() -> None:
     assert "[0 soup]\n" in output("request-end")
 
 
+def test_the_checks_find_the_duplicate_and_allow_it() -> None:
+    assert "allowed: 'soup' lies at the offsets 0, 1 of orders-0" in output("verdict")
+    assert "forbidden:" not in output("verdict")
+
+
 def test_undo_brings_the_old_run_back_and_the_prefix_is_the_same() -> None:
     assert output("fork") == "(True, False)"
 

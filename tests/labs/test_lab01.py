@@ -76,6 +76,11 @@ def test_the_retry_is_answered_with_the_first_offset_and_nothing_is_appended() -
     assert written(cluster) == ["soup", "bread", "rice", "tea"]
 
 
+def test_without_the_rule_the_duplicate_is_forbidden() -> None:
+    assert "'rice' lies at the offsets 2, 4 of orders-0, though it was sent once" in output("without-verdict")
+    assert "appends rice to orders-0 at offset 4" in output("without")
+
+
 def test_the_gap_is_refused_and_both_batches_come_in_order() -> None:
     cluster = run(Drop("Produce#2"))
     assert cluster.trace.frames["ProduceResponse#2"].error == "OUT_OF_ORDER_SEQUENCE_NUMBER"

@@ -67,6 +67,11 @@ def test_for_nine_seconds_the_living_name_the_dead_one() -> None:
     assert [line.split()[4] for line in output("dead-end").splitlines()[:-1]] == ["b3,", "b1,"]
 
 
+def test_the_next_coordinator_finishes_what_was_open() -> None:
+    ok = next(line for line in output("middle").splitlines() if line.startswith("✓ ok:"))
+    assert {"torn transaction", "hanging transaction", "decision without marker"} <= {*ok[6:].split(", ")}
+
+
 def test_who_asks_too_early_is_told_so_and_the_epoch_goes_on_at_the_next_coordinator() -> None:
     assert "COORDINATOR_LOAD_IN_PROGRESS" in output("load")
     assert output("load-epoch") == "[('b3', 2000, 0), ('b1', 2000, 1)]"

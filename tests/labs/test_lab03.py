@@ -29,7 +29,7 @@ def base() -> Cluster:
 def output(cell: str) -> str:
     """What the cell's saved run printed."""
     found = next(c for c in read(PATH)["cells"] if c["id"] == cell)
-    return "".join("".join(o.get("text", [])) for o in found["outputs"])
+    return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in found["outputs"])
 
 
 def test_no_term_is_used_before_the_table_that_explains_it() -> None:
@@ -61,6 +61,16 @@ def test_the_decision_is_lost_while_one_replica_lacks_it_and_never_after(base: C
     crashed.run()
     assert crashed.controller.metadata.leader("__transaction_state-22") == "b1"
     assert [(e.node, e.name) for e in crashed.trace.of("truncate")] == [("b2", "__transaction_state-22")]
+
+
+def test_without_the_wait_for_every_replica_half_a_transfer_is_committed() -> None:
+    on, off = output("early-end").splitlines()
+    assert on == "on:  {'accounts-0': (), 'accounts-1': (), 'transfers-0': ('10', '25')}"
+    assert off == "off: {'accounts-0': (), 'accounts-1': ('+10', '+25'), 'transfers-0': ('10', '25')}"
+
+
+def test_the_checks_say_that_each_transfer_took_effect_once() -> None:
+    assert "each of 2 inputs whose fate is certain has one" in output("lost-verdict")
 
 
 def test_the_lost_answer_is_found_to_be_dealt_with(base: Cluster) -> None:

@@ -71,6 +71,24 @@ def test_the_broker_sends_the_aborted_record_and_the_list() -> None:
     assert lines[-1] == "aborted: [(1000, 4)]"
 
 
+def test_the_consumer_filters_and_buffers_nothing() -> None:
+    everything = "['slow-1', 'quick-1', 'quick-2', 'sorry', 'slow-2']"
+    assert output("where-off") == f"[[], {everything}]"
+    assert "Fetch" not in output("where-fetched").replace("OffsetFetch", "")
+
+
+def test_the_lag_from_the_last_record_never_ends_and_a_tool_that_waits_for_it_hangs() -> None:
+    assert [line.split()[-1] for line in output("gaps-lags").splitlines()] == ["1", "0"]
+    assert output("gaps-waited").startswith("'not found by 60")
+    assert output("gaps-waited").endswith("the position is 2, the end 2'")
+
+
+def test_the_checks_call_interleaving_allowed_and_nothing_forbidden() -> None:
+    said = output("verdict")
+    assert "int-send-skip (ok)" in said
+    assert "forbidden" not in said.replace("Nothing forbidden", "")
+
+
 async def _lags(app: App) -> list[int]:
     await app.sleep(200)
     consumer = app.consumer(

@@ -15,6 +15,12 @@ from kafkalab.sim.faults import Crash
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "06_fencing_and_zombies.ipynb")
 
 
+def shown(cell: str) -> str:
+    """The text of the figure that the cell's saved run shows."""
+    (found,) = [c for c in LAB["cells"] if c["id"] == cell]
+    return "".join(found["outputs"][0]["data"]["text/plain"])
+
+
 def test_its_questions_are_marked_where_they_are_answered() -> None:
     marked = [n for c in LAB["cells"] for n in c["metadata"].get("kafkalab", {}).get("questions", [])]
     assert sorted(marked) == [12, 13, 14, 15, 16, 17]
@@ -47,6 +53,25 @@ def test_fencing_outlives_the_coordinator(at_ms: int) -> None:
     crashed = base.fork(step, Crash("b1"))
     assert crashed.outcome().committed["charges-0"] == VALUES
     assert type(crashed.results["first"]).__name__ == "ProducerFencedError"
+
+
+def test_the_picture_of_your_turn_stands_where_the_first_charge_is_written_and_nothing_is_committed() -> None:
+    cluster = Cluster(lab06())
+    cluster.run()
+    step = max(e.step for e in cluster.trace.events if e.at_ms <= 85)
+    ends = {e.step: e.data.last_offset for e in cluster.trace.of("append", "charges-0")}
+    assert {last for at, last in ends.items() if at <= step} == {0}
+
+
+def test_the_checks_are_red_for_a_new_name_at_each_start() -> None:
+    said = "".join(shown("random-verdict"))
+    assert said.count("forbidden: offset") == 3
+    assert "took effect in 2 transactions" in said
+
+
+@pytest.mark.parametrize(("cell", "state"), [("which-final", "FATAL_ERROR"), ("which-abortable", "ABORTABLE_ERROR")])
+def test_the_producer_is_in_the_state_that_the_lab_names(cell: str, state: str) -> None:
+    assert f"first billing-0: {state}" in shown(cell)
 
 
 def test_a_producer_alone_is_fenced_by_its_timeout_and_a_longer_one_is_refused() -> None:

@@ -129,6 +129,7 @@ def _card() -> Predict:
     choices = {"a": "It commits", "b": "It aborts", "c": "It hangs until the transaction times out"}
     card = Predict("EndTxn is lost on its way. What becomes of it?", choices, "a", "The client sends it again.")
     card.press("choose", "b")
+    card.press("tell")
     return card
 
 

@@ -44,6 +44,7 @@ def every_panel(size: str) -> list[Any]:
     journey.press("drop", "EndTxn#1")
     card = Predict("What becomes of it?", CHOICES, "a", BECAUSE, size=size)
     card.press("choose", "b")
+    card.press("tell")
     views = [FaultPanel(journey, size), Verdict(duplicated(), size), Share(journey, size), Compare(journey, size=size)]
     return [*views, card]
 

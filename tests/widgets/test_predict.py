@@ -1,4 +1,4 @@
-"""Prediction cards: asked before the step, told afterwards; the first answer counts; nothing gives the answer away."""
+"""Prediction cards: asked before a walk, kept, told after it; the first telling counts; nothing gives it away."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.views.predict import Predict, Score
+from kafkalab.widgets.views.predict import ASKED, KEPT, Predict, Score
 
 CHOICES = {"a": "It commits", "b": "It aborts", "c": "It hangs"}
 BECAUSE = "The decision is in the log already."
@@ -26,25 +26,35 @@ def card(**more: Any) -> Predict:
     return Predict("What becomes of it?", **{"choices": CHOICES, "answer": "a", "because": BECAUSE, **more})
 
 
-def test_a_right_answer_is_told_with_its_reason():
+def test_an_answer_is_kept_and_told_only_when_it_is_asked_what_happened():
     predict = card()
-    assert predict.text().splitlines()[-2:] == ["Not answered yet.", "0 of 1 right, 1 still open"]
+    assert predict.text().splitlines()[-2:] == [ASKED, "0 of 1 right, 1 still open"]
+    predict.press("choose", "b")
     predict.press("choose", "a")
+    assert predict.text().splitlines() == [
+        "Predict: What becomes of it?", " • a) It commits", "   b) It aborts", "   c) It hangs",
+        KEPT.format("a"), "0 of 1 right, 1 still open",
+    ]  # fmt: skip
+    predict.press("tell")
     assert predict.text().splitlines() == [
         "Predict: What becomes of it?", " ✓ a) It commits", "   b) It aborts", "   c) It hangs",
         "Your answer, a, is right.", BECAUSE, "1 of 1 right",
     ]  # fmt: skip
 
 
-def test_a_wrong_answer_is_told_and_only_the_first_counts():
+def test_a_wrong_answer_is_told_and_only_the_first_telling_counts():
     predict = card()
     predict.press("choose", "b")
+    predict.press("tell")
+    assert " ✕ b) It aborts" in predict.text()
     assert "Your answer, b, is wrong. It is a." in predict.text()
-    with pytest.raises(ValueError, match=r'press\("again"\) asks once more'):
-        predict.press("choose", "a")
+    for action in ("choose", "tell"):
+        with pytest.raises(ValueError, match=r'press\("again"\) asks once more'):
+            predict.press(action, "a")
     predict.press("again")
-    assert (predict.verdict, predict.truth, predict.because) == ("", "", "")
+    assert (predict.verdict, predict.truth, predict.because, predict.now) == ("", "", "", ASKED)
     predict.press("choose", "a")
+    predict.press("tell")
     assert (predict.verdict, Predict.score()) == ("right", Score(0, 1, 0))
 
 
@@ -54,23 +64,29 @@ def test_numbers_and_words_are_compared_kindly():
         number.press("answer", "two")
     number.press("answer", " 2.0 ")
     word.press("answer", "preparecommit")
+    assert str(Predict.score()) == "0 of 2 right, 2 still open"
+    number.press("tell")
+    word.press("tell")
     assert str(Predict.score()) == "2 of 2 right"
     assert number.score_text == "2 of 2 right"
 
 
 def test_a_card_run_again_takes_the_place_of_the_one_before():
-    card().press("choose", "b")
+    first = card()
+    first.press("choose", "b")
+    first.press("tell")
     assert Predict.score() == Score(0, 1, 0)
     card()
     assert Predict.score() == Score(0, 0, 1)
 
 
-def test_before_the_answer_nothing_that_is_sent_or_saved_gives_it_away():
+def test_before_it_is_told_nothing_that_is_sent_or_saved_gives_it_away():
     predict = card()
+    predict.press("choose", "b")
     state = str({k: v for k, v in predict.get_state().items() if k not in ("_esm", "_css")})
     assert BECAUSE not in state
     assert predict.truth == ""
-    predict.press("choose", "b")
+    predict.press("tell")
     assert BECAUSE not in predict.svg()
     assert "✓" not in predict.svg()
     assert "It commits" in predict.svg()
@@ -81,20 +97,40 @@ def test_a_sealed_card_hides_the_answer_in_the_cell_and_a_changed_seal_is_refuse
     assert BECAUSE not in token
     predict = card(answer=None, because="", sealed=token)
     predict.press("choose", "a")
+    predict.press("tell")
     assert (predict.verdict, predict.because) == ("right", BECAUSE)
     for wrong in (token[:-3], token[:20] + "A" + token[21:], "sealed", "a"):
         with pytest.raises(ValueError, match="this seal was cut or changed"):
             card(answer=None, sealed=wrong)
 
 
-def test_the_cursor_waits_before_the_step_and_goes_there_with_the_answer():
+@pytest.fixture
+def walked() -> tuple[Journey, int]:
+    """A journey, and the step of it that a card is about."""
     journey = Journey(lab03())
     journey.press("end")
-    step = journey.payload["frames"]["EndTxn#1"]["sent"]
+    return journey, journey.payload["frames"]["EndTxn#1"]["sent"]
+
+
+def test_the_cursor_waits_before_the_step_and_goes_there_when_the_card_tells(walked: tuple[Journey, int]):
+    journey, step = walked
     predict = card(journey=journey, step=step)
     assert journey.step < step
     predict.press("choose", "c")
+    assert journey.step < step
+    predict.press("tell")
     assert journey.step == step
+
+
+def test_a_walk_that_reaches_the_step_tells_an_answer_that_is_kept(walked: tuple[Journey, int]):
+    journey, step = walked
+    predict = card(journey=journey, step=step)
+    journey.press("right")
+    assert (journey.step >= step, predict.verdict) == (True, "")  # nothing was answered yet
+    journey.press("left")
+    predict.press("choose", "a")
+    journey.press("right")
+    assert (predict.verdict, predict.because) == ("right", BECAUSE)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +150,9 @@ def test_a_card_that_cannot_be_is_refused(more: dict[str, Any], message: str):
     ("action", "target", "message"),
     [
         ("choose", "d", "no choice 'd'; there are a, b, c"),
-        ("guess", "a", "no action 'guess'; there are choose, answer, again"),
-        ("again", "", "this card is not answered yet"),
+        ("guess", "a", "no action 'guess'; there are choose, answer, tell, again"),
+        ("tell", "", "answer first; then the card tells"),
+        ("again", "", "this card is not told yet"),
     ],
 )
 def test_a_press_that_cannot_be_says_what_to_do(action: str, target: str, message: str):

@@ -1,4 +1,4 @@
-"""Prediction cards in Chromium: nothing is told before the answer; then the screen says what the text says."""
+"""Prediction cards in Chromium: nothing is told before the press; then the screen says what the text says."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ def same(page: Page, card: Predict) -> None:
     signs = page.evaluate(SIGNS)
     for key, sign in signs:
         assert f" {sign or ' '} {key}) {card.choices[key]}" in lines
+    assert page.locator(".predict .now").inner_text() in lines
+    expect(page.locator('[data-action="tell"]')).to_be_visible(visible=not card.verdict)
     if card.verdict:
-        assert page.locator(".predict .now").inner_text() in lines
         assert page.locator(".predict .because").inner_text() == card.because
     else:
         assert BECAUSE not in page.content()
@@ -40,15 +41,25 @@ def same(page: Page, card: Predict) -> None:
 
 
 @pytest.mark.parametrize("how", ["click", "key"])
-def test_a_choice_is_made_and_told(page: Page, how: str, console_errors: list[str]):
+def test_a_choice_is_kept_and_then_told(page: Page, how: str, console_errors: list[str]):
     card = Predict("What becomes of it?", CHOICES, "a", BECAUSE, size="projector")
     live = Live(page, card)
     same(page, card)
+    tell = page.locator('[data-action="tell"]')
+    expect(tell).to_have_attribute("aria-disabled", "true")
     if how == "click":
         page.locator('[data-action="choose"][data-target="b"]').click()
     else:
         page.locator(".predict").focus()
         page.keyboard.press("b")
+    live.settle()
+    assert (card.given, card.verdict) == ("b", "")
+    same(page, card)
+    expect(tell).to_have_attribute("aria-disabled", "false")
+    if how == "click":
+        tell.click()
+    else:
+        page.keyboard.press("!")
     live.settle()
     assert card.verdict == "wrong"
     same(page, card)
@@ -58,6 +69,8 @@ def test_a_choice_is_made_and_told(page: Page, how: str, console_errors: list[st
     live.settle()
     same(page, card)
     other.click()
+    live.settle()
+    tell.click()
     live.settle()
     assert (card.verdict, str(Predict.score())) == ("right", "0 of 1 right")
     same(page, card)
@@ -73,6 +86,9 @@ def test_a_number_is_typed(page: Page, console_errors: list[str]):
     expect(page.locator(".now")).to_have_text("A number is asked for, not 'two'.")
     page.locator(".typed").fill("2")
     page.locator('[data-action="answer"]').click()
+    live.settle()
+    same(page, card)
+    page.locator('[data-action="tell"]').click()
     live.settle()
     assert card.verdict == "right"
     same(page, card)

@@ -21,12 +21,18 @@ def texts(picture: str) -> list[str]:
     return ["".join(t.itertext()) for t in ET.fromstring(picture).iter(f"{SVG}text")]
 
 
+def bold(picture: str) -> list[str]:
+    drawn = ET.fromstring(picture).iter(f"{SVG}text")
+    return ["".join(t.itertext()) for t in drawn if t.get("font-weight") == "bold"]
+
+
 def test_each_step_gives_a_picture_with_the_facts_of_that_step(lab_run: dict[str, Any]):
     for step in stops(lab_run, SHOWN):
         shown = fold(lab_run, step)
         seen = texts(draw(lab_run, step, SHOWN))
-        for known in shown.transactions.values():
-            assert known["state"] in seen
+        for tid, known in shown.transactions.items():
+            assert f"{tid}: producer {known['producer_id']}, epoch {known['epoch']}" in seen
+            assert known["state"] in bold(draw(lab_run, step, SHOWN))
         for partition in lab_run["partitions"]:
             _, _, mark, stable = shown.strip(partition)
             strip = seen[last(seen, partition) : last(seen, following(lab_run, partition))]
@@ -76,4 +82,5 @@ def test_of_a_long_run_the_newest_rows_are_drawn():
     payload = sample(transactions=12)
     seen = texts(draw(payload, len(payload["events"]) - 1, SHOWN))
     assert [t for t in seen if t.endswith("earlier rows")]
-    assert len(seen) < 600
+    assert len(seen) < 300
+    assert len(draw(payload, len(payload["events"]) - 1, SHOWN)) < 60_000

@@ -82,7 +82,7 @@ EXERCISE = Exercise(
     ),
     points=9,
     misses={
-        "a retry is recognised": "This shop's batches carry no number by which a leader could know them again. Look at "
+        "a retry is recognised": "This shop's batches carry no number by which a leader could recognise them. Look at "
         "the fields of Produce#1. Lab 1 is about those that do.",
     },
     afterwards=(

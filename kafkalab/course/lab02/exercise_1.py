@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from random import Random
+from typing import Any
 
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
+from kafkalab.grading.tables import Table
 from kafkalab.protocol.partitions import INT_MIN, INTERNAL_PARTITIONS, java_hash, partition_for
 
 FORM = "a function partition_of(transactional_id, partitions) that returns a number"
@@ -31,8 +33,13 @@ def _hash64(text: str) -> int:
 def _hash32(units: Iterable[int]) -> int:
     value = 0
     for unit in units:
-        value = (value * 31 + unit) & 0xFFFFFFFF
-    return value - 2**32 if value >= 2**31 else value
+        value = _int32(value * 31 + unit)
+    return value
+
+
+def _int32(value: int) -> int:
+    """Return what Java's int keeps of a number: 32 bits, with a sign."""
+    return (value + 2**31) % 2**32 - 2**31
 
 
 def _absolute(hashed: int, partitions: int) -> int:
@@ -102,9 +109,28 @@ def _name(random: Random) -> str:
     return random.choice("-_.").join(parts)
 
 
+def steps(given: Any, text: str, partitions: int) -> Table:
+    """Return how Kafka comes from the id's UTF-16 units to its partition, with `given`, the learner's, at the end."""
+    data, value = text.encode("utf-16-be"), 0
+    rows: list[tuple[str, str, str]] = []
+    for number, place in enumerate(range(0, len(data), 2), 1):
+        unit = data[place] * 256 + data[place + 1]
+        whole = value * 31 + unit
+        kept = _int32(whole)
+        cut = f"{whole}, in 32 bits {kept}" if kept != whole else str(kept)
+        read = f"bytes {data[place]} {data[place + 1]} = {unit}"
+        rows.append((f"unit {number}", read, f"31 · {value} + {unit} = {cut}"))
+        value = kept
+    absolute = 0 if value == INT_MIN else abs(value)
+    rows.append(("Utils.abs", str(value), str(absolute)))
+    rows.append((f"% {partitions}", str(absolute), f"{partition_for(text, partitions)}; your function says {given!r}"))
+    title = f"From {text!r} to its partition: Java's hashCode unit by unit, the absolute value, the remainder"
+    return Table(title=title, columns=("step", "in", "out"), rows=tuple(rows), at=len(rows) - 1)
+
+
 EXERCISE = Exercise(
     "L2.E1",
-    lambda answer: against_mutants(answer, partition_for, MUTANTS, cases(seed()), FORM),
+    lambda answer: against_mutants(answer, partition_for, MUTANTS, cases(seed()), FORM, rows_of=steps),
     (
         "Three steps: Java's hash of the string, its absolute value, the remainder.",
         "The hash: begin with 0; for each UTF-16 unit multiply by 31 and add the unit; keep 32 bits. As Java's int has "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.grading.elsewhere import perform
@@ -68,7 +69,40 @@ def _check(name: str, query: str, here: Shape, where: str, right: int) -> None:
     difference = compared(given, truth, COLUMNS)
     if difference:
         miss = "" if isinstance(given, str) else _miss(name, given, here, most_of(truth))
-        raise WrongAnswer(f"{name}{where}: {difference}.", miss=miss, part=right / len(NAMES))
+        title = f"{name}{where}: the rows that differ, with what the log, polls and reads say of them"
+        table = difference.table(title, partial(known, here), KNOWN)
+        raise WrongAnswer(f"{name}{where}: {difference}.", run=table, miss=miss, part=right / len(NAMES))
+
+
+KNOWN = ("value", "transaction", "polls that went over it", "reads of it")
+"""What `known` says of a row."""
+
+
+def known(here: Shape, row: tuple[str, int]) -> tuple[str, str, str, str]:
+    """Return what this history says of a key and an offset; a query of the learner may have named any."""
+    key, offset = row
+    log = _rows_at(here, "log", key)
+    found = next((r for r in log if r["offset"] == offset), None)
+    if found is None:
+        return ("there is none", "", "", "")
+    behind = (r["control"] for r in log if r["producer_id"] == found["producer_id"] and r["offset"] > offset)
+    ended = next((control for control in behind if control), "open") if found["transactional"] else "plain"
+    polls = [r for r in _rows_at(here, "polls", key) if r["start"] <= offset < r["end"]]
+    reads = [r for r in _rows_at(here, "reads", key) if r["offset"] == offset]
+    levels = Counter(r["isolation_level"] for r in reads)
+    return (
+        found["control"] or found["value"],
+        "marker" if found["control"] else ended,
+        str(len(polls)),
+        ", ".join(f"{count} {level}" for level, count in sorted(levels.items())) or "none",
+    )
+
+
+def _rows_at(here: Shape, name: str, key: str) -> list[dict[str, Any]]:
+    """Return the rows of one of the history's tables that are about this key, in the order of the table."""
+    from kafkalab.course.lab12.nights import by_key
+
+    return by_key(here, name).get(key, [])
 
 
 def _miss(name: str, given: list[Any], here: Shape, most: int) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
 from kafkalab.grading.seeds import seed
 
+if TYPE_CHECKING:
+    from kafkalab.spark.synthetic.shape import Shape
+
 FORM = "a function torn(log) that returns a DataFrame with the columns producer_id and producer_epoch"
 COLUMNS = ("producer_id", "producer_epoch")
-SIZE = 20_000
+SIZE, MARKERS = 20_000, 4
 OTHER = 2000
 
 
@@ -31,8 +35,24 @@ def check(answer: Any) -> str:
         difference = compared(rows_of(given, "torn(log) fails", blank), truth, COLUMNS)
         if difference:
             told = f"In a history of {SIZE:,} records, made anew: {difference}."
-            raise WrongAnswer(told, miss=_miss(difference), part=number / len(seeds))
+            title = "The rows that differ, and the markers of each in the order of their offsets"
+            table = difference.table(title, partial(markers, shape), ("markers",))
+            raise WrongAnswer(told, run=table, miss=_miss(difference), part=number / len(seeds))
     return f"1 transaction in each of {len(seeds)} histories"
+
+
+def markers(shape: Shape, row: tuple[int, int]) -> tuple[str]:
+    """Return the markers with this producer id and epoch, as "COMMIT in out-0 at 12"."""
+    from kafkalab.course.lab12.nights import table
+
+    rows = (r for r in table(shape, "log").to_pylist() if r["control"])
+    found = [f"{r['control']} in {r['key']} at {r['offset']}" for r in rows if same(row, r)]
+    return (", ".join(found[:MARKERS]) + (" …" if len(found) > MARKERS else "") or "none",)
+
+
+def same(row: tuple[int, int], entry: dict[str, Any]) -> bool:
+    """Return whether an entry of the log has this producer id and epoch."""
+    return row == (entry["producer_id"], entry["producer_epoch"])
 
 
 def _miss(difference: Any) -> str:

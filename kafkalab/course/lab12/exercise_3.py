@@ -11,6 +11,7 @@ from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described
 from kafkalab.grading.mutants import Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for
+from kafkalab.grading.tables import Table
 
 FORM = 'a dict {"sent": your function of (rows, fails), "once": your function of the topic}'
 SENT = "a function sent(rows, fails) that returns the number of records in the topic"
@@ -61,6 +62,18 @@ def cases(random: Random) -> list[tuple[list[int], dict[int, int]]]:
     return made
 
 
+def attempts(given: Any, rows: Sequence[int], fails: Mapping[int, int]) -> Table:
+    """Return what each attempt of each task sends, and at the end the sum beside `given`, the learner's."""
+    found: list[tuple[str | int, ...]] = []
+    for task, count in enumerate(rows):
+        failed = task in fails and fails[task] <= count
+        first = f"{fails[task]}, then it fails" if failed else f"{count}, and it ends"
+        found.append((f"task {task}", count, first, count if failed else ""))
+    found.append(("in the topic", "", f"{sent(rows, fails)}", f"your function says {given!r}"))
+    title = "What each attempt of this job sends"
+    return Table(title=title, columns=("", "rows", "first attempt", "second attempt"), rows=tuple(found), at=len(rows))
+
+
 def topic(random: Random) -> tuple[list[tuple[str, int, int, int]], list[str]]:
     """What the topic holds after a job in which tasks failed, and the values that it ought to hold.
 
@@ -85,9 +98,9 @@ def check(answer: Any) -> str:
         raise WrongValue(f"Give {FORM}; yours has the names {', '.join(map(str, answer)) or 'none'}.")
     random = random_for("L12.E3")
     try:
-        line = against_mutants(answer["sent"], sent, MUTANTS, cases(random), SENT)
+        line = against_mutants(answer["sent"], sent, MUTANTS, cases(random), SENT, rows_of=attempts)
     except WrongAnswer as error:
-        raise WrongAnswer(f"sent: {error}", miss=error.miss, part=error.part / 2) from None
+        raise WrongAnswer(f"sent: {error}", run=error.run, miss=error.miss, part=error.part / 2) from None
     _check_once(answer["once"], random)
     return f"{line}, and every row is there once"
 
@@ -109,7 +122,15 @@ def _check_once(function: Any, random: Random) -> None:
     if difference:
         found = None if difference.problem else Counter(row[0] for row in given)
         miss = _miss(found, rows, values)
-        raise WrongAnswer(f"sent is right. once is not yet, on a topic made anew: {difference}.", miss=miss, part=0.5)
+        said = f"sent is right. once is not yet, on a topic made anew: {difference}."
+        title = "The values that differ, and where the topic holds them: (task, attempt, place)"
+        shown = difference.table(title, lambda row: (places(rows, row[0]),), ("in the topic",))
+        raise WrongAnswer(said, run=shown, miss=miss, part=0.5)
+
+
+def places(rows: list[tuple[str, int, int, int]], value: Any) -> str:
+    """Return where the topic holds a value, as "(task, attempt, place)" in the order of tasks."""
+    return " ".join(str(row[1:]) for row in sorted(rows, key=lambda r: r[1:]) if row[0] == value) or "nowhere"
 
 
 def _miss(given: Counter[str] | None, rows: list[tuple[str, int, int, int]], truth: list[str]) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.tables import Table
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Operation, Poll, Read
 
 WORDS = ("forbidden", "allowed", "reported")
 FORM = 'a dict with one of the words "forbidden", "allowed", "reported" for each row, like {1: "allowed", 2: ...}'
 A, B = "a-0", "b-0"
+COLUMNS = ("step", "where", "what", "by")
 
 
 class _Tale:
@@ -81,6 +83,35 @@ class _Tale:
         )
 
 
+def shown(tale: _Tale, name: str) -> Table:
+    """Return the history of a row, step by step; the step to look at first is the one that proves the finding."""
+    events = {r.step: _entry(r) for r in tale.log}
+    events |= {o.step: _sent(o) for o in tale.operations}
+    events |= {p.step: _polled(p, tale) for p in tale.polls}
+    steps = sorted(events)
+    (finding,) = BY_NAME[name](tale.history()).findings
+    proof = next((i for i, step in enumerate(steps) if step >= max(finding.steps, default=0)), len(steps) - 1)
+    rows = tuple((step, *events[step]) for step in steps)
+    return Table(title=f"The history of this row, in which {name} is found", columns=COLUMNS, rows=rows, at=proof)
+
+
+def _entry(row: LogRecord) -> tuple[str, str, str]:
+    what = f"{row.control} marker" if row.control else f"{row.value!r}, sequence {row.sequence}"
+    return (f"log of {row.key}", f"offset {row.offset}: {what}", f"producer {row.producer_id}")
+
+
+def _sent(row: Operation) -> tuple[str, str, str]:
+    told = f"is acknowledged at offset {row.offset}" if row.type == "ok" else "is sent"
+    return (row.process, f"{row.value!r} to {row.key} {told}", f"producer {row.producer_id}")
+
+
+def _polled(poll: Poll, tale: _Tale) -> tuple[str, str, str]:
+    values = [r.value for r in tale.reads if (r.key, r.poll) == (poll.key, poll.poll)]
+    moved = f", moved there by a {poll.moved}" if poll.moved else ""
+    what = f"from {poll.start} to {poll.end}{moved}: {values}"
+    return (f"poll {poll.poll} of {poll.key}", what, poll.isolation_level)
+
+
 def _three_polled_once() -> _Tale:
     return _Tale().send(A, "x", txn=False).send(A, "y", txn=False).send(A, "z", txn=False).poll(A, 0)
 
@@ -124,7 +155,8 @@ def facts() -> tuple[Fact, ...]:
     found = []
     for number, (name, says, tale, look) in enumerate(ROWS, 1):
         (policy,) = {finding.policy for finding in BY_NAME[name](tale.history()).findings}
-        found.append(Fact(name=number, says=f"{name}: {says}", truth=policy, look=look, misses=MISSES))
+        run, says = partial(shown, tale, name), f"{name}: {says}"
+        found.append(Fact(name=number, says=says, truth=policy, look=look, run=run, misses=MISSES))
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,6 +48,15 @@ def table(shape: Shape, name: str) -> pa.Table:
     place = made.schema.get_field_index("run")
     run = made.schema.field(place)
     return made.set_column(place, run, pa.array([0] * made.num_rows, run.type))
+
+
+@cache
+def by_key(shape: Shape, name: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of one of the history's tables by their key, by offset where they have one."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in table(shape, name).to_pylist():
+        found.setdefault(row["key"], []).append(row)
+    return {key: sorted(rows, key=lambda row: row.get("offset", 0)) for key, rows in found.items()}
 
 
 def places(shape: Shape) -> dict[str, list[Place]]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from kafkalab.grading.exercise import WrongAnswer, WrongValue
+from kafkalab.grading.tables import Table
 
-SHOWN = 3
-"""So many rows of a difference are shown of each kind."""
+SHOWN, ROWS = 3, 8
+"""How many rows of a difference are named of each kind, and how many are shown as a table."""
 
 Key = tuple[Any, ...]
 
@@ -43,6 +44,15 @@ class Difference:
                 more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
                 parts.append(f"{what}: {shown}{more}")
         return ". ".join(parts)
+
+    def table(self, title: str, facts: Callable[[Key], Key] = lambda _: (), more: tuple[str, ...] = ()) -> Table | None:
+        """Return the rows that differ, at most `ROWS`, with what `facts` says of each below the columns `more`.
+
+        None where there are none to show.
+        """
+        kinds = (("missing", self.missing), ("too many", self.extra), ("repeated", self.repeated))
+        found = [(what, *row, *facts(row)) for what, rows in kinds for row in rows[:ROWS]][:ROWS]
+        return Table(title=title, columns=("", *self.columns, *more), rows=tuple(found)) if found else None
 
     def _shown(self, row: Key) -> str:
         return ", ".join(f"{name} {value!r}" for name, value in zip(self.columns, row, strict=True))

@@ -83,11 +83,6 @@ def committed(chart: Machine) -> str:
     return _path(name).read_text(encoding="utf-8")
 
 
-def transaction_diagram(profile: str) -> str:
-    """Return the committed SVG of a transaction at its coordinator, as this profile has it."""
-    return committed(machine("coordinator", "TV2" if profile.endswith("TV2") else "TV1"))
-
-
 def machine_of(name: str) -> Machine:
     """Return the machine that a name in `NAMES` stands for."""
     kind, _, version = name.partition("_")

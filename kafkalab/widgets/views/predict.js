@@ -1,17 +1,18 @@
-// A question before the step: choices, a number or a word; then what is true, why, and the score.
+// A question before a walk: choices, a number or a word, which the card keeps; after it what is true, why, the score.
 
 function drawPredict(p) {
 	const get = (name) => p.model.get(name),
 		verdict = get("verdict"),
-		answered = !!verdict,
+		told = !!verdict,
 		truth = get("truth"),
 		given = get("given");
 	p.root.dataset.verdict = verdict;
 	p.$(".where").textContent = get("score_text");
 	p.$(".asked").textContent = get("question");
 	const choices = Object.entries(get("choices"));
-	const sign = (key) => (!answered ? "" : key === truth ? "✓" : key === given ? "✕" : "");
-	const kind = (key) => (!answered ? "" : key === truth ? " true" : key === given ? " false" : " other");
+	const sign = (key) => (key === truth ? "✓" : key !== given ? "" : told ? "✕" : "•");
+	const kind = (key) =>
+		!told ? (key === given ? " kept" : "") : key === truth ? " true" : key === given ? " false" : " other";
 	const items = choices.map(([key, text]) => [
 		key,
 		`<div class="choice${kind(key)}">` +
@@ -29,32 +30,31 @@ function drawPredict(p) {
 			`<div class="typing"><input type="text" class="typed"` +
 				` inputmode="${get("kind") === "number" ? "decimal" : "text"}" aria-label="Your prediction"` +
 				` placeholder="${get("kind") === "number" ? "a number" : "a word"}"` +
-				` value="${esc(given)}"${answered ? " readonly" : ""}>${tool("answer", "predict")}</div>`,
+				` value="${esc(given)}"${told ? " readonly" : ""}>${tool("answer", "predict")}</div>`,
 		]);
 	sync(p.$(".choices"), items);
-	p.$(".after").hidden = !answered;
-	const told = answered ? `Your answer, ${given}, is ${verdict}.${verdict === "wrong" ? ` It is ${truth}.` : ""}` : "";
-	if (p.verdict !== verdict || !answered)
-		p.say(answered ? told : "What do you think? The step is shown afterwards.", answered ? verdict : "said");
-	p.verdict = verdict;
+	p.$(".after").hidden = !told;
+	p.$('[data-action="tell"]').hidden = told;
+	if (p.$(".now").textContent !== get("now")) p.say(get("now"), verdict || "said");
 	p.$(".because").textContent = get("because");
 }
 
 function whyPredict(p, action) {
-	if (/choose|answer/.test(action) && p.model.get("verdict"))
-		return "this card is answered already; press again to be asked once more";
-	return "";
+	const told = p.model.get("verdict");
+	if (/choose|answer/.test(action) && told) return "this card is told already; press again to be asked once more";
+	return action === "tell" && !p.model.get("given") ? "answer first; then the card tells" : "";
 }
 
 function actPredict(p, action, target) {
 	if (action === "answer") target = p.$(".typed").value;
-	if (/choose|answer|again/.test(action)) p.model.send({ kind: "press", action, target: target ?? "" });
+	if (/choose|answer|tell|again/.test(action)) p.model.send({ kind: "press", action, target: target ?? "" });
 	return true;
 }
 
 async function openPredict(model, el) {
 	let p;
-	const keys = Object.fromEntries(Object.keys(model.get("choices")).map((key) => [key.toLowerCase(), ["choose", key]]));
+	const letters = Object.keys(model.get("choices")).map((key) => [key.toLowerCase(), ["choose", key]]);
+	const keys = { "!": "tell", ...Object.fromEntries(letters) };
 	const close = await openPanel(model, el, {
 		name: "predict",
 		title: "Predict",
@@ -63,14 +63,15 @@ async function openPredict(model, el) {
 		why: whyPredict,
 		keys,
 		load: (panel) => (p ??= panel),
-		traits: ["question", "choices", "given", "verdict", "truth", "because", "score_text"],
+		traits: ["question", "choices", "given", "verdict", "truth", "because", "score_text", "now"],
 		body:
 			`<p class="asked"></p><div class="choices" role="group" aria-label="Your prediction"></div>` +
+			`<div class="line">${tool("tell", "What happened?")}</div>` +
 			`<div class="after" hidden><p class="because"></p>${tool("again", "ask me again")}</div>`,
 		help:
 			"<p><small>a b c</small>Choose the answer of this letter</p>" +
-			"<p>Your first answer counts. " +
-			"The reason is shown with it, and the pictures go to the step.</p>",
+			"<p><small>!</small>What happened?</p>" +
+			"<p>The card keeps your answer while you walk. The score counts the first time that it tells.</p>",
 	});
 	const told = (message) => message.kind === "error" && p.say(message.text, "said wrong");
 	model.on("msg:custom", told);

@@ -1,4 +1,4 @@
-"""A card that asks for a prediction before the step is shown, then tells what happens, and keeps score."""
+"""A card that asks for a prediction, keeps it while the run is walked, then shows what happened and the score."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from kafkalab.widgets.views.view import Picture, View
 
 SEAL = "sealed-1:"
 Answer = str | int | float | list[str]
+ASKED = "What do you think? The card keeps your answer until you ask what happened."
+KEPT = "You said {}. Walk on; then press “What happened?” here, or where this card is shown again."
+WRONG = "Your answer, {}, is wrong. It is {}."
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many cards of this notebook were answered right at the first try, wrong, or not yet."""
+    """How many cards of this notebook were right when they were first told, wrong, or are not told yet."""
 
     right: int
     wrong: int
@@ -36,11 +39,13 @@ class Score:
 
 
 class Predict(Picture):
-    """A question to answer before the step is shown: `Predict("Who?", choices={"a": "b1", "b": "b3"}, answer="b")`.
+    """A question to answer before a walk: `Predict("Who?", choices={"a": "b1", "b": "b3"}, answer="b")`.
 
-    Without `choices` a number or a text is asked for; of a text any of several may be right, and capitals do not
-    matter. With a journey and a `step` its cursor waits in front of that step, and goes there with the answer.
-    `sealed` takes what `Predict.seal(answer, because)` gives: then no cell shows the answer.
+    The card keeps the answer, which may be changed, until `press("tell")`; only then it says what is true and why.
+    Show the same card again after the walk. Without `choices` a number or a text is asked for; of a text any of
+    several may be right, and capitals do not matter. With a journey and a `step` its cursor waits in front of that
+    step, and the card tells as soon as the cursor has reached it. `sealed` takes what `Predict.seal(answer, because)`
+    gives: then no cell shows the answer.
     """
 
     _esm = code("panel.js", "predict.js")
@@ -55,6 +60,7 @@ class Predict(Picture):
     truth = traitlets.Unicode("").tag(sync=True)
     because = traitlets.Unicode("").tag(sync=True)
     score_text = traitlets.Unicode("").tag(sync=True)
+    now = traitlets.Unicode("").tag(sync=True)
 
     def __init__(
         self, question: str, choices: dict[str, str] | None = None, answer: Answer | None = None, because: str = "",
@@ -74,12 +80,13 @@ class Predict(Picture):
         self._journey = None if journey is None else Journey.of(journey)
         self._step = step
         kind = "choice" if choices else "number" if isinstance(answer, (int, float)) else "text"
-        super().__init__(question=question, choices=choices or {}, kind=kind, size=size)
+        super().__init__(question=question, choices=choices or {}, kind=kind, size=size, now=ASKED)
         Predict.cards[question] = self
         self._tell_score()
         if self._journey is not None and step is not None:
             before = [s for s in stops(self._journey.payload, tuple(self._journey.groups)) if s < step]
             self._journey.step = before[-1] if before else 0
+            self._journey.observe(self._walked, "step")
         self.hear({"press": lambda said: self.press(str(said.get("action")), str(said.get("target", "")))})
 
     @staticmethod
@@ -97,41 +104,55 @@ class Predict(Picture):
         return Score(right, done - right, len(cls.cards) - done)
 
     def press(self, action: str, target: str = "") -> None:
-        """`press("choose", "b")` or `press("answer", "42")` answers; `press("again")` asks once more, without counting.
+        """`press("choose", "b")` or `press("answer", "42")` keeps an answer, in place of an earlier one.
 
-        ValueError for what is no choice or no number, for a card that is answered already, and another action.
+        `press("tell")` says what is true and why; the score counts the first time. `press("again")` asks once more.
+        ValueError for what is no choice or no number, for a card without an answer, for one that is told already, and
+        for another action.
         """
+        if action not in ("choose", "answer", "tell", "again"):
+            raise ValueError(f"no action {quoted(action)}; there are choose, answer, tell, again")
         if action == "again":
             if not self.verdict:
-                raise ValueError("this card is not answered yet")
+                raise ValueError("this card is not told yet")
             with self.hold_sync():
                 self.given = self.verdict = self.truth = self.because = ""
-                self._counted = True
-            return
-        if action not in ("choose", "answer"):
-            raise ValueError(f"no action {quoted(action)}; there are choose, answer, again")
-        if self.verdict:
-            raise ValueError('this card is answered already; press("again") asks once more')
-        self._take(target.strip())
+                self.now, self._counted = ASKED, True
+        elif self.verdict:
+            raise ValueError('this card is told already; press("again") asks once more')
+        elif action == "tell":
+            self._tell()
+        else:
+            self._keep(target.strip())
 
     _counted = False
 
-    def _take(self, given: str) -> None:
+    def _keep(self, given: str) -> None:
         if self.kind == "choice" and given not in self.choices:
             raise ValueError(f"no choice {quoted(given)}; there are {', '.join(self.choices)}")
         if self.kind == "number" and _number(given) is None:
             raise ValueError(f"a number is asked for, not {quoted(given)}")
         if not given:
             raise ValueError("type an answer first")
-        right = self._is_right(given)
+        self.given, self.now = given, KEPT.format(given)
+
+    def _tell(self) -> None:
+        if not self.given:
+            raise ValueError("answer first; then the card tells")
+        right = self._is_right(self.given)
         self._right = self._right if self._counted else right
-        truth = self._answer if not isinstance(self._answer, list) else self._answer[0]
+        truth = str(self._answer if not isinstance(self._answer, list) else self._answer[0])
         with self.hold_sync():
-            self.given, self.verdict = given, "right" if right else "wrong"
-            self.truth, self.because = str(truth), self._because
+            self.verdict, self.truth, self.because = "right" if right else "wrong", truth, self._because
+            self.now = f"Your answer, {self.given}, is right." if right else WRONG.format(self.given, truth)
         self._tell_score()
         if self._journey is not None and self._step is not None:
             self._journey.step = self._step
+
+    def _walked(self, change: dict[str, int]) -> None:
+        """Tell once the cursor has reached the step, if an answer is kept."""
+        if self.given and not self.verdict and self._step is not None and change["new"] >= self._step:
+            self._tell()
 
     @classmethod
     def _tell_score(cls) -> None:
@@ -145,17 +166,13 @@ class Predict(Picture):
         return given.casefold() in [" ".join(a.split()).casefold() for a in answers]
 
     def text(self) -> str:
-        """Return the question, the choices, and once answered what was given, what is true, and why."""
+        """Return the question, the choices, what the card says now, once told why, and the score."""
         lines = [f"Predict: {self.question}"]
         for key, choice in self.choices.items():
-            sign = ("✓" if key == self.truth else "✕" if key == self.given else " ") if self.verdict else " "
+            kept = "•" if key == self.given else " "
+            sign = "✓" if key == self.truth else "✕" if self.verdict and key == self.given else kept
             lines.append(f" {sign} {key}) {choice}")
-        if not self.verdict:
-            return "\n".join([*lines, "Not answered yet.", self.score_text])
-        answered = f"Your answer, {self.given}, is {self.verdict}."
-        if self.verdict == "wrong":
-            answered += f" It is {self.truth}."
-        return "\n".join([*lines, answered, *([self.because] if self.because else []), self.score_text])
+        return "\n".join([*lines, self.now, *([self.because] if self.because else []), self.score_text])
 
     def svg(self) -> str:
         """Return the question and the choices only, whatever was answered."""

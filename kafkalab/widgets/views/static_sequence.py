@@ -9,8 +9,8 @@ from typing import Any
 
 from kafkalab.widgets.model.findings import UNBROKEN, findings_at, lines_at
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
-from kafkalab.widgets.payload.state_diagrams import transaction_diagram
 from kafkalab.widgets.payload.text import Payload, fold, group_line, is_shown, memory_lines, stops
+from kafkalab.widgets.views import static_rail
 from kafkalab.widgets.views.palette import (
     AMBER,
     BLUE,
@@ -31,10 +31,9 @@ from kafkalab.widgets.views.palette import (
     width_of,
 )
 from kafkalab.widgets.views.static_logs import LogStrips
-from kafkalab.widgets.views.static_state_chart import embed, highlighted
 
 GUTTER, ROW, ARRIVAL = 62.0, 25.0, 12.0
-ROWS, LONG_MS = 130, 25
+ROWS, RAILS, LONG_MS = 40, 2, 25
 MARK = {"append": GREEN, "state": AMBER, "fault": RED, "crash": RED}
 
 
@@ -88,7 +87,7 @@ class _Picture(LogStrips):
         self.text(MARGIN, self.y + 12, f"{payload['title']} · {payload['profile']} · seed {payload['seed']}", more=BOLD)
         where = f"step {place} of {len(places)} · t = {event['at']} ms"
         self.text(WIDTH - MARGIN, self.y + 12, where, DIM, "end")
-        self.text(MARGIN, self.y + 33, fit(event["text"], WIDTH - 2 * MARGIN), more=' font-size="14"')
+        self.text(MARGIN, self.y + 33, fit(event["text"], WIDTH - 2 * MARGIN, 14), more=' font-size="14"')
         self.y += 44
         if payload["faults"]:
             self.text(MARGIN, self.y + 10, fit("faults: " + ", ".join(payload["faults"]), WIDTH - 2 * MARGIN), RED)
@@ -260,26 +259,22 @@ class _Picture(LogStrips):
     # states and logs
 
     def states(self) -> None:
-        """Groups, what leaders remember, and the state diagram of the transaction touched last.
-
-        Its state is drawn bold, what is pending dotted.
-        """
+        """Groups, what leaders remember, and a rail of states for each of the newest transactional ids."""
         lines = [group_line(name, known) for name, known in self.shown.groups.items()]
         for line in [*lines, *(m for p in self.payload["partitions"] for m in memory_lines(p, self.shown))]:
             self.text(MARGIN, self.y + 14, fit(line, WIDTH - 2 * MARGIN))
             self.y += 18
-        if not self.shown.transactions:
-            return
-        touched = [op[1] for e in self.payload["events"][: self.step + 1] for op in e["patch"] if op[0] == "txn"]
-        tid = touched[-1]
-        known = self.shown.transactions[tid]
-        self.text(MARGIN, self.y + 16, tid)
-        self.text(MARGIN, self.y + 34, known["state"], more=' font-size="15"' + BOLD)
-        facts = [f"pending: {known['pending']}"] if known["pending"] else []
-        facts += [f"producer {known['producer_id']}, epoch {known['epoch']}", *known["partitions"]]
-        for i, fact in enumerate(facts[:8]):
-            self.text(MARGIN, self.y + 52 + 15 * i, fact, AMBER if fact.startswith("pending") else DIM)
-        looks = {f"s_{known['state']}": (GREEN, "3.5", "none"), f"s_{known['pending']}": (AMBER, "2.4", "2 4")}
-        diagram = highlighted(transaction_diagram(self.payload["profile"]), looks)
-        x = MARGIN + 190
-        self.y += embed(self, diagram, x, self.y + 4, WIDTH - MARGIN - x, 0.86) + 12
+        for tid, known in list(self.shown.transactions.items())[-RAILS:]:
+            self._transaction(tid, known)
+
+    def _transaction(self, tid: str, known: dict[str, Any]) -> None:
+        x = WIDTH - MARGIN - static_rail.WIDTH
+        self.text(MARGIN, self.y + 14, fit(f"{tid}: producer {known['producer_id']}, epoch {known['epoch']}", x - 40))
+        told = f"pending: {known['pending']}" if known["pending"] else ", ".join(known["partitions"])
+        if told:
+            self.text(MARGIN, self.y + 31, fit(told, x - 40), AMBER if known["pending"] else DIM)
+        if known["state"] in static_rail.RAIL:
+            static_rail.rail(self, known, x, self.y + 2)
+        else:
+            self.text(x, self.y + 22, known["state"], more=BOLD)
+        self.y += static_rail.HEIGHT + 8
