@@ -27,7 +27,7 @@ class FaultPanel(TriedRules, View):
     about the frame of the cursor's event, or of its nearest cause. `rules()` says which rules matter to this run.
     """
 
-    _esm = code("presses.js", "panel.js", "fault_panel.js")
+    _esm = code("presses.js", "roles.js", "panel.js", "fault_rows.js", "fault_panel.js")
     _css = style("panel.css", "fault_panel.css")
 
     def possible(self, action: str, target: str = "", **details: Any) -> str:
