@@ -25,6 +25,7 @@ def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
     for node in nodes:
         for action in ("crash", "restart", "pause", "resume", "cut", "heal"):
             yield action, node, {}
+        yield "crash", node, {"sent": True}
     for a in nodes:
         b = random.choice(nodes)
         yield "cut", f"{a}|{b}", {}

@@ -13,7 +13,8 @@ from tests.widgets.harness import MODEL
 PLACES = "width: min(100%, 1800px); margin-bottom: 12px"
 
 
-EXPOSED = """return { whyPress: typeof whyPress === "undefined" ? null : whyPress, runOf, ..."""
+EXPOSED = """const known = (read) => { try { return read(); } catch { return null; } };
+return { whyPress: known(() => whyPress), whyNext: known(() => whyNext), inFlight: known(() => inFlight), runOf, ..."""
 
 
 def exposed(module: str) -> str:

@@ -30,7 +30,8 @@ def test_the_text_gives_a_button_in_brackets_or_the_reason_why_not(panel: FaultP
     at = lines.index("Frame EndTxn#1:")
     assert lines[at + 1] == "  - drop: EndTxn#1 is dropped already"
     at = lines.index("broker 1:")
-    assert lines[at + 1 : at + 3] == ["  [crash]", "  - restart: broker 1 is not down"]
+    sends_nothing = "  - crash after sending: broker 1 sends no frame at this step"
+    assert lines[at + 1 : at + 4] == ["  [crash]", sends_nothing, "  - restart: broker 1 is not down"]
     assert lines[-2:] == [
         "  0 the scenario, committed",
         f">    1 Drop('EndTxn#1'), from step {panel.step - 1}, committed",

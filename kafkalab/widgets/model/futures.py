@@ -10,11 +10,12 @@ from kafkalab.programs.raw_requests import StepError
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Fault, FrameFault, TimedFault
+from kafkalab.sim.faults import Fault, FrameFault
 from kafkalab.sim.kernel.kernel import IDLE_MS, QUIET
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event, Frame, Trace, plain
+from kafkalab.widgets.model.arrivals import with_frame_fault
 from kafkalab.widgets.model.enabled_actions import FAULT_KINDS, Watch, by_hand
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.payload import payload_of
@@ -77,18 +78,17 @@ def payload_with_actions(run: Run) -> dict[str, Any]:
     return {**payload, "actions": run.watch.actions(run.cluster, payload["partitions"]), "ending": run.ending}
 
 
-def with_fault(scenario: Scenario, fault: Fault, start: int) -> Scenario:
+def with_fault(scenario: Scenario, fault: Fault, start: int, at: int) -> Scenario:
     """The scenario with one fault more, which strikes before those that it has for the same step.
 
     So the fault finds what the picture shows at its step. `start` is the last step of the set-up: faults planned for
-    any step up to it strike there.
+    any step up to it strike there. `at` is the step at which the frame of a fault on a frame is sent.
     """
+    if isinstance(fault, FrameFault):
+        return with_frame_fault(scenario, fault, at)
     faults = list(scenario.faults)
-    place = len(faults)
-    if isinstance(fault, TimedFault):
-        same = [i for i, f in enumerate(faults) if _strikes_at(f, start) == _strikes_at(fault, start)]
-        place = min(same, default=place)
-    faults.insert(place, fault)
+    same = [i for i, f in enumerate(faults) if _strikes_at(f, start) == _strikes_at(fault, start)]
+    faults.insert(min(same, default=len(faults)), fault)
     return replace(scenario, faults=tuple(faults))
 
 

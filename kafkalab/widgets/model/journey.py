@@ -10,7 +10,9 @@ import traitlets
 
 from kafkalab.limits import OPENED, quoted
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import TimedFault
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.arrivals import all_added, arrived_first, faults_for_first, in_flight, why_not_first
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
@@ -51,11 +53,12 @@ class Journey(Listening):
     Views are pictures of a journey; all views of one share its cursor: `j = Journey(lab03()); Sequence(j)`. `step` is
     the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the frames shown,
     but for those of the nodes, APIs and transactional ids in `hidden`.
+    `size` is that of all views, "laptop" or "projector"; with "" each has its own.
     `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is what views show of it.
     """
 
     _esm = "export default {};"  # it is never displayed itself
-    SETTABLE = ("step", "groups", "hidden")
+    SETTABLE = ("step", "groups", "hidden", "size")
 
     payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
     step = traitlets.Int(0).tag(sync=True)
@@ -66,6 +69,7 @@ class Journey(Listening):
     can_undo = traitlets.Bool(False).tag(sync=True)
     can_redo = traitlets.Bool(False).tag(sync=True)
     verdict = traitlets.Dict().tag(sync=True)
+    size = traitlets.Enum(("", "laptop", "projector"), "").tag(sync=True)
 
     def __init__(self, run: Scenario | Cluster, groups: Iterable[str] = SHOWN, step: int | None = None) -> None:
         """The run to its end, with the cursor at `step`, or at the first stop.
@@ -141,13 +145,17 @@ class Journey(Listening):
         """The steps at which the cursor stops, with the groups and what is hidden as they are."""
         return stops(self.payload, tuple(self.groups), self.hidden)
 
+    def in_flight(self) -> list[str]:
+        """The shown frames that are on their way at the cursor, in the order in which they were sent."""
+        return in_flight(self.payload, self.step, self.groups, self.hidden)
+
     # presses
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
         """Do what the button `action` does; `ACTIONS` in presses.py names them all.
 
-        `target` is a frame such as "EndTxn#1" for faults on frames (without one: the frame sent at the cursor), a
-        node such as "b1" for crash, a partition for elect, a rule's name for rule_off, a run's id for goto, the
+        `target` is a frame such as "EndTxn#1" for faults on frames (without one: the frame sent at the cursor) and
+        for next, which lets it arrive before the other frames that are shown in flight, a node such as "b1" for crash, a partition for elect, a rule's name for rule_off, a run's id for goto, the
         words for name, a node, an API or a transactional id for hide and show (show without one: everything); see
         `fault_of` for `details`. After a fault the cursor stands where it strikes; after a rule's press where it
         stood, or as far as the runs agree. ValueError, with the reason, and nothing changes, for an
@@ -167,6 +175,8 @@ class Journey(Listening):
                 self.tree = [fork.row() for fork in self._forks.runs]
             elif action in RULE_PRESSES:
                 self._switch(target, action == "rule_on")
+            elif action == "next":
+                self._let_arrive(target)
             else:
                 self._strike(*fault_of(self.payload, self.step, action, target, **details))
 
@@ -179,6 +189,8 @@ class Journey(Listening):
             back = action in ("left", "home")
             edge = min(places) >= self.step if back else max(places) <= self.step
             return f"this is the {'first' if back else 'last'} step" if edge else ""
+        if action == "next":
+            return why_not_first(self.payload, self.step, target, self.in_flight())
         try:
             if action in RULE_PRESSES:
                 return idle_rule(self.cluster, rule_named(target), action == "rule_on")
@@ -201,11 +213,25 @@ class Journey(Listening):
 
     def _strike(self, at: int, fault: Any) -> None:
         """Make a run with one more fault, beside the present children of this one."""
-        forked = run_of(with_fault(self.scenario, fault, self.payload["actions"]["start"]))
+        forked = run_of(with_fault(self.scenario, fault, self.payload["actions"]["start"], at))
         landed = struck_at(forked.cluster.trace, fault, at)
         if landed < 0:
             raise ValueError(f"{fault!r} would change nothing")
         self._forks.grow(forked, repr(fault), at, landed)
+        self._show(landed)
+
+    def _let_arrive(self, target: str) -> None:
+        """Make a run in which `target` arrives before the other frames in flight, with the cursor at its arrival."""
+        flying, frames = self.in_flight(), self.payload["frames"]
+        planned = faults_for_first(self.payload, self.step, target, flying)
+        sent = {name: frames[name]["sent"] for name in flying}
+        forked = run_of(all_added(self.scenario, planned, sent))
+        others = [name for name in flying if name != target]
+        if not arrived_first(forked.cluster.trace, target, others):
+            raise ValueError(f"{target} does not arrive first, whatever happens to the other frames in flight")
+        landed = forked.cluster.trace.frames[target].received_step
+        at = min(self.step if isinstance(fault, TimedFault) else sent[fault.frame] for fault in planned)
+        self._forks.grow(forked, ", ".join(map(repr, planned)), at, landed)
         self._show(landed)
 
     def _switch(self, name: str, on: bool) -> None:

@@ -25,7 +25,7 @@ STORAGE_FAULTS: dict[str, type[Any]] = {
 }  # fmt: skip
 FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "upgrade", "elect", *STORAGE_FAULTS)
 RULE_PRESSES = ("rule_off", "rule_on")
-ACTIONS = (*MOVES, *FAULTS, *RULE_PRESSES, *TRAVELS, "name", "hide", "show")
+ACTIONS = (*MOVES, *FAULTS, "next", *RULE_PRESSES, *TRAVELS, "name", "hide", "show")
 DELAY_MS, ADVANCE_MS = 1_000, 10_000
 DETAILS = ("delay_ms", "after", "ms", "broker", "unclean", "sent")
 """What a press may say beside its target."""
@@ -83,7 +83,17 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
         return _why_reorder(payload, target, str(details.get("after", "")))
     if action in ("cut", "heal"):
         return _why_network(payload, at, action, target)
-    return reason_at(actions, at, action, target, detail_of(action, details))
+    if reason := reason_at(actions, at, action, target, detail_of(action, details)):
+        return reason
+    return _why_sent(payload, at, target) if action == "crash" and details.get("sent") else ""
+
+
+def _why_sent(payload: Payload, at: int, node: str) -> str:
+    """Why no frame of the node leaves at this step: a crash that lets it arrive is a crash like any other."""
+    event = payload["events"][at]
+    if (event["kind"], event["node"]) == ("send", node):
+        return ""
+    return f"{next(n['label'] for n in payload['nodes'] if n['id'] == node)} sends no frame at this step"
 
 
 def _number_of(action: str, details: dict[str, Any]) -> Any:
@@ -91,9 +101,11 @@ def _number_of(action: str, details: dict[str, Any]) -> Any:
 
 
 def detail_of(action: str, details: dict[str, Any]) -> str:
-    """Return what a button is about beside its target, as `reason_at` looks it up: "1000", "b2 unclean"."""
+    """Return what a button is about beside its target, as `reason_at` looks it up: "1000", "b2 unclean", "sent"."""
     if action == "elect":
         return str(details.get("broker", "")) + (" unclean" if details.get("unclean") else "")
+    if action == "crash":
+        return "sent" if details.get("sent") else ""
     return str(_number_of(action, details)) if action in ("delay", "advance") else ""
 
 

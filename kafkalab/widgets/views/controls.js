@@ -11,8 +11,12 @@ const BUTTONS = {
 	undo: ["↶ Undo", "Undo the last fault", "z"],
 	redo: ["↷ Redo", "Redo the undone fault", "y"],
 	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
+	menu: ["menu", "Menu of the envelope in flight: drop, delay, hold, crash, arrives next", "m"],
+	node: ["node", "Menu of this step's node: crash, pause, isolate", "n"],
+	faults: ["↯ Faults", "All faults, and the tree of runs, beside the diagram", "p"],
 	inspect: ["fields", "Open the frame's fields, or fold them", "i"],
 	time: ["time", "Time downwards or across", "t"],
+	size: ["A↕", "Larger for a projector, or as it was", "b"],
 	filter: ["view", "Choose frames, nodes, APIs and transactions", "f"],
 	finding: ["checks", "What the checks found, step by step", "v"],
 	help: ["?", "Help", "?"],
@@ -30,8 +34,8 @@ const buttons = (...actions) => `<div>${actions.map(button).join("")}</div>`;
 
 const CONTROLS =
 	`<div class="bar">${buttons("home", "left", "play", "right", "end")}<input class="seek" type="range" min="1"` +
-	` aria-label="Step" tabindex="-1"><span class="where"></span>${buttons("drop", "duplicate")}` +
-	`${buttons("undo", "redo")}${buttons("filter", "help")}</div>
+	` aria-label="Step" tabindex="-1"><span class="where"></span>${buttons("drop", "duplicate", "faults")}` +
+	`${buttons("undo", "redo")}${buttons("filter", "size", "help")}</div>
 	<div class="filter" role="group" aria-label="What is shown" hidden><fieldset class="groups"><legend>frames</legend>` +
 	GROUPS.map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("") +
 	`</fieldset><div class="things"></div>${button("time")}</div>`;
@@ -40,7 +44,9 @@ const HELP =
 	<div>${Object.values(BUTTONS)
 		.map(([, title, key]) => `<p><small>${keyName(key)}</small>${title}</p>`)
 		.join("")}</div>
-	<ul><li>Click an arrow or a row to go there. A fault makes a new run: the same up to this step, another future.</li>
+	<ul><li>Click an envelope in flight for its menu; drag it off its line to drop it, along it to delay it: the further,
+	the longer. A node's name opens a menu, too.</li>
+	<li>Click an arrow or a row to go there. A fault makes a new run: the same up to this step, another future.</li>
 	<li>Solid arrow: request; dashed: response; envelope: in flight; cross: dropped, or lost as nobody was there.</li>
 	<li><b class="role txn-coordinator">TC</b> transaction coordinator, <b class="role group-coordinator">GC</b> group
 	coordinator, <b class="role leader">orders-0</b> what a broker leads.</li>
@@ -53,7 +59,7 @@ const HELP =
 function whyNot(v, action, target) {
 	const { stops, step, run, journey } = v,
 		{ kind, frame } = run.events[step] ?? {};
-	if (/play|help|filter|inspect|time|finding/.test(action)) return "";
+	if (/play|help|filter|inspect|time|finding|menu|node|faults|size/.test(action)) return "";
 	if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
 	if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
 	if (journey.klab.busy) return "The kernel is making the new run.";
@@ -71,7 +77,8 @@ function drawTools(v) {
 		const { action, target } = b.dataset,
 			no = whyNot(v, action, target),
 			[, title, key] = BUTTONS[action];
-		const label = action === "crash" ? `Crash ${run.label(target)} after this step` : `${title} (${keyName(key)})`;
+		const about = { crash: (node) => `Crash ${node} after this step`, node: (node) => `${node}: faults` }[action];
+		const label = about && target ? about(run.label(target)) : `${title} (${keyName(key)})`;
 		b.title = no || label;
 		for (const [name, value] of [
 			["label", label],

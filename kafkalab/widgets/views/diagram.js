@@ -1,46 +1,20 @@
 // The sequence diagram: lanes, each with one line of heading, rows along the time, arrows of frames, chips of events.
 // Each function takes the view, `v`: the run, the step, and where `measure` has put the lanes.
 
-const ROLES = {
-	"transaction coordinator": ["txn-coordinator", "TC"],
-	"group coordinator": ["group-coordinator", "GC"],
-};
-
-// What a lane's heading says of a node: [colour role, short, in full]; `room` says whether a text has room there.
-function rolesOf(roles = [], client, room = () => true) {
-	if (client) {
-		const { state = "", producer_id: id, epoch } = client;
-		const known = id >= 0 ? [`p${id} e${epoch}`, `producer ${id}, epoch ${epoch}`] : [];
-		const [short, full] = [
-			[state, known[0]],
-			[state, known[1]],
-		].map((words) => words.filter(Boolean).join(" · "));
-		return short ? [["client", room(short) ? short : state, full]] : [];
-	}
-	const led = roles.filter((role) => /^leader of /.test(role)).map((role) => role.slice(10));
-	const others = roles.filter((role) => role in ROLES).map((role) => [...ROLES[role], role]);
-	const names = led.join(", ");
-	return led.length
-		? [...others, ["leader", room(names) || led.length === 1 ? names : `leads ${led.length}`, `leads ${names}`]]
-		: others;
-}
-
 function laneMarkup(v, { id, kind, label }) {
 	const { state, u } = v,
 		life = state.node[id] ?? "up",
 		taken = label.length * u * 0.62 + u * (state.roles[id]?.some((role) => role in ROLES) ? 6 : 4),
 		roles = rolesOf(state.roles[id], state.client[id], (text) => v.pen.measureText(text).width < v.lane - taken);
-	const spans = roles.map(
-		([role, short, full]) =>
-			`<span class="role ${role}" title="${esc(full)}" aria-label="${esc(full)}">${esc(short)}</span>`,
-	);
 	const crash =
 		kind === "controller" || life === "down"
 			? ""
 			: `<button type="button" data-action="crash" data-target="${id}">↯<span class="word"> crash</span></button>`;
+	const about = `data-action="node" data-target="${id}" aria-haspopup="dialog"`,
+		head = `<button type="button" ${about}>${esc(label)}</button>`;
 	return (
-		`<div class="lane ${life} ${kind}" data-node="${id}" data-life="${life}"><b>${esc(label)}</b>` +
-		`${life === "up" ? "" : `<em>${life}</em>`}<span class="roles">${spans.join("")}</span>${crash}</div>`
+		`<div class="lane ${life} ${kind}" data-node="${id}" data-life="${life}"><b>${head}</b>` +
+		`${life === "up" ? "" : `<em>${life}</em>`}<span class="roles">${roleSpans(roles)}</span>${crash}</div>`
 	);
 }
 
@@ -94,7 +68,7 @@ function drawDiagram(v) {
 	v.flights = plan.flying(first, row);
 	for (const flight of v.flights) arrows.push([flight.f.id, arrowMarkup(v, flight)]);
 	const lives = plan.lanes.map(({ id }) => [id, lifeMarkup(v, id, top, end)]);
-	[bands, lives, arrows, chips].forEach((items, i) => sync(picture.children[i], items));
+	[bands, lives, arrows, chips, grips(v)].forEach((items, i) => sync(picture.children[i], items));
 	return start - top;
 }
 

@@ -4,55 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-import traitlets
-
-from kafkalab.protocol.rules import REGISTRY
 from kafkalab.widgets.model.fork_tree import tree_lines
-from kafkalab.widgets.model.futures import idle_rule
 from kafkalab.widgets.model.presses import ADVANCE_MS, DELAY_MS, replicas_of, why
+from kafkalab.widgets.model.tried_rules import TriedRules
 from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone, width_of
 from kafkalab.widgets.views.source import code, style
-from kafkalab.widgets.views.view import Source, View
+from kafkalab.widgets.views.view import View
 
 Button = tuple[str, str, dict[str, Any]]
 LABELS = {"cut": "isolate", "heal": "rejoin", "upgrade": "transaction.version 2", "delete_segment": "delete segment"}
 """What stands on a button whose label is not its action's name."""
-CLIENT_ACTIONS = ("crash", "pause", "resume", "cut", "heal")
-NODE_ACTIONS = ("crash", "restart", "pause", "resume", "cut", "heal")
+SENT = {"sent": True}
+CLIENT_ACTIONS = ("crash", "crash sent", "pause", "resume", "cut", "heal")
+NODE_ACTIONS = ("crash", "crash sent", "restart", "pause", "resume", "cut", "heal")
 
 
-class FaultPanel(View):
+class FaultPanel(TriedRules, View):
     """Every fault as a button, at the step where the cursor stands; beside it the tree of runs: `FaultPanel(lab03())`.
 
     A button is enabled where pressing it would make another run; a disabled one says why not. The frame's buttons are
     about the frame of the cursor's event, or of its nearest cause. `rules()` says which rules matter to this run.
     """
 
-    _esm = code("presses.js", "panel.js", "fault_panel.js")
+    _esm = code("presses.js", "roles.js", "panel.js", "fault_rows.js", "fault_panel.js")
     _css = style("panel.css", "fault_panel.css")
-
-    reasons = traitlets.Dict().tag(sync=True)
-
-    def __init__(self, run: Source, size: str = "laptop") -> None:
-        """See `View`."""
-        super().__init__(run, size, reasons={})
-        self.hear({"rules": lambda _: self.rules()})
 
     def possible(self, action: str, target: str = "", **details: Any) -> str:
         """Why this press would change nothing; "" if it would: see `Journey.possible`."""
         return self.journey.possible(action, target, **details)
-
-    def rules(self) -> dict[str, str]:
-        """By name of a rule why switching it would leave this run as it is; "" where it would make another.
-
-        Every rule is tried out: it takes as long as fifty runs.
-        """
-        if self.reasons.get("place") != self.journey.place:
-            cluster, off = self.cluster, self.journey.scenario.rules_off
-            found = {r.name: idle_rule(cluster, r, r.name in off) for r in REGISTRY}
-            self.reasons = {"place": self.journey.place, "off": list(off), "why": found}
-        return dict(self.reasons["why"])
 
     def groups_of_buttons(self) -> list[tuple[str, list[Button]]]:
         """The rows of the panel at the cursor: what they are about, and their buttons."""
@@ -106,6 +86,8 @@ def label_of(action: str, details: dict[str, Any]) -> str:
         return f"delay {details['delay_ms']} ms"
     if action == "advance":
         return f"advance {details['ms']} ms"
+    if action == "crash" and details.get("sent"):
+        return "crash after sending"
     if action == "elect":
         return f"elect {details['broker']}" + (" unclean" if details["unclean"] else "")
     return LABELS.get(action, action)
@@ -132,7 +114,7 @@ def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]
     ]  # fmt: skip
     for node in payload["nodes"]:
         actions = {"broker": NODE_ACTIONS, "client": CLIENT_ACTIONS}.get(node["kind"], ("cut", "heal"))
-        rows.append((node["label"], [(action, node["id"], {}) for action in actions]))
+        rows.append((node["label"], [(a.split()[0], node["id"], SENT if "sent" in a else {}) for a in actions]))
     rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
     rows.append(("Cluster", [("upgrade", "", {})]))
     shown = fold(payload, max(step, payload["actions"]["start"]))

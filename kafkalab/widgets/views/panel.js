@@ -62,7 +62,7 @@ async function openPanel(model, el, part) {
 		}
 	};
 	p.draw = () => {
-		root.dataset.size = model.get("size");
+		root.dataset.size = sizeOf(model, journey);
 		if (journey) {
 			p.run = runOf(journey);
 			p.step = Math.max(0, Math.min(journey.get("step"), p.run.last));
@@ -133,6 +133,7 @@ async function openPanel(model, el, part) {
 					tree: p.draw,
 					place: p.draw,
 					groups: p.draw,
+					size: p.draw,
 					can_undo: p.marks,
 					can_redo: p.marks,
 				},

@@ -421,4 +421,7 @@ function aloud(journey, root, line) {
 	return tell;
 }
 
+// The size of a view: the journey's if it has one, else its own.
+const sizeOf = (model, journey) => journey?.get("size") || model.get("size");
+
 const keyName = (key) => ({ " ": "space", ArrowLeft: "←", ArrowRight: "→" })[key] ?? key;

@@ -2,7 +2,8 @@
 //
 // What is shown is a fold over the events' patches (openRun), laid out for the visible groups (plan). The parts draw
 // themselves from the view, `v`: diagram.js, sequence_states.js, sequence_logs.js, sequence_verdict.js,
-// controls.js, inspector.js.
+// controls.js, inspector.js; faults by hand:
+// envelopes.js, fault_menu.js, drawer.js.
 
 const PLAY_MS = 900,
 	GLIDE_MS = 280;
@@ -13,15 +14,18 @@ const SKELETON =
 	<div class="judged"><div class="found"></div><div class="chips"></div></div></div>
 <div class="findings" role="group" aria-label="What the checks found" hidden></div>
 <div class="main"><section class="diagram"><div class="lanes"></div><div class="scroll"><div class="sheet">` +
-	`<svg aria-hidden="true"><g></g><g></g><g></g><g></g></svg></div></div></section>
-	<section class="frame" aria-label="The chosen frame"></section></div>
+	`<svg>${'<g aria-hidden="true"></g>'.repeat(4)}<g role="group" aria-label="Frames in flight"></g></svg>` +
+	`</div></div></section>
+	<section class="frame" aria-label="The chosen frame"></section><div class="slot"></div></div>
 <div class="states"></div>
 <div class="logs"></div>${HELP}`;
 
 async function open(model, el) {
 	const journey = await journeyOf(model),
 		root = parse(el, `<div class="klab sequence" tabindex="0" role="application">${SKELETON}</div>`);
-	el.append(root);
+	const pair = parse(el, `<div class="klab-pair"></div>`);
+	pair.append(root);
+	el.append(pair);
 	const $ = (name) => root.querySelector(`.${name}`),
 		v = { model, journey, root, $, step: 0, drawn: 0, prefix: `klab${++instances}-`, fitted: new Map() };
 	v.pen = document.createElement("canvas").getContext("2d");
@@ -82,8 +86,15 @@ async function open(model, el) {
 			v.opened = v.opened === name ? "" : name;
 			return name ? draw() : say("The checks have found nothing up to this step.");
 		}
-		if (action === "inspect") return (root.classList.toggle("inspecting"), draw());
+		if (action === "inspect") {
+			if (root.classList.contains("faulting")) v.drawer.toggle();
+			return (root.classList.toggle("inspecting"), draw());
+		}
 		if (action === "filter") return void ($("filter").hidden = !$("filter").hidden);
+		if (action === "menu") return openNewest(v);
+		if (action === "node") return openLane(v, target);
+		if (action === "size") return enlarge(v);
+		if (action === "faults") return v.drawer.toggle();
 		if (action === "time") return (model.set("time", v.across ? "down" : "across"), model.save_changes());
 		if (action !== "help") return ask(action, target);
 		help.hidden = !help.hidden;
@@ -103,6 +114,7 @@ async function open(model, el) {
 
 	function load() {
 		const run = runOf(journey);
+		forget(v);
 		Object.assign(v, { run, tokens: {}, recent: [], opened: "", levels: levelsOf(run), keyed: keyedOf(run) });
 		v.step = v.drawn = Math.max(0, Math.min(journey.get("step"), run.last));
 		sync(
@@ -124,7 +136,7 @@ async function open(model, el) {
 
 	function relay() {
 		v.across = model.get("time") === "across";
-		Object.assign(root.dataset, { size: model.get("size"), time: model.get("time") });
+		Object.assign(root.dataset, { size: sizeOf(model, journey), time: model.get("time") });
 		v.u = parseFloat(getComputedStyle(root).fontSize) || 13;
 		v.plan = plan(v.run, new Set(journey.get("groups")), new Set(journey.get("hidden")), v.u, v.across);
 		v.stops = v.plan.stops;
@@ -142,6 +154,7 @@ async function open(model, el) {
 
 	function draw() {
 		if (!v.width) return;
+		if (v.step !== v.drawn) forget(v);
 		for (const one of moving.splice(0)) one.cancel();
 		const { run, step, across } = v,
 			focused = root.contains(document.activeElement),
@@ -188,6 +201,8 @@ async function open(model, el) {
 		]);
 	}
 
+	Object.assign(v, { say, pause, redraw: draw, drawer: drawerOf(v, pair) });
+	hearHands(v);
 	hearKeys(v, act, go);
 	const deaf = listen(
 		journey,
@@ -195,6 +210,7 @@ async function open(model, el) {
 			payload: load,
 			groups: relay,
 			hidden: relay,
+			size: relay,
 			verdict: draw,
 			step: () => go(journey.get("step"), false),
 			can_undo: () => drawTools(v),
@@ -212,7 +228,8 @@ async function open(model, el) {
 		for (const name of ["size", "time"]) model.off(`change:${name}`, relay);
 		watch.disconnect();
 		clearInterval(v.playing);
-		root.remove();
+		v.drawer.close();
+		pair.remove();
 	};
 }
 

@@ -11,6 +11,7 @@ from kafkalab.limits import quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import lines_at
+from kafkalab.widgets.model.tried_rules import TriedRules
 from kafkalab.widgets.payload.text import text_at
 from kafkalab.widgets.views import static_sequence as static_svg
 from kafkalab.widgets.views.source import code, style
@@ -19,7 +20,7 @@ from kafkalab.widgets.views.view import Source, View
 TIMES = ("down", "across")
 
 
-class Sequence(View):
+class Sequence(TriedRules, View):
     """A run as a sequence diagram with logs and states: `Sequence(lab03())`, `Sequence(cluster, size="projector")`.
 
     `step` is the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the
@@ -29,10 +30,11 @@ class Sequence(View):
     """
 
     _esm = code(
-        "presses.js", "log_cells.js", "inspector.js", "flights.js", "diagram.js", "sequence_states.js",
-        "sequence_verdict.js", "sequence_logs.js", "controls.js", "sequence.js",
+        "presses.js", "roles.js", "panel.js", "fault_rows.js", "log_cells.js", "inspector.js", "flights.js", "diagram.js",
+        "fault_menu.js", "envelopes.js", "drawer.js", "sequence_states.js", "sequence_verdict.js", "sequence_logs.js",
+        "controls.js", "sequence.js",
     )  # fmt: skip
-    _css = style("logs.css", "sequence.css", "sequence_logs.css")
+    _css = style("panel.css", "fault_panel.css", "logs.css", "sequence.css", "sequence_logs.css", "hands.css")
 
     SETTABLE = ("time",)
 
@@ -66,8 +68,14 @@ class Sequence(View):
         return str(proposal["value"])
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """Do what the button `action` does: see `Journey.press`; `press("time")` turns the picture."""
-        if action == "time":
+        """Do what the button `action` does: see `Journey.press`.
+
+        `press("time")` turns the picture; `press("size")` makes all views of the journey as large as a projector needs
+        them, or as small as they were.
+        """
+        if action == "size":
+            self.journey.size = "laptop" if (self.journey.size or self.size) == "projector" else "projector"
+        elif action == "time":
             self.time = TIMES[1 - TIMES.index(self.time)]
         else:
             super().press(action, target, **details)

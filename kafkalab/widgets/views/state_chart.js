@@ -69,7 +69,7 @@ function load(view) {
 	chart.innerHTML = model.get("picture").replaceAll('id="', `id="${view.id("")}`);
 	const picture = chart.querySelector("svg");
 	picture.setAttribute("aria-label", machine.title);
-	const scale = model.get("size") === "projector" ? 1.78 : 1.4;
+	const scale = sizeOf(model, view.journey) === "projector" ? 1.78 : 1.4;
 	picture.style.maxWidth = `${Math.round(picture.viewBox.baseVal.width * scale)}px`;
 	view.root.dataset.machine = machine.name;
 	view.places = placesOf(

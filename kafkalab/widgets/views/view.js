@@ -131,7 +131,7 @@ async function openView(model, el, spec) {
 			step: view.step,
 			stopIndex: index,
 			stopCount: stops.length,
-			size: model.get("size"),
+			size: sizeOf(model, journey),
 		});
 		$("where").innerHTML = `step <b>${index}</b> of ${stops.length} · t = <b>${time(event.at ?? 0)}</b>`;
 		voice();
@@ -149,7 +149,7 @@ async function openView(model, el, spec) {
 		view.drawn = Infinity;
 		$("title").textContent = spec.title(view);
 		root.setAttribute("aria-label", `${spec.title(view)}: ${view.run.title}. Arrow keys step, question mark for help.`);
-		root.dataset.size = model.get("size");
+		root.dataset.size = sizeOf(model, journey);
 		spec.load?.(view);
 		draw();
 	}
@@ -183,7 +183,7 @@ async function openView(model, el, spec) {
 	const own = spec.traits ?? [],
 		deaf = listen(
 			journey,
-			{ payload: load, groups: load, hidden: load, step: draw },
+			{ payload: load, groups: load, hidden: load, size: load, step: draw },
 			({ kind, text }) => kind === "error" && view.say(text, "said wrong"),
 		);
 	const redraw = () => setting || draw(),

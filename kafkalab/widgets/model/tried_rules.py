@@ -1,0 +1,35 @@
+"""Why switching a rule of the protocol would leave a run as it is: found by running it again, when it is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from kafkalab.protocol.rules import REGISTRY
+from kafkalab.widgets.model.futures import idle_rule
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.model.listening import Listening
+
+
+class TriedRules(Listening):
+    """A widget of a journey with `reasons`, which a browser gets by a message of the kind "rules"."""
+
+    journey: Journey
+    reasons = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, *args: Any, **traits: Any) -> None:
+        super().__init__(*args, **traits)
+        self.hear({"rules": lambda _: self.rules()})
+
+    def rules(self) -> dict[str, str]:
+        """By name of a rule why switching it would leave this run as it is; "" where it would make another.
+
+        Every rule is tried out: it takes as long as fifty runs.
+        """
+        journey = self.journey
+        if self.reasons.get("place") != journey.place:
+            cluster, off = journey.cluster, journey.scenario.rules_off
+            found = {r.name: idle_rule(cluster, r, r.name in off) for r in REGISTRY}
+            self.reasons = {"place": journey.place, "off": list(off), "why": found}
+        return dict(self.reasons["why"])
