@@ -30,7 +30,9 @@ STATES = {
     "CompleteAbort": "complete",
 }
 """The name of the chapter that a transactional id's new state begins, once every in-sync replica has it."""
-LIKE_THE_FIRST = ("first write", "offsets", "commit", "abort", "decision", "decision to abort", "markers", "complete")
+LIKE_THE_FIRST = (
+    "read", "first write", "offsets", "commit", "abort", "decision", "decision to abort", "markers", "complete"
+)  # fmt: skip
 """Chapters that a client's further transactions do not begin again: "begin 2" stands for them."""
 FENCED = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH")
 FAULTS = {

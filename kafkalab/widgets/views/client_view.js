@@ -53,7 +53,7 @@ async function open(model, el) {
 		node = model.get("node");
 		revealed = model.get("revealed");
 		step = journey.get("step");
-		stops = walkStops(run, journey);
+		stops = everyStop(run, journey);
 		moments = run.events.filter((e) => isMoment(e, node)).map((e) => e.step);
 		Object.assign(root.dataset, { size: model.get("size"), revealed });
 		root.setAttribute("aria-label", `What ${node} knows. Arrow keys step, r reveals, question mark for help.`);
@@ -153,7 +153,7 @@ async function open(model, el) {
 	});
 	const deaf = listen(
 		journey,
-		{ payload: load, groups: load, hidden: load, every: load, opened: load, step: moved },
+		{ payload: load, groups: load, hidden: load, step: moved },
 		() => {},
 	);
 	const traits = ["node", "revealed", "size"];
