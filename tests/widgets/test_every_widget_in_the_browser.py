@@ -15,7 +15,8 @@ from tests.widgets.references import MADE
 
 pytestmark = pytest.mark.browser
 
-SHARED = {"run.js", "walk.js", "shared.css", "presses.js", "panel.js", "panel.css", "states.css", "log_cells.js", "logs.css"}
+SHARED = {"run.js", "walk.js", "shared.css", "presses.js", "panel.js", "panel.css", "states.css", "log_cells.js"}
+SHARED |= {"logs.css"}
 HELP_ROWS = '() => [...document.querySelectorAll(".help small")].map((e) => e.textContent.trim())'
 
 

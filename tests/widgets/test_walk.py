@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kafkalab import Crash, Drop, Duplicate, Pause, Resume, lab00, lab01, lab02, lab03, lab05, lab06
-from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.app import App
+from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.jumps import chapter_at
 from kafkalab.widgets.payload.chapters import chapters_of, slug_of
 from kafkalab.widgets.payload.walk import AT_MOST, is_change, walk
@@ -72,6 +73,23 @@ def test_clients_with_chapters_of_the_same_name_are_told_apart_and_a_second_tran
     assert "quick: first write 2" not in found
     assert names(lab06())[-3:] == ["first: offsets", "fenced", "first ends"]
     assert len(set(names(lab06()))) == len(names(lab06()))
+
+
+def test_a_program_may_name_a_chapter_itself():
+    async def report(app: App) -> None:
+        await app.sleep(100)
+        app.chapter("the daily report")
+        producer = app.producer(linger_ms=0)
+        await producer.send("out", "sum")
+        with pytest.raises(ValueError, match="a chapter's name has 1 to 40 characters, not ''"):
+            app.chapter("")
+
+    scenario = Scenario(topics={"out": 1}, programs=(Program("app", report),))
+    assert names(scenario)[0] == "the daily report"
+    view = Sequence(scenario)
+    view.press("find", "chapter:the-daily-report")
+    assert view.payload["events"][view.step]["text"] == "app begins: the daily report."
+    assert view.payload["events"][view.step]["at"] == 100
 
 
 def test_chapters_follow_from_the_payload_alone_and_their_names_fit_into_a_link():

@@ -126,6 +126,8 @@ class _Chapters:
             case "send":
                 frame = self.payload["frames"][event["frame"]]
                 return self._request(frame) if frame["kind"] == "request" else _response(frame, self.clients)
+            case "state" if name == "chapter":
+                return event["text"].partition(" begins: ")[2].rstrip("."), node
             case "state":
                 return self._state(event)
             case "fault":
