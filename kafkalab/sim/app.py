@@ -13,11 +13,14 @@ from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise
+from kafkalab.limits import quoted
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.rules import ABORTED_FILTER, KEEP_EPOCH_EXPECTED
 from kafkalab.sim.frame_headers import CLIENT_VERSIONS
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.network import Network
+
+LONGEST_CHAPTER = 40
 
 
 class Level(Protocol):
@@ -157,6 +160,15 @@ class App:
     def admin(self, **config: Any) -> Admin:
         """An admin client; the settings are those of `AdminConfig`."""
         return Admin(self.port, AdminConfig(**config))
+
+    def chapter(self, name: str) -> None:
+        """Begin a chapter of the run, called `name`, where calls, requests and faults do not show that one begins.
+
+        ValueError for a name that is empty or longer than 40 characters.
+        """
+        if not 0 < len(name) <= LONGEST_CHAPTER:
+            raise ValueError(f"a chapter's name has 1 to {LONGEST_CHAPTER} characters, not {quoted(name)}")
+        self.port.record("state", "chapter", {"name": name})
 
     def sleep(self, delay_ms: int) -> Promise[None]:
         """Return a promise that is done after `delay_ms` of virtual time."""

@@ -13,6 +13,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import Payload, batch_outcome, fold, stops
+from kafkalab.widgets.payload.walk import walk, with_walk
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +25,7 @@ SHOTS = Path(__file__).parent / "screenshots"
 def payload_with(*faults: Fault) -> Payload:
     cluster = Cluster(lab03().with_faults(*faults))
     cluster.run()
-    return payload_of(cluster)
+    return with_walk(payload_of(cluster))
 
 
 def walk_to_picture(page: Page) -> Locator:
@@ -74,7 +75,7 @@ def twin(payload: Payload, step: int) -> dict[str, object]:
     states = [t["state"] for t in shown.transactions.values()]
     return {
         "step": step,
-        "stops": len(stops(payload, SHOWN)),
+        "stops": len(walk(payload, SHOWN)),
         "state": states[0] if states else "",
         "hw": {p: mark for p, (_, _, mark, _) in strips.items()},
         "lso": {p: stable for p, (_, _, _, stable) in strips.items()},
@@ -87,11 +88,11 @@ def twin(payload: Payload, step: int) -> dict[str, object]:
 
 
 def go_to(page: Page, widget: Locator, payload: Payload, step: int) -> None:
-    """Home, then as many steps to the right as it takes."""
+    """Home, then as many frames forward as it takes."""
     places = stops(payload, SHOWN)
     page.keyboard.press("Home")
     for _ in range(places.index(step)):
-        page.keyboard.press("ArrowRight")
+        page.keyboard.press(".")
     expect(widget).to_have_attribute("data-step", str(step))
 
 
@@ -99,7 +100,7 @@ def test_the_screen_equals_the_text_twin_on_the_whole_walk_and_back(
     widget: Locator, page: Page, console_errors: list[str]
 ) -> None:
     payload = payload_with()
-    places = stops(payload, SHOWN)
+    places = walk(payload, SHOWN)
     widget.focus()
     page.keyboard.press("Home")
     for step in places:
@@ -124,14 +125,14 @@ def test_dropping_a_frame_gives_a_new_future_and_undo_the_old_one(
     widget.focus()
     go_to(page, widget, before, step)
     widget.locator('[data-action="drop"]').click()
-    expect(widget).to_have_attribute("data-stop-count", str(len(stops(after, SHOWN))))
+    expect(widget).to_have_attribute("data-stop-count", str(len(walk(after, SHOWN))))
     assert payload_matches(widget, after)
     page.keyboard.press("End")
     assert screen(widget) == twin(after, stops(after, SHOWN)[-1])
     SHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SHOTS / "lab03_dropped.png")
     widget.locator('[data-action="undo"]').click()
-    expect(widget).to_have_attribute("data-stop-count", str(len(stops(before, SHOWN))))
+    expect(widget).to_have_attribute("data-stop-count", str(len(walk(before, SHOWN))))
     assert console_errors == []
 
 
@@ -150,7 +151,7 @@ def test_crashing_the_coordinator_moves_its_role_and_the_transaction_still_commi
     widget.focus()
     go_to(page, widget, before, step)
     widget.locator('[data-action="crash"][data-target="b3"]').click()
-    expect(widget).to_have_attribute("data-stop-count", str(len(stops(after, SHOWN))))
+    expect(widget).to_have_attribute("data-stop-count", str(len(walk(after, SHOWN))))
     widget.focus()
     page.keyboard.press("End")
     assert screen(widget) == twin(after, stops(after, SHOWN)[-1])
@@ -172,7 +173,7 @@ def test_a_frame_that_has_arrived_cannot_be_dropped_and_the_button_says_why(widg
 def test_stepping_goes_on_while_a_cell_runs_and_nothing_moves_the_cursor_back_afterwards(
     widget: Locator, page: Page
 ) -> None:
-    places = stops(payload_with(), SHOWN)
+    places = walk(payload_with(), SHOWN)
     for key in ("Escape", "a", "Enter"):
         page.keyboard.press(key)
     page.keyboard.type("import time; time.sleep(4)")
@@ -204,6 +205,7 @@ def test_what_the_kernel_says_of_an_earlier_step_never_moves_the_cursor_back(wid
     """The kernel is told of a step after 150 ms; the next key comes just before its answer does."""
     places = stops(payload_with(), SHOWN)
     widget.focus()
+    widget.press("e")
     widget.press("Home")
     widget.evaluate(PRESS_EVERY, [40, pause_ms])
     expect(widget).to_have_attribute("data-step", str(places[40]), timeout=2_000)

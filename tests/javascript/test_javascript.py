@@ -19,7 +19,7 @@ from kafkalab.widgets.views.view import View
 HERE = Path(__file__).parent
 COLUMNS = 120
 MODULES = re.compile(r'_esm = code\(\s*((?:"[a-z_]+\.js",?\s*)+)\)')
-SHARED = "run.js"
+SHARED = ("run.js", "walk.js")
 
 
 def sources(root: Path) -> list[Path]:
@@ -66,7 +66,7 @@ def joined_modules() -> dict[str, list[str]]:
     found = {}
     for path in sorted(FOLDER.glob("*.py")):
         for names in MODULES.findall(path.read_text(encoding="utf-8")):
-            found[path.stem] = [SHARED, *re.findall(r"[a-z_]+\.js", names)]
+            found[path.stem] = [*SHARED, *re.findall(r"[a-z_]+\.js", names)]
     return found
 
 

@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.walk import with_walk
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.view import View
 
@@ -71,6 +72,7 @@ def bare_actions(payload: dict[str, Any]) -> dict[str, Any]:
 def complete(payload: dict[str, Any]) -> dict[str, Any]:
     """The payload with all that a view asks of it: marks and enabled actions."""
     payload = payload if "marks" in payload else with_marks(payload)
+    payload = payload if "ranks" in payload else with_walk(payload)
     return payload if "actions" in payload else {**payload, "actions": bare_actions(payload)}
 
 
@@ -85,6 +87,8 @@ def page_of(
         "verdict": {"place": 0, "results": []},
         "tree": [ROOT],
         "hidden": [],
+        "every": True,
+        "opened": [],
         "can_undo": False,
         "can_redo": False,
     }

@@ -28,7 +28,8 @@ def traits_of(view: View) -> dict[str, Any]:
 
 def open_view(page: Page, view: View, **more: Any) -> None:
     """The page shows the view as it is, and it has the keyboard."""
-    values = {"hidden": view.hidden, **traits_of(view), **more}
+    shared = {name: getattr(view.journey, name) for name in ("hidden", "every", "opened")}
+    values = {**shared, **traits_of(view), **more}
     show(page, view.payload, view.step, tuple(view.groups), kind_of(view), **values)
 
 

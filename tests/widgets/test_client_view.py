@@ -67,7 +67,7 @@ def test_moves_go_from_moment_to_moment_and_once_revealed_from_stop_to_stop(view
     assert view.step == view.moments()[-2]
     view.press("reveal")
     view.press("left")
-    assert view.step == max(s for s in view.journey.stops() if s < view.moments()[-2])
+    assert view.step == max(s for s in view.journey.every_stop() if s < view.moments()[-2])
 
 
 def test_a_fault_is_felt_only_by_what_it_does_to_the_client(view: ClientView):

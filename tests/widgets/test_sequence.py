@@ -44,7 +44,7 @@ def test_it_starts_at_the_first_stop_of_a_scenario_or_a_cluster(widget: Sequence
 
 
 def test_moves_go_from_stop_to_stop_and_stay_inside(widget: Sequence):
-    places = stops(widget.payload, SHOWN)
+    places = widget.journey.stops()
     widget.press("left")
     assert widget.step == places[0]
     for place in places[1:]:

@@ -19,6 +19,7 @@ from kafkalab.widgets.model.arrivals import with_frame_fault
 from kafkalab.widgets.model.enabled_actions import FAULT_KINDS, Watch, by_hand
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.payload import payload_of
+from kafkalab.widgets.payload.walk import with_walk
 
 SLICE, MOST = 250, 100_000
 RULES = {rule.name: rule for rule in REGISTRY}
@@ -66,7 +67,7 @@ def _run(cluster: Cluster, most: int) -> str:
 
 def payload_with_actions(run: Run) -> dict[str, Any]:
     """Return the payload of a run with marks, with "actions", what can be pressed, and "ending", why it has no end."""
-    payload = with_marks(payload_of(run.cluster))
+    payload = with_walk(with_marks(payload_of(run.cluster)))
     if run.watch is None:
         again = run_of(run.cluster.scenario)
         steps = run.cluster.trace.steps

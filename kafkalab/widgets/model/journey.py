@@ -26,7 +26,8 @@ from kafkalab.widgets.model.futures import (
     with_fault,
     with_rule,
 )
-from kafkalab.widgets.model.listening import Content, Listening
+from kafkalab.widgets.model.jumps import WALKS
+from kafkalab.widgets.model.listening import Content
 from kafkalab.widgets.model.presses import (
     DETAILS,
     FRAME_FAULTS,
@@ -38,6 +39,7 @@ from kafkalab.widgets.model.presses import (
     moved,
     why,
 )
+from kafkalab.widgets.model.walking import Walking
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.payload.text import hideable, stops
@@ -47,23 +49,21 @@ CHECKED_AT_ONCE = 5_000
 """Events of a run that a text or a static picture waits for the checks of: below a second."""
 
 
-class Journey(Listening):
+class Journey(Walking):
     """The runs that presses have made, which of them is shown, and the step at which the cursor stands.
 
     Views are pictures of a journey; all views of one share its cursor: `j = Journey(lab03()); Sequence(j)`. `step` is
     the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the frames shown,
-    but for those of the nodes, APIs and transactional ids in `hidden`.
+    but for those of the nodes, APIs and transactional ids in `hidden`. With `every` the walk stops at every frame;
+    else some steps are folded into the stop after them, but for those of the stops in `opened`.
     `size` is that of all views, "laptop" or "projector"; with "" each has its own.
     `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is what views show of it.
     """
 
     _esm = "export default {};"  # it is never displayed itself
-    SETTABLE = ("step", "groups", "hidden", "size")
+    SETTABLE = ("step", "groups", "hidden", "size", "every", "opened")
 
     payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
-    step = traitlets.Int(0).tag(sync=True)
-    groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    hidden = traitlets.List(traitlets.Unicode()).tag(sync=True)
     tree = traitlets.List(traitlets.Dict()).tag(sync=True)
     place = traitlets.Int(0).tag(sync=True)
     can_undo = traitlets.Bool(False).tag(sync=True)
@@ -141,10 +141,6 @@ class Journey(Listening):
         wanted = [checked(name, known, f"{quoted(name)} cannot be hidden") for name in proposal["value"]]
         return [name for name in known if name in wanted]
 
-    def stops(self) -> list[int]:
-        """The steps at which the cursor stops, with the groups and what is hidden as they are."""
-        return stops(self.payload, tuple(self.groups), self.hidden)
-
     def in_flight(self) -> list[str]:
         """The shown frames that are on their way at the cursor, in the order in which they were sent."""
         return in_flight(self.payload, self.step, self.groups, self.hidden)
@@ -155,8 +151,9 @@ class Journey(Listening):
         """Do what the button `action` does; `ACTIONS` in presses.py names them all.
 
         `target` is a frame such as "EndTxn#1" for faults on frames (without one: the frame sent at the cursor) and
-        for next, which lets it arrive before the other frames that are shown in flight, a node such as "b1" for crash, a partition for elect, a rule's name for rule_off, a run's id for goto, the
-        words for name, a node, an API or a transactional id for hide and show (show without one: everything); see
+        for next, which lets it arrive before the other frames that are shown in flight, a node such as "b1" for crash,
+        a partition for elect, a rule's name for rule_off, a run's id for goto, the words for name, a node, an API or
+        a transactional id for hide and show (show without one: everything), a frame or "chapter:decision" for find; see
         `fault_of` for `details`. After a fault the cursor stands where it strikes; after a rule's press where it
         stood, or as far as the runs agree. ValueError, with the reason, and nothing changes, for an
         unknown action or target, and for a press that would change nothing.
@@ -164,6 +161,8 @@ class Journey(Listening):
         with self._lock:
             if action in MOVES:
                 self.step = moved(self.stops(), self.step, action)
+            elif action in WALKS:
+                self.walk(action, target)
             elif action in TRAVELS:
                 self._travel(action, target)
             elif action == "hide":
@@ -182,7 +181,7 @@ class Journey(Listening):
 
     def possible(self, action: str, target: str = "", **details: Any) -> str:
         """Return why this press would change nothing: what its ValueError says. "" if it would change something."""
-        if action in ("hide", "show"):
+        if action in ("hide", "show", "every"):
             return ""
         if action in MOVES:
             places = [*self.stops(), self.step]
@@ -192,6 +191,9 @@ class Journey(Listening):
         if action == "next":
             return why_not_first(self.payload, self.step, target, self.in_flight())
         try:
+            if action in WALKS:
+                self.aim(action, target)
+                return ""
             if action in RULE_PRESSES:
                 return idle_rule(self.cluster, rule_named(target), action == "rule_on")
             if action in (*TRAVELS, "name"):
@@ -256,6 +258,7 @@ class Journey(Listening):
         payload = payload_with_actions(here.run)
         with self.hold_sync():
             self.payload = payload
+            self.opened = []
             self.hidden = [name for name in self.hidden if name in hideable(payload)]
             self.step = step
             self.tree = [fork.row() for fork in self._forks.runs]

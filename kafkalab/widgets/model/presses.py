@@ -15,6 +15,7 @@ from kafkalab.limits import QUOTE, listed, quoted
 from kafkalab.sim import faults
 from kafkalab.sim.faults import Fault, FrameFault, NodeFault, TimedFault
 from kafkalab.widgets.model.enabled_actions import noted, reason_at
+from kafkalab.widgets.model.jumps import WALKS
 
 MOVES = ("left", "right", "home", "end")
 TRAVELS = ("undo", "redo", "goto")
@@ -25,7 +26,7 @@ STORAGE_FAULTS: dict[str, type[Any]] = {
 }  # fmt: skip
 FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "upgrade", "elect", *STORAGE_FAULTS)
 RULE_PRESSES = ("rule_off", "rule_on")
-ACTIONS = (*MOVES, *FAULTS, "next", *RULE_PRESSES, *TRAVELS, "name", "hide", "show")
+ACTIONS = (*MOVES, *FAULTS, "next", *RULE_PRESSES, *TRAVELS, "name", "hide", "show", *WALKS)
 DELAY_MS, ADVANCE_MS = 1_000, 10_000
 DETAILS = ("delay_ms", "after", "ms", "broker", "unclean", "sent")
 """What a press may say beside its target."""

@@ -33,6 +33,7 @@ STATES = {
     "producer ids expired": "{node} forgets idle producer ids of {partition}.",
     "timeout": "{node} finds {transactional_id} open for more than {timeout_ms} ms and aborts it.",
     "transactional id expired": "{node} has not heard of {transactional_id} for long: it forgets.",
+    "chapter": "{node} begins: {name}.",
     "coordinator loaded": "{node} has read {partition} back and coordinates from now on.",
 }
 

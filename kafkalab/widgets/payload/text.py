@@ -162,17 +162,27 @@ def batch_outcome(batches: list[dict[str, Any]], at: int) -> str:
     return "open"
 
 
-def text_at(payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str] = ()) -> str:
-    """The text twin at a step: position, event, frame, nodes, transactions, logs."""
+def text_at(
+    payload: Payload,
+    step: int,
+    groups: tuple[str, ...],
+    hidden: Sequence[str] = (),
+    places: Sequence[int] = (),
+    walked: Iterable[str] = (),
+) -> str:
+    """Return the text twin at a step: position, event, frame, nodes, transactions, logs.
+
+    `places` are the stops of the walk if some are folded, `walked` the lines about it.
+    """
     event, shown = payload["events"][step], fold(payload, step)
-    places = stops(payload, groups, hidden)
+    places = places or stops(payload, groups, hidden)
     place = sum(1 for s in places if s <= step)
     lines = [f"{payload['title']} · {payload['profile']} · seed {payload['seed']}"]
     if payload["faults"]:
         lines.append("faults: " + ", ".join(payload["faults"]))
     if hidden:
         lines.append("hidden: " + ", ".join(hidden))
-    lines += [f"stop {place} of {len(places)} · step {step} · t = {event['at']} ms", event["text"]]
+    lines += [f"stop {place} of {len(places)} · step {step} · t = {event['at']} ms", event["text"], *walked]
     if event["frame"]:
         lines += _frame_lines(payload["frames"][event["frame"]])
     lines += [_node_line(n, shown) for n in payload["nodes"] if n["kind"] == "broker"]

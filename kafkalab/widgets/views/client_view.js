@@ -61,7 +61,7 @@ async function open(model, el) {
 		node = model.get("node");
 		revealed = model.get("revealed");
 		step = journey.get("step");
-		stops = stopsOf(run, new Set(journey.get("groups")), new Set(journey.get("hidden")));
+		stops = everyStop(run, journey);
 		moments = run.events.filter((e) => isMoment(e, node)).map((e) => e.step);
 		Object.assign(root.dataset, { size: model.get("size"), revealed });
 		root.setAttribute("aria-label", `What ${node} knows. Arrow keys step, r reveals, question mark for help.`);
@@ -177,7 +177,11 @@ async function open(model, el) {
 		if (detail) root.focus({ preventScroll: true });
 		if (found) act(found.dataset.action);
 	});
-	const deaf = listen(journey, { payload: load, groups: load, hidden: load, step: moved }, () => {});
+	const deaf = listen(
+		journey,
+		{ payload: load, groups: load, hidden: load, step: moved },
+		() => {},
+	);
 	const traits = ["node", "revealed", "size"];
 	for (const name of traits) model.on(`change:${name}`, load);
 	load();

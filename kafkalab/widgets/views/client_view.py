@@ -92,7 +92,7 @@ class ClientView(View):
 
     def known(self) -> Known:
         """Return what the client knows at the cursor."""
-        return known_by(self.journey.payload, self.node, self.step, self.journey.stops())
+        return known_by(self.journey.payload, self.node, self.step, self.journey.every_stop())
 
     def text(self) -> str:
         """Return the text twin: the moments, each with its time, and what the client waits for."""

@@ -6,6 +6,15 @@ const BUTTONS = {
 	play: ["▶", "Play or pause", " "],
 	right: ["▸", "Forward", "ArrowRight"],
 	end: ["▸|", "Last step", "End"],
+	previous_change: ["◂Δ", "Previous change of a log or a state", "Shift+ArrowLeft"],
+	next_change: ["Δ▸", "Next change of a log or a state", "Shift+ArrowRight"],
+	previous_chapter: ["[", "Previous chapter", "["],
+	next_chapter: ["]", "Next chapter", "]"],
+	previous_frame: [",", "One step back, also one that is folded", ","],
+	next_frame: [".", "One step forward, also one that is folded", "."],
+	chapters: ["☰ chapters", "List of chapters", "c"],
+	every: ["every frame", "Stop at every frame, or only where something new happens", "e"],
+	open: ["+", "Show the steps that are folded into this stop, or fold them", "o"],
 	drop: ["× Drop", "Drop the frame sent at this step", "d"],
 	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
 	undo: ["↶ Undo", "Undo the last fault", "z"],
@@ -21,7 +30,12 @@ const BUTTONS = {
 	finding: ["checks", "What the checks found, step by step", "v"],
 	help: ["?", "Help", "?"],
 };
-const KEYS = Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action]));
+const KEYS = {
+	...Object.fromEntries(Object.entries(BUTTONS).map(([action, [, , key]]) => [key, action])),
+	PageUp: "previous_chapter",
+	PageDown: "next_chapter",
+};
+const keysName = (key) => key.split("+").map(keyName).join("+");
 const GROUPS = ["transaction", "verification", "replication", "metadata"];
 
 // A button: its sign, and its word where there is room.
@@ -33,18 +47,19 @@ function button(action) {
 const buttons = (...actions) => `<div>${actions.map(button).join("")}</div>`;
 
 const CONTROLS =
-	`<div class="bar">${buttons("home", "left", "play", "right", "end")}<input class="seek" type="range" min="1"` +
-	` aria-label="Step" tabindex="-1"><span class="where"></span>${buttons("drop", "duplicate", "faults")}` +
-	`${buttons("undo", "redo")}${buttons("filter", "size", "help")}</div>
+	`<div class="bar">${buttons("home", "left", "play", "right", "end")}<span class="where"></span>` +
+	`${buttons("drop", "duplicate", "faults")}${buttons("undo", "redo")}${buttons("filter", "size", "help")}</div>
 	<div class="filter" role="group" aria-label="What is shown" hidden><fieldset class="groups"><legend>frames</legend>` +
 	GROUPS.map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("") +
 	`</fieldset><div class="things"></div>${button("time")}</div>`;
 const HELP =
 	`<div class="help" role="dialog" aria-label="Help" hidden>
 	<div>${Object.values(BUTTONS)
-		.map(([, title, key]) => `<p><small>${keyName(key)}</small>${title}</p>`)
+		.map(([, title, key]) => `<p><small>${keysName(key)}</small>${title}</p>`)
 		.join("")}</div>
-	<ul><li>Click an envelope in flight for its menu; drag it off its line to drop it, along it to delay it: the further,
+	<ul><li>→ stops where something new happens. What lies between two stops is folded: "+ 4" shows it, and , and . go
+	through it; so does a click on an arrow. Page up and page down go from chapter to chapter, too.</li>
+	<li>Click an envelope in flight for its menu; drag it off its line to drop it, along it to delay it: the further,
 	the longer. A node's name opens a menu, too.</li>
 	<li>Click an arrow or a row to go there. A fault makes a new run: the same up to this step, another future.</li>
 	<li>Solid arrow: request; dashed: response; envelope: in flight; cross: dropped, or lost as nobody was there.</li>
@@ -59,7 +74,9 @@ const HELP =
 function whyNot(v, action, target) {
 	const { stops, step, run, journey } = v,
 		{ kind, frame } = run.events[step] ?? {};
-	if (/play|help|filter|inspect|time|finding|menu|node|faults|size/.test(action)) return "";
+	if (/play|help|filter|inspect|time|finding|menu|node|faults|size|chapters|every/.test(action)) return "";
+	if (action === "open") return foldHere(v) === undefined ? "No step is folded here." : "";
+	if (/^(next|previous)_/.test(action)) return whyNoJump(v, action);
 	if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
 	if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
 	if (journey.klab.busy) return "The kernel is making the new run.";
@@ -72,13 +89,16 @@ function whyNot(v, action, target) {
 function drawTools(v) {
 	const { root, run, playing } = v;
 	root.querySelector("[data-action=play]").textContent = playing ? "❚❚" : "▶";
+	const stop = foldHere(v);
+	root.querySelector("[data-action=open]").setAttribute("aria-pressed", stop !== undefined && isOpen(v, stop));
+	root.querySelector("[data-action=every]").setAttribute("aria-pressed", !!v.journey.get("every"));
 	root.querySelector("[data-action=time]").textContent = v.across ? "time →" : "time ↓";
 	for (const b of root.querySelectorAll("[data-action]")) {
 		const { action, target } = b.dataset,
 			no = whyNot(v, action, target),
 			[, title, key] = BUTTONS[action];
 		const about = { crash: (node) => `Crash ${node} after this step`, node: (node) => `${node}: faults` }[action];
-		const label = about && target ? about(run.label(target)) : `${title} (${keyName(key)})`;
+		const label = about && target ? about(run.label(target)) : `${b.dataset.told ?? title} (${keysName(key)})`;
 		b.title = no || label;
 		for (const [name, value] of [
 			["label", label],
@@ -124,14 +144,15 @@ function hearKeys(v, act, go) {
 		event.stopPropagation();
 		if (key === "Escape" && !help.hidden) return act("help");
 		if (target.matches("button, input:not(.seek)") && (key === " " || key === "Enter")) return;
-		const action = KEYS[key.length === 1 ? key.toLowerCase() : key];
+		const shifted = event.shiftKey && key.startsWith("Arrow") ? `Shift+${key}` : key;
+		const action = KEYS[key.length === 1 ? key.toLowerCase() : shifted];
 		const node =
 			key >= "0" &&
 			key <= "9" &&
 			v.run.nodes.filter((n) => n.kind === (key === "0" ? "client" : "broker"))[Math.max(0, key - 1)];
 		if (action || node) event.preventDefault();
 		if (node && !repeat) act("crash", node.id);
-		else if (action && (!repeat || /left|right/.test(action))) act(action);
+		else if (action && (!repeat || /left|right|_/.test(action))) act(action);
 	});
 	root.addEventListener("click", ({ target, detail }) => {
 		const found = target.closest("[data-action], [data-go]");
@@ -140,7 +161,7 @@ function hearKeys(v, act, go) {
 		if (found.dataset.go) go(Number(found.dataset.go));
 		else act(found.dataset.action, found.dataset.target);
 	});
-	v.$("seek").addEventListener("input", ({ target }) => go(v.stops[target.value - 1]));
+	v.$("ticks").addEventListener("input", ({ target }) => go(v.stops[target.value - 1]));
 	v.$("filter").addEventListener("change", ({ target }) => {
 		const groups = !!target.closest(".groups"),
 			boxes = v.$(groups ? "groups" : "things").querySelectorAll(groups ? ":checked" : "input:not(:checked)");

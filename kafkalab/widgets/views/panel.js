@@ -84,7 +84,7 @@ async function openPanel(model, el, part) {
 		if (no) return p.say(sentence(no));
 		if (part.act?.(p, action, target, button) || !journey) return;
 		if (/^(left|right|home|end)$/.test(action)) {
-			const stops = stopsOf(p.run, new Set(journey.get("groups")), new Set(journey.get("hidden") ?? [])),
+			const stops = walkStops(p.run, journey),
 				at = upTo(stops.length, (i) => stops[i] <= p.step);
 			const to = {
 				right: stops[at + 1],

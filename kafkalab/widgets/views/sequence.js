@@ -2,15 +2,16 @@
 //
 // What is shown is a fold over the events' patches (openRun), laid out for the visible groups (plan). The parts draw
 // themselves from the view, `v`: diagram.js, sequence_states.js, sequence_logs.js, sequence_verdict.js,
-// controls.js, inspector.js; faults by hand:
-// envelopes.js, fault_menu.js, drawer.js.
+// controls.js, chapters.js, inspector.js; links.js lets the notebook's text move it; faults by hand: envelopes.js,
+// fault_menu.js, drawer.js.
 
 const PLAY_MS = 900,
 	GLIDE_MS = 280;
 let instances = 0;
 
 const SKELETON =
-	`${CONTROLS}<div class="told"><p class="now" role="status" aria-live="polite"></p>
+	`${CONTROLS}${WAY}<div class="told"><p class="chapter" role="status"></p>` +
+	`<p class="now" role="status" aria-live="polite"></p><button type="button" class="folded" data-action="open"></button>
 	<div class="judged"><div class="found"></div><div class="chips"></div></div></div>
 <div class="findings" role="group" aria-label="What the checks found" hidden></div>
 <div class="main"><section class="diagram"><div class="lanes"></div><div class="scroll"><div class="sheet">` +
@@ -81,6 +82,12 @@ async function open(model, el) {
 			end: stops.at(-1),
 		};
 		if (action in moves) return go(moves[action]);
+		if (/^(next|previous)_|^open$/.test(action)) {
+			const no = whyNot(v, action);
+			return no ? say(no) : action === "open" ? openFold(v) : go(jumpOf(v, action));
+		}
+		if (action === "chapters") return openContents(v, $("contents").hidden);
+		if (action === "every") return (journey.set("every", !journey.get("every")), journey.save_changes());
 		if (action === "finding") {
 			const name = target ?? v.shown[0]?.name;
 			v.opened = v.opened === name ? "" : name;
@@ -139,7 +146,7 @@ async function open(model, el) {
 		Object.assign(root.dataset, { size: sizeOf(model, journey), time: model.get("time") });
 		v.u = parseFloat(getComputedStyle(root).fontSize) || 13;
 		v.plan = plan(v.run, new Set(journey.get("groups")), new Set(journey.get("hidden")), v.u, v.across);
-		v.stops = v.plan.stops;
+		layWalk(v);
 		drawFilter(v);
 		root.style.setProperty("--lanes", v.plan.lanes.length);
 		v.width = 0;
@@ -170,9 +177,9 @@ async function open(model, el) {
 		$("where").innerHTML =
 			`<span class="word">step </span><b>${index}</b><span class="word"> of </span><i>/</i>${count} · ` +
 			`<span class="word">t = </span><b>${time(event.at ?? 0)}</b>`;
-		[$("seek").max, $("seek").value] = [count, index];
 		voice();
-		say(event.text, event.kind);
+		say(foldAt(run, step, v.stops) || event.text, event.kind);
+		drawWay(v, index);
 		drawLanes(v);
 		const shift = drawDiagram(v);
 		drawStates(v);
@@ -201,8 +208,18 @@ async function open(model, el) {
 		]);
 	}
 
+	function follow(name, to) {
+		pause();
+		if (to === undefined) say(`This run has no ${name.replace("chapter:", "chapter ")}.`, "said wrong");
+		else go(to);
+		root.scrollIntoView({ block: "nearest" });
+		root.focus({ preventScroll: true });
+	}
+
 	Object.assign(v, { say, pause, redraw: draw, drawer: drawerOf(v, pair) });
 	hearHands(v);
+	hearContents(v);
+	const unlinked = hearLinks(v, follow);
 	hearKeys(v, act, go);
 	const deaf = listen(
 		journey,
@@ -211,6 +228,8 @@ async function open(model, el) {
 			groups: relay,
 			hidden: relay,
 			size: relay,
+			every: relay,
+			opened: relay,
 			verdict: draw,
 			step: () => go(journey.get("step"), false),
 			can_undo: () => drawTools(v),
@@ -225,6 +244,7 @@ async function open(model, el) {
 	load();
 	return () => {
 		deaf();
+		unlinked();
 		for (const name of ["size", "time"]) model.off(`change:${name}`, relay);
 		watch.disconnect();
 		clearInterval(v.playing);

@@ -11,6 +11,7 @@ from kafkalab.limits import quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import lines_at
+from kafkalab.widgets.model.jumps import walk_lines
 from kafkalab.widgets.model.tried_rules import TriedRules
 from kafkalab.widgets.payload.text import text_at
 from kafkalab.widgets.views import static_sequence as static_svg
@@ -24,7 +25,8 @@ class Sequence(TriedRules, View):
     """A run as a sequence diagram with logs and states: `Sequence(lab03())`, `Sequence(cluster, size="projector")`.
 
     `step` is the event up to which everything is shown; setting it moves the cursor and clamps. `groups` are the
-    frames shown, but for those of nodes, APIs and transactional ids in `hidden`. `press("drop")` does what the button
+    frames shown, but for those of nodes, APIs and transactional ids in `hidden`. The walk has at most 25 stops, or one
+    in eight where a run is long; `press("every")` makes it stop at every frame. `press("drop")` does what the button
     does; `print(widget)` is the text twin of the picture. `time` is "down" or "across", the way that time runs on the
     screen; the text twin and the static picture are the same for both.
     """
@@ -32,9 +34,9 @@ class Sequence(TriedRules, View):
     _esm = code(
         "presses.js", "roles.js", "panel.js", "fault_rows.js", "log_cells.js", "inspector.js", "flights.js", "diagram.js",
         "fault_menu.js", "envelopes.js", "drawer.js", "sequence_states.js", "sequence_verdict.js", "sequence_logs.js",
-        "controls.js", "sequence.js",
+        "links.js", "controls.js", "chapters.js", "sequence.js",
     )  # fmt: skip
-    _css = style("panel.css", "fault_panel.css", "logs.css", "sequence.css", "sequence_logs.css", "hands.css")
+    _css = style("panel.css", "fault_panel.css", "logs.css", "sequence.css", "sequence_logs.css", "hands.css", "chapters.css")
 
     SETTABLE = ("time",)
 
@@ -82,10 +84,13 @@ class Sequence(TriedRules, View):
 
     def text(self) -> str:
         """Return the text twin: what the picture shows at the cursor."""
-        told = text_at(self.payload, self.step, tuple(self.groups), self.hidden)
+        payload, places = self.payload, self.journey.stops()
+        walked = walk_lines(payload, places, self.journey.fold(), self.step)
+        told = text_at(payload, self.step, tuple(self.groups), self.hidden, places, walked)
         return "\n".join([told, *lines_at(self.journey.known_report(), self.step)])
 
     def svg(self) -> str:
         """Return the picture at the cursor as a standalone SVG."""
         report = self.journey.known_report()
-        return static_svg.draw(self.payload, self.step, tuple(self.groups), self.hidden, report)
+        places = self.journey.stops()
+        return static_svg.draw(self.payload, self.step, tuple(self.groups), self.hidden, report, places)

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-SHARED = {".js": "run.js", ".css": "shared.css"}
+SHARED = {".js": ("run.js", "walk.js"), ".css": ("shared.css",)}
 
 
 def code(*names: str) -> str:
-    """Return an ES module: run.js and then these files, the last of which exports the view. They share one scope."""
+    """Return an ES module: run.js, walk.js and then these files in one scope; the last of them exports the view."""
     return _joined(".js", names)
 
 
@@ -28,4 +28,4 @@ def _joined(suffix: str, names: tuple[str, ...]) -> str:
     for name in names:
         if not name.endswith(suffix) or not (FOLDER / name).is_file():
             raise ValueError(f"no file {name!r} of kind {suffix} is in {FOLDER.name}/")
-    return "\n".join(sent(name) for name in (SHARED[suffix], *names))
+    return "\n".join(sent(name) for name in (*SHARED[suffix], *names))

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafkalab.widgets.model.findings import UNBROKEN, findings_at, lines_at
+from kafkalab.widgets.model.jumps import chapter_at
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
 from kafkalab.widgets.payload.text import Payload, fold, group_line, is_shown, memory_lines, stops
+from kafkalab.widgets.payload.walk import fold_at
 from kafkalab.widgets.views import static_rail
 from kafkalab.widgets.views.palette import (
     AMBER,
@@ -43,12 +45,15 @@ def draw(
     groups: tuple[str, ...],
     hidden: Sequence[str] = (),
     report: dict[str, Any] | None = None,
+    places: Sequence[int] = (),
 ) -> str:
     """An SVG of the run up to `step`: the newest rows of the sequence, the transaction's state, the logs.
 
-    With the `report` of the checks it says what they have found up to the step.
+    With the `report` of the checks it says what they have found up to the step. `places` are the stops of the walk if
+    some are folded.
     """
     picture = _Picture(payload if "marks" in payload else with_marks(payload), step, groups, hidden)
+    picture.places = places or stops(payload, groups, hidden)
     picture.take(findings_at(report or {}, step))
     picture.head()
     for line in lines_at(report or {}, step):
@@ -72,6 +77,7 @@ class _Picture(LogStrips):
         super().__init__(payload, fold(payload, step), MARGIN)
         self.step, self.groups, self.hidden = step, groups, hidden
         self.lanes: dict[str, float] = {}
+        self.places: Sequence[int] = ()
         self.rows: list[_Row] = []
         self.row_at: dict[int, _Row] = {}
 
@@ -82,12 +88,13 @@ class _Picture(LogStrips):
     def head(self) -> None:
         """Title, position, the event's sentence, the faults."""
         payload, event = self.payload, self.payload["events"][self.step]
-        places = stops(payload, self.groups, self.hidden)
-        place = sum(1 for s in places if s <= self.step)
+        place = sum(1 for s in self.places if s <= self.step)
+        chapter = chapter_at(payload, self.places, self.step)
         self.text(MARGIN, self.y + 12, f"{payload['title']} · {payload['profile']} · seed {payload['seed']}", more=BOLD)
-        where = f"step {place} of {len(places)} · t = {event['at']} ms"
+        where = f"{chapter}{' · ' if chapter else ''}step {place} of {len(self.places)} · t = {event['at']} ms"
         self.text(WIDTH - MARGIN, self.y + 12, where, DIM, "end")
-        self.text(MARGIN, self.y + 33, fit(event["text"], WIDTH - 2 * MARGIN, 14), more=' font-size="14"')
+        told = fold_at(payload, self.step, self.places) or event["text"]
+        self.text(MARGIN, self.y + 33, fit(told, WIDTH - 2 * MARGIN, 14), more=' font-size="14"')
         self.y += 44
         if payload["faults"]:
             self.text(MARGIN, self.y + 10, fit("faults: " + ", ".join(payload["faults"]), WIDTH - 2 * MARGIN), RED)

@@ -145,7 +145,8 @@ async function openView(model, el, spec) {
 	function load() {
 		view.run = runOf(journey);
 		view.groups = new Set(journey.get("groups"));
-		view.stops = stopsOf(view.run, view.groups, (view.hiding = new Set(journey.get("hidden"))));
+		view.hiding = new Set(journey.get("hidden"));
+		view.stops = walkStops(view.run, journey);
 		view.drawn = Infinity;
 		$("title").textContent = spec.title(view);
 		root.setAttribute("aria-label", `${spec.title(view)}: ${view.run.title}. Arrow keys step, question mark for help.`);
@@ -183,7 +184,7 @@ async function openView(model, el, spec) {
 	const own = spec.traits ?? [],
 		deaf = listen(
 			journey,
-			{ payload: load, groups: load, hidden: load, size: load, step: draw },
+			{ payload: load, groups: load, hidden: load, size: load, every: load, opened: load, step: draw },
 			({ kind, text }) => kind === "error" && view.say(text, "said wrong"),
 		);
 	const redraw = () => setting || draw(),

@@ -1,0 +1,62 @@
+"""The cursor of a journey: at which steps it stops, what of the run is folded, and the jumps between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from kafkalab.widgets.model.jumps import find, jump
+from kafkalab.widgets.model.listening import Listening
+from kafkalab.widgets.payload.text import stops
+from kafkalab.widgets.payload.walk import steps_in, walk
+
+
+class Walking(Listening):
+    """A cursor on a run, and what of the run is shown and folded: see `Journey`."""
+
+    payload: dict[str, Any]
+    step = traitlets.Int(0).tag(sync=True)
+    groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    hidden = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    every = traitlets.Bool(False).tag(sync=True)
+    opened = traitlets.List(traitlets.Int()).tag(sync=True)
+
+    def stops(self) -> list[int]:
+        """Return the steps at which the cursor stops, with the groups and what is hidden and folded as they are."""
+        return walk(self.payload, tuple(self.groups), self.hidden, self.every, self.opened)
+
+    def every_stop(self) -> list[int]:
+        """Return the steps at which the cursor stops when nothing is folded."""
+        return stops(self.payload, tuple(self.groups), self.hidden)
+
+    def fold(self) -> list[int]:
+        """Return the steps that are folded into the stop at the cursor or after it, whether it is opened or not."""
+        folds = walk(self.payload, tuple(self.groups), self.hidden, self.every)
+        return steps_in(self.every_stop(), folds, self.step)
+
+    def walk(self, action: str, target: str = "") -> None:
+        """Do what a press of `WALKS` does: jump; `every` folds nothing, or again; `open` opens a fold, or folds again.
+
+        ValueError if there is nothing to jump to or to open.
+        """
+        if action == "every":
+            self.every = not self.every
+            return
+        aim = self.aim(action, target)
+        if action == "open":
+            self.opened = [stop for stop in self.opened if stop != aim] if aim in self.opened else [*self.opened, aim]
+        else:
+            self.step = aim
+
+    def aim(self, action: str, target: str = "") -> int:
+        """Return the step to which a jump leads, or the stop whose fold is opened; ValueError if there is none."""
+        places = self.stops()
+        if action == "open":
+            folds = walk(self.payload, tuple(self.groups), self.hidden, self.every)
+            if not self.fold():
+                raise ValueError("no step is folded here")
+            return next(stop for stop in folds if stop >= self.step)
+        if action == "find":
+            return find(self.payload, places, target)
+        return jump(self.payload, places, self.every_stop(), self.step, action)

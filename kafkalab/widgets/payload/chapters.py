@@ -1,0 +1,178 @@
+"""The chapters of a run: steps with names, such as "begin", "first write", "decision", derived from its events."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from kafkalab.widgets.payload.text import Payload
+
+CALLS = {
+    "init_transactions": "init",
+    "begin_transaction": "begin",
+    "send_offsets_to_transaction": "offsets",
+}
+"""The name of the chapter that a client's call begins."""
+ENDS = {"commit_transaction": "commit", "abort_transaction": "abort"}
+"""The name of the chapter that the EndTxn request of this call begins."""
+REQUESTS = {
+    **dict.fromkeys(("OffsetFetch", "ListOffsets", "Fetch"), "read"),
+    **dict.fromkeys(("TxnOffsetCommit", "OffsetCommit", "AddOffsetsToTxn"), "offsets"),
+    **dict.fromkeys(("JoinGroup", "ConsumerGroupHeartbeat"), "join"),
+    "InitProducerId": "init",
+}
+"""The name of the chapter that a client's request begins."""
+STATES = {
+    "PrepareCommit": "decision",
+    "PrepareAbort": "decision to abort",
+    "CompleteCommit": "complete",
+    "CompleteAbort": "complete",
+}
+"""The name of the chapter that a transactional id's new state begins, once every in-sync replica has it."""
+LIKE_THE_FIRST = (
+    "read", "first write", "offsets", "commit", "abort", "decision", "decision to abort", "markers", "complete"
+)  # fmt: skip
+"""Chapters that a client's further transactions do not begin again: "begin 2" stands for them."""
+FENCED = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH")
+FAULTS = {
+    "Drop": "is lost",
+    "Duplicate": "arrives twice",
+    "Delay": "is delayed",
+    "Hold": "is held",
+    "Release": "is released",
+    "Reorder": "is overtaken",
+    "Pause": "pauses",
+    "Resume": "resumes",
+    "Cut": "network cut",
+    "Heal": "network healed",
+}
+"""What the chapter says that a fault begins; any other fault by its own name."""
+
+
+def chapters_of(payload: Payload) -> list[dict[str, Any]]:
+    """Return the chapters in order, each {"step", "name", "slug"}: where it begins, its name, and its name in a link.
+
+    A name that several clients share is preceded by the client's; the second of a name has a number.
+    """
+    found = _Chapters(payload).found
+    shared = Counter(name for name, who in {(name, who) for _, name, who in found})
+    seen: Counter[str] = Counter()
+    chapters = []
+    for step, name, who in found:
+        told = f"{who}: {name}" if who and shared[name] > 1 else name
+        seen[told] += 1
+        told += f" {seen[told]}" if seen[told] > 1 else ""
+        chapters.append({"step": step, "name": told, "slug": slug_of(told)})
+    return chapters
+
+
+def slug_of(name: str) -> str:
+    """Return how a link writes a chapter's name: "slow: first write" is "slow-first-write"."""
+    return re.sub(r"\W+", "-", name.lower()).strip("-")
+
+
+class _Chapters:
+    """Reads the events once; `found` are steps, names and clients."""
+
+    def __init__(self, payload: Payload) -> None:
+        self.payload = payload
+        self.labels = {node["id"]: node["label"] for node in payload["nodes"]}
+        self.clients = [node["id"] for node in payload["nodes"] if node["kind"] == "client"]
+        self.found: list[tuple[int, str, str]] = []
+        self.doing: dict[str, str] = {}
+        self.ending: dict[str, str] = {}
+        self.owners: dict[str, str] = {}
+        self.states: dict[str, str] = {}
+        self.leaders: dict[str, str] = {}
+        self.known: Counter[tuple[str, str]] = Counter()
+        self.repeats = False
+        for op in payload["initial"]:
+            self._note(op)
+        for event in payload["events"]:
+            name, who = self._named(event) if event["stop"] else ("", "")
+            for op in event["patch"]:
+                self._note(op)
+            if name:
+                self._begin(event["step"], name, who)
+
+    def _note(self, op: list[Any]) -> None:
+        match op:
+            case ["client", node, {"tid": tid}]:
+                self.owners[tid] = node
+            case ["txn", tid, known]:
+                self.states[tid] = known["state"]
+            case ["leader", partition, node]:
+                self.leaders[partition] = node
+
+    def _begin(self, step: int, name: str, who: str) -> None:
+        """Begin a chapter, unless the client is in it already, or goes through another transaction like its first."""
+        if who and self.doing.get(who) == name:
+            return
+        self.doing[who] = name
+        self.known[name, who] += 1
+        if name not in LIKE_THE_FIRST or self.known[name, who] == 1:
+            self.found.append((step, name, who))
+
+    def _named(self, event: dict[str, Any]) -> tuple[str, str]:
+        """Return the name of the chapter that an event begins, and whose it is; empty for none."""
+        kind, node, name = event["kind"], event["node"], event["name"]
+        self.repeats |= kind in ("fault", "crash", "timer")
+        match kind:
+            case "invoke":
+                if name in ENDS:
+                    self.ending[node] = ENDS[name]
+                return CALLS.get(name, ""), node
+            case "send":
+                frame = self.payload["frames"][event["frame"]]
+                return self._request(frame) if frame["kind"] == "request" else _response(frame, self.clients)
+            case "state" if name == "chapter":
+                return event["text"].partition(" begins: ")[2].rstrip("."), node
+            case "state":
+                return self._state(event)
+            case "fault":
+                return self._fault(event), ""
+            case "crash" | "recover":
+                return f"{self.labels[node]} {'crashes' if kind == 'crash' else 'restarts'}", ""
+            case "timer":
+                return "time-out", ""
+            case "complete" if name == "program":
+                return f"{self.labels[node]} ends", ""
+        return "", ""
+
+    def _request(self, frame: dict[str, Any]) -> tuple[str, str]:
+        who, api = frame["from"], frame["name"]
+        if api == "WriteTxnMarkers":
+            return "markers", self.owners.get(frame["txn"], frame["txn"])
+        if who not in self.clients:
+            return "", ""
+        if frame["attempt"] > 1:
+            again, self.repeats = self.repeats, False
+            return "sent again" if again else "", who
+        if api == "Produce":
+            return "" if self.doing.get(who) == "first write" else "first write" if frame["txn"] else "write", who
+        return self.ending.get(who, "commit") if api == "EndTxn" else REQUESTS.get(api, ""), who
+
+    def _state(self, event: dict[str, Any]) -> tuple[str, str]:
+        for op in event["patch"]:
+            match op:
+                case ["txn", tid, {"state": state, "pending": ""}] if self.states.get(tid) != state:
+                    return STATES.get(state, ""), self.owners.get(tid, tid)
+                case ["leader", partition, node] if self.leaders.get(partition, node) != node:
+                    return "election", ""
+                case ["group", _, {"state": "PreparingRebalance"}]:
+                    return "rebalance", ""
+        return "", ""
+
+    def _fault(self, event: dict[str, Any]) -> str:
+        frame, name = self.payload["frames"].get(event["frame"]), event["name"]
+        told = FAULTS.get(name, name.lower())
+        if frame:
+            return f"the {'answer' if frame['kind'] == 'response' else 'request'} {told}"
+        return f"{self.labels[event['node']]} {told}" if event["node"] in self.labels else told
+
+
+def _response(frame: dict[str, Any], clients: list[str]) -> tuple[str, str]:
+    if frame["to"] not in clients or frame["error"] in ("", "NONE"):
+        return "", ""
+    return "fenced" if frame["error"] in FENCED else frame["error"], frame["to"]

@@ -1,0 +1,211 @@
+"""The walk through a run: which stops → takes, which steps are folded into one stop, which change a log or a state.
+
+Every stop has a rank: what changes the picture for good is above what only travels, and what happens for the first time
+is above its repetitions. A walk takes the highest ranks that are at most `AT_MOST` stops, or an eighth of all. What
+lies between two stops can be opened. Both the browser and Python walk by the same ranks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
+from kafkalab.widgets.payload.chapters import chapters_of
+from kafkalab.widgets.payload.text import ALWAYS, Payload, stops
+
+AT_MOST, ONE_IN = 25, 8
+"""A walk has at most this many stops, or one in so many where a run is long."""
+CHANGES = ("batch", "truncate", "cleaned", "start", "hw", "lso", "txn", "group", "node", "leader", "isr", "cut")
+"""The changes of the picture that are changes of a log or a state."""
+CHAPTERS = {
+    "init": 61,
+    "begin": 50,
+    "first write": 60,
+    "offsets": 52,
+    "commit": 54,
+    "markers": 44,
+    "complete": 58,
+    "read": 58,
+}
+"""The rank of a stop that begins one of these chapters; other chapters begin with something out of the ordinary."""
+RECORDS, AGAIN, LEAST = 62, 12, 1
+"""What a repetition takes off a rank, and the lowest rank of a stop that is not folded."""
+
+
+def with_walk(payload: Payload) -> Payload:
+    """Return the payload with three more keys, "ranks", "folds" and "chapters"; the given one is not changed."""
+    chapters = chapters_of(payload)
+    folds = folds_of(payload)
+    return {**payload, "chapters": chapters, "folds": folds, "ranks": ranks_of(payload, chapters, folds)}
+
+
+def walk(
+    payload: Payload,
+    groups: tuple[str, ...],
+    hidden: Iterable[str] = (),
+    every: bool = False,
+    opened: Collection[int] = (),
+) -> list[int]:
+    """Return the steps at which the cursor stops: those of `stops` that are not folded.
+
+    With `every` nothing is folded. `opened` are stops of the walk; the steps before each, up to the stop before it, are
+    part of the walk, too.
+    """
+    places = stops(payload, groups, hidden)
+    ranks = payload.get("ranks")
+    if every or ranks is None or not places:
+        return places
+    limit = max(AT_MOST, len(places) // ONE_IN)
+    counts = Counter(ranks[step] for step in places[1:-1])
+    least, taken = 0, 2
+    for rank in sorted(counts, reverse=True):
+        taken += counts[rank]
+        if rank < LEAST or (taken > limit and least):
+            break
+        least = rank
+    kept = [step for step in places if ranks[step] >= max(least, LEAST) or step in (places[0], places[-1])]
+    if opened:
+        inside = [(before, stop) for before, stop in pairwise([-1, *kept]) if stop in opened]
+        kept = [step for step in places if step in kept or any(a < step < b for a, b in inside)]
+    return kept
+
+
+def steps_in(places: Sequence[int], kept: Sequence[int], step: int) -> list[int]:
+    """Return those of the stops `places` that are folded into the stop of the walk `kept` at `step` or after it."""
+    stop = next((s for s in kept if s >= step), -1)
+    before = max((s for s in kept if s < stop), default=-1)
+    return [s for s in places if before < s < stop]
+
+
+def fold_at(payload: Payload, step: int, places: Collection[int]) -> str:
+    """Return what the stop at a step says of the repeated requests that are folded into it: "app asks 8 more times".
+
+    "" for none, and where one of them is in `places`, the stops of the walk.
+    """
+    folds = (fold for fold in payload.get("folds", ()) if fold["to"] == step and fold["from"] not in places)
+    return next((str(fold["text"]) for fold in folds), "")
+
+
+def changes_at(payload: Payload, places: Iterable[int]) -> list[int]:
+    """Return those of the steps that change a log or a state."""
+    return [step for step in places if is_change(payload["events"][step])]
+
+
+def is_change(event: dict[str, Any]) -> bool:
+    """Whether an event changes a log or a state."""
+    return event["kind"] in ALWAYS or any(op[0] in CHANGES for op in event["patch"])
+
+
+def folds_of(payload: Payload) -> list[dict[str, Any]]:
+    """Return each stretch in which a node only repeats requests: {"from", "to", "text"}, its first and last step."""
+    found: list[dict[str, Any]] = []
+    stretch: list[dict[str, Any]] = []
+    for event in payload["events"]:
+        if event["kind"] == "send" and event["category"] != "replication":
+            stretch.append(event)
+        elif is_change(event) or event["kind"] in ("append", "invoke", "complete"):
+            found += _fold(payload, stretch)
+            stretch = []
+    return found + _fold(payload, stretch)
+
+
+def _fold(payload: Payload, stretch: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the fold of the requests in a stretch without any change; none for fewer than two repeated ones."""
+    frames = [payload["frames"][event["frame"]] for event in stretch]
+    again = [i for i, f in enumerate(frames) if f["kind"] == "request" and f["attempt"] > 1 and not f["copy_of"]]
+    if len(again) < 2:
+        return []
+    first, last = again[0], again[-1]
+    while last + 1 < len(frames) and frames[last + 1]["of"] in {f["id"] for f in frames[first : last + 1]}:
+        last += 1
+    asked = Counter((f["from"], f["name"]) for f in frames[first : last + 1] if f["kind"] == "request")
+    labels = {node["id"]: node["label"] for node in payload["nodes"]}
+    parts = [
+        f"{labels[node]} asks {sum(n for (who, _), n in asked.items() if who == node)} more times"
+        f" ({', '.join(name for who, name in asked if who == node)})"
+        for node in dict.fromkeys(node for node, _ in asked)
+    ]
+    return [{"from": stretch[first]["step"], "to": stretch[last]["step"], "text": f"{'; '.join(parts)}: no change."}]
+
+
+def ranks_of(payload: Payload, chapters: list[dict[str, Any]], folds: list[dict[str, Any]]) -> list[int]:
+    """Return the rank of each event: 0 for those that are no stop or are folded."""
+    begins = {chapter["step"]: chapter["name"].rstrip("0123456789 ") for chapter in chapters}
+    inside = {step for fold in folds for step in range(fold["from"], fold["to"])}
+    ends = {fold["to"] for fold in folds}
+    stable: dict[str, int] = {}
+    seen: Counter[Any] = Counter()
+    ranks = []
+    for event in payload["events"]:
+        step = event["step"]
+        rank, sign = _weight(payload, event, stable)
+        for op in event["patch"]:
+            if op[0] == "lso":
+                stable[op[2]] = op[3]
+        if not event["stop"] or step in inside:
+            ranks.append(0)
+            continue
+        if event["kind"] in ALWAYS or step in ends:
+            rank = 100
+        elif step in begins and (told := CHAPTERS.get(begins[step].rpartition(": ")[2], 80)) > rank:
+            rank, sign = told, begins[step]
+        again = 1 if rank == RECORDS else AGAIN
+        ranks.append(max(LEAST, rank - again * min(seen[sign], 2)))
+        seen[sign] += 1
+    return ranks
+
+
+def _weight(payload: Payload, event: dict[str, Any], stable: dict[str, int]) -> tuple[int, Any]:
+    """Return the rank of a stop that is the first of its kind, and what kind that is."""
+    kind, name = event["kind"], event["name"]
+    match kind, name:
+        case "send", _:
+            frame = payload["frames"][event["frame"]]
+            failed = frame["error"] not in ("", "NONE")
+            between_brokers = event["node"].startswith("b") and frame["to"].startswith("b")
+            return (
+                (70 if not between_brokers else 48)
+                if failed
+                else 40
+                if frame["kind"] == "request"
+                else 35
+                if between_brokers
+                else 37
+            ), (
+                frame["name"],
+                frame["error"],
+            )
+        case "append", _:
+            return _append_weight(event)
+        case "state", "watermark":
+            return _watermark_weight(event, stable)
+        case "state", "transaction":
+            state = next((op[2]["state"] for op in event["patch"] if op[0] == "txn"), "")
+            return 56, (kind, name, state)
+        case "complete", "poll":
+            return (80, (kind, name, event["text"])) if "gets nothing" not in event["text"] else (30, (kind, name, ""))
+        case "complete", _:
+            return (80 if "returns" not in event["text"] else 28), (kind, name)
+        case "invoke", _:
+            return 38, (kind, name)
+        case "timer", _:
+            return 80, (kind, name)
+    return 80, (kind, event["text"])
+
+
+def _append_weight(event: dict[str, Any]) -> tuple[int, Any]:
+    batch = next(op[3] for op in event["patch"] if op[0] == "batch")
+    topic = topic_of(event["name"])
+    sign = ("append", topic, batch["kind"])
+    if topic == TRANSACTION_TOPIC:
+        return 42, (*sign, batch["decoded"].split(", ")[0])
+    return (RECORDS if batch["kind"] == "data" and topic != OFFSETS_TOPIC else 60), sign
+
+
+def _watermark_weight(event: dict[str, Any], stable: dict[str, int]) -> tuple[int, Any]:
+    partition, lso = next((op[2], op[3]) for op in event["patch"] if op[0] == "lso")
+    moved = stable.get(partition, 0) != lso
+    return (58 if moved else 46), ("watermark", topic_of(partition) == OFFSETS_TOPIC, moved)

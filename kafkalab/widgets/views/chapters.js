@@ -1,0 +1,127 @@
+// The line below the controls: the slider with a tick for each chapter, the list of chapters, and what is folded.
+
+const WAY =
+	`<div class="way">${buttons("previous_change", "next_change")}<div class="ticks"></div>` +
+	`${buttons("chapters", "every")}</div>
+	<div class="contents" role="dialog" aria-label="Chapters" hidden><ol></ol></div>`;
+const ONCE = { chapter: "chapter", change: "change of a log or a state", frame: "step" };
+
+// The walk, and what can be jumped to; computed once for the run, the groups and what is folded.
+function layWalk(v) {
+	const { run, journey, plan } = v,
+		{ stops, folds } = walkOf(run, journey, plan.stops);
+	Object.assign(v, { stops, folds, foldStops: [...folds.keys()], whole: plan.stops });
+	v.chapters = chaptersAt(run, stops);
+	v.targets = {
+		chapter: v.chapters.map((one) => one.at),
+		change: plan.stops.filter((step) => isChange(run.events[step])),
+		frame: plan.stops,
+	};
+	drawChapters(v);
+}
+
+// Where "next_chapter" and its like lead to; undefined for nowhere.
+function jumpOf(v, action) {
+	const [way, kind] = action.split("_"),
+		steps = v.targets[kind];
+	if (way === "next") return steps[upTo(steps.length, (i) => steps[i] <= v.step) + 1];
+	return steps[upTo(steps.length, (i) => steps[i] < v.step)];
+}
+
+const whyNoJump = (v, action) =>
+	jumpOf(v, action) === undefined
+		? `There is no ${ONCE[action.split("_")[1]]} ${action.startsWith("next") ? "after" : "before"} this step.`
+		: "";
+
+// The stop whose folded steps are at the cursor; undefined for none.
+function foldHere({ foldStops, folds, step }) {
+	const stop = foldStops[upTo(foldStops.length, (i) => foldStops[i] < step) + 1];
+	return stop === step || folds.get(stop)?.[0] <= step ? stop : undefined;
+}
+
+const isOpen = ({ journey }, stop) => (journey.get("opened") ?? []).includes(stop);
+
+function openFold(v) {
+	const stop = foldHere(v),
+		opened = v.journey.get("opened") ?? [];
+	v.journey.set("opened", isOpen(v, stop) ? opened.filter((one) => one !== stop) : [...opened, stop]);
+	v.journey.save_changes();
+}
+
+function drawChapters(v) {
+	const { stops, chapters } = v,
+		numbers = new Map(stops.map((step, i) => [step, i])),
+		part = (step) => (100 * numbers.get(step)) / Math.max(1, stops.length - 1),
+		items = chapters.map((one, i) => [one, part(one.at), chapters[i + 1] ? part(chapters[i + 1].at) : 100]);
+	const attributes = ({ at, name }) => `data-go="${at}" title="${esc(name)}: stop ${numbers.get(at) + 1}"`;
+	sync(v.$("ticks"), [
+		["seek", `<input class="seek" type="range" min="1" aria-label="Step" tabindex="-1">`],
+		...items.map(([one, from, to], i) => [
+			i,
+			`<button type="button" class="tick" tabindex="-1" aria-hidden="true" ${attributes(one)} style="left:` +
+				`${rounded(from)}%;width:${rounded(Math.max(0, to - from))}%">${esc(one.name)}</button>`,
+		]),
+	]);
+	sync(
+		v.$("contents").firstChild,
+		chapters.map((one, i) => [
+			i,
+			`<li><button type="button" ${attributes(one)}><small>${numbers.get(one.at) + 1}</small> ${esc(one.name)}` +
+				`</button></li>`,
+		]),
+	);
+	v.shownChapter = undefined;
+}
+
+// The chapter, the slider, and what is folded, at the cursor.
+function drawWay(v, index) {
+	const { stops, chapters, folds } = v,
+		at = upTo(chapters.length, (i) => chapters[i].at <= v.step),
+		name = chapters[at]?.name ?? "",
+		told = v.$("chapter"),
+		seek = v.$("seek"),
+		stop = foldHere(v),
+		folded = v.$("folded");
+	if (v.shownChapter !== at) {
+		v.shownChapter = at;
+		told.setAttribute("aria-live", v.$("now").getAttribute("aria-live"));
+		told.textContent = name;
+		for (const all of [v.root.querySelectorAll(".tick"), v.$("contents").firstChild.querySelectorAll("button")])
+			all.forEach((one, i) => {
+				if (i === at) one.setAttribute("aria-current", "step");
+				else one.removeAttribute("aria-current");
+			});
+	}
+	[seek.max, seek.value] = [stops.length, index];
+	seek.setAttribute("aria-valuetext", `step ${index} of ${stops.length}${name && `, chapter ${name}`}`);
+	folded.hidden = stop === undefined;
+	if (stop === undefined) return;
+	const count = folds.get(stop).length,
+		open = isOpen(v, stop);
+	folded.textContent = `${open ? "▾" : "+"} ${count}`;
+	folded.dataset.told = open
+		? `Fold ${count} steps into one stop again`
+		: `Show ${count} steps that are folded into this stop`;
+}
+
+function openContents(v, shown) {
+	const contents = v.$("contents");
+	contents.hidden = !shown;
+	const to = shown && (contents.querySelector("[aria-current]") ?? contents.querySelector("button"));
+	(to || v.root).focus({ preventScroll: true });
+}
+
+// Up and down in the list of chapters; a choice closes it.
+function hearContents(v) {
+	const contents = v.$("contents");
+	contents.addEventListener("keydown", (event) => {
+		const all = [...contents.querySelectorAll("button")],
+			by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+		if (event.key === "Escape") openContents(v, false);
+		else if (by) all[all.indexOf(document.activeElement) + by]?.focus();
+		else return;
+		event.preventDefault();
+		event.stopPropagation();
+	});
+	contents.addEventListener("click", ({ target }) => target.closest("button") && openContents(v, false));
+}

@@ -1,0 +1,95 @@
+"""Each walk of a lab needs at most 25 presses, and what the lab's text links to is in one of its pictures."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from kafkalab.widgets.model.jumps import find
+from kafkalab.widgets.views.sequence import Sequence
+
+SOLUTIONS = Path(__file__).parents[2] / "labs" / "solutions"
+MOST = 25
+LINK = re.compile(r"\]\(#([A-Z]\w*(?:#|%23)\d+|chapter:[^)]*)\)")
+
+
+def cells(lab: str, kind: str) -> list[str]:
+    book = json.loads((SOLUTIONS / f"{lab}.ipynb").read_text(encoding="utf-8"))
+    return ["".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == kind]
+
+
+def names(tree: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    """Return the names that code reads (`ast.Load`) or binds (`ast.Store`); functions, classes and imports bind."""
+    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
+    if context is ast.Store:
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found.add(node.name)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return found
+
+
+def needed(lab: str) -> list[ast.Module]:
+    """Return the cells that make a sequence, and those whose names they use."""
+    kept: list[ast.Module] = []
+    wanted: set[str] = set()
+    for source in reversed(cells(lab, "code")):
+        if source.startswith("%") or "\n%" in source or "SOLUTION" in source:
+            continue
+        tree = ast.parse(source)
+        if "Sequence(" in source or names(tree, ast.Store) & wanted:
+            kept.append(tree)
+            wanted |= names(tree, ast.Load)
+    return kept[::-1]
+
+
+LABS = [
+    path.stem for path in sorted(SOLUTIONS.glob("*.ipynb")) if any("Sequence(" in c for c in cells(path.stem, "code"))
+]
+
+
+@cache
+def pictures(lab: str) -> list[Sequence]:
+    """Return the sequences of a lab as its cells leave them."""
+    made: list[Sequence] = []
+    scope: dict[str, Any] = {"__name__": "__main__", "print": lambda *_, **__: None, "display": lambda *_: None}
+    for tree in needed(lab):
+        last = tree.body[-1]
+        if isinstance(last, ast.Expr):
+            tree.body[-1] = ast.copy_location(ast.Assign([ast.Name("_shown", ast.Store())], last.value), last)
+        exec(compile(ast.fix_missing_locations(tree), lab, "exec"), scope)
+        made += [thing for thing in scope.values() if isinstance(thing, Sequence)]
+    return list(dict.fromkeys(made))
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_no_walk_needs_more_than_25_presses(lab: str) -> None:
+    assert pictures(lab)
+    walks = {f"{picture.payload['title']} {picture.payload['faults']}": picture for picture in pictures(lab)}
+    presses = {name: len(picture.journey.stops()) - 1 for name, picture in walks.items()}
+    assert {name: count for name, count in presses.items() if not 0 < count <= MOST} == {}
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_every_link_to_a_step_names_something_in_a_picture_of_the_lab(lab: str) -> None:
+    linked = [unquote(name) for text in cells(lab, "markdown") for name in LINK.findall(text)]
+    for name in linked:
+        steps = []
+        for picture in pictures(lab):
+            try:
+                steps.append(find(picture.payload, picture.journey.stops(), name))
+            except ValueError:
+                continue
+        assert steps, f"no picture of {lab} has {name}"
+
+
+def test_there_are_labs_with_walks() -> None:
+    assert len(LABS) >= 6
