@@ -334,7 +334,8 @@ def test_the_fault_panel_opens_in_a_drawer_of_the_same_journey_and_closes_again(
     assert page.locator(".klab.sequence").evaluate("e => e.clientHeight") == high <= 600
     assert page.locator(".logs").bounding_box() == logs
     box, main = panel.bounding_box(), page.locator(".main").bounding_box()
-    assert box and main
+    assert box
+    assert main
     assert main["y"] - 1 <= box["y"]
     assert box["y"] + box["height"] <= main["y"] + main["height"] + 1
     lanes = page.locator(".scroll").bounding_box()
@@ -387,7 +388,8 @@ def test_in_a_narrow_place_the_panel_is_below_the_sequence(page: Page):
     panel = page.locator(".fault-panel")
     expect(panel).to_be_focused()
     box = panel.bounding_box()
-    assert box and room
+    assert box
+    assert room
     assert box["height"] > 200
     assert page.locator(".klab-aside.under").count() == 1
     assert page.evaluate(
