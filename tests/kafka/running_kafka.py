@@ -62,6 +62,12 @@ def set_clocks_ahead(days: int) -> None:
     os.environ.update(LD_PRELOAD=str(FAKETIME), FAKETIME=f"+{days}d", **unchanged)
 
 
+def now_ms() -> int:
+    """Return the time as the nodes know it."""
+    days = int(os.environ.get("FAKETIME", "+0d")[1:-1])
+    return int(time.time() * 1000) + days * 86_400_000
+
+
 class RunningKafka:
     """Start and stop the nodes of one cluster; `libs` holds the jars, `home` gets the data and the output."""
 
