@@ -10,7 +10,7 @@ from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
-from kafkalab.protocol.records import Batch, ControlType, marker
+from kafkalab.protocol.records import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Batch, ControlType, marker
 from kafkalab.protocol.rules import GROUP_LOG_WAITS
 
 
@@ -50,8 +50,8 @@ def _write(broker: BrokerState, entry: TxnMarkers, partition: str, errors: dict[
 
 def _refusal(broker: BrokerState, partition: str, batch: Batch, version: int) -> Error:
     """NONE, or why this broker does not append the marker, in Kafka's order."""
-    if batch.producer_epoch < 0:
-        return Error.UNKNOWN_SERVER_ERROR  # Kafka cannot build such a batch, and looks at no partition
+    if batch.producer_id == NO_PRODUCER_ID or batch.producer_epoch == NO_PRODUCER_EPOCH:
+        return Error.UNKNOWN_SERVER_ERROR  # `MemoryRecordsBuilder` throws, before any partition is looked at
     info = broker.metadata.partitions.get(partition)
     if info is None or broker.name not in info.replicas:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
