@@ -12,6 +12,7 @@ from tests.kafka.making.steps import (
     Step,
     add,
     append,
+    ask,
     batch,
     describe,
     end,
@@ -204,6 +205,15 @@ def markers() -> list[Script]:
                 continue
             start = [init("x"), init("x"), add("x", "t-0"), write("x", "t-0", 0, "a")]
             found.append(script(f"markers.{name}{suffix}", *start, *asked, *SEEN, fetch("t-1")))
+    good, bad = (mark(i, 1, ["t-0"])["with"]["markers"][0] for i in (pid, -1))
+    for name, markers in {
+        "then_one_without_producer": [good, bad],
+        "after_one_without_producer": [bad, good],
+        "beside_unknown_partition_without_producer": [good, {**bad, "partitions": ["nope-0"]}],
+        "of_group_without_producer": [{**bad, "partitions": ["offsets of g"]}, good],
+    }.items():
+        asked = [ask("WriteTxnMarkers", "leader of t-0", 2, {"markers": markers})]
+        found.append(script(f"markers.{name}", *start, *asked, *SEEN, fetch("t-1")))
     return found
 
 
