@@ -25,8 +25,9 @@ def handle(broker: BrokerState, request: WriteTxnMarkers, header: Header) -> Eff
         return _all_failed(request, Error.CLUSTER_AUTHORIZATION_FAILED)
     thrown = next((n for n, m in enumerate(request.markers) if _throws(broker, m)), None)
     if thrown is not None:
-        for m, p in ((m, p) for m in request.markers[:thrown] for p in m.partitions):
-            yield Spawn(_write(broker, m, p, {}))
+        for written in request.markers[:thrown]:
+            for partition in written.partitions:
+                yield Spawn(_write(broker, written, partition, {}))
         return _all_failed(request, Error.UNKNOWN_SERVER_ERROR)
     errors: dict[int, dict[str, Error]] = {m.producer_id: {} for m in request.markers}
     yield from all_of(
