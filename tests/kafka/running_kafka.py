@@ -154,6 +154,11 @@ class RunningKafka:
             time.sleep(0.5)
         raise RuntimeError(f"node {node} did not start: {out.read_text(errors='replace')[-2000:]}")
 
+    def printed(self) -> list[str]:
+        """Return all lines that node 1 has printed, in the order of its starts."""
+        files = [self.home / name for name in ("1.all", "1.out")]
+        return [line for f in files if f.exists() for line in f.read_text(errors="replace").splitlines()]
+
     def start_all(self) -> None:
         """Start the controller and every broker but the one that only holds replicas."""
         for node in [self.controller, *range(1, self.brokers + 1)]:
