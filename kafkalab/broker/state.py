@@ -203,6 +203,11 @@ class BrokerState:
         for batch in batches:
             offsets.apply(batch)
 
+    def holds(self, partition: str) -> bool:
+        """Whether this broker has a replica of the partition."""
+        info = self.metadata.partitions.get(partition)
+        return info is not None and self.name in info.replicas
+
     def leads(self, partition: str) -> bool:
         """Whether this broker believes that it leads the partition."""
         info = self.metadata.partitions.get(partition)

@@ -56,7 +56,8 @@ BROKEN = """## Where Kafka itself breaks a promise
   readable. When the replica is back, its partition keeps an open transaction: the last stable offset stays at its
   first record, and no later InitProducerId ends it. An operator who aborts it with WriteTxnMarkers has a committed
   transaction of which one half is aborted. kafkalab waits, as Kafka 4.2 did; these scripts are compared with the wait
-  switched off, and [docs/bugs.md](bugs.md) has a run with and without it.
+  switched off, and [docs/bugs.md](bugs.md) has a run with and without it. Random scripts met it without any replica
+  that stays down: one broker is killed and started again, and its coordinator is ready before its leaders are.
 - After `kill -9`, records that DeleteRecords has removed can be read again: the log start offset is written down once a
   minute (script `restart.kill_deleted_records`).
 - A leader that has questions of several producers for one coordinator sends them together, with the error mode of the
@@ -159,14 +160,15 @@ def _random() -> str:
     rows = json.loads(HUNTS.read_text("utf-8")) if HUNTS.exists() else []
     if not rows:
         return ""
-    keys = ("recording", "minutes", "scripts", "answers", "explained", "mixed", "races", "different")
+    keys = ("recording", "minutes", "scripts", "answers", "explained", "mixed", "skipped", "races", "different")
     told = _table([*keys], [[row.get(key, 0) for key in keys] for row in rows])
     return f"""## Random scripts
 
 `make oracle MINUTES=10` makes scripts from seeds, runs them on both sides, and shrinks each difference to a script that
 can be kept. Thirty scripts run side by side on one Kafka; one that differs is run again alone. An answer counts as
 "mixed" if alone it is equal, its error is that of the other kind of client (see the mode of the first, above), and a
-request of that kind was under way at the same time. Any other script that Kafka does not answer twice the same is a
-race of unknown cause, and fails the hunt as a difference does.
+request of that kind was under way at the same time. A script counts as "skipped" if alone it is equal and Kafka's own
+log says that its coordinator has skipped a marker (KAFKA-20734, above). Any other script that Kafka does not answer
+twice the same is a race of unknown cause, and fails the hunt as a difference does.
 
 {told}"""

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.kafka.kafka_side import KafkaSide
 from tests.kafka.old_kafka import OldCluster, OldKafka
 from tests.kafka.real_cluster import RealCluster
-from tests.kafka.running_kafka import AUTHORIZER, RunningKafka
+from tests.kafka.running_kafka import AUTHORIZER, RunningKafka, now_ms
 from tests.kafka.schema import Protocol
 from tests.kafka.script import Answer, Script, belongs, scripts_of
 
@@ -47,7 +47,7 @@ def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[
 
 def sides_of(cluster: RealCluster, scripts: list[Script]) -> list[KafkaSide]:
     """Run the scripts, `TOGETHER` at a time, or alone where brokers are killed; return them with their answers."""
-    base_ms = int(time.time() * 1000) - DATA_AGE_MS
+    base_ms = now_ms() - DATA_AGE_MS
     run = f"r{int(time.time() * 1000) % 1_000_000_000}"
     aged = [(f"{run}.{n}.{tid}", e) for n, s in enumerate(scripts) for tid, e in s.get("producer_epochs", {}).items()]
     cluster.preload(aged, base_ms)

@@ -62,6 +62,12 @@ def set_clocks_ahead(days: int) -> None:
     os.environ.update(LD_PRELOAD=str(FAKETIME), FAKETIME=f"+{days}d", **unchanged)
 
 
+def now_ms() -> int:
+    """Return the time as the nodes know it."""
+    days = int(os.environ.get("FAKETIME", "+0d")[1:-1])
+    return int(time.time() * 1000) + days * 86_400_000
+
+
 class RunningKafka:
     """Start and stop the nodes of one cluster; `libs` holds the jars, `home` gets the data and the output."""
 
@@ -147,6 +153,11 @@ class RunningKafka:
                 break
             time.sleep(0.5)
         raise RuntimeError(f"node {node} did not start: {out.read_text(errors='replace')[-2000:]}")
+
+    def printed(self) -> list[str]:
+        """Return all lines that node 1 has printed, in the order of its starts."""
+        files = [self.home / name for name in ("1.all", "1.out")]
+        return [line for f in files if f.exists() for line in f.read_text(errors="replace").splitlines()]
 
     def start_all(self) -> None:
         """Start the controller and every broker but the one that only holds replicas."""

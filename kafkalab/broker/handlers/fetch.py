@@ -75,12 +75,10 @@ def leader_error(broker: BrokerState, partition: str, known_epoch: int | None) -
     A sender that says which leader epoch it knows is told if that one is over, or new to this replica
     (`Partition.checkCurrentLeaderEpoch`); after that the broker must be the leader.
     """
-    info = broker.metadata.partitions.get(partition)
-    if info is not None and known_epoch is not None and broker.name in info.replicas:
-        if known_epoch < info.leader_epoch:
-            return Error.FENCED_LEADER_EPOCH
-        if known_epoch > info.leader_epoch:
-            return Error.UNKNOWN_LEADER_EPOCH
+    if known_epoch is not None and broker.holds(partition):
+        epoch = broker.metadata.partitions[partition].leader_epoch
+        if known_epoch != epoch:
+            return Error.FENCED_LEADER_EPOCH if known_epoch < epoch else Error.UNKNOWN_LEADER_EPOCH
     return Error.NONE if broker.leads(partition) else Error.NOT_LEADER_OR_FOLLOWER
 
 

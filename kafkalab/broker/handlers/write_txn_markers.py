@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Append, Appended, Effects, Readmit, all_of
+from kafkalab.broker.effects import Append, Appended, Effects, Readmit, Spawn, all_of
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.producer_state.append import Origin
 from kafkalab.protocol.acls import ALTER, CLUSTER, CLUSTER_ACTION
@@ -10,7 +10,7 @@ from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
-from kafkalab.protocol.records import Batch, ControlType, marker
+from kafkalab.protocol.records import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Batch, ControlType, marker
 from kafkalab.protocol.rules import GROUP_LOG_WAITS
 
 
@@ -22,15 +22,34 @@ def handle(broker: BrokerState, request: WriteTxnMarkers, header: Header) -> Eff
     REQUEST_TIMED_OUT (`KafkaApis.handleWriteTxnMarkersRequest`).
     """
     if all(broker.denies(header.sender, operation, CLUSTER) for operation in (ALTER, CLUSTER_ACTION)):
-        error = Error.CLUSTER_AUTHORIZATION_FAILED
-        return WriteTxnMarkersResponse(
-            markers={m.producer_id: dict.fromkeys(m.partitions, error) for m in request.markers}
-        )
+        return _all_failed(request, Error.CLUSTER_AUTHORIZATION_FAILED)
+    thrown = next((n for n, m in enumerate(request.markers) if _throws(broker, m)), None)
+    if thrown is not None:
+        for written in request.markers[:thrown]:
+            for partition in written.partitions:
+                yield Spawn(_write(broker, written, partition, {}))
+        return _all_failed(request, Error.UNKNOWN_SERVER_ERROR)
     errors: dict[int, dict[str, Error]] = {m.producer_id: {} for m in request.markers}
     yield from all_of(
         *(_write(broker, m, p, errors[m.producer_id]) for m in request.markers for p in m.partitions)
     )
     return WriteTxnMarkersResponse(markers=errors)
+
+
+def _all_failed(request: WriteTxnMarkers, error: Error) -> WriteTxnMarkersResponse:
+    return WriteTxnMarkersResponse(markers={m.producer_id: dict.fromkeys(m.partitions, error) for m in request.markers})
+
+
+def _throws(broker: BrokerState, entry: TxnMarkers) -> bool:
+    """Return whether Kafka cannot build the marker for a partition of this broker, so that all of the request fails.
+
+    What came before it in the request is in the log all the same (`MemoryRecordsBuilder.validateProducerState`).
+    """
+    return _is_nobodys(entry) and any(broker.holds(p) and topic_of(p) != OFFSETS_TOPIC for p in entry.partitions)
+
+
+def _is_nobodys(entry: TxnMarkers | Batch) -> bool:
+    return entry.producer_id == NO_PRODUCER_ID or entry.producer_epoch == NO_PRODUCER_EPOCH
 
 
 def _write(broker: BrokerState, entry: TxnMarkers, partition: str, errors: dict[str, Error]) -> Effects[None]:
@@ -50,13 +69,12 @@ def _write(broker: BrokerState, entry: TxnMarkers, partition: str, errors: dict[
 
 def _refusal(broker: BrokerState, partition: str, batch: Batch, version: int) -> Error:
     """NONE, or why this broker does not append the marker, in Kafka's order."""
-    if batch.producer_epoch < 0:
-        return Error.UNKNOWN_SERVER_ERROR  # Kafka cannot build such a batch, and looks at no partition
-    info = broker.metadata.partitions.get(partition)
-    if info is None or broker.name not in info.replicas:
+    if not broker.holds(partition):
         return Error.UNKNOWN_TOPIC_OR_PARTITION
-    if info.leader != broker.name or partition in broker.offsets_loading:
+    if not broker.leads(partition) or partition in broker.offsets_loading:
         return Error.NOT_LEADER_OR_FOLLOWER
+    if _is_nobodys(batch):
+        return Error.UNKNOWN_SERVER_ERROR
     if broker.is_under_min_isr(partition) and not _by_group_coordinator(broker, partition):
         return Error.NOT_ENOUGH_REPLICAS
     return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, version)

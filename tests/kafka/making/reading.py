@@ -12,6 +12,7 @@ from tests.kafka.making.steps import (
     Step,
     add,
     append,
+    ask,
     batch,
     describe,
     end,
@@ -174,6 +175,9 @@ def markers() -> list[Script]:
         "older_epoch": [mark(pid, epoch + "-1", ["t-0"])],
         "older_epoch_tv2": [mark(pid, epoch + "-1", ["t-0"], tv=2)],
         "negative_epoch": [mark(pid, epoch + "-2", ["t-0"])],
+        "epoch_below_none": [mark(pid, epoch + "-3", ["t-0"])],
+        "no_producer": [mark(-1, 0, ["t-0"]), mark(-1, -1, ["t-0"]), mark(-1, 0, ["nope-0"])],
+        "producer_below_none": [mark(-2, 0, ["t-0"]), mark(-2, -1, ["t-0"])],
         "newer_epoch": [mark(pid, epoch + "+1", ["t-0"])],
         "newer_epoch_tv2": [mark(pid, epoch + "+1", ["t-0"], tv=2)],
         "same_epoch_tv2": [mark(pid, epoch, ["t-0"], tv=2)],
@@ -201,6 +205,15 @@ def markers() -> list[Script]:
                 continue
             start = [init("x"), init("x"), add("x", "t-0"), write("x", "t-0", 0, "a")]
             found.append(script(f"markers.{name}{suffix}", *start, *asked, *SEEN, fetch("t-1")))
+    good, bad = (mark(i, 1, ["t-0"])["with"]["markers"][0] for i in (pid, -1))
+    for name, markers in {
+        "then_one_without_producer": [good, bad],
+        "after_one_without_producer": [bad, good],
+        "beside_unknown_partition_without_producer": [good, {**bad, "partitions": ["nope-0"]}],
+        "of_group_without_producer": [{**bad, "partitions": ["offsets of g"]}, good],
+    }.items():
+        asked = [ask("WriteTxnMarkers", "leader of t-0", 2, {"markers": markers})]
+        found.append(script(f"markers.{name}", *start, *asked, *SEEN, fetch("t-1")))
     return found
 
 
