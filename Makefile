@@ -1,5 +1,5 @@
 # make lab   opens the labs in JupyterLab        (make lab ARGS=--no-browser prints the address instead)
-# make test  checks everything                   (make test ARGS="-k layers" only a part)
+# make test  checks everything                   (make test ARGS="-k layers" only a part, WORKERS=4 in more processes)
 # make fast  checks what takes seconds: no browser, Spark, notebooks, campaigns
 # make bench measures                            make clean  removes what these made
 # make mutants PART=replication   breaks the code, one expression at a time, and asks the tests (without PART: the parts)
@@ -9,6 +9,8 @@ PYTHONS := python3 python3.13 python3.12 python3.11
 # Looked for once, and only where it is needed.
 PYTHON ?= $(eval PYTHON := $(firstword $(foreach p,$(PYTHONS),$(shell $(p) -c 'import sys, venv, ensurepip; print("$(p)" if sys.version_info >= (3, 11) else "")' 2>/dev/null))))$(PYTHON)
 BIN := .venv/bin
+# Test processes: one for each core, and at least two.
+WORKERS ?= $(shell $(BIN)/python -c "import os; print(max(2, os.cpu_count() or 2))")
 # What is compiled once serves all the processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -18,10 +20,10 @@ lab: .venv/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
 
 test: .venv/test.stamp
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 fast: .venv/test.stamp
-	@$(BIN)/python -m pytest -n 2 -p no:nbval -o addopts="--import-mode=importlib --strict-markers" -q \
+	@$(BIN)/python -m pytest -n $(WORKERS) -p no:nbval -o addopts="--import-mode=importlib --strict-markers" -q \
 	  -m "not browser and not spark and not campaign and not notebooks and not clients and not kafka and not index" --ignore=tests/spark tests $(ARGS)
 
 bench: .venv/bench.stamp

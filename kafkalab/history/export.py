@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from kafkalab.broker.group_coordinator.offsets import OffsetCommit
@@ -15,8 +16,9 @@ from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic
 from kafkalab.protocol.records import Batch, sequence_after
 from kafkalab.protocol.source_header import header_texts
 from kafkalab.sim.cluster import Cluster
-from kafkalab.trace import Event, Frame, Trace
+from kafkalab.trace import Event, Trace
 
+FRAME_FIELDS = attrgetter(*FrameRow._fields)
 Place = tuple[str, int, int]  # key, offset, leader epoch: where one record was appended, once
 
 
@@ -38,7 +40,7 @@ def history_of(source: Cluster | Trace) -> History:
         log=records,
         reads=tuple(tables.reads),
         polls=tuple(tables.polls),
-        frames=tuple(_frame_row(f) for f in trace.frames.values()),
+        frames=tuple(map(FrameRow._make, map(FRAME_FIELDS, trace.frames.values()))),
         transactions=entries,
         watermarks=tuple(tables.watermarks),
         leaders=tuple(tables.leaders),
@@ -216,12 +218,6 @@ def _txn_entry(event: Event, batch: Batch, i: int, removed: str) -> TxnEntry:
         removed=removed,
         **given,
     )
-
-
-def _frame_row(frame: Frame) -> FrameRow:
-    names = ("id", "name", "kind", "sender", "receiver", "version", "error", "of", "copy_of", "attempt", "fate")
-    times = ("sent_step", "sent_ms", "received_step", "received_ms")
-    return FrameRow(**{name: getattr(frame, name) for name in (*names, *times)})
 
 
 def _labels(source: Cluster | Trace) -> tuple[Label, ...]:

@@ -17,8 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kafkalab import lab03
+from kafkalab.programs.transfers import transactions
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.payload import payload_of
 from tests.benchmarks.lines import line
 
@@ -65,18 +66,18 @@ def lab_run() -> None:
     line("its size", f"{len(json.dumps(payload_of(cluster), separators=(',', ':'))) / 1000:.0f} kB")
 
 
-def workload(profile: str, producers: int, count: int) -> Scenario:
+def workload(profile: str, producers: int, count: int) -> Cluster:
     """So many producers, each with so many one-record transactions, on one partition with replication factor 3."""
-    programs = tuple(
-        Program(f"p{i}", "transactions", {"transactional_id": f"t{i}", "count": count}) for i in range(producers)
-    )
-    return Scenario(topics={"out": 1}, profile=profile, programs=programs)
+    cluster = Cluster(Scenario(topics={"out": 1}, profile=profile), keep=False)
+    for i in range(producers):  # more than a scenario may have
+        cluster.spawn(f"p{i}", transactions, transactional_id=f"t{i}", count=count)
+    return cluster
 
 
 def simulator() -> None:
     for producers, count in ((1, 500), (10, 100), (100, 20)):
         for profile in PROFILES:
-            cluster = Cluster(workload(profile, producers, count), keep=False)
+            cluster = workload(profile, producers, count)
             seconds = milliseconds(lambda cluster=cluster: cluster.run(limit=10**9), 1)[0] / 1000
             done, frames = producers * count, cluster.network.frames_sent
             line(
@@ -92,8 +93,7 @@ def simulator() -> None:
 
 def memory() -> None:
     code = (
-        "from tests.benchmarks.__main__ import workload; from kafkalab.sim.cluster import Cluster; "
-        "Cluster(workload('4.x/TV2', 50, 200), keep=False).run(limit=10**9); "
+        "from tests.benchmarks.__main__ import workload; workload('4.x/TV2', 50, 200).run(limit=10**9); "
         "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,7 +115,9 @@ class Desk:
         return place + sum(n for p, n in self.added.items() if p < place)
 
     def shot(self, what: str, of: Locator | None = None) -> None:
-        """The screen, with this cell in view, kept for people to look at."""
+        """The screen, with this cell in view, kept for people to look at, if KAFKALAB_SHOTS is set."""
+        if not os.environ.get("KAFKALAB_SHOTS"):
+            return
         SHOTS.mkdir(exist_ok=True)
         if of is not None:
             of.evaluate("element => element.scrollIntoView({block: 'center'})")

@@ -8,6 +8,7 @@ from kafkalab.log.cleaner import cleanable_end
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.rules import DELETE_HORIZON, LAST_BATCH_STAYS
 from tests.conformance.cleaning import RETENTION_MS, Written
+from tests.log.lookups import duplicate_of
 
 
 def test_cln_01_each_producer_keeps_its_last_batch_and_duplicates_are_still_known() -> None:
@@ -21,7 +22,7 @@ def test_cln_01_each_producer_keeps_its_last_batch_and_duplicates_are_still_know
     reloaded = w.log.reloaded()
     assert [reloaded.producers.entries[p].last_sequence for p in (1, 2, 3)] == [2, 2, 1]
     for batch in w.log.batches:
-        assert reloaded.producers.duplicate_of(batch) is not None
+        assert duplicate_of(reloaded.producers, batch) is not None
 
 
 def test_cln_03_aborted_records_go_at_once_and_the_index_stays() -> None:

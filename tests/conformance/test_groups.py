@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupState, group_edges
+from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupState, Move
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.messages.heartbeat import Heartbeat
@@ -60,7 +60,8 @@ def test_each_state_refuses_what_it_must(row: str) -> None:
 
 
 def test_the_arrows_are_those_of_kafka() -> None:
-    assert {(a, b) for a, _, b in group_edges()} == {
+    moves = ((state, cell) for state, row in GROUP_TABLE.items() for cell in row.values() if isinstance(cell, Move))
+    assert {(state.value, cell.state.value) for state, cell in moves} == {
         ("Empty", "PreparingRebalance"), ("Empty", "Dead"), ("PreparingRebalance", "CompletingRebalance"),
         ("PreparingRebalance", "Empty"), ("CompletingRebalance", "PreparingRebalance"),
         ("CompletingRebalance", "Stable"), ("Stable", "PreparingRebalance"),

@@ -15,6 +15,7 @@ from kafkalab.protocol.messages.fetch import Fetch
 from kafkalab.protocol.records import Batch
 from tests.conformance.one_broker import OneBroker
 from tests.conformance.producer_log import ABORT, COMMIT, PID, data, end, plain, rules, write
+from tests.log.lookups import duplicate_of
 
 OK, SEQUENCE = Error.NONE, Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 EPOCH, TXN, FENCED = Error.INVALID_PRODUCER_EPOCH, Error.INVALID_TXN_STATE, Error.TRANSACTION_COORDINATOR_FENCED
@@ -357,7 +358,7 @@ def test_after_a_restart_only_the_last_batch_is_a_known_duplicate_and_truncation
     log.roll(0)
     log.append(data(0, 3), 0)
     again = log.reloaded()
-    known = [again.producers.duplicate_of(data(0, s)) is not None for s in range(4)]
+    known = [duplicate_of(again.producers, data(0, s)) is not None for s in range(4)]
     assert known == [False, False, False, True]
     assert write(again, data(0, 1)) is SEQUENCE
     assert write(again, data(0, 2)) is SEQUENCE
@@ -365,7 +366,7 @@ def test_after_a_restart_only_the_last_batch_is_a_known_duplicate_and_truncation
     log.append(data(0, 4), 0)
     log.append(data(0, 5), 0)
     log.truncate(5)
-    assert [log.producers.duplicate_of(data(0, s)) is not None for s in range(6)] == [False] * 2 + [True] * 3 + [False]
+    assert [duplicate_of(log.producers, data(0, s)) is not None for s in range(6)] == [False] * 2 + [True] * 3 + [False]
 
 
 def test_a_clean_shutdown_leaves_only_the_last_batch() -> None:

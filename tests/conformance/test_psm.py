@@ -14,6 +14,7 @@ from kafkalab.protocol.crc32c import crc32c
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import SEQUENCE_MAX, Batch
 from tests.conformance.producer_log import ABORT, COMMIT, PID, Fed, data, end, rules, state_of
+from tests.log.lookups import duplicate_of, first_undecided_offset
 
 OK, SEQUENCE = Error.NONE, Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 EPOCH, TXN, FENCED = Error.INVALID_PRODUCER_EPOCH, Error.INVALID_TXN_STATE, Error.TRANSACTION_COORDINATOR_FENCED
@@ -99,7 +100,7 @@ def test_psm_10_one_batch_may_lie_on_both_sides_of_the_wrap() -> None:
     entry = fed.entry()
     assert state_of(entry) == (15, 2147483637, 9, None)
     assert (entry.first_data_offset, entry.last_data_offset) == (2000, 2020)
-    assert fed.states.duplicate_of(data(15, 2147483637, 21)) is entry.batches[0]
+    assert duplicate_of(fed.states, data(15, 2147483637, 21)) is entry.batches[0]
     assert fed.answer(data(15, 10)) is OK
 
 
@@ -121,10 +122,10 @@ def test_five_batches_are_remembered_and_a_new_epoch_forgets_them() -> None:
     assert [(b.first_sequence, b.last_sequence, b.first_offset) for b in entry.batches] == [
         (s, s + 1, s) for s in (4, 6, 8, 10, 12)
     ]
-    assert fed.states.duplicate_of(data(0, 4, 2)) is not None
-    assert fed.states.duplicate_of(data(0, 2, 2)) is None
-    assert fed.states.duplicate_of(data(0, 4, 4)) is None
-    assert fed.states.duplicate_of(data(1, 4, 2)) is None
+    assert duplicate_of(fed.states, data(0, 4, 2)) is not None
+    assert duplicate_of(fed.states, data(0, 2, 2)) is None
+    assert duplicate_of(fed.states, data(0, 4, 4)) is None
+    assert duplicate_of(fed.states, data(1, 4, 2)) is None
     fed.replicate(data(1, 0))
     assert state_of(entry) == (1, 0, 0, None)
 
@@ -134,10 +135,10 @@ def test_psm_19_an_unfinished_transaction_comes_back_from_a_snapshot() -> None:
     fed.states.take_snapshot()
     again = fed.reloaded(0, 3)
     assert state_of(again.entry()) == (0, 1, 1, 0)
-    assert (again.entry().first_data_offset, again.states.first_undecided_offset) == (1, 0)
+    assert (again.entry().first_data_offset, first_undecided_offset(again.states)) == (1, 0)
     assert again.answer(data(0, 2, txn=True)) is OK
-    assert again.states.duplicate_of(data(0, 1, txn=True)) is not None
-    assert again.states.duplicate_of(data(0, 0, txn=True)) is None
+    assert duplicate_of(again.states, data(0, 1, txn=True)) is not None
+    assert duplicate_of(again.states, data(0, 0, txn=True)) is None
 
 
 def test_psm_20_a_finished_transaction_comes_back_as_finished() -> None:
@@ -145,7 +146,7 @@ def test_psm_20_a_finished_transaction_comes_back_as_finished() -> None:
     fed.states.take_snapshot()
     again = fed.reloaded(0, 3)
     assert state_of(again.entry()) == (0, 1, 1, None)
-    assert (again.entry().last_data_offset, again.states.first_undecided_offset) == (1, None)
+    assert (again.entry().last_data_offset, first_undecided_offset(again.states)) == (1, None)
 
 
 def test_psm_22_after_a_fencing_abort_the_producer_is_known_though_it_has_no_data() -> None:
@@ -176,7 +177,7 @@ TWO_TXNS = (data(0, 0, txn=True, at=99), data(0, 0, txn=True, pid=2, at=105), en
 
 def test_psm_25_a_decided_transaction_is_unstable_until_it_is_replicated() -> None:
     states = Fed().replicate(*TWO_TXNS).states
-    assert (states.first_undecided_offset, states.first_unstable_offset) == (105, 99)
+    assert (first_undecided_offset(states), states.first_unstable_offset) == (105, 99)
 
 
 def test_psm_26_the_high_watermark_passes_the_marker() -> None:
@@ -200,7 +201,7 @@ def test_psm_29_an_idle_producer_is_forgotten_and_goes_on() -> None:
 def test_psm_30_an_open_transaction_never_expires() -> None:
     fed = Fed(expiration_ms=1000).replicate(data(0, 0, txn=True, at=99))
     assert [fed.states.remove_expired(now) for now in (1001, 2002)] == [(), ()]
-    assert (fed.states.first_undecided_offset, list(fed.states.entries)) == (99, [PID])
+    assert (first_undecided_offset(fed.states), list(fed.states.entries)) == (99, [PID])
 
 
 def test_a_verification_expires_by_the_time_it_began() -> None:
@@ -315,10 +316,10 @@ def test_psm_43_the_completing_transaction_itself_does_not_count() -> None:
 
 def test_psm_45_empty_transactions_complete_nothing() -> None:
     fed = Fed().replicate(data(0, 0, 5, txn=True, at=16))
-    starts = [fed.states.first_undecided_offset]
+    starts = [first_undecided_offset(fed.states)]
     for batches in ((end(COMMIT, 0), end(COMMIT, 0), end(ABORT, 0)), (end(ABORT, 0), end(ABORT, 0))):
         fed.replicate(*batches, data(0, 5 * len(starts), 4 if len(starts) == 1 else 2, txn=True))
-        starts.append(fed.states.first_undecided_offset)
+        starts.append(first_undecided_offset(fed.states))
     assert starts == [16, 24, 30]
     assert fed.completed == [CompletedTxn(PID, 16, 21, False), CompletedTxn(PID, 24, 28, True)]
     fed.states.high_watermark_moved(32)

@@ -13,6 +13,7 @@ from kafkalab.protocol.errors import Error, IllegalArgumentError
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, ControlType, Record, marker, sequence_after
 from kafkalab.protocol.rules import OLD_BATCHES, STATE_OUTLIVES_DATA, VERIFICATION
+from tests.log.lookups import duplicate_of, first_undecided_offset
 
 RULES = Rules(off=(VERIFICATION.name,))
 VERIFYING = Rules()
@@ -45,7 +46,7 @@ def marker_answer(log: PartitionLog, batch: Batch, version: int) -> Error:
 
 
 def original_offset(log: PartitionLog, batch: Batch) -> int | None:
-    known = log.producers.duplicate_of(batch)
+    known = duplicate_of(log.producers, batch)
     return None if known is None else known.first_offset
 
 
@@ -187,7 +188,7 @@ def test_producer_id_zero_is_a_producer() -> None:
 
 
 def test_of_an_unknown_producer_nothing_is_a_duplicate() -> None:
-    assert log_with().producers.duplicate_of(data(0, 0)) is None
+    assert duplicate_of(log_with().producers, data(0, 0)) is None
 
 
 def test_guards_are_numbered_from_one_on() -> None:
@@ -241,7 +242,7 @@ def test_before_kafka_7190_a_producer_keeps_the_batches_that_are_left(
     states = states_before_kafka_7190()
     states.log_start_moved(log_start_offset)
     assert [b.first_offset for b in states.entries[1].batches] == first_offsets
-    assert states.first_undecided_offset == 4
+    assert first_undecided_offset(states) == 4
 
 
 def test_before_kafka_7190_a_producer_without_data_was_forgotten_with_its_transaction() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -22,6 +23,8 @@ from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
 
+CAMPAIGN = int(os.environ.get("KAFKALAB_SCENARIOS", "300"))
+"""How many the long campaign draws; `python -m tests.benchmarks.campaign` is for thousands, in several processes."""
 T = TypeVar("T")
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 COMMON: dict[str, Any] = {"database": None, "derandomize": True, "deadline": None, "suppress_health_check": QUIET}
@@ -50,7 +53,9 @@ def report_of(scenario: Scenario) -> Report:
     cluster = Cluster(scenario)
     cluster.run()
     read_to_the_end(cluster)
-    return check_all(history_of(cluster))
+    report = check_all(history_of(cluster))
+    cluster.discard()
+    return report
 
 
 def no_anomaly_in(scenario: Scenario) -> None:
@@ -66,7 +71,7 @@ def test_no_anomaly_with_all_rules_on(scenario: Scenario) -> None:
 
 
 @pytest.mark.campaign
-@settings(max_examples=1500, **COMMON)
+@settings(max_examples=CAMPAIGN, **COMMON)
 @given(scenarios())
 def test_no_anomaly_in_a_long_campaign(scenario: Scenario) -> None:
     no_anomaly_in(scenario)

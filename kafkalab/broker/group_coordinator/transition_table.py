@@ -99,13 +99,3 @@ A static member that comes back to a stable group changes nothing as long as the
 again; else its JoinGroup counts as CHANGE.
 """
 assert set(GROUP_TABLE) == set(GroupState), "the table must have a row for every state"
-
-
-def group_edges() -> list[tuple[str, str, str]]:
-    """The arrows of the state diagram: (from, question, to)."""
-    return [
-        (state.value, ask.value, cell.state.value)
-        for state, row in GROUP_TABLE.items()
-        for ask, cell in row.items()
-        if isinstance(cell, Move)
-    ]

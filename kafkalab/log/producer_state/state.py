@@ -103,11 +103,6 @@ class ProducerStates:
         """NONE, or why this marker is refused; IllegalArgumentError if a leader does not know its version."""
         return marker_error(self.entries.get(batch.producer_id), batch, origin, version, self.rules)
 
-    def duplicate_of(self, batch: Batch) -> CachedBatch | None:
-        """The remembered batch with the same epoch and sequences, or None."""
-        entry = self.entries.get(batch.producer_id)
-        return None if entry is None else entry.cached(batch)
-
     def has_ongoing(self, producer_id: int, producer_epoch: int) -> bool:
         """Whether this producer has an open transaction here under this epoch."""
         entry = self.entries.get(producer_id)
@@ -178,11 +173,6 @@ class ProducerStates:
         completed = CompletedTxn(batch.producer_id, first, batch.base_offset, control is ControlType.ABORT)
         self.unreplicated.append(completed)
         return completed
-
-    @property
-    def first_undecided_offset(self) -> int | None:
-        """Where the earliest open transaction begins."""
-        return next(iter(self.ongoing.values()), None)
 
     @property
     def first_unstable_offset(self) -> int | None:
