@@ -153,6 +153,12 @@ def test_a_batch_that_no_client_may_write_is_invalid(batch: Batch) -> None:
     assert world.state.log(T).log_end_offset == 0
 
 
+def test_a_batch_whose_checksum_is_wrong_is_corrupt() -> None:
+    world = broker()
+    damaged = OtherRecords(records=(), corrupt=True)
+    assert errors(produce(world, tid="a", t_0=damaged, x_0=plain(1))) == {T: Error.CORRUPT_MESSAGE, "x-0": OK}
+
+
 @pytest.mark.parametrize("batch", [bad for bad in BAD if "than offsets" not in str(bad.id)])
 @pytest.mark.parametrize("profile", ["0.11", "1.0"])
 def test_before_kip_467_it_is_corrupt_and_comes_without_the_log_start_offset(profile: str, batch: Batch) -> None:

@@ -188,6 +188,7 @@ class Aio:
 
     def __init__(self, servers: str) -> None:
         self.servers, self.runner = servers, asyncio.Runner()
+        self.producers: list[AioProducer] = []
 
     def producer(self, transactional_id: str) -> AioProducer:
         async def make() -> Any:
@@ -196,6 +197,7 @@ class Aio:
             )
 
         made = AioProducer(self.runner.run(make()), self.runner)
+        self.producers.append(made)
         if not transactional_id:
             made.init()
         return made
@@ -212,6 +214,9 @@ class Aio:
         return AioConsumer(self.runner.run(make()), group, self.runner)
 
     def close(self) -> None:
+        for producer in self.producers:
+            with contextlib.suppress(AioFenced, AioInvalidEpoch):
+                producer.close()
         self.runner.close()
 
 

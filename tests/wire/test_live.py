@@ -1,0 +1,127 @@
+"""The simulator's cluster in real time: the clock, lost frames, and what does not pile up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+import pytest
+
+from kafkalab.protocol import batch_bytes
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.end_txn import EndTxn
+from kafkalab.protocol.messages.init_producer_id import InitProducerId
+from kafkalab.protocol.messages.list_offsets import LATEST, ListOffsets
+from kafkalab.protocol.messages.produce import Produce
+from kafkalab.protocol.partitions import transaction_partition
+from kafkalab.protocol.records import Batch, Record
+from kafkalab.sim.faults import Delay, Drop, Duplicate
+from kafkalab.sim.kernel.kernel import Kernel
+from kafkalab.wire.live import RealTime, fault_of, scenario_of
+from kafkalab.wire.server import Server
+
+SENT = batch_bytes.decode(batch_bytes.encode(Batch(records=(Record("k", "v"),))))
+
+
+def live(*faults: str, profile: str = "4.x/TV2") -> RealTime:
+    return RealTime(scenario_of(profile, 3, {"t": 1}, {}, tuple(map(fault_of, faults))))
+
+
+def ask(cluster: RealTime, broker: str, body: object, version: int) -> object:
+    """Ask as a client; all that the answer needs happens without waiting."""
+    answers: list[object] = []
+    cluster.ask(cluster.client("c"), broker, body, version, answers.append)
+    cluster.kernel.catch_up(cluster.now_ms + 5)
+    (answer,) = answers
+    return answer
+
+
+def test_the_clock_follows_another_one_and_never_goes_back() -> None:
+    kernel, done = Kernel(False, "a test"), []
+    kernel.add_node("a")
+    for delay_ms in (20, 5, 2):
+        kernel.timer("a", delay_ms, lambda delay_ms=delay_ms: done.append(delay_ms))  # type: ignore[misc]
+    kernel.catch_up(10)
+    assert (done, kernel.now, kernel.schedule.next_ms) == ([2, 5], 10, 20)
+    kernel.catch_up(3)
+    assert kernel.now == 10
+    kernel.catch_up(20)
+    assert (done, kernel.schedule.next_ms) == ([2, 5, 20], -1)
+
+
+@pytest.mark.parametrize(("profile", "level"), [("4.x/TV1", 1), ("4.x/TV2", 2)])
+def test_the_profile_finalizes_what_its_clients_speak(profile: str, level: int) -> None:
+    assert live(profile=profile).cluster.brokers["b1"].state.transaction_version == level
+
+
+def test_an_answer_comes_without_latency_and_a_lost_one_breaks_the_connection() -> None:
+    cluster = live("Drop:InitProducerIdResponse#1")
+    broker = cluster.cluster.controller.metadata.leader(transaction_partition("pay"))
+    request = InitProducerId(transactional_id="pay")
+    assert ask(cluster, broker, request, 4) is None
+    second = ask(cluster, broker, request, 4)
+    assert (second.error, second.producer_epoch) == (Error.NONE, 1)  # type: ignore[attr-defined]
+
+
+def test_a_doubled_request_is_answered_once() -> None:
+    cluster = live("Duplicate:InitProducerId#1")
+    broker = cluster.cluster.controller.metadata.leader(transaction_partition("pay"))
+    assert ask(cluster, broker, InitProducerId(transactional_id="pay"), 4).error is Error.NONE  # type: ignore[attr-defined]
+    refused = EndTxn(transactional_id="pay", producer_id=0, producer_epoch=0, committed=True)
+    assert ask(cluster, broker, refused, 4).error is not Error.NONE  # type: ignore[attr-defined]
+
+
+def test_a_thousand_requests_leave_nothing_behind() -> None:
+    cluster = live()
+    leader = cluster.cluster.controller.metadata.leader("t-0")
+    client = cluster.client("c")
+    produce = Produce(transactional_id=None, acks=0, timeout_ms=100, batches={"t-0": SENT})
+    before = len(cluster.network._outstanding)
+    for _ in range(500):
+        cluster.ask(client, leader, produce, 9, None)
+        ask(cluster, leader, ListOffsets(partitions=("t-0",), timestamp=LATEST), 7)
+    assert len(cluster.network._outstanding) <= before + 2
+    assert not any(key[0] == "c" for key in cluster.network._timeouts)
+
+
+def test_a_client_that_has_a_brokers_name_is_another_node() -> None:
+    cluster = live()
+    assert [cluster.client(name) for name in ("b1", "controller", "", "app")] == [
+        "client b1", "client controller", "client ", "app",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("Drop:EndTxnResponse#1", Drop("EndTxnResponse#1")),
+        ("Duplicate:Produce#2", Duplicate("Produce#2")),
+        ("Delay:EndTxn#1:500", Delay("EndTxn#1", 500)),
+    ],
+)
+def test_faults_in_words(text: str, fault: object) -> None:
+    assert fault_of(text) == fault
+
+
+@pytest.mark.parametrize("text", ["Drop", "Drop:EndTxn#1:5", "Delay:EndTxn#1", "Crash:b1", ""])
+def test_words_that_are_no_fault(text: str) -> None:
+    with pytest.raises(ValueError, match=r"a fault is Drop:EndTxnResponse#1|frame"):
+        live(text)
+
+
+def test_connections_are_limited_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> bytes:
+        server = Server(live(), connections=2)
+        await server.listen(port=0)
+        places = [server.names.addresses["b1"]] * 3
+        opened = [await asyncio.open_connection(*place) for place in places]
+        found = await asyncio.wait_for(opened[2][0].read(), 20)
+        for _, writer in opened:
+            writer.close()
+        await server.close()
+        return found
+
+    with caplog.at_level(logging.WARNING), contextlib.suppress(ConnectionResetError):  # the refusal may be a reset
+        assert asyncio.run(run()) == b""
+    assert "refused, there are 2 connections" in caplog.text
