@@ -269,7 +269,8 @@ def test_the_keyboard_stays_when_the_pressed_button_goes(page: Page):
     show(page, payload, step - 1)
     page.locator('[data-action="crash"][data-target="b2"]').focus()
     page.keyboard.press("Enter")
-    page.evaluate("([run, step]) => { journey.values.step = step; journey.set('payload', run); }", [packed(crashed), step])
+    put = "([run, step]) => { journey.values.step = step; journey.set('payload', run); }"
+    page.evaluate(put, [packed(crashed), step])
     expect(page.locator('[data-action="crash"][data-target="b2"]')).to_have_count(0)
     assert look(page)["focused"]
 
