@@ -208,7 +208,7 @@ def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page):
     page.evaluate(
         "([run, step]) => { journey.values.step = step; journey.set('payload', run); journey.set('can_undo', true);"
         " journey.fire('msg:custom', {kind: 'done'}); }",
-        [other, sent + 1],
+        [packed(other), sent + 1],
     )
     compare(other, look(page), sent + 1)
     assert look(page)["frames"]["EndTxn#1"] == "dropped"
@@ -269,7 +269,8 @@ def test_the_keyboard_stays_when_the_pressed_button_goes(page: Page):
     show(page, payload, step - 1)
     page.locator('[data-action="crash"][data-target="b2"]').focus()
     page.keyboard.press("Enter")
-    page.evaluate("([run, step]) => { journey.values.step = step; journey.set('payload', run); }", [crashed, step])
+    put = "([run, step]) => { journey.values.step = step; journey.set('payload', run); }"
+    page.evaluate(put, [packed(crashed), step])
     expect(page.locator('[data-action="crash"][data-target="b2"]')).to_have_count(0)
     assert look(page)["focused"]
 

@@ -117,7 +117,7 @@ class Kernel:
         if not self._cut_short:
             self._idle_entries, self._began_ms = 0, self.now
         self._cut_short = True
-        with _few_collections(), self._at_work():
+        with few_collections(), self._at_work():
             self._run_to_the_end(limit, busy)
         self._cut_short = False
         waiting = [t.node.name for t in self._live_tasks() if t.main]
@@ -198,7 +198,7 @@ class Kernel:
 
 
 @contextmanager
-def _few_collections() -> Iterator[None]:
+def few_collections() -> Iterator[None]:
     """Within, collect garbage less often: a run leaves hardly any cycles behind. Not at all where that is off."""
     before = gc.get_threshold()
     if before[0]:

@@ -11,7 +11,7 @@ from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Fault, FrameFault
-from kafkalab.sim.kernel.kernel import IDLE_MS, QUIET
+from kafkalab.sim.kernel.kernel import IDLE_MS, QUIET, few_collections
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event, Frame, Trace, plain
@@ -65,6 +65,7 @@ def _run(cluster: Cluster, most: int) -> str:
     return f"the run goes on and on; shown are its first {cluster.trace.steps} events"
 
 
+@few_collections()
 def payload_with_actions(run: Run) -> dict[str, Any]:
     """Return the payload of a run with marks, with "actions", what can be pressed, and "ending", why it has no end."""
     payload = with_walk(with_marks(payload_of(run.cluster)))

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kafkalab.sim.kernel.kernel import few_collections
+
 EVENT = ("node", "kind", "name", "category", "txn", "text")
 FRAME = ("name", "kind", "from", "to", "category", "fate", "copy_of", "error", "txn", "about")
 HERE = "\x01"
@@ -29,6 +31,7 @@ class _Shared:
         return found
 
 
+@few_collections()
 def packed(payload: dict[str, Any]) -> str:
     """Return the payload as JSON text, with "events" and "frames" as columns of indexes into "shared".
 

@@ -34,7 +34,7 @@ const SKELETON =
 	`
 <div class="bar"><div>${["home", "left", "right", "end"].map(button).join("")}` +
 	`</div><b class="clock"></b><div>${button("reveal")}${button("help")}</div></div>
-<div class="heads"><span>time</span><b class="who"></b><span class="wall"></span></div>
+<div class="heads"><span>clock</span><b class="who"></b><span class="wall"></span></div>
 <ol></ol><p class="now" role="status" aria-live="polite"></p>
 <div class="help" role="dialog" aria-label="Help" hidden>
 	<div>${Object.values(BUTTONS)
