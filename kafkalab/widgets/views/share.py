@@ -12,6 +12,7 @@ from kafkalab.limits import FILE, QUOTE, told
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
 from kafkalab.sim.saved_data import file_text, json_of
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import Content
 from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Canvas, fit, standalone
 from kafkalab.widgets.views.source import code, style
@@ -32,24 +33,13 @@ class Share(View):
 
     def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`."""
-        super().__init__(run, size, shared={})
-        self._refresh()
+        journey = Journey.of(run)
+        super().__init__(journey, size, shared=_shared(journey))  # complete when the browser hears of it
         self.journey.observe(self._refresh, "place")
         self.hear({"open": self._open, "code": self._open})
 
     def _refresh(self, _: Any = None) -> None:
-        cluster = self.cluster
-        try:
-            found = {
-                "code": code_of(cluster.scenario),
-                "python": python_of(cluster.scenario),
-                "file": json.dumps(cluster.scenario.to_json(), ensure_ascii=False, indent=1) + "\n",
-                "digest": cluster.trace.digest(),
-                "why": "",
-            }
-        except ValueError as error:
-            found = {"code": "", "python": "", "file": "", "digest": cluster.trace.digest(), "why": str(error)}
-        self.shared = {"place": self.journey.place, "name": _file_name(cluster.scenario), **found}
+        self.shared = _shared(self.journey)
 
     @property
     def code(self) -> str:
@@ -125,6 +115,17 @@ class Share(View):
             canvas.text(18, canvas.y, fit(line, 920), "#202124" if i else DIM)
             canvas.y += 19
         return standalone(canvas, f"{self.payload['title']}: code {self.shared['code']}")
+
+
+def _shared(journey: Journey) -> dict[str, Any]:
+    """Return what the buttons copy and save of the run shown, or why it cannot be shared."""
+    scenario, digest = journey.scenario, journey.cluster.trace.digest()
+    head = {"place": journey.place, "name": _file_name(scenario), "digest": digest}
+    try:
+        file = json.dumps(scenario.to_json(), ensure_ascii=False, indent=1) + "\n"
+        return {**head, "code": code_of(scenario), "python": python_of(scenario), "file": file, "why": ""}
+    except ValueError as error:
+        return {**head, "code": "", "python": "", "file": "", "why": str(error)}
 
 
 def _parts(text: str, width: int) -> list[str]:
