@@ -13,8 +13,8 @@ from tests.widgets.harness import MODEL
 PLACES = "width: min(100%, 1800px); margin-bottom: 12px"
 
 
-EXPOSED = """const known = (read) => { try { return read(); } catch { return null; } };
-return { whyPress: known(() => whyPress), whyNext: known(() => whyNext), inFlight: known(() => inFlight), runOf, ..."""
+EXPOSED = """const orNull = (read) => { try { return read(); } catch { return null; } };
+return { whyPress: orNull(() => whyPress), whyNext: orNull(() => whyNext), inFlight: orNull(() => inFlight), runOf, ..."""
 
 
 def exposed(module: str) -> str:

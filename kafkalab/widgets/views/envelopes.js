@@ -89,8 +89,7 @@ function letGo(v) {
 	v.deaf = true; // the click that follows is the end of the drag
 	setTimeout(() => (v.deaf = false));
 	const [action, no, , details] = outcome;
-	if (no || !action)
-		return v.say(no ? asSentence(no) : "Nothing has changed: the envelope is back on its line.", "said");
+	if (no || !action) return v.say(no ? asSentence(no) : "Nothing has changed: the envelope is back on its line.");
 	if (v.journey.klab.busy) return v.say("The kernel is making the new run.");
 	press(v.journey, action, f.id, details);
 }
@@ -109,7 +108,9 @@ function openNewest(v) {
 		f = flying.includes(v.chosen) ? v.chosen : flying.at(-1);
 	const gone = v.chosen && whyNotFlying(v.run, v.step, v.chosen);
 	if (!f)
-		return v.say(gone ? asSentence(`${gone}; go back to a step at which it is in flight`) : "No frame is in flight.");
+		return v.say(
+			gone ? asSentence(`${gone}; go back to a step at which it is in flight`) : "No frame that is shown is in flight.",
+		);
 	openEnvelope(v, f, v.root.querySelector(`[data-grip="${CSS.escape(f.id)}"]`));
 }
 
@@ -140,6 +141,8 @@ function hearHands(v) {
 		event.preventDefault();
 		grip.focus({ preventScroll: true });
 	});
+	// Else a finger scrolls: `touch-action` does not hold inside of an SVG.
+	root.addEventListener("touchstart", (e) => e.target.closest("[data-grip]") && e.preventDefault(), { passive: false });
 	on("pointermove", (event) => v.drag && dragged(v, event));
 	on("pointerup", () => v.drag && letGo(v));
 	on("pointercancel", () => v.drag && released(v));
