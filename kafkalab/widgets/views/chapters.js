@@ -59,7 +59,8 @@ function drawChapters(v) {
 		...items.map(([one, from, to], i) => [
 			i,
 			`<button type="button" class="tick${to - from < 3 ? " narrow" : ""}" tabindex="-1" aria-hidden="true"` +
-				` ${attributes(one)} style="left:${rounded(from)}%;width:${rounded(Math.max(0, to - from))}%">${esc(one.name)}</button>`,
+				` ${attributes(one)} style="left:${rounded(from)}%;width:${rounded(Math.max(0, to - from))}%">` +
+				`${esc(one.name)}</button>`,
 		]),
 	]);
 	sync(
