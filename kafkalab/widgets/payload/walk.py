@@ -69,7 +69,8 @@ def walk(
     kept = [step for step in places if ranks[step] >= max(least, LEAST) or step in (places[0], places[-1])]
     if opened:
         inside = [(before, stop) for before, stop in pairwise([-1, *kept]) if stop in opened]
-        kept = [step for step in places if step in kept or any(a < step < b for a, b in inside)]
+        stops_of_all = frozenset(kept)
+        kept = [step for step in places if step in stops_of_all or any(a < step < b for a, b in inside)]
     return kept
 
 

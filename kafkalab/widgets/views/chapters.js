@@ -58,8 +58,9 @@ function drawChapters(v) {
 		["seek", `<input class="seek" type="range" min="1" aria-label="Step" tabindex="-1">`],
 		...items.map(([one, from, to], i) => [
 			i,
-			`<button type="button" class="tick" tabindex="-1" aria-hidden="true" ${attributes(one)} style="left:` +
-				`${rounded(from)}%;width:${rounded(Math.max(0, to - from))}%">${esc(one.name)}</button>`,
+			`<button type="button" class="tick${to - from < 3 ? " narrow" : ""}" tabindex="-1" aria-hidden="true"` +
+				` ${attributes(one)} style="left:${rounded(from)}%;width:${rounded(Math.max(0, to - from))}%">` +
+				`${esc(one.name)}</button>`,
 		]),
 	]);
 	sync(

@@ -177,11 +177,7 @@ async function open(model, el) {
 		if (detail) root.focus({ preventScroll: true });
 		if (found) act(found.dataset.action);
 	});
-	const deaf = listen(
-		journey,
-		{ payload: load, groups: load, hidden: load, step: moved },
-		() => {},
-	);
+	const deaf = listen(journey, { payload: load, groups: load, hidden: load, step: moved }, () => {});
 	const traits = ["node", "revealed", "size"];
 	for (const name of traits) model.on(`change:${name}`, load);
 	load();

@@ -80,8 +80,8 @@ class ClientView(View):
         """As `Journey.press`; "reveal" shows what the client cannot know, or hides it again; moves go by moments."""
         if action == "reveal":
             self.revealed = not self.revealed
-        elif action in MOVES and not self.revealed:
-            self.step = moved(self.moments(), self.step, action)
+        elif action in MOVES:
+            self.step = moved(self.journey.every_stop() if self.revealed else self.moments(), self.step, action)
         else:
             super().press(action, target, **details)
 

@@ -1,5 +1,5 @@
-// Links in a notebook's text that move the picture: [`EndTxn#1`](#EndTxn#1), [the decision](#chapter:decision). Without
-// a picture they are links to an anchor that is not there.
+// Links in a notebook's text that move the picture: [`EndTxn#1`](#EndTxn#1), [the decision](#chapter:decision).
+// Without a picture they are links to an anchor that is not there.
 
 const LINK = /^#([A-Z]\w*#\d+|chapter:[\w-]+)$/;
 

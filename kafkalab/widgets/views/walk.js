@@ -1,5 +1,5 @@
-// The walk through a run: at which steps the cursor stops, chapters, changes, what links in a text name. Python has the
-// same in payload/walk.py and model/jumps.py.
+// The walk through a run: at which steps the cursor stops, chapters, changes, what a link in a text names.
+// Python has the same in payload/walk.py and model/jumps.py.
 
 const AT_MOST = 25,
 	ONE_IN = 8,
