@@ -146,7 +146,8 @@ def labs() -> None:
 
 
 def clicks() -> None:
-    measure = ROOT / "tests" / "browser" / "measure_click_to_paint.py"
+    folder = ROOT / "tests" / "browser"
+    measures = [str(folder / name) for name in ("measure_click_to_paint.py", "measure_frames.py")]
     command = [
         sys.executable,
         "-m",
@@ -159,7 +160,7 @@ def clicks() -> None:
         "addopts=",
         "--import-mode=importlib",
     ]
-    done = subprocess.run([*command, str(measure)], cwd=ROOT, capture_output=True, text=True, env=dict(os.environ))
+    done = subprocess.run([*command, *measures], cwd=ROOT, capture_output=True, text=True, env=dict(os.environ))
     said = [row for row in done.stdout.splitlines() if row.startswith("  ")]
     print("\n".join(said) if said else f"  not measured: {done.stdout.strip().splitlines()[-1]}")
 

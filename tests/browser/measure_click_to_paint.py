@@ -211,6 +211,6 @@ def test_an_opening(open_lab: Callable[[str], Page], jupyter: Jupyter, transacti
         expect(output).to_contain_text("made", timeout=LONG_MS)
         made.append(float(output.inner_text().split()[1]))
     print()
-    name = f"opening a journey of {transactions} transactions"
-    spread(f"{name}: its run and payload in Python", made, "a part of the next line")
+    name = f"opening {transactions} transactions"
+    spread(f"{name}: run and payload in Python", made, "a part of the next line")
     spread(f"{name}, from Shift+Enter to the picture", taken, goal)
