@@ -58,6 +58,13 @@ def test_a_wrong_answer_is_told_and_only_the_first_telling_counts():
     assert (predict.verdict, Predict.score()) == ("right", Score(0, 1, 0))
 
 
+def test_a_card_is_complete_in_its_first_state(monkeypatch: pytest.MonkeyPatch):
+    first: list[dict[str, Any]] = []
+    monkeypatch.setattr(Predict, "open", lambda widget: first.append(widget.get_state(["now", "score_text"])))
+    card()
+    assert first == [{"now": ASKED, "score_text": "0 of 1 right, 1 still open"}]
+
+
 def test_numbers_and_words_are_compared_kindly():
     number, word = Predict("Epoch?", answer=2), Predict("State?", answer=["Prepare Commit", "PrepareCommit"])
     with pytest.raises(ValueError, match="a number is asked for, not 'two'"):

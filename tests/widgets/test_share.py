@@ -22,6 +22,13 @@ def share() -> Share:
     return share
 
 
+def test_the_card_is_complete_in_its_first_state(monkeypatch: pytest.MonkeyPatch):
+    first: list[dict[str, Any]] = []
+    monkeypatch.setattr(Share, "open", lambda widget: first.append(widget.get_state(["shared"])["shared"]))
+    share = Share(lab03())
+    assert [(state["code"], state["python"]) for state in first] == [(share.code, share.python)]
+
+
 def test_code_python_and_file_give_the_run_that_is_shown(share: Share, tmp_path: Path):
     digest = share.cluster.trace.digest()
     share.save(tmp_path / "mine.klab")

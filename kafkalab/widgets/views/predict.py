@@ -80,8 +80,9 @@ class Predict(Picture):
         self._journey = None if journey is None else Journey.of(journey)
         self._step = step
         kind = "choice" if choices else "number" if isinstance(answer, (int, float)) else "text"
-        super().__init__(question=question, choices=choices or {}, kind=kind, size=size, now=ASKED)
         Predict.cards[question] = self
+        score = str(Predict.score())  # all of it is in the widget's first state: an update may come before the view
+        super().__init__(question=question, choices=choices or {}, kind=kind, size=size, now=ASKED, score_text=score)
         self._tell_score()
         if self._journey is not None and step is not None:
             before = [s for s in stops(self._journey.payload, tuple(self._journey.groups)) if s < step]
