@@ -57,6 +57,8 @@ class PartitionLog:
 
         A completed transaction stays unstable until its marker is below the high watermark (`UnifiedLog`).
         """
+        if not self.producers.ongoing and not self.producers.unreplicated:
+            return self.high_watermark
         first = self.first_unstable_offset
         return self.high_watermark if first is None else min(first, self.high_watermark)
 

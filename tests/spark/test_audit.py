@@ -67,9 +67,10 @@ def both(one: Histories, *others: Histories) -> Histories:
 
 
 @pytest.fixture(scope="module")
-def everything(spark: SparkSession) -> Everything:
-    from kafkalab.spark.audits.audit import audit
+def everything(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Everything:
+    from kafkalab.spark.audits.audit import FOR_SMALL, audit, quick
     from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.storage.history_files import read_histories, write_histories
     from kafkalab.spark.synthetic.generator import synthetic
     from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 
@@ -78,8 +79,11 @@ def everything(spark: SparkSession) -> Everything:
     assert len(real) >= 200
     injected = synthetic(spark, records=10_000, inject=dict.fromkeys(SCENES, 1e-3), seed=INJECTED)
     clean = synthetic(spark, records=10_000, seed=CLEAN)
-    histories = both(Histories.of(spark, list(enumerate(made))), injected, clean)
-    summary = audit(histories, progress=False, way="key pass")
+    files = tmp_path_factory.mktemp("everything") / "histories"
+    with quick(spark, FOR_SMALL):  # once: each test would make them again
+        write_histories(both(Histories.of(spark, list(enumerate(made))), injected, clean), files)
+    histories = read_histories(spark, files)
+    summary = audit(histories, progress=False, files=files, way="key pass")
     return Everything(
         histories,
         {run: check_all(history) for run, history in enumerate(made)},
@@ -152,10 +156,10 @@ def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.schemas import TABLES
 
-    shuffled = {name: everything.histories.table(name).orderBy(F.rand(7)).repartition(8) for name in TABLES}
+    shuffled = {name: everything.histories.table(name).orderBy(F.rand(7)).repartition(3) for name in TABLES}
     for number in ("spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):
         assert audit.FOR_SMALL[number] == "1"
-        monkeypatch.setitem(audit.FOR_SMALL, number, "8")
+        monkeypatch.setitem(audit.FOR_SMALL, number, "3")
     again = audit.audit(Histories(**shuffled), progress=False, way="key pass")
     assert Counter(plain(again.findings)) == Counter(everything.findings)
     assert again.rows == everything.summary.rows

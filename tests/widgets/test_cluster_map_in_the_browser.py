@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from kafkalab import lab03
 from kafkalab.programs.groups import two_members
-from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Fault, Hold, Pause
+from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Fault, Heal, Hold, Pause
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.views.cluster_map import ClusterMap
@@ -19,9 +19,10 @@ pytestmark = pytest.mark.browser
 
 NAME = "cluster-map"
 DATA = Path(__file__).parents[2] / "data"
+OTHERS = ("b2", "b3")
 WORLDS: dict[str, tuple[Fault, ...]] = {
     "whole": (),
-    "cut": (Cut("b1", ("b2", "b3"), at_step=100), AdvanceClock(40_000, at_step=150)),
+    "cut": (Cut("b1", OTHERS, at_step=100), AdvanceClock(40_000, at_step=150), Heal("b1", OTHERS, at_step=400)),
     "ill": (Pause("b1", at_step=100), Crash("b2", at_step=120), Hold("EndTxn#1")),
 }
 
@@ -100,7 +101,7 @@ def test_a_node_is_chosen_by_a_click_and_left_by_the_button(page: Page):
 
 
 def test_a_wall_stands_between_nodes_that_are_cut_and_nodes_say_how_they_are(page: Page):
-    view = ClusterMap(lab03().with_faults(*WORLDS["cut"], Pause("b2", at_step=151), Crash("app", at_step=152)))
+    view = ClusterMap(lab03().with_faults(*WORLDS["cut"][:2], Pause("b2", at_step=151), Crash("app", at_step=152)))
     view.press("end")
     open_view(page, view)
     expect(page.locator(".wall")).to_have_count(2)
