@@ -52,3 +52,12 @@ def test_what_a_coordinator_throws_is_the_answer_of_all_that_came_with_it():
     assert not is_mixed(mixed, [OLD], [Asked("Produce", 12, 11.5, 12.0, "UNSUPPORTED_VERSION")])
     assert not is_mixed(mixed, [OLD], [Asked("Produce", 12, 10.5, 12.0, "NONE")])
     assert not is_mixed(mixed, [OLD], [Asked("Produce", 11, 10.5, 12.0, "UNSUPPORTED_VERSION")])
+
+
+def test_a_request_behind_one_at_which_the_coordinator_throws_leaves_nothing_pending():
+    own, other = (Asked("TxnOffsetCommit", 5, at, 12.0, "UNSUPPORTED_VERSION") for at in (10.0, 11.0))
+    later = Asked("EndTxn", 5, 13.0, 14.0)
+    real, lab = ([{"ask": "TxnOffsetCommit"}, {"ask": "EndTxn", "error": e}] for e in ("NONE", "INVALID_TXN_STATE"))
+    assert is_mixed(rows_of("random.1", real, lab, []), [own, later], [other])
+    assert not is_mixed(rows_of("random.1", real, lab, []), [own, later], [later])
+    assert not is_mixed(rows_of("random.1", real[::-1], lab[::-1], []), [later, own], [other])
