@@ -220,7 +220,7 @@ class KafkaSide:
             if "active" in part and part["partition"].startswith("offsets of "):
                 part["active"] = [row for row in part["active"] if row["producer_id"] in self.producers]
         self.answers.append({"ask": step["ask"], **answer})
-        self.asked.append(Asked(step["ask"], step["version"], self._began_s, time.monotonic()))
+        self.asked.append(Asked(step["ask"], step["version"], self._began_s, time.monotonic(), error_of(answer)))
 
 
 LOST = {"error": "NETWORK_EXCEPTION"}

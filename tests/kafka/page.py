@@ -64,6 +64,9 @@ BROKEN = """## Where Kafka itself breaks a promise
   first (`AddPartitionsToTxnManager.addTxnData`). So a producer that does not know TRANSACTION_ABORTABLE may get it, and
   one that does may get INVALID_TXN_STATE instead. Random scripts that ran side by side met both; kafkalab keeps the
   mode of each.
+- A WriteTxnMarkers that ends with a marker for unknown partitions only is never answered if all appends before it are
+  complete (script `markers.before_unknown_partition`): `KafkaApis` responds in the last append's callback, and the
+  count reaches zero after it. A coordinator whose topic is deleted meanwhile waits until its request times out.
 - Java's producer at `transaction.version` 2: after a first InitProducerId that ends with TRANSACTION_ABORTABLE,
   `abortTransaction` leaves it in FATAL_ERROR. kafkalab's does the same.
 """

@@ -43,3 +43,21 @@ def test_one_difference_more_is_a_difference():
     assert not is_mixed(rows_of("random.1", real, lab, []), [OLD], [NEW])
     lab[0]["offset"] = 1
     assert not is_mixed(rows_of("random.1", real, lab, []), [OLD], [NEW])
+
+
+def test_what_a_coordinator_throws_is_the_answer_of_all_that_came_with_it():
+    thrown = Asked("Produce", 12, 10.5, 12.0, "UNSUPPORTED_VERSION")
+    mixed = rows("UNSUPPORTED_VERSION", "INVALID_PRODUCER_EPOCH")
+    assert is_mixed(mixed, [OLD], [thrown])
+    assert not is_mixed(mixed, [OLD], [Asked("Produce", 12, 11.5, 12.0, "UNSUPPORTED_VERSION")])
+    assert not is_mixed(mixed, [OLD], [Asked("Produce", 12, 10.5, 12.0, "NONE")])
+    assert not is_mixed(mixed, [OLD], [Asked("Produce", 11, 10.5, 12.0, "UNSUPPORTED_VERSION")])
+
+
+def test_a_request_behind_one_at_which_the_coordinator_throws_leaves_nothing_pending():
+    own, other = (Asked("TxnOffsetCommit", 5, at, 12.0, "UNSUPPORTED_VERSION") for at in (10.0, 11.0))
+    later = Asked("EndTxn", 5, 13.0, 14.0)
+    real, lab = ([{"ask": "TxnOffsetCommit"}, {"ask": "EndTxn", "error": e}] for e in ("NONE", "INVALID_TXN_STATE"))
+    assert is_mixed(rows_of("random.1", real, lab, []), [own, later], [other])
+    assert not is_mixed(rows_of("random.1", real, lab, []), [own, later], [later])
+    assert not is_mixed(rows_of("random.1", real[::-1], lab[::-1], []), [later, own], [other])

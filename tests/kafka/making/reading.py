@@ -209,9 +209,11 @@ def markers() -> list[Script]:
     for name, markers in {
         "then_one_without_producer": [good, bad],
         "after_one_without_producer": [bad, good],
-        "beside_unknown_partition_without_producer": [good, {**bad, "partitions": ["nope-0"]}],
+        "before_unknown_partition": [good, {**good, "producer_id": 700_000_001, "partitions": ["nope-0"]}],
+        "after_unknown_partition": [{**bad, "partitions": ["nope-0"]}, good],
         "of_group_without_producer": [{**bad, "partitions": ["offsets of g"]}, good],
     }.items():
+        start = [init("x"), init("x", 600_000), add("x", "t-0"), write("x", "t-0", 0, "a")]
         asked = [ask("WriteTxnMarkers", "leader of t-0", 2, {"markers": markers})]
         found.append(script(f"markers.{name}", *start, *asked, *SEEN, fetch("t-1")))
     return found
