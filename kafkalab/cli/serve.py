@@ -36,13 +36,13 @@ def act(options: argparse.Namespace, root: Path) -> int:
         from kafkalab.wire.server import Server
     except ModuleNotFoundError as missing:
         raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire]'") from None
-    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
     try:
         config = dict(map(_setting, options.config))
         faults = tuple(map(fault_of, options.fault))
         scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config, faults)
     except ValueError as error:
         raise CommandLineError(str(error)) from None
+    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
     asyncio.run(_serve(Server(RealTime(scenario)), options.host, options.port))
     return 0
 

@@ -68,11 +68,12 @@ class RealTime:
         self._set_alarm()
 
     def stop(self) -> None:
-        """Let no timer go off any more."""
+        """Let no timer go off any more, and end what the brokers were about to do."""
         if self._alarm is not None:
             self._alarm.cancel()
         self._loop = None
-        self.cluster.close()
+        for broker in self.cluster.brokers.values():
+            broker.crash()
 
     def catch_up(self) -> None:
         """Do all that is due by now."""

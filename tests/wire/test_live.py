@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -21,11 +22,22 @@ from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.wire.live import RealTime, fault_of, scenario_of
 from kafkalab.wire.server import Server
 
+Make = Callable[..., RealTime]
 SENT = batch_bytes.decode(batch_bytes.encode(Batch(records=(Record("k", "v"),))))
 
 
-def live(*faults: str, profile: str = "4.x/TV2") -> RealTime:
-    return RealTime(scenario_of(profile, 3, {"t": 1}, {}, tuple(map(fault_of, faults))))
+@pytest.fixture
+def live() -> Iterator[Callable[..., RealTime]]:
+    """Make clusters, with faults in words, that stop when the test ends."""
+    made: list[RealTime] = []
+
+    def make(*faults: str, profile: str = "4.x/TV2") -> RealTime:
+        made.append(RealTime(scenario_of(profile, 3, {"t": 1}, {}, tuple(map(fault_of, faults)))))
+        return made[-1]
+
+    yield make
+    for cluster in made:
+        cluster.stop()
 
 
 def ask(cluster: RealTime, broker: str, body: object, version: int) -> object:
@@ -51,11 +63,11 @@ def test_the_clock_follows_another_one_and_never_goes_back() -> None:
 
 
 @pytest.mark.parametrize(("profile", "level"), [("4.x/TV1", 1), ("4.x/TV2", 2)])
-def test_the_profile_finalizes_what_its_clients_speak(profile: str, level: int) -> None:
+def test_the_profile_finalizes_what_its_clients_speak(profile: str, level: int, live: Make) -> None:
     assert live(profile=profile).cluster.brokers["b1"].state.transaction_version == level
 
 
-def test_an_answer_comes_without_latency_and_a_lost_one_breaks_the_connection() -> None:
+def test_an_answer_comes_without_latency_and_a_lost_one_breaks_the_connection(live: Make) -> None:
     cluster = live("Drop:InitProducerIdResponse#1")
     broker = cluster.cluster.controller.metadata.leader(transaction_partition("pay"))
     request = InitProducerId(transactional_id="pay")
@@ -64,7 +76,7 @@ def test_an_answer_comes_without_latency_and_a_lost_one_breaks_the_connection() 
     assert (second.error, second.producer_epoch) == (Error.NONE, 1)  # type: ignore[attr-defined]
 
 
-def test_a_doubled_request_is_answered_once() -> None:
+def test_a_doubled_request_is_answered_once(live: Make) -> None:
     cluster = live("Duplicate:InitProducerId#1")
     broker = cluster.cluster.controller.metadata.leader(transaction_partition("pay"))
     assert ask(cluster, broker, InitProducerId(transactional_id="pay"), 4).error is Error.NONE  # type: ignore[attr-defined]
@@ -72,7 +84,7 @@ def test_a_doubled_request_is_answered_once() -> None:
     assert ask(cluster, broker, refused, 4).error is not Error.NONE  # type: ignore[attr-defined]
 
 
-def test_a_thousand_requests_leave_nothing_behind() -> None:
+def test_a_thousand_requests_leave_nothing_behind(live: Make) -> None:
     cluster = live()
     leader = cluster.cluster.controller.metadata.leader("t-0")
     client = cluster.client("c")
@@ -85,7 +97,7 @@ def test_a_thousand_requests_leave_nothing_behind() -> None:
     assert not any(key[0] == "c" for key in cluster.network._timeouts)
 
 
-def test_a_client_that_has_a_brokers_name_is_another_node() -> None:
+def test_a_client_that_has_a_brokers_name_is_another_node(live: Make) -> None:
     cluster = live()
     assert [cluster.client(name) for name in ("b1", "controller", "", "app")] == [
         "client b1", "client controller", "client ", "app",
@@ -105,12 +117,12 @@ def test_faults_in_words(text: str, fault: object) -> None:
 
 
 @pytest.mark.parametrize("text", ["Drop", "Drop:EndTxn#1:5", "Delay:EndTxn#1", "Crash:b1", ""])
-def test_words_that_are_no_fault(text: str) -> None:
+def test_words_that_are_no_fault(text: str, live: Make) -> None:
     with pytest.raises(ValueError, match=r"a fault is Drop:EndTxnResponse#1|frame"):
         live(text)
 
 
-def test_connections_are_limited_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_connections_are_limited_and_the_log_says_so(caplog: pytest.LogCaptureFixture, live: Make) -> None:
     async def run() -> bytes:
         server = Server(live(), connections=2)
         await server.listen(port=0)
