@@ -30,9 +30,9 @@ class Sequence(TriedRules, View):
     """
 
     _esm = code(
-        "presses.js", "roles.js", "panel.js", "fault_rows.js", "log_cells.js", "inspector.js", "flights.js", "diagram.js",
-        "fault_menu.js", "envelopes.js", "drawer.js", "sequence_states.js", "sequence_verdict.js", "sequence_logs.js",
-        "controls.js", "sequence.js",
+        "presses.js", "roles.js", "panel.js", "fault_rows.js", "log_cells.js", "inspector.js", "flights.js",
+        "diagram.js", "fault_menu.js", "envelopes.js", "drawer.js", "sequence_states.js", "sequence_verdict.js",
+        "sequence_logs.js", "controls.js", "sequence.js",
     )  # fmt: skip
     _css = style("panel.css", "fault_panel.css", "logs.css", "sequence.css", "sequence_logs.css", "hands.css")
 
