@@ -21,7 +21,8 @@ from tests.widgets.live import Live
 
 pytestmark = pytest.mark.browser
 SEEN = """() => [...document.querySelectorAll(".fault-panel .rows button, .fault-panel .rows2 button")].map((b) => [
-  b.dataset.action, b.dataset.target ?? "", (b.dataset.broker ?? "") + (b.dataset.sent ? "sent" : ""), b.reason, b.getAttribute("aria-disabled")])"""
+  b.dataset.action, b.dataset.target ?? "", (b.dataset.broker ?? "") + (b.dataset.sent ? "sent" : ""), b.reason,
+  b.getAttribute("aria-disabled")])"""
 AFTER = '() => [...document.querySelectorAll(".fault-panel select.after option")].map((one) => one.value)'
 TREE = '() => [...document.querySelectorAll(".tree .run button")].map((b) => b.getAttribute("aria-label"))'
 
