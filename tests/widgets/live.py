@@ -14,7 +14,8 @@ PLACES = "width: min(100%, 1800px); margin-bottom: 12px"
 
 
 EXPOSED = """const orNull = (read) => { try { return read(); } catch { return null; } };
-return { whyPress: orNull(() => whyPress), whyNext: orNull(() => whyNext), inFlight: orNull(() => inFlight), runOf, ..."""
+return { whyPress: orNull(() => whyPress), whyNext: orNull(() => whyNext),
+  inFlight: orNull(() => inFlight), runOf, ..."""
 
 
 def exposed(module: str) -> str:

@@ -252,7 +252,8 @@ def test_the_browser_knows_of_each_frame_in_flight_whether_it_can_arrive_next(pa
     view = Sequence(lab03(), groups=ALL)
     view.press("hold", "EndTxn#1")
     live = Live(page, view)
-    ask = """([step, groups]) => { const run = w0.runOf(models.j0), shown = w0.inFlight(run, step, new Set(groups), new Set());
+    ask = """([step, groups]) => {
+      const run = w0.runOf(models.j0), shown = w0.inFlight(run, step, new Set(groups), new Set());
       return shown.map((f) => [f.id, w0.whyNext(run, step, f, shown)]); }"""
     seen = set()
     for step in view.journey.stops()[::5]:
@@ -325,9 +326,7 @@ def test_a_key_opens_the_menu_of_the_node_of_this_step(page: Page):
 # the drawer
 
 
-def test_the_fault_panel_opens_in_a_drawer_of_the_same_journey_and_closes_again(
-    page: Page, console_errors: list[str]
-):
+def test_the_fault_panel_opens_in_a_drawer_of_the_same_journey_and_closes_again(page: Page, console_errors: list[str]):
     view, live = at_end_txn(page)
     page.evaluate("document.querySelector('#w0').style.maxWidth = '848px'")
     high = page.locator(".klab.sequence").evaluate("e => e.clientHeight")
@@ -379,9 +378,7 @@ def test_the_drawer_tries_the_rules_and_has_the_crash_after_sending(page: Page):
     page.locator('nav [data-target="nodes"]').click()
     page.locator('.fault-panel [data-target="app"][data-sent]').click()
     live.settle()
-    assert view.journey.scenario.faults == (
-        Crash("app", at_step=view.journey.tree[-1]["at"], sent=True),
-    )
+    assert view.journey.scenario.faults == (Crash("app", at_step=view.journey.tree[-1]["at"], sent=True),)
 
 
 def test_in_a_narrow_place_the_panel_is_below_the_sequence(page: Page):

@@ -153,10 +153,10 @@ class Journey(Walking):
         `target` is a frame such as "EndTxn#1" for faults on frames (without one: the frame sent at the cursor) and
         for next, which lets it arrive before the other frames that are shown in flight, a node such as "b1" for crash,
         a partition for elect, a rule's name for rule_off, a run's id for goto, the words for name, a node, an API or
-        a transactional id for hide and show (show without one: everything), a frame or "chapter:decision" for find; see
-        `fault_of` for `details`. After a fault the cursor stands where it strikes; after a rule's press where it
-        stood, or as far as the runs agree. ValueError, with the reason, and nothing changes, for an
-        unknown action or target, and for a press that would change nothing.
+        a transactional id for hide and show (show without one: everything), a frame or "chapter:decision" for find;
+        see `fault_of` for `details`. After a fault the cursor stands where it strikes, after next where the frame
+        arrives; after a rule's press where it stood, or as far as the runs agree. ValueError, with the reason, and
+        nothing changes, for an unknown action or target, and for a press that would change nothing.
         """
         with self._lock:
             if action in MOVES:

@@ -3,7 +3,8 @@
 // A button of a menu. `details` go with the press; `no` is why it would change nothing.
 const choice = (action, target, label, title, no = "", details = {}) =>
 	`<button type="button" data-press="${action}" data-target="${esc(target)}"` +
-	` data-details="${esc(JSON.stringify(details))}" data-no="${esc(no)}" aria-disabled="${!!no}"${no ? ` aria-description="${esc(asSentence(no))}"` : ""}` +
+	` data-details="${esc(JSON.stringify(details))}" data-no="${esc(no)}" aria-disabled="${!!no}"` +
+	`${no ? ` aria-description="${esc(asSentence(no))}"` : ""}` +
 	` title="${esc(no ? asSentence(no) : title)}">${esc(label)}</button>`;
 const line = (name, ...parts) => `<div class="line"><small>${name}</small><span>${parts.join("")}</span></div>`;
 const shownHere = ({ journey }) => [new Set(journey.get("groups")), new Set(journey.get("hidden"))];
