@@ -178,7 +178,7 @@ can be kept. Thirty scripts run side by side on one Kafka; one that differs is r
 request of that kind was under way at the same time. A script counts as "skipped" if alone it is equal and Kafka's own
 log says that its coordinator has skipped a marker (KAFKA-20734, above). Any other script that Kafka does not answer
 twice the same is a race of unknown cause, and fails the hunt as a difference does. Each script that differed was run
-again when its cause was mended, and is equal now: a producer without an epoch, markers without a producer id, and in the
-generator transactions that timed out on a busy machine.
+again when its cause was mended, and is equal now: a producer without an epoch, markers without a producer id, and in
+the generator transactions that timed out on a busy machine.
 
 {told}"""
