@@ -51,7 +51,7 @@ to add a script and how to record.
 SECOND = """\
 A second run of the recorder, with Kafka's clock three days ahead (`record --days 3`), gave the same answers: all of
 `4.3.1-tv0`, `-tv1`, `-acl` and `1.0.0`, and of `4.3.1-tv2` all but two, whose race between groups is named below. Of
-`4.3.1-three-nodes` 11 scripts were run a second time, without a difference.
+`4.3.1-three-nodes` 14 scripts were run a second time, without a difference.
 """
 BROKEN = """## Where Kafka itself breaks a promise
 
