@@ -40,7 +40,8 @@ def test_the_page_is_what_the_recordings_say(root: Path) -> None:
 
 
 def test_every_error_is_recorded_or_has_a_reason() -> None:
-    texts = [path.read_text("utf-8") for path in RECORDED.glob("[0-9]*.json")]
+    lost = '"error": "NETWORK_EXCEPTION"'  # so a script notes that no answer came
+    texts = [path.read_text("utf-8").replace(lost, "") for path in RECORDED.glob("[0-9]*.json")]
     reasons: dict[str, str] = json.loads((HERE / "not_recorded.json").read_text("utf-8"))
     missing = [e.name for e in Error if not any(f'"{e.name}"' in text for text in texts)]
     assert sorted(missing) == sorted(reasons)
