@@ -90,7 +90,7 @@ def read_request(data: bytes, names: Names) -> Asked:
         if place + size != len(data):
             raise BadMessageError(f"{len(data) - place - size} bytes behind a {api} {version}")
         bodies = tuple(spoken.request.make(one, Context(names)) for one in _split(api, message))
-    except (StructError, SerialError, UnicodeDecodeError, ValueError, IndexError, OverflowError) as error:
+    except (StructError, SerialError, ValueError, LookupError, OverflowError, TypeError, AttributeError) as error:
         raise BadMessageError(f"{type(error).__name__}: {error}") from None
     return Asked(api, version, correlation_id, client_id, message, bodies)
 

@@ -77,8 +77,10 @@ class RealTime:
 
     def catch_up(self) -> None:
         """Do all that is due by now."""
-        self.kernel.catch_up(self.now_ms)
-        self._set_alarm()
+        try:
+            self.kernel.catch_up(self.now_ms)
+        finally:
+            self._set_alarm()
 
     def _set_alarm(self) -> None:
         """Wake up when the next entry of the schedule is due, unless an alarm is set for that time or before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from kafkalab.protocol.messages.fetch import FetchResponse
 from kafkalab.protocol.messages.registry import BY_NAME
-from kafkalab.wire.codec import read_request, read_response, request_bytes, response_bytes
+from kafkalab.wire.codec import UnsupportedVersionError, read_request, read_response, request_bytes, response_bytes
+from kafkalab.wire.rules import BadMessageError
 from kafkalab.wire.special import OFFERED
 from tests.wire.messages import NAMES, carried, message
 
@@ -58,3 +60,33 @@ def test_a_response_is_read_as_it_was_written_in_every_version(api: str):
             assert read_response(api, version, written[4:], NAMES) == (7, body), version
 
     check()
+
+
+@pytest.mark.parametrize("api", OFFERED)
+def test_damaged_bytes_are_a_bad_message_or_another_one(api: str):
+    chance = Random(api)
+    bodies: list[Any] = []
+
+    @FEW
+    @given(message(BY_NAME[api].request).filter(lambda made: carried(api, OFFERED[api][-1], made) is not None))
+    def draw(made: Any) -> None:
+        bodies.append(made)
+
+    draw()
+    read = 0
+    for body in bodies:
+        version = chance.choice(OFFERED[api])
+        carries = carried(api, version, body)
+        if carries is None:
+            version, carries = OFFERED[api][-1], carried(api, OFFERED[api][-1], body)
+        sound = request_bytes(api, version, 7, "app", carries, NAMES)[4:]
+        for _ in range(60):
+            data = bytearray(sound)
+            for _ in range(chance.randint(1, 3)):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+            try:
+                read_request(bytes(data[: chance.randint(1, len(data))] if chance.random() < 0.3 else data), NAMES)
+                read += 1
+            except (BadMessageError, UnsupportedVersionError):
+                pass
+    assert read > 0
