@@ -81,6 +81,7 @@ COMMITTED = (
     Is("committed_offset", "offsets", default=-1),
     Is("committed_leader_epoch", "leader_epochs", absent=-1, default=-1),
 )
+KNOWN_EPOCH = Is("current_leader_epoch", "current_leader_epochs", absent=-1, default=-1)
 OFFSETS = Partitions("topics", "partitions", columns=(*COMMITTED, Is("committed_metadata", "metadata", absent=None)))
 FETCHED = Partitions(
     "topics", "partitions", columns=(*COMMITTED, Is("metadata", "metadata", absent="", default=""), *ERRORS_OF)
@@ -149,6 +150,7 @@ TABLE: dict[type, tuple[Any, ...]] = {
             columns=(
                 Is("fetch_offset", "positions"),
                 Is("partition_max_bytes", "positions", written(lambda *_: PARTITION_MAX_BYTES)),
+                KNOWN_EPOCH,
             ),
         ),
     ),
@@ -159,7 +161,9 @@ TABLE: dict[type, tuple[Any, ...]] = {
     ),
     ListOffsets: (
         Is("isolation_level", "isolation_level", ISOLATION),
-        Partitions("topics", "partitions", names="partitions", shared=(Is("timestamp", "timestamp"),)),
+        Partitions(
+            "topics", "partitions", names="partitions", columns=(KNOWN_EPOCH,), shared=(Is("timestamp", "timestamp"),)
+        ),
     ),
     ListOffsetsResponse: (
         Partitions(

@@ -102,6 +102,7 @@ def test_which_subject_is_shown_can_be_chosen() -> None:
 
 def test_a_group_is_told_with_its_members() -> None:
     chart = StateChart(two_members(), "group")
+    chart.press("every")
     chart.press("end")
     for _ in range(30):
         chart.press("left")

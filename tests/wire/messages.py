@@ -92,7 +92,7 @@ def dictionary(args: Any, name: str, keys: tuple[str, ...]) -> st.SearchStrategy
         return st.dictionaries(LONG, value(args[1], "", keys), max_size=2)
     if name == "metadata":
         return st.dictionaries(st.sampled_from(keys), st.text(min_size=1, max_size=4)) if keys else st.just({})
-    if name == "leader_epochs":
+    if name in ("leader_epochs", "current_leader_epochs"):
         return st.dictionaries(st.sampled_from(keys), st.integers(0, 2**31 - 1)) if keys else st.just({})
     inner = LONG if args[1] is int else value(args[1], "assignment" if name == "assignments" else "", keys)
     return st.fixed_dictionaries(dict.fromkeys(keys, inner))
@@ -121,4 +121,7 @@ def carried(api: str, version: int, made: Any) -> Any:
         return None
     if isinstance(found, OffsetFetch) and version < 2 and found.partitions is None:
         return None
-    return None if isinstance(found, ListOffsets) and not found.partitions else found
+    if isinstance(found, ListOffsets):
+        epochs = {p: epoch for p, epoch in found.current_leader_epochs.items() if p in found.partitions}
+        return replace(found, current_leader_epochs=epochs) if found.partitions else None
+    return found

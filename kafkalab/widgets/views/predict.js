@@ -71,7 +71,7 @@ async function openPredict(model, el) {
 		help:
 			"<p><small>a b c</small>Choose the answer of this letter</p>" +
 			"<p><small>!</small>What happened?</p>" +
-			"<p>The card keeps your answer while you walk. The score counts the first time that it tells.</p>",
+			"<p>The card keeps your answer while you walk. The score counts what it tells first.</p>",
 	});
 	const told = (message) => message.kind === "error" && p.say(message.text, "said wrong");
 	model.on("msg:custom", told);
