@@ -1,7 +1,7 @@
 // The line below the controls: the slider with a tick for each chapter, the list of chapters, and what is folded.
 
 const WAY =
-	`<div class="way">${buttons("previous_change", "next_change")}<div class="ticks"></div>` +
+	`<div class="travel">${buttons("previous_change", "next_change")}<div class="ticks"></div>` +
 	`${buttons("chapters", "every")}</div>
 	<div class="contents" role="dialog" aria-label="Chapters" hidden><ol></ol></div>`;
 const ONCE = { chapter: "chapter", change: "change of a log or a state", frame: "step" };
