@@ -37,7 +37,7 @@ def same(page: Page, card: Predict) -> None:
     else:
         assert BECAUSE not in page.content()
         expect(page.locator(".predict .after")).to_be_hidden()
-    assert page.locator(".predict .where").inner_text() == lines[-1]
+    assert page.locator(".predict .where").inner_text() == card.score_text
 
 
 @pytest.mark.parametrize("how", ["click", "key"])

@@ -167,13 +167,14 @@ class Predict(Picture):
         return given.casefold() in [" ".join(a.split()).casefold() for a in answers]
 
     def text(self) -> str:
-        """Return the question, the choices, what the card says now, once told why, and the score."""
+        """Return the question, the choices, what the card says now; once it is told, why and the score."""
         lines = [f"Predict: {self.question}"]
         for key, choice in self.choices.items():
             kept = "•" if key == self.given else " "
             sign = "✓" if key == self.truth else "✕" if self.verdict and key == self.given else kept
             lines.append(f" {sign} {key}) {choice}")
-        return "\n".join([*lines, self.now, *([self.because] if self.because else []), self.score_text])
+        score = self.score_text if self.verdict else ""
+        return "\n".join(line for line in (*lines, self.now, self.because, score) if line)
 
     def svg(self) -> str:
         """Return the question and the choices only, whatever was answered."""
