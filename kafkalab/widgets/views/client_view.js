@@ -63,7 +63,7 @@ async function open(model, el) {
 		step = journey.get("step");
 		stops = everyStop(run, journey);
 		moments = run.events.filter((e) => isMoment(e, node)).map((e) => e.step);
-		Object.assign(root.dataset, { size: model.get("size"), revealed });
+		Object.assign(root.dataset, { size: sizeOf(model, journey), revealed });
 		root.setAttribute("aria-label", `What ${node} knows. Arrow keys step, r reveals, question mark for help.`);
 		draw();
 	}
@@ -177,7 +177,7 @@ async function open(model, el) {
 		if (detail) root.focus({ preventScroll: true });
 		if (found) act(found.dataset.action);
 	});
-	const deaf = listen(journey, { payload: load, groups: load, hidden: load, step: moved }, () => {});
+	const deaf = listen(journey, { payload: load, groups: load, hidden: load, size: load, step: moved }, () => {});
 	const traits = ["node", "revealed", "size"];
 	for (const name of traits) model.on(`change:${name}`, load);
 	load();
