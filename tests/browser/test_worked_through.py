@@ -88,7 +88,6 @@ WRONG = {
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",
         opens=False,
-        table=True,
     ),
     "L12.E2": Wrong(
         answer='def torn(log):\n    return log.where("control = \'ABORT\'").select("producer_id", "producer_epoch")',

@@ -6,7 +6,8 @@ import io
 import json
 import os
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,19 @@ def message_is_met(number: int, msg: Any) -> str:
     return widget.sent[0].get("kind", "") if widget.sent else "no answer"
 
 
+@contextmanager
+def _absent(module: str) -> Iterator[None]:
+    """Let the import of a module fail; other modules that are imported meanwhile stay."""
+    before = sys.modules.pop(module, None)
+    sys.modules[module] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+        if before is not None:
+            sys.modules[module] = before
+
+
 def command_is_met(words: list[str], folder: Path) -> str:
     """Type a command line in a folder; what comes back is a status, and for an error one short line."""
     out, err = io.StringIO(), io.StringIO()
@@ -130,8 +144,7 @@ def command_is_met(words: list[str], folder: Path) -> str:
     names = {"FILE": "x.klab", "OUT": "out", "FOLDER": "empty", "PIPE": "pipe"}
     typed = [str(folder / names[word]) if word in names else word for word in words]
     no_spark = mock.patch("kafkalab.cli.spark_options.NO_PYSPARK", "no Spark here")
-    absent = mock.patch.dict(sys.modules, {"py4j.protocol": None})
-    with no_spark, absent, redirect_stdout(out), redirect_stderr(err):
+    with no_spark, _absent("py4j.protocol"), redirect_stdout(out), redirect_stderr(err):
         status = main(typed, folder)
     said = err.getvalue()
     if status == 2:
