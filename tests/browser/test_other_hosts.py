@@ -128,7 +128,7 @@ def test_voila_shows_lab_03_and_a_press_there_makes_a_new_run(page: Page, voila:
     after.run()
     page.goto(voila)
     widget = page.locator("[data-step]").first
-    widget.wait_for()
+    widget.wait_for(timeout=180_000)
     widget.focus()
     page.keyboard.press("Home")
     for _ in range(sum(1 for s in stops(payload_of(before), SHOWN) if s < step)):
