@@ -11,6 +11,7 @@ from kafkalab.sim.faults import Delay, Fault, FrameFault, Release, Reorder
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Trace
 from kafkalab.widgets.model.presses import Payload, near, why
+from kafkalab.widgets.payload.cluster import in_flight as frames_in_flight
 from kafkalab.widgets.payload.text import is_shown
 
 
@@ -22,8 +23,8 @@ def ends(payload: Payload, frame: dict[str, Any]) -> float:
 
 def in_flight(payload: Payload, step: int, groups: Collection[str], hidden: Sequence[str] = ()) -> list[str]:
     """Return the shown frames that are on their way at `step`, in the order in which they were sent."""
-    flying = [f for f in payload["frames"].values() if f["sent"] <= step < ends(payload, f) and not f["copy_of"]]
-    shown = [f for f in flying if f["category"] in groups and is_shown(payload, payload["events"][f["sent"]], hidden)]
+    flying = [f for f in frames_in_flight(payload, step, groups) if not f["copy_of"]]
+    shown = [f for f in flying if is_shown(payload, payload["events"][f["sent"]], hidden)]
     return [f["id"] for f in sorted(shown, key=lambda f: int(f["sent"]))]
 
 

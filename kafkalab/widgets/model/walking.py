@@ -32,8 +32,10 @@ class Walking(Listening):
 
     def fold(self) -> list[int]:
         """Return the steps that are folded into the stop at the cursor or after it, whether it is opened or not."""
-        folds = walk(self.payload, tuple(self.groups), self.hidden, self.every)
-        return steps_in(self.every_stop(), folds, self.step)
+        return steps_in(self.every_stop(), self._unopened(), self.step)
+
+    def _unopened(self) -> list[int]:
+        return walk(self.payload, tuple(self.groups), self.hidden, self.every)
 
     def walk(self, action: str, target: str = "") -> None:
         """Do what a press of `WALKS` does: jump; `every` folds nothing, or again; `open` opens a fold, or folds again.
@@ -51,12 +53,12 @@ class Walking(Listening):
 
     def aim(self, action: str, target: str = "") -> int:
         """Return the step to which a jump leads, or the stop whose fold is opened; ValueError if there is none."""
-        places = self.stops()
         if action == "open":
-            folds = walk(self.payload, tuple(self.groups), self.hidden, self.every)
-            if not self.fold():
+            kept = self._unopened()
+            if not steps_in(self.every_stop(), kept, self.step):
                 raise ValueError("no step is folded here")
-            return next(stop for stop in folds if stop >= self.step)
+            return next(stop for stop in kept if stop >= self.step)
+        places = self.stops()
         if action == "find":
             return find(self.payload, places, target)
         return jump(self.payload, places, self.every_stop(), self.step, action)

@@ -164,21 +164,7 @@ def _weight(payload: Payload, event: dict[str, Any], stable: dict[str, int]) -> 
     kind, name = event["kind"], event["name"]
     match kind, name:
         case "send", _:
-            frame = payload["frames"][event["frame"]]
-            failed = frame["error"] not in ("", "NONE")
-            between_brokers = event["node"].startswith("b") and frame["to"].startswith("b")
-            return (
-                (70 if not between_brokers else 48)
-                if failed
-                else 40
-                if frame["kind"] == "request"
-                else 35
-                if between_brokers
-                else 37
-            ), (
-                frame["name"],
-                frame["error"],
-            )
+            return _frame_weight(event, payload["frames"][event["frame"]])
         case "append", _:
             return _append_weight(event)
         case "state", "watermark":
@@ -195,6 +181,17 @@ def _weight(payload: Payload, event: dict[str, Any], stable: dict[str, int]) -> 
         case "timer", _:
             return 80, (kind, name)
     return 80, (kind, event["text"])
+
+
+def _frame_weight(event: dict[str, Any], frame: dict[str, Any]) -> tuple[int, Any]:
+    between_brokers = event["node"].startswith("b") and frame["to"].startswith("b")
+    if frame["error"] not in ("", "NONE"):
+        rank = 48 if between_brokers else 70
+    elif frame["kind"] == "request":
+        rank = 40
+    else:
+        rank = 35 if between_brokers else 37
+    return rank, (frame["name"], frame["error"])
 
 
 def _append_weight(event: dict[str, Any]) -> tuple[int, Any]:
