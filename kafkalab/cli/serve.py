@@ -11,13 +11,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kafkalab.cli.command_line import CommandLineError
+from kafkalab.cli.command_line import CommandLineError, integer, number_from
+from kafkalab.limits import quoted, whole_number
+
+LAST_PORT = 65_535
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Brokers, ports, profile, topics, settings."""
-    parser.add_argument("--brokers", type=int, default=3, metavar="N", help="how many brokers (3)")
-    parser.add_argument("--port", type=int, default=9092, help="the first broker's port, the others follow; 0: any")
+    parser.add_argument("--brokers", type=number_from(1, most=9), default=3, metavar="N", help="how many brokers (3)")
+    port = number_from(0, "port", LAST_PORT)
+    parser.add_argument("--port", type=port, default=9092, help="the first broker's port, the others follow; 0: any")
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1: this machine only)")
     parser.add_argument("--profile", default="4.x/TV2", help="4.x/TV2 or 4.x/TV1")
     parser.add_argument("--topics", default="", metavar="NAME:N,...", help="topics with their partitions")
@@ -36,11 +40,13 @@ def act(options: argparse.Namespace, root: Path) -> int:
         from kafkalab.wire.server import Server
     except ModuleNotFoundError as missing:
         raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire]'") from None
+    if options.port + options.brokers - 1 > LAST_PORT:
+        raise CommandLineError(f"the brokers take ports from --port on, and the last port there is is {LAST_PORT:,}")
     try:
         config = dict(map(_setting, options.config))
         faults = tuple(map(fault_of, options.fault))
         scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config, faults)
-    except ValueError as error:
+    except (ValueError, argparse.ArgumentTypeError) as error:
         raise CommandLineError(str(error)) from None
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
     asyncio.run(_serve(Server(RealTime(scenario)), options.host, options.port))
@@ -52,9 +58,9 @@ def _topics(text: str) -> dict[str, int]:
     topics = {}
     for word in filter(None, text.split(",")):
         name, _, count = word.partition(":")
-        if count and not count.isdigit():
-            raise ValueError(f"--topics orders:3,payments:1, not {word!r}")
-        topics[name] = int(count or 1)
+        topics[name] = whole_number(count or "1")
+        if topics[name] < 0:
+            raise ValueError(f"--topics orders:3,payments:1, not {quoted(word)}")
     return topics
 
 
@@ -62,9 +68,9 @@ def _setting(text: str) -> tuple[str, Any]:
     """`_setting("min.insync.replicas=2") == ("min_insync_replicas", 2)`."""
     name, _, value = text.partition("=")
     words = {"true": True, "false": False}
-    if value not in words and not value.lstrip("-").isdigit():
-        raise ValueError(f"--config min.insync.replicas=2, not {text!r}")
-    return name.replace(".", "_"), words[value] if value in words else int(value)
+    if not value:
+        raise ValueError(f"--config min.insync.replicas=2, not {quoted(text)}")
+    return name.replace(".", "_"), words[value] if value in words else integer(value)
 
 
 async def _serve(server: Any, host: str, port: int) -> None:

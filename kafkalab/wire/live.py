@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from kafkalab.limits import quoted, whole_number
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.cluster import Cluster
@@ -35,9 +36,9 @@ def fault_of(text: str) -> FrameFault:
     frame, _, delay = rest.partition(":")
     if name in ("Drop", "Duplicate") and not delay:
         return (Drop if name == "Drop" else Duplicate)(frame)
-    if name == "Delay" and delay.isdigit():
-        return Delay(frame, int(delay))
-    raise ValueError(f"a fault is Drop:EndTxnResponse#1, Duplicate:Produce#2 or Delay:EndTxn#1:500, not {text!r}")
+    if name == "Delay" and whole_number(delay) >= 0:
+        return Delay(frame, whole_number(delay))
+    raise ValueError(f"a fault is Drop:EndTxnResponse#1, Duplicate:Produce#2 or Delay:EndTxn#1:500, not {quoted(text)}")
 
 
 class RealTime:

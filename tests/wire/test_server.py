@@ -192,7 +192,13 @@ def test_requests_that_are_sent_ahead_are_answered_in_order(servers: str):
     [
         (("--profile", "1.0"), "profile '1.0' has no real clients"),
         (("--topics", "orders:x"), "--topics orders:3,payments:1, not 'orders:x'"),
+        (("--topics", "orders:²"), "--topics orders:3,payments:1, not 'orders:²'"),
+        (("--port", "70000"), "a port, at most 65,535, not '70000'"),
+        (("--port", "65534"), "the last port there is is 65,535"),
+        (("--brokers", "0"), "a number from 1 on, not '0'"),
         (("--config", "min.insync.replicas"), "--config min.insync.replicas=2"),
+        (("--config", "min.insync.replicas=²"), "a whole number, not '²'"),
+        (("--fault", "Delay:EndTxn#1:²"), "not 'Delay:EndTxn#1:²'"),
         (("--config", "nonsense=1"), "config has broker settings"),
         (("--fault", "Crash:b1"), "a fault is Drop:EndTxnResponse#1"),
     ],

@@ -73,7 +73,8 @@ def leader_error(broker: BrokerState, partition: str, known_epoch: int | None) -
     """Return NONE, or why this broker does not answer for the partition.
 
     A sender that says which leader epoch it knows is told if that one is over, or new to this replica
-    (`Partition.checkCurrentLeaderEpoch`); after that the broker must be the leader.
+    (`Partition.checkCurrentLeaderEpoch`); after that the broker must be the leader. In a Fetch each number below 0 says
+    nothing (`FetchRequest.optionalEpoch`), in a ListOffsets only -1 (`RequestUtils.getLeaderEpoch`).
     """
     if known_epoch is not None and broker.holds(partition):
         epoch = broker.metadata.partitions[partition].leader_epoch
