@@ -13,6 +13,7 @@ from typing import Any
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
+from kio.serial.readers import read_unsigned_varint
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersionsResponse
@@ -102,23 +103,14 @@ def _client_id(data: bytes, tagged: bool) -> tuple[str, int]:
     client_id = data[place : place + max(length, 0)].decode()
     place += max(length, 0)
     if tagged:
-        count, place = _varint(data, place)
+        count, size = read_unsigned_varint(data, place)
+        place += size
         for _ in range(count):
-            _, place = _varint(data, place)
-            size, place = _varint(data, place)
+            _, size = read_unsigned_varint(data, place)
             place += size
+            length, size = read_unsigned_varint(data, place)
+            place += size + length
     return client_id, place
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = data[place]
-        place += 1
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return number, place
-        shift += 7
 
 
 def _split(api: str, message: Any) -> list[Any]:

@@ -90,3 +90,16 @@ def test_damaged_bytes_are_a_bad_message_or_another_one(api: str):
             except (BadMessageError, UnsupportedVersionError):
                 pass
     assert read > 0
+
+
+@pytest.mark.parametrize("tags", [b"\xff" * 1_000_000, b"\x01" + b"\xff" * 1_000_000, b"\x01\x00" + b"\xff" * 6])
+def test_a_number_in_the_header_that_never_ends_is_a_bad_message(tags: bytes):
+    with pytest.raises(BadMessageError, match="Varint is too long"):
+        read_request(b"\0\x12\0\x03\0\0\0\x07\0\0" + tags, NAMES)
+
+
+def test_tagged_fields_in_the_header_are_skipped():
+    sound = request_bytes("ApiVersions", 3, 7, "app", BY_NAME["ApiVersions"].request(), NAMES)[4:]
+    begin = 10 + len("app")
+    tagged = sound[:begin] + b"\x02" + b"\x00\x03abc" + b"\x05\x00" + sound[begin + 1 :]
+    assert read_request(tagged, NAMES) == read_request(sound, NAMES)
