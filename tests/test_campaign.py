@@ -82,8 +82,8 @@ def test_a_chunk_counts_its_runs_and_keeps_what_goes_wrong(monkeypatch: pytest.M
 
     monkeypatch.setattr(under_test, "scenario_of", scenario)
     part = run_chunk(range(2))
-    assert list(part.found) == [0]
-    assert part.found[0].startswith("ZeroDivisionError: ")
+    assert list(part.found) == ["0"]
+    assert part.found["0"].startswith("ZeroDivisionError: ")
     assert part.coverage.runs == 1
     assert part.coverage.asked[VERIFICATION.name] == 1
     whole = Part()
@@ -93,6 +93,20 @@ def test_a_chunk_counts_its_runs_and_keeps_what_goes_wrong(monkeypatch: pytest.M
     text = tables(whole.coverage)
     assert "Coverage of 2 runs" in text
     assert "timed faults inside an open transaction or a rebalance: 0 of 0" in text
+
+
+def test_a_variant_is_the_same_scenario_with_other_delays(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran_with: list[Scenario] = []
+
+    def note(scenario: Scenario, name: str, part: Part) -> None:
+        ran_with.append(scenario)
+        part.found[name] = "noted"
+
+    monkeypatch.setattr(under_test, "run_one", note)
+    assert list(run_chunk(range(7, 9), variants=2).found) == ["7", "7-1", "8", "8-1"]
+    plain, other = ran_with[:2]
+    assert plain == scenario_of(7) == other.with_seed(plain.seed)
+    assert [e.at_ms for e in ran(plain).trace.events] != [e.at_ms for e in ran(other).trace.events]
 
 
 def test_both_profiles_are_drawn_and_some_seeds_with_unclean_elections() -> None:

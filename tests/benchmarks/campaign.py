@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.campaign --runs 3000 --jobs 2 --save FOLDER
 
-Run `seed` has the scenario `scenario_of(seed)`; a scenario with a finding is saved as FOLDER/seed-SEED.klab.
+Run `seed` has the scenario `scenario_of(seed)`; a scenario with a finding is saved as FOLDER/seed-SEED.klab. With
+`--variants 3` each scenario runs three times, with other delays of the network: drawing takes half of a run's time.
 """
 
 from __future__ import annotations
@@ -35,17 +36,21 @@ SCHEDULES, CHUNK = 150, 50
 PROFILES = ("4.x/TV2", "4.x/TV1")
 UNCLEAN_IN = 10
 COUNTERPART_IN, COUNTERPARTS = 5, 4
-"""One run in five is made again without a rule that it asked for; four times in a chunk for one rule, until it has
+"""One scenario in five is run again without a rule that it asked for; four times in a chunk for one rule, until it has
 decided once."""
+MOST_COUNTERPARTS = 1_000
+"""In a long campaign fewer scenarios than one in five are run again: about so many in all."""
+VARIANT = 1_000
+"""What a variant adds to the seed of the network's delays, which is drawn from 1 to 1,000."""
 
 
 @dataclass(slots=True)
 class Part:
-    """What a chunk of a campaign found: seed to finding, and its seconds of drawing, simulating and checking."""
+    """What a chunk of a campaign found: run to finding, and its seconds of drawing, simulating and checking."""
 
     coverage: Coverage = field(default_factory=Coverage)
-    found: dict[int, str] = field(default_factory=dict)
-    expected: dict[int, str] = field(default_factory=dict)
+    found: dict[str, str] = field(default_factory=dict)
+    expected: dict[str, str] = field(default_factory=dict)
     drawing: float = 0.0
     simulating: float = 0.0
     checking: float = 0.0
@@ -70,40 +75,44 @@ def scenario_of(seed: int) -> Scenario:
     return random_scenario(Seeded(seed), PROFILES[seed % 2], unclean=seed % UNCLEAN_IN == 0)
 
 
+def name_of(seed: int, variant: int) -> str:
+    """Return the name of a run: its seed, and from the second variant on the variant's number."""
+    return f"{seed}-{variant}" if variant else str(seed)
+
+
 def loses_by_election(scenario: Scenario) -> bool:
     """Whether an unclean election is among the faults: it loses records, so no anomaly is forbidden."""
     return any(isinstance(fault, ElectLeader) and fault.unclean for fault in scenario.faults)
 
 
-def run_one(seed: int, part: Part) -> Cluster | None:
-    """Draw, run, read to the end and check one scenario; note an anomaly or an exception under its seed."""
+def run_one(scenario: Scenario, name: str, part: Part) -> Cluster | None:
+    """Run, read to the end and check one scenario; note an anomaly or an exception under its name."""
     began = time.perf_counter()
-    scenario = scenario_of(seed)
-    drawn = time.perf_counter()
     cluster = Cluster(scenario)
     try:
         cluster.run()
         part.coverage.note(cluster)
-        part.simulating += time.perf_counter() - drawn
         ran = time.perf_counter()
+        part.simulating += ran - began
         read_to_the_end(cluster)
         violated = ", ".join(check_all(history_of(cluster)).violated)
         part.checking += time.perf_counter() - ran
         if violated and loses_by_election(scenario):
-            part.expected[seed] = violated
+            part.expected[name] = violated
         elif violated:
-            part.found[seed] = violated
+            part.found[name] = violated
     except Exception as error:  # whatever goes wrong is what the campaign looks for
         endless = isinstance(error, RunawayError | StuckError)  # a coordinator that has lost its log may wait for ever
         found = part.expected if endless and loses_by_election(scenario) else part.found
-        found[seed] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        found[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
         cluster.discard()
         return None
-    part.drawing += drawn - began
     return cluster
 
 
-def run_chunk(seeds: range, decided: tuple[str, ...] = ()) -> Part:
+def run_chunk(
+    seeds: range, decided: tuple[str, ...] = (), variants: int = 1, counterpart_in: int = COUNTERPART_IN
+) -> Part:
     """Run these seeds; look for runs in which a rule decides that is not among `decided`."""
     gc.set_threshold(50_000)
     part = Part()
@@ -111,12 +120,18 @@ def run_chunk(seeds: range, decided: tuple[str, ...] = ()) -> Part:
     with ExitStack() as stack:
         seen = {name: stack.enter_context(watching(table)) for name, table in WATCHED.items()}
         for seed in seeds:
-            with rules_noted(asked := type(part.coverage.asked)()):
-                cluster = run_one(seed, part)
-            part.coverage.asked.update(dict.fromkeys(asked, 1))
-            if cluster is not None and wanted and seed % COUNTERPART_IN == 0:
-                look_for_a_decider(cluster, list(asked), wanted, seed, part.coverage.decided)
-            if cluster is not None:
+            began = time.perf_counter()
+            scenario = scenario_of(seed)
+            part.drawing += time.perf_counter() - began
+            for variant in range(variants):
+                other = replace(scenario, seed=scenario.seed + variant * VARIANT)
+                with rules_noted(asked := type(part.coverage.asked)()):
+                    cluster = run_one(other, name_of(seed, variant), part)
+                part.coverage.asked.update(dict.fromkeys(asked, 1))
+                if cluster is None:
+                    continue
+                if wanted and variant == 0 and seed % counterpart_in == 0:
+                    look_for_a_decider(cluster, list(asked), wanted, seed, part.coverage.decided)
                 cluster.discard()
         for table, cells in seen.items():
             part.coverage.cells.update({(table, describe(cell)): count for cell, count in cells.items()})
@@ -148,15 +163,17 @@ def _steps(cluster: Cluster) -> list[tuple[object, ...]]:
     return [(e.at_ms, e.node, e.kind, e.name, e.frame) for e in cluster.trace.events]
 
 
-def campaign(runs: int = SCHEDULES, jobs: int = 1, first: int = 0) -> Iterator[Part]:
-    """Yield the chunks of a campaign of `runs` seeds from `first` on, in `jobs` processes."""
-    chunks = [range(at, min(at + CHUNK, first + runs)) for at in range(first, first + runs, CHUNK)]
+def campaign(runs: int = SCHEDULES, jobs: int = 1, first: int = 0, variants: int = 1) -> Iterator[Part]:
+    """Yield the chunks of a campaign of at least `runs` runs, of seeds from `first` on, in `jobs` processes."""
+    seeds = -(-runs // variants)
+    counterpart_in = max(COUNTERPART_IN, seeds // MOST_COUNTERPARTS)
+    chunks = [range(at, min(at + CHUNK, first + seeds)) for at in range(first, first + seeds, CHUNK)]
     decided: dict[str, int] = {}
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         waiting: set[Future[Part]] = set()
         while chunks or waiting:
             while chunks and len(waiting) < 2 * jobs:
-                waiting.add(pool.submit(run_chunk, chunks.pop(0), tuple(decided)))
+                waiting.add(pool.submit(run_chunk, chunks.pop(0), tuple(decided), variants, counterpart_in))
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
                 part = future.result()
@@ -167,22 +184,27 @@ def campaign(runs: int = SCHEDULES, jobs: int = 1, first: int = 0) -> Iterator[P
 def main() -> None:
     """Run a campaign as the command line says; print progress, findings and coverage."""
     parser = argparse.ArgumentParser(description="Run random scenarios with all checks and print what was covered.")
-    parser.add_argument("--runs", type=int, default=3_000, help="how many scenarios")
+    parser.add_argument("--runs", type=int, default=3_000, help="how many runs")
+    parser.add_argument("--variants", type=int, default=1, help="how many runs of each scenario, with other delays")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes")
     parser.add_argument("--save", type=Path, help="a folder for scenarios with findings, and the counts so far")
     options = parser.parse_args()
-    whole, began = Part(), time.perf_counter()
+    whole, began, told = Part(), time.perf_counter(), 0
     if options.save:
         options.save.mkdir(parents=True, exist_ok=True)
-    for part in campaign(options.runs, options.jobs, options.first):
+    for part in campaign(options.runs, options.jobs, options.first, options.variants):
         whole.add(part)
         done, seconds = whole.coverage.runs, time.perf_counter() - began
-        for seed, what in part.found.items():
-            print(f"seed {seed}: {what}", flush=True)
+        for name, what in part.found.items():
+            print(f"seed {name}: {what}", flush=True)
             if options.save:
-                scenario_of(seed).save(options.save / f"seed-{seed}.klab")
-        if done % 500 < CHUNK:
+                seed, _, variant = name.partition("-")
+                scenario = scenario_of(int(seed))
+                other = replace(scenario, seed=scenario.seed + int(variant or 0) * VARIANT)
+                other.save(options.save / f"seed-{name}.klab")
+        if done // 500 > told:
+            told = done // 500
             print(f"{done} runs, {done / seconds:.1f} a second, {len(whole.found)} findings", flush=True)
             if options.save:
                 (options.save / "coverage.txt").write_text(tables(whole.coverage) + "\n", encoding="utf-8")

@@ -449,10 +449,17 @@ def test_texts_of_a_run_are_shown_as_text(page: Page, console_errors: list[str])
     assert (page.title(), console_errors) == ("kafkalab", [])
 
 
-PLACES = """() => Object.fromEntries([...document.querySelectorAll(".sheet [data-event]")].map((mark) => {
-  const { left, top } = mark.querySelector("rect").getBoundingClientRect();
-  return [mark.dataset.event, [left, top]];
-}))"""
+# Where each mark stands in the sheet, and the rows of the lanes: no scrolling of sheet or page changes them.
+PLACES = """() => {
+  const sheet = document.querySelector(".sheet").getBoundingClientRect();
+  const inSheet = ({ left, top, bottom }) => [left - sheet.left, top - sheet.top, bottom - sheet.top].map(Math.round);
+  const all = (query) => [...document.querySelectorAll(query)];
+  return {
+    marks: Object.fromEntries(all(".sheet [data-event]").map((mark) =>
+      [mark.dataset.event, inSheet(mark.querySelector("rect").getBoundingClientRect())])),
+    rows: all(".lane").map((lane) => [lane.dataset.node, ...inSheet(lane.getBoundingClientRect())]),
+  };
+}"""
 
 
 def test_time_runs_downwards_or_across_by_key_and_by_button(page: Page, lab_run: dict[str, Any]):
@@ -461,24 +468,24 @@ def test_time_runs_downwards_or_across_by_key_and_by_button(page: Page, lab_run:
     page.keyboard.press("f")
     button = page.get_by_role("button", name="Time downwards or across (t)")
     expect(button).to_have_text("time ↓")
-    down = page.evaluate(PLACES)
+    down = page.evaluate(PLACES)["marks"]
     page.keyboard.press("t")
     expect(page.locator(".klab")).to_have_attribute("data-time", "across")
     expect(button).to_have_text("time →")
-    across = page.evaluate(PLACES)
+    across, rows = page.evaluate(PLACES).values()
     assert (page.evaluate("model.get('time')"), page.evaluate("model.saved")) == ("across", 1)
     marks = sorted(set(down) & set(across), key=int)
     assert len(marks) > 3
     for places, axis in ((down, 1), (across, 0)):
         along = [places[mark][axis] for mark in marks]
         assert along == sorted(along)
-    tops = {lab_run["events"][int(mark)]["node"]: round(across[mark][1]) for mark in marks}
-    rows = page.locator(".lane").evaluate_all("all => all.map((e) => [e.dataset.node, e.getBoundingClientRect()])")
-    for node, box in rows:
-        assert node not in tops or box["top"] <= tops[node] <= box["bottom"]
+    tops = {lab_run["events"][int(mark)]["node"]: across[mark][1] for mark in marks}
+    assert {node for node, *_ in rows} >= set(tops)
+    for node, _, top, bottom in rows:
+        assert node not in tops or top <= tops[node] <= bottom
     button.click()
     expect(page.locator(".klab")).to_have_attribute("data-time", "down")
-    assert page.evaluate(PLACES) == down
+    assert page.evaluate(PLACES)["marks"] == down
 
 
 def test_across_each_step_shows_what_the_text_says(page: Page, console_errors: list[str]):
