@@ -10,6 +10,7 @@ from kafkalab import lab03
 from kafkalab.checks.all import Report, check_all
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import GROUP
+from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
@@ -142,3 +143,23 @@ def test_a_run_of_many_records_is_checked_whole() -> None:
     found = check_all(history_of(cluster))
     assert found.violated == ()
     assert found["sequence gap"].examined == 2_000
+
+
+async def reads_twice(app: App, timeout_ms: int) -> list[int]:
+    """Read, give the partition back, take it again; the first poll after that has time for the position only."""
+    consumer = app.consumer(group_id="readers", auto_offset_reset="earliest", enable_auto_commit=False)
+    counts = []
+    for wait_ms in (1_000, timeout_ms):
+        await consumer.unsubscribe()
+        consumer.assign(["in-0"])
+        counts += [len(await consumer.poll(wait_ms)), len(await consumer.poll(1_000))]
+    return counts
+
+
+@pytest.mark.parametrize("timeout_ms", range(1, 30, 2))
+def test_a_position_found_too_late_for_its_poll_has_moved_before_the_next_one(timeout_ms: int) -> None:
+    program = Program("app", reads_twice, {"timeout_ms": timeout_ms})
+    cluster = Cluster(Scenario(topics={"in": 1}, records={"in-0": ("a",)}, programs=(program,)))
+    cluster.run()
+    assert sum(cluster.results["app"]) == 2
+    assert check_all(history_of(cluster)).violated == ()

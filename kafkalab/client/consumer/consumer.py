@@ -151,7 +151,10 @@ class Consumer:
         return records
 
     def _recorded(self, records: list[ConsumerRecord]) -> dict[str, Any]:
-        """Return what the trace keeps of a poll: its records, and the positions before and after it."""
+        """Return what the trace keeps of a poll: its records, and the positions before and after it.
+
+        A position that was found in a poll that then had no time left is before the next one, and moved for that.
+        """
         return {
             "records": [[r.partition, r.offset, r.value] for r in records],
             "consumer": self.name,
@@ -159,7 +162,7 @@ class Consumer:
             "isolation_level": self.config.isolation_level,
             "from": self._before,
             "to": dict(self.subscriptions.positions),
-            "moved": self.subscriptions.take_moved(),
+            "moved": self.subscriptions.take_moved(self._before),
         }
 
     async def _poll(self, until: int) -> list[ConsumerRecord]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.exceptions import IllegalStateError
@@ -87,10 +87,9 @@ class SubscriptionState:
         """Set the position after records were read."""
         self.positions[partition] = offset
 
-    def take_moved(self) -> dict[str, str]:
-        """Return `moved` and clear it."""
-        moved, self.moved = self.moved, {}
-        return moved
+    def take_moved(self, partitions: Iterable[str]) -> dict[str, str]:
+        """Take what `moved` says of these partitions out of it."""
+        return {partition: self.moved.pop(partition) for partition in partitions if partition in self.moved}
 
     def pause(self, partitions: Sequence[str]) -> None:
         """Fetch nothing of these partitions until they are resumed; they stay assigned."""

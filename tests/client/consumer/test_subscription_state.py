@@ -10,10 +10,11 @@ def test_a_position_that_did_not_come_from_reading_is_reported_once_with_the_rea
     subscriptions.assign(["t-0", "t-1"])
     subscriptions.initialise("t-0", 3)
     subscriptions.advance("t-0", 4)
-    assert (subscriptions.positions, subscriptions.take_moved()) == ({"t-0": 4}, {"t-0": "assign"})
+    assert (subscriptions.positions, subscriptions.take_moved(["t-0"])) == ({"t-0": 4}, {"t-0": "assign"})
     subscriptions.seek("t-1", 9)
     subscriptions.reset("t-0", 2)
-    assert (subscriptions.take_moved(), subscriptions.take_moved()) == ({"t-0": "seek", "t-1": "seek"}, {})
+    assert (subscriptions.take_moved(["t-0"]), subscriptions.moved) == ({"t-0": "seek"}, {"t-1": "seek"})
+    assert (subscriptions.take_moved(["t-0", "t-1"]), subscriptions.moved) == ({"t-1": "seek"}, {})
 
 
 def test_a_seek_wins_over_a_position_that_was_being_looked_up() -> None:
