@@ -222,3 +222,14 @@ def test_a_payload_without_ranks_is_walked_frame_by_frame():
     payload: dict[str, Any] = dict(Sequence(lab03()).payload)
     del payload["ranks"]
     assert walk(payload, SHOWN) == Sequence(lab03()).journey.every_stop()
+
+
+def test_a_walk_without_stops_can_be_told_and_its_chapters_found():
+    view = Sequence(lab03(), groups=())
+    assert view.journey.stops() == []
+    assert str(view).splitlines()[1].startswith("stop 0 of 0")
+    decision = next(one["step"] for one in view.payload["chapters"] if one["name"] == "decision")
+    view.press("find", "chapter:decision")
+    assert view.step == decision
+    view.press("next_chapter")
+    assert view.step > decision

@@ -15,9 +15,15 @@ Payload = dict[str, Any]
 
 
 def chapters_at(payload: Payload, places: Sequence[int]) -> list[tuple[int, str]]:
-    """Return the chapters with the stop of the walk `places` at which each begins: it may be folded into that one."""
-    last = places[-1] if places else 0
-    return [(next((s for s in places if s >= c["step"]), last), str(c["name"])) for c in payload.get("chapters", ())]
+    """Return the chapters with the stop of the walk `places` at which each begins: it may be folded into that one.
+
+    A walk without stops, because all frames are hidden, has each chapter at its own step.
+    """
+    found = []
+    for chapter in payload.get("chapters", ()):
+        last = places[-1] if places else int(chapter["step"])
+        found.append((next((stop for stop in places if stop >= chapter["step"]), last), str(chapter["name"])))
+    return found
 
 
 def chapter_at(payload: Payload, places: Sequence[int], step: int) -> str:
@@ -31,7 +37,7 @@ def walk_lines(payload: Payload, places: Sequence[int], inside: Sequence[int], s
     `places` are the stops of the walk, `inside` the steps that are folded into the one at the cursor.
     """
     known = chapters_at(payload, places)
-    at = [f"{name} ({places.index(stop) + 1})" for stop, name in known]
+    at = [f"{name} ({places.index(stop) + 1})" for stop, name in known if places]
     lines = [f"chapter: {chapter_at(payload, places, step) or 'none yet'}; by stop: {', '.join(at)}"] if at else []
     if step in places and (told := fold_at(payload, step, places)):
         lines.append(told)
