@@ -39,10 +39,15 @@ def pytest_configure() -> None:
 
 LONG = ("spark", "notebooks", "campaign", "browser", "index")
 """Marks of what takes long, the longest first."""
+WITH_OTHER_PROGRAMS = ("browser", "clients")
+"""Marks of tests with programs whose pace is not ours; one that fails is run once more, and the summary says so."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the files with long tests first: a worker takes a file whole, so short files must be left for the end."""
+    for item in items:
+        if any(item.get_closest_marker(mark) for mark in WITH_OTHER_PROGRAMS):
+            item.add_marker(pytest.mark.flaky(reruns=1))
     ranks: dict[Path, int] = {}
     for item in items:
         is_notebook = item.path.suffix == ".ipynb"
