@@ -22,14 +22,24 @@ from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 
 
 def handle(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> Effects[AddPartitionsToTxnResponse]:
-    """Of each transaction all partitions are added and replicated, or none; the response waits for the last one."""
+    """Of each transaction all partitions are added and replicated, or none; the response waits for the last one.
+
+    With UNSUPPORTED_VERSION Kafka throws: it is the error of the whole request, and what follows is not looked at.
+    """
     error = check_batch(broker, header)
     if error is not Error.NONE:
         return AddPartitionsToTxnResponse(errors={}, error=error)
-    answers = yield from all_of(*[_add_or_verify(broker, one, header) for one in (request, *request.further)])
-    for errors in answers:
-        if Error.UNSUPPORTED_VERSION in errors.values():  # Kafka throws there: the error of the whole request
-            return AddPartitionsToTxnResponse(errors={}, error=Error.UNSUPPORTED_VERSION)
+    thrown: list[Error] = []
+
+    def one_of(one: AddPartitionsToTxn) -> Effects[dict[str, Error]]:
+        errors = {} if thrown else (yield from _add_or_verify(broker, one, header))
+        if Error.UNSUPPORTED_VERSION in errors.values():
+            thrown.append(Error.UNSUPPORTED_VERSION)
+        return errors
+
+    answers = yield from all_of(*[one_of(one) for one in (request, *request.further)])
+    if thrown:
+        return AddPartitionsToTxnResponse(errors={}, error=thrown[0])
     return AddPartitionsToTxnResponse(errors=answers[0], further=tuple(answers[1:]))
 
 
