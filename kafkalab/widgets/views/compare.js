@@ -131,7 +131,7 @@ function heldMarkup(v, key, line) {
 	const t = v.state.txns[key];
 	if (!t)
 		return (
-			`<section class="strip${isInternal(key) ? " internal" : ""}"><div class="grid" style="grid-template:auto/auto">` +
+			`<section class="strip${isInternal(key) ? " internal" : ""}"><div class="grid">` +
 			`${stripItems(v, key)
 				.map(([, markup]) => markup)
 				.join("")}</div></section>`

@@ -39,8 +39,14 @@ function measure(v) {
 	const { fontFamily, fontSize } = getComputedStyle(v.$("logs"));
 	v.pen.font = `600 ${fontSize} ${fontFamily}`;
 	v.fitted.clear();
+	const picture = v.$("sheet").firstChild,
+		long = plan.longest + u * 2.6 + (across ? width : height);
+	[picture.style.width, picture.style.height] = turned(across, `${breadth}px`, `${long}px`);
 	return true;
 }
+
+const place = (element, transform) =>
+	element.getAttribute("transform") === transform || element.setAttribute("transform", transform);
 
 // Only the last rows up to the cursor are in the page; the newest stand at the bottom.
 function drawDiagram(v) {
@@ -56,8 +62,8 @@ function drawDiagram(v) {
 	const end = Math.max(v.bottom, start + long),
 		sheet = v.$("sheet"),
 		picture = sheet.firstChild;
-	picture.setAttribute("viewBox", [...turned(across, 0, top), ...turned(across, v.breadth, end - top)].join(" "));
-	[sheet.style.width, sheet.style.height] = turned(across, "", `${end - top}px`);
+	[sheet.style.width, sheet.style.height] = turned(across, "", `${end - top}px`); // only the sheet changes its size
+	for (const group of picture.children) place(group, `translate(${turned(across, 0, -rounded(top))})`);
 	const bands = [],
 		chips = [],
 		arrows = [];

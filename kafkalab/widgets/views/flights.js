@@ -82,7 +82,8 @@ function plan(run, groups, hidden, u, across) {
 		[...new Set(pages.slice(Math.max(0, Math.floor(first / ROWS)), Math.floor(last / ROWS) + 1).flat())].filter(
 			(f) => f.from <= last && f.to >= first,
 		);
-	return { groups, stops, rows, row, lanes, flying, across };
+	const longest = rows.reduce((long, { end }, i) => Math.max(long, end - rows[Math.max(0, i - ROWS)].y), 0);
+	return { groups, stops, rows, row, lanes, flying, longest, across };
 }
 
 // A place between the lanes, `x`, and along the time, `y`, as a point of the picture.

@@ -301,30 +301,41 @@ function openRun(text) {
 
 // ---- markup ----
 
-function parse(parent, markup) {
+// The elements that a markup makes inside such a parent.
+function parseAll(parent, markup) {
 	const holder = document.createElementNS(parent.namespaceURI, parent instanceof SVGElement ? "g" : "div");
 	holder.innerHTML = markup;
-	return holder.firstElementChild;
+	return [...holder.children];
 }
+
+const parse = (parent, markup) => parseAll(parent, markup)[0];
 
 // A frame in flight.
 const envelope = (r) =>
 	svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
 
-// Brings the children of an element to a list of [key, markup], replacing only those that differ.
+// Brings the children of an element to a list of [key, markup], making only those whose markup differs, all in one go,
+// and moving few.
 function sync(parent, items) {
 	const old = parent.kept ?? new Map(),
 		kept = (parent.kept = new Map()),
 		keys = new Map(items);
-	let place = null;
 	for (const [key, node] of old) {
 		if (node.markup === keys.get(key)) continue;
 		node.remove();
 		old.delete(key);
 	}
+	const lacking = items.filter(([key]) => !old.has(key)),
+		fresh = lacking.length ? parseAll(parent, lacking.map(([, markup]) => markup).join("")) : [];
+	let place = null,
+		made = 0;
 	for (const [key, markup] of items) {
-		const node = old.get(key) ?? Object.assign(parse(parent, markup), { markup });
-		const next = place ? place.nextSibling : parent.firstChild;
+		const node = old.get(key) ?? Object.assign(fresh[made++], { markup });
+		let next = place ? place.nextSibling : parent.firstChild;
+		if (next && next !== node && next.nextSibling === node) {
+			parent.append(next); // one that is wanted later
+			next = node;
+		}
 		if (next !== node) parent.insertBefore(node, next);
 		kept.set(key, (place = node));
 	}

@@ -162,14 +162,14 @@ async function open(model, el) {
 	function draw() {
 		if (!v.width) return;
 		if (v.step !== v.drawn) forget(v);
-		for (const one of moving.splice(0)) one.cancel();
 		const { run, step, across } = v,
 			focused = root.contains(document.activeElement),
 			event = run.events[step] ?? {},
 			count = v.stops.length,
 			index = place() + 1,
 			lively = step > v.drawn && !matchMedia("(prefers-reduced-motion: reduce)").matches,
-			bars = lively ? barsOf(v) : null;
+			bars = lively ? barsOf(v) : null; // before anything is written
+		for (const one of moving.splice(0)) one.cancel();
 		v.state = run.at(step);
 		v.chosen = run.frameAt(step);
 		takeFindings(v);
@@ -190,8 +190,8 @@ async function open(model, el) {
 		scroll[across ? "scrollLeft" : "scrollTop"] = shift; // all is written before anything is measured: one layout
 		for (const grid of moved) grid.scrollLeft = 1e6;
 		if (lively) {
+			dropAndSlide(v, bars); // measures, so it comes first
 			glide(v);
-			dropAndSlide(v, bars);
 		}
 		if (focused && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
 		v.drawn = step;

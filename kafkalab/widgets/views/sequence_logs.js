@@ -26,7 +26,7 @@ function entryWords(b, keyed) {
 	return words.join("; ");
 }
 
-function batchMarkup(cell, column, how, keyed, wrong) {
+function batchMarkup(cell, how, keyed, wrong) {
 	const [b, outcome, why] = cell,
 		marker = b.kind !== "data",
 		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? ""),
@@ -38,7 +38,7 @@ function batchMarkup(cell, column, how, keyed, wrong) {
 			: ` data-batch="${b.base}" data-last="${b.last}" data-kind="${b.kind}" data-fate="${marker ? "" : outcome}"`;
 	const about = wrong ? `<b class="anomaly">✕ ${esc(wrong.name)}</b>` : `<span class="who">${whoOf(b)}</span>`;
 	return (
-		`<div class="cell ${kind}${how}${wrong ? " wrong" : ""}" style="grid-area:1/${column}"${data}` +
+		`<div class="cell ${kind}${how}${wrong ? " wrong" : ""}"${data}` +
 		` aria-label="${words}${wrong ? ` · ${esc(wrong.name)}` : ""}" title="${wrong ? esc(wrong.text) : words}">` +
 		`<span class="line"><span class="off">${spanOf(b)}</span> ${text ? `<span class="text">${text}</span>` : ""}` +
 		`</span><span class="line"><b class="sign">${sign}</b> ${about}</span></div>`
@@ -69,75 +69,61 @@ function keyedOf(run) {
 	return Object.fromEntries(run.internal.map((p) => [p, keys[p]?.size > 1]));
 }
 
-// What a strip shows: [key, markup] of its label, cells, bars and readers.
+// What a strip shows, from left to right: [key, markup] of its label, columns of a cell with its readers, and bars.
 function stripItems(v, partition) {
 	const leader = v.state.leader[partition],
 		log = leader ? logOf(v.state, leader, partition) : null,
 		{ hw = 0, lso = 0 } = log ?? {},
+		levels = v.levels[partition],
 		fresh = (what) => (v.fresh.has(`${leader} ${partition} ${what}`) ? " new" : "");
 	const where = leader ? `on ${esc(v.run.label(leader))}` : "no leader",
 		pin = (which, offset) =>
 			`<span class="${which}${fresh(which)}">${which.toUpperCase()} ` +
 			`<b data-${which}="${esc(partition)}">${offset}</b></span>`;
-	const items = [
-		[
-			"label",
-			`<div class="label${hw === lso ? " same" : ""}" style="grid-area:1/1" title="${esc(partition)} ${where}">` +
-				`<b>${nameMarkup(partition)}</b> <small>${where}</small> <span class="pins">${pin("hw", hw)} ` +
-				`${pin("lso", lso)}</span></div>`,
-		],
-	];
+	const column = (cell, reader) => `<div class="column">${cell}${levels.map(reader).join("")}</div>`,
+		unread = () => '<span class="read gone"></span>';
+	const label =
+		`<div class="label${hw === lso ? " same" : ""}" title="${esc(partition)} ${where}">` +
+		`<b>${nameMarkup(partition)}</b> <small>${where}</small> <span class="pins">${pin("hw", hw)} ` +
+		`${pin("lso", lso)}</span></div>`;
+	const items = [["label", column(label, (level) => `<div class="label level">${level}</div>`)]];
 	const shown = log ? newest(log) : [],
 		from = Math.max(0, (log?.count ?? 0) - CELLS),
-		columns = [],
 		keyed = v.keyed[partition];
 	const marks = [
 		["lso", lso],
 		["hw", hw],
 	].sort((a, b) => a[1] - b[1]);
-	let column = 2;
 	const flush = (offset) => {
 		const due = [];
 		while (log && marks[0]?.[1] <= offset) due.push(marks.shift()[0]);
 		if (!due.length) return;
 		const texts = due.map((which) => `<span class="${which}${fresh(which)}">${which.toUpperCase()}</span>`);
-		const place = `style="grid-area:1/${column++}/-1"`;
-		items.push([due.join(), `<div class="mark ${due.join(" ")}" ${place}>${texts.join("")}</div>`]);
+		items.push([due.join(), `<div class="mark ${due.join(" ")}">${texts.join("")}</div>`]);
 	};
-	if (from) items.push(["more", `<span class="more" style="grid-area:1/${column++}">${from} earlier …</span>`]);
+	if (from) items.push(["more", column(`<span class="more">${from} earlier …</span>`, unread)]);
 	const ghosts = [...(v.missing[partition] ?? [])].sort((a, b) => a.offset - b.offset);
 	const haunt = (offset) => {
 		while (ghosts[0]?.offset <= offset) {
 			flush(ghosts[0].offset);
-			items.push([`ghost ${ghosts[0].offset}`, ghostMarkup(ghosts.shift(), column++)]);
+			items.push([`ghost ${ghosts[0].offset}`, column(ghostMarkup(ghosts.shift()), unread)]);
 		}
 	};
 	for (const cell of shown) {
-		const [b, , why] = cell;
+		const [b, , why] = cell,
+			how = fresh(b.base) + (b.base >= hw && !why ? " ahead" : "");
 		haunt(b.last);
 		flush(b.base);
-		columns.push([cell, column]);
 		items.push([
 			`${b.base}${why}`,
-			batchMarkup(
-				cell,
-				column++,
-				fresh(b.base) + (b.base >= hw && !why ? " ahead" : ""),
-				keyed,
-				wrongIn(v, partition, b),
-			),
+			column(batchMarkup(cell, how, keyed, wrongIn(v, partition, b)), (level) => {
+				const state = given(log, cell, level);
+				return `<span class="read ${state}">${READ[state]}</span>`;
+			}),
 		]);
 	}
 	haunt(Infinity);
 	flush(Infinity);
-	v.levels[partition].forEach((level, i) => {
-		items.push([level, `<div class="label level" style="grid-area:${i + 2}/1">${level}</div>`]);
-		for (const [cell, place] of columns) {
-			const state = given(log, cell, level),
-				at = `style="grid-area:${i + 2}/${place}"`;
-			items.push([`${level} ${cell[0].base}`, `<span class="read ${state}" ${at}>${READ[state]}</span>`]);
-		}
-	});
 	return items;
 }
 
@@ -154,7 +140,6 @@ function drawLogs(v) {
 		const grid = strip.firstChild,
 			items = stripItems(v, partition),
 			end = items.map(([key]) => key).join();
-		grid.style.gridTemplate = `repeat(${1 + v.levels[partition].length}, auto) / auto`;
 		sync(grid, items);
 		if (grid.end !== end) moved.push(grid);
 		grid.end = end;
@@ -174,8 +159,9 @@ const barsOf = (v) =>
 
 // What is new in a log drops into it; its bars slide from where they stood.
 function dropAndSlide(v, before) {
+	const now = barsOf(v);
 	for (const cell of v.$("logs").querySelectorAll(".cell.new")) v.move(cell, DROP);
-	for (const [key, [bar, left]] of barsOf(v)) {
+	for (const [key, [bar, left]] of now) {
 		const old = before.get(key);
 		if (old && old[1] !== left) v.move(bar, [{ transform: `translateX(${old[1] - left}px)` }, { transform: "none" }]);
 	}

@@ -41,9 +41,9 @@ function wrongIn({ wrong }, partition, { base, last }) {
 		for (let o = base; o <= last; o++) if (wrong.has(`${partition}@${o}`)) return wrong.get(`${partition}@${o}`);
 }
 
-const ghostMarkup = (f, column) =>
-	`<div class="cell ghost" style="grid-area:1/${column}" title="${esc(f.text)}"><span class="line"><span class="off">` +
-	`${f.offset}</span> <span class="text">${esc(f.value)}</span></span>` +
+const ghostMarkup = (f) =>
+	`<div class="cell ghost" title="${esc(f.text)}"><span class="line"><span class="off">${f.offset}</span> ` +
+	`<span class="text">${esc(f.value)}</span></span>` +
 	`<span class="line"><b class="sign">✕ lost</b></span></div>`;
 
 function drawVerdict(v) {
