@@ -34,12 +34,14 @@ class Cluster:
 
     With `keep=False` the trace only counts its steps: faster, for large runs. `watch` is called with the cluster at the
     end of the set-up, whose last step is `start`, and after each event that follows, before the faults that are planned
-    for it strike; it needs a trace that is kept, and may only read.
+    for it strike; it needs a trace that is kept, and may only read. `prepare` is called before the brokers start: it
+    may give them logs, and what the controller knows.
     """
 
     def __init__(
-        self, scenario: Scenario, keep: bool = True, config: BrokerConfig | None = None, watch: Watch | None = None
-    ) -> None:
+        self, scenario: Scenario, keep: bool = True, config: BrokerConfig | None = None, watch: Watch | None = None,
+        prepare: Watch | None = None,
+    ) -> None:  # fmt: skip
         if watch is not None and not keep:
             raise ValueError("watch needs the events: leave keep=False out")
         self.scenario = scenario
@@ -47,7 +49,7 @@ class Cluster:
         self.broker_names = tuple(f"b{i}" for i in range(1, scenario.brokers + 1))
         self.results: dict[str, Any] = {}
         self._build(config or BrokerConfig(**scenario.config), keep)
-        self._set_up()
+        self._set_up(prepare)
         self.start = self.trace.steps - 1
         if watch is not None:
             self.kernel.watch = lambda: watch(self)
@@ -87,7 +89,7 @@ class Cluster:
 
     # setting up
 
-    def _set_up(self) -> None:
+    def _set_up(self, prepare: Watch | None) -> None:
         placed = {}
         topics = dict(self.scenario.topics)
         if not self.scenario.fresh:
@@ -104,6 +106,8 @@ class Cluster:
         for tid, epoch in self.scenario.producer_epochs.items():
             replicas = self._replicas(transaction_partition(tid))
             preload_transactional_id(self.kernel, replicas, tid, self._producer_id_from(replicas[0]), epoch)
+        if prepare is not None:
+            prepare(self)
         for broker in self.brokers.values():
             broker.start()
 

@@ -10,7 +10,7 @@ from typing import Any
 from kafkalab.limits import quoted, whole_number
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.profiles import Rules
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, Watch
 from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
@@ -44,11 +44,12 @@ def fault_of(text: str) -> FrameFault:
 class RealTime:
     """Drives a cluster by the clock of the machine: milliseconds since 1970, as in the batches of real clients.
 
-    Frames between brokers, and between clients and brokers, take no time besides what the sockets take.
+    Frames between brokers, and between clients and brokers, take no time besides what the sockets take. For `keep` and
+    `prepare` see `Cluster`.
     """
 
-    def __init__(self, scenario: Scenario, keep: bool = False) -> None:
-        self.cluster = Cluster(scenario, keep=keep)
+    def __init__(self, scenario: Scenario, keep: bool = False, prepare: Watch | None = None) -> None:
+        self.cluster = Cluster(scenario, keep=keep, prepare=prepare)
         self.kernel, self.network = self.cluster.kernel, self.cluster.network
         self.network.latency_min_ms, self.network.latency_spread_ms = 0, 1
         self.network.breaks_on_drop = True
