@@ -100,7 +100,7 @@ class Cluster:
         self.controller.note_metadata(placed, -1)
         for broker in self.brokers.values():
             broker.state.metadata = self.controller.metadata
-            broker.state.producer_ids = self._block_of_producer_ids()
+            broker.state.producer_ids = self.block_of_producer_ids()
         for partition, values in self.scenario.records.items():
             preload_records(self.kernel, self._replicas(partition), partition, values)
         for tid, epoch in self.scenario.producer_epochs.items():
@@ -111,7 +111,8 @@ class Cluster:
         for broker in self.brokers.values():
             broker.start()
 
-    def _block_of_producer_ids(self) -> list[int]:
+    def block_of_producer_ids(self) -> list[int]:
+        """Return the first id of a new block, and where the block ends."""
         first = self.controller.producer_ids()
         return [first, first + self.controller.producer_id_block]
 
@@ -119,7 +120,7 @@ class Cluster:
         """Take a producer id of the coordinator's block, or of a new one if it is used up."""
         state = coordinator.state
         if state.producer_ids[0] == state.producer_ids[1]:
-            state.producer_ids = self._block_of_producer_ids()
+            state.producer_ids = self.block_of_producer_ids()
         state.producer_ids[0] += 1
         return state.producer_ids[0] - 1
 

@@ -49,15 +49,20 @@ class RealTime:
     """
 
     def __init__(self, scenario: Scenario, keep: bool = False, prepare: Watch | None = None) -> None:
-        self.cluster = Cluster(scenario, keep=keep, prepare=prepare)
-        self.kernel, self.network = self.cluster.kernel, self.cluster.network
-        self.network.latency_min_ms, self.network.latency_spread_ms = 0, 1
-        self.network.breaks_on_drop = True
         self._began_ns = time.time_ns() - time.monotonic_ns()
+
+        def begin(cluster: Cluster) -> None:
+            cluster.schedule.advance(self.now_ms)
+            cluster.network.latency_min_ms, cluster.network.latency_spread_ms = 0, 1
+            cluster.network.breaks_on_drop = True
+            if prepare is not None:
+                prepare(cluster)
+
+        self.cluster = Cluster(scenario, keep=keep, prepare=begin)
+        self.kernel, self.network = self.cluster.kernel, self.cluster.network
         self._loop: asyncio.AbstractEventLoop | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_ms = 0
-        self.kernel.schedule.advance(self.now_ms)
 
     @property
     def now_ms(self) -> int:

@@ -70,8 +70,9 @@ class DataFolder:
         self._watch()
         if stored:
             cluster.controller.recover(_image(stored), stored["next_producer_id"])
-        else:
-            self._write_image()
+            for broker in cluster.brokers.values():
+                broker.state.producer_ids = cluster.block_of_producer_ids()
+        self._write_image()
         self._checkpoint()
 
     def _read_image(self) -> dict[str, Any]:
@@ -108,7 +109,7 @@ class DataFolder:
         now_ms = time.time_ns() // 1_000_000
         for name, files in self._logs.items():
             state = self._cluster.brokers[name].state
-            state.metadata, state.producer_ids = ClusterMetadata(), []
+            state.metadata = ClusterMetadata()
             marks, starts = (read_checkpoint(self.folder / name / what) for what in (HIGH_WATERMARKS, LOG_STARTS))
             for partition in files.partitions():
                 if partition not in stored["partitions"]:
