@@ -20,7 +20,6 @@ from typing import Any
 from kafkalab.limits import quoted
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
-from kafkalab.protocol.partitions import topic_of
 from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
 from kafkalab.wire.data.checkpoints import HIGH_WATERMARKS, LOG_STARTS, checkpoint_bytes, read_checkpoint
@@ -40,7 +39,9 @@ class DataFolder:
     `cannot_write` is called when an append failed; by default the process ends at once, as a broker of Kafka's halts.
     """
 
-    def __init__(self, folder: Path, fsync: bool = False, cannot_write: Callable[[], Any] = lambda: os._exit(1)) -> None:
+    def __init__(
+        self, folder: Path, fsync: bool = False, cannot_write: Callable[[], Any] = lambda: os._exit(1)
+    ) -> None:
         self.folder, self.fsync, self.cannot_write = folder, fsync, cannot_write
         self._files = OpenFiles(fsync)
         self._logs: dict[str, LogFiles] = {}
@@ -79,7 +80,7 @@ class DataFolder:
         path = self.folder / IMAGE
         if not path.exists():
             if any(p.name != LOCK and not p.name.endswith(".tmp") for p in self.folder.iterdir()):
-                raise ValueError(f"{quoted(str(self.folder))} has other files in it: name a new folder, or an empty one")
+                raise ValueError(f"{quoted(str(self.folder))} has other files: name a new or an empty folder")
             return {}
         try:
             stored: dict[str, Any] = json.loads(path.read_bytes())
@@ -152,7 +153,7 @@ class DataFolder:
                     self._failed()
             respond(request, body, cause)
 
-        cluster.record, cluster.respond = recorded, responded  # type: ignore[method-assign]
+        cluster.record, cluster.respond = recorded, responded
 
     def _failed(self) -> None:
         log.exception("%s cannot be written: no more is answered", self.folder)
