@@ -8,6 +8,8 @@ import gc
 import logging
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +40,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def act(options: argparse.Namespace, root: Path) -> int:
     """Serve until SIGTERM or Control-C; print one line when ready."""
     try:
-        from kafkalab.wire.data.folder import DataFolder
-        from kafkalab.wire.live import RealTime, fault_of, scenario_of
-        from kafkalab.wire.server import Server
+        with _lean_imports():
+            from kafkalab.wire.data.folder import DataFolder
+            from kafkalab.wire.live import RealTime, fault_of, scenario_of
+            from kafkalab.wire.server import Server
     except ModuleNotFoundError as missing:
         raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire]'") from None
     if options.port + options.brokers - 1 > LAST_PORT:
@@ -61,6 +64,20 @@ def act(options: argparse.Namespace, root: Path) -> int:
         if folder:
             folder.close()
     return 0
+
+
+@contextmanager
+def _lean_imports() -> Iterator[None]:
+    """Within, no garbage is collected, and kio does not find hypothesis, to which it would describe its types (0.2 s).
+    """
+    gc.disable()
+    hides = sys.modules.setdefault("hypothesis", None) is None  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        gc.enable()
+        if hides:
+            del sys.modules["hypothesis"]
 
 
 def _topics(text: str) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
@@ -15,7 +15,6 @@ from kafkalab.client.promise import Promise
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS, transaction_partition
 from kafkalab.protocol.rules import REDRIVE_PREPARE, TIMEOUT_ABORT
-from kafkalab.sim.app import App, SimPort
 from kafkalab.sim.fault_checks import check_fault
 from kafkalab.sim.fault_injector import FaultInjector
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault
@@ -25,6 +24,9 @@ from kafkalab.sim.outcome import Outcome, outcome_of
 from kafkalab.sim.preload import preload_records, preload_transactional_id
 from kafkalab.sim.scenario import ProgramFunction, Scenario
 from kafkalab.trace import Trace
+
+if TYPE_CHECKING:
+    from kafkalab.sim.app import App
 
 Watch: TypeAlias = "Callable[[Cluster], None]"
 
@@ -140,6 +142,8 @@ class Cluster:
 
     def client(self, node: str) -> App:
         """Return a client without a program, for a notebook cell: `await cluster.client("p").producer().send(...)`."""
+        from kafkalab.sim.app import App, SimPort  # a cluster for real clients has no use for it, and starts at once
+
         if node not in self.nodes:
             self.kernel.add_node(node)
         level = next(iter(self.brokers.values())).state

@@ -67,7 +67,7 @@ class Worker(threading.Thread):
                 if not self._transaction(producer, len(self.told)):
                     producer = self.producer()
                 self.progress_s = time.monotonic()
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             self.failed = error
 
     def producer(self) -> Producer:
