@@ -64,6 +64,17 @@ class Controller:
         first, self.next_producer_id = self.next_producer_id, self.next_producer_id + self.producer_id_block
         return first
 
+    def recover(self, image: ClusterMetadata, next_producer_id: int) -> None:
+        """Go on from an image that was kept while the whole cluster was down; partitions that it lacks are new.
+
+        Every broker is alive again, and the first in-sync replica leads each partition, under the next epoch.
+        """
+        self.next_producer_id = next_producer_id
+        known = {**self.metadata.partitions, **image.partitions}
+        led = {p: self._led_by(next(r for r in i.replicas if r in i.isr), i, i.isr) for p, i in known.items()}
+        self.metadata = ClusterMetadata(max(image.version, self.metadata.version), self.brokers)
+        self._publish(led, self.brokers, -1)
+
     def receive(self, frame: Frame) -> None:
         """Answer one request of a broker."""
         body, cause = frame.body, frame.received_step

@@ -8,6 +8,8 @@ import gc
 import logging
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting, as Kafka names it"
     )
+    parser.add_argument("--data", type=Path, metavar="DIR", help="keep the logs in this folder, and go on from there")
+    parser.add_argument("--fsync", action="store_true", help="with --data: wait for the disk at every append")
     parser.add_argument(
         "--fault", action="append", default=[], metavar="FAULT", help="Drop:EndTxnResponse#1, Delay:Produce#2:500, ..."
     )
@@ -36,21 +40,44 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def act(options: argparse.Namespace, root: Path) -> int:
     """Serve until SIGTERM or Control-C; print one line when ready."""
     try:
-        from kafkalab.wire.live import RealTime, fault_of, scenario_of
-        from kafkalab.wire.server import Server
+        with _lean_imports():
+            from kafkalab.wire.data.folder import DataFolder
+            from kafkalab.wire.live import RealTime, fault_of, scenario_of
+            from kafkalab.wire.server import Server
     except ModuleNotFoundError as missing:
         raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire]'") from None
     if options.port + options.brokers - 1 > LAST_PORT:
         raise CommandLineError(f"the brokers take ports from --port on, and the last port there is is {LAST_PORT:,}")
+    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
+    folder = None
     try:
         config = dict(map(_setting, options.config))
         faults = tuple(map(fault_of, options.fault))
         scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config, faults)
+        folder = DataFolder(options.data, options.fsync) if options.data else None
+        live = RealTime(scenario, prepare=folder.prepare if folder else None)
     except (ValueError, argparse.ArgumentTypeError) as error:
         raise CommandLineError(str(error)) from None
-    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
-    asyncio.run(_serve(Server(RealTime(scenario)), options.host, options.port))
+    try:
+        asyncio.run(_serve(Server(live), options.host, options.port))
+    finally:
+        if folder:
+            folder.close()
     return 0
+
+
+@contextmanager
+def _lean_imports() -> Iterator[None]:
+    """Within, no garbage is collected, and kio does not find hypothesis, to which it would describe its types (0.2 s).
+    """
+    gc.disable()
+    hides = sys.modules.setdefault("hypothesis", None) is None  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        gc.enable()
+        if hides:
+            del sys.modules["hypothesis"]
 
 
 def _topics(text: str) -> dict[str, int]:

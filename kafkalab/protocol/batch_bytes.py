@@ -26,22 +26,40 @@ class CorruptBatchError(Exception):
     """The bytes are not one record batch v2, or not the one that was written."""
 
 
-def encode(batch: Batch, crc32c: Callable[[bytes], int] = pure_crc32c) -> bytes:
-    """The batch with its checksum. A marker's record is made from its type and its coordinator epoch."""
+def text_contents(record: Record) -> tuple[bytes | None, bytes | None]:
+    """Return key and value in UTF-8."""
+    key = None if record.key is None else record.key.encode()
+    return key, None if record.value is None else str(record.value).encode()
+
+
+def text_record(key: bytes | None, value: bytes | None, headers: Headers) -> Record:
+    """Return the record of a key and a value in UTF-8."""
+    return Record(_text(key), _text(value), headers)
+
+
+def encode(
+    batch: Batch,
+    crc32c: Callable[[bytes], int] = pure_crc32c,
+    contents: Callable[[Record], tuple[bytes | None, bytes | None]] = text_contents,
+) -> bytes:
+    """Return the batch with its checksum. `contents` makes key and value of a record of data.
+
+    A marker's record is made from its type and its coordinator epoch.
+    """
     attributes = (TRANSACTIONAL if batch.transactional else 0) | (CONTROL if batch.control is not None else 0)
     time = batch.timestamp_ms
     numbers = (batch.producer_id, batch.producer_epoch, batch.base_sequence, len(batch.records))
     body = _BODY.pack(attributes, batch.offset_delta, time, time, *numbers)
-    body += b"".join(_record(n, *_contents(batch, record), record.headers) for n, record in enumerate(batch.records))
+    made = (_marker_contents(batch) if batch.control is not None else contents(record) for record in batch.records)
+    rows = zip(made, batch.records, strict=True)
+    body += b"".join(_record(n, *fields, record.headers) for n, (fields, record) in enumerate(rows))
     length = _HEAD.size - _BEFORE_LENGTH + len(body)
     return _HEAD.pack(batch.base_offset, length, batch.leader_epoch, MAGIC, crc32c(body)) + body
 
 
-def _contents(batch: Batch, record: Record) -> tuple[bytes | None, bytes | None]:
-    if batch.control is not None:
-        return _MARKER_KEY.pack(0, batch.control.value), _MARKER_VALUE.pack(0, batch.coordinator_epoch)
-    key = None if record.key is None else record.key.encode()
-    return key, None if record.value is None else str(record.value).encode()
+def _marker_contents(batch: Batch) -> tuple[bytes, bytes]:
+    assert batch.control is not None
+    return _MARKER_KEY.pack(0, batch.control.value), _MARKER_VALUE.pack(0, batch.coordinator_epoch)
 
 
 def _record(offset_delta: int, key: bytes | None, value: bytes | None, headers: Headers) -> bytes:
@@ -65,10 +83,15 @@ def varint(number: int) -> bytes:
     return bytes(out)
 
 
-def decode(data: bytes, crc32c: Callable[[bytes], int] = pure_crc32c) -> Batch:
+def decode(
+    data: bytes,
+    crc32c: Callable[[bytes], int] = pure_crc32c,
+    record_of: Callable[[bytes | None, bytes | None, Headers], Record] = text_record,
+) -> Batch:
     """The batch that `encode` wrote; CorruptBatchError for a wrong length, magic or checksum.
 
-    Bytes of a key or value that are no UTF-8 are read as \\x and two digits.
+    `record_of` makes a record of data of its key, value and headers. As text, bytes that are no UTF-8 are read as \\x
+    and two digits.
     """
     if len(data) < _HEAD.size + _BODY.size:
         raise CorruptBatchError(f"{len(data)} bytes are too few")
@@ -83,7 +106,7 @@ def decode(data: bytes, crc32c: Callable[[bytes], int] = pure_crc32c) -> Batch:
     reader = _Reader(data, _HEAD.size + _BODY.size)
     contents = [reader.record() for _ in range(count)]
     control, coordinator_epoch = _marker(*contents[0][:2]) if attributes & CONTROL and contents else (None, -1)
-    records = (Record(_text(key), _text(value), headers) for key, value, headers in contents)
+    records = (record_of(*fields) for fields in contents)
     return Batch(
         records=(Record(control.name, None),) if control else tuple(records),
         base_offset=base_offset,

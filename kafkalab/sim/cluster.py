@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
@@ -15,7 +15,6 @@ from kafkalab.client.promise import Promise
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS, transaction_partition
 from kafkalab.protocol.rules import REDRIVE_PREPARE, TIMEOUT_ABORT
-from kafkalab.sim.app import App, SimPort
 from kafkalab.sim.fault_checks import check_fault
 from kafkalab.sim.fault_injector import FaultInjector
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault
@@ -26,6 +25,9 @@ from kafkalab.sim.preload import preload_records, preload_transactional_id
 from kafkalab.sim.scenario import ProgramFunction, Scenario
 from kafkalab.trace import Trace
 
+if TYPE_CHECKING:
+    from kafkalab.sim.app import App
+
 Watch: TypeAlias = "Callable[[Cluster], None]"
 
 
@@ -34,12 +36,14 @@ class Cluster:
 
     With `keep=False` the trace only counts its steps: faster, for large runs. `watch` is called with the cluster at the
     end of the set-up, whose last step is `start`, and after each event that follows, before the faults that are planned
-    for it strike; it needs a trace that is kept, and may only read.
+    for it strike; it needs a trace that is kept, and may only read. `prepare` is called before the brokers start: it
+    may give them logs, and what the controller knows.
     """
 
     def __init__(
-        self, scenario: Scenario, keep: bool = True, config: BrokerConfig | None = None, watch: Watch | None = None
-    ) -> None:
+        self, scenario: Scenario, keep: bool = True, config: BrokerConfig | None = None, watch: Watch | None = None,
+        prepare: Watch | None = None,
+    ) -> None:  # fmt: skip
         if watch is not None and not keep:
             raise ValueError("watch needs the events: leave keep=False out")
         self.scenario = scenario
@@ -47,7 +51,7 @@ class Cluster:
         self.broker_names = tuple(f"b{i}" for i in range(1, scenario.brokers + 1))
         self.results: dict[str, Any] = {}
         self._build(config or BrokerConfig(**scenario.config), keep)
-        self._set_up()
+        self._set_up(prepare)
         self.start = self.trace.steps - 1
         if watch is not None:
             self.kernel.watch = lambda: watch(self)
@@ -87,7 +91,7 @@ class Cluster:
 
     # setting up
 
-    def _set_up(self) -> None:
+    def _set_up(self, prepare: Watch | None) -> None:
         placed = {}
         topics = dict(self.scenario.topics)
         if not self.scenario.fresh:
@@ -98,16 +102,19 @@ class Cluster:
         self.controller.note_metadata(placed, -1)
         for broker in self.brokers.values():
             broker.state.metadata = self.controller.metadata
-            broker.state.producer_ids = self._block_of_producer_ids()
+            broker.state.producer_ids = self.block_of_producer_ids()
         for partition, values in self.scenario.records.items():
             preload_records(self.kernel, self._replicas(partition), partition, values)
         for tid, epoch in self.scenario.producer_epochs.items():
             replicas = self._replicas(transaction_partition(tid))
             preload_transactional_id(self.kernel, replicas, tid, self._producer_id_from(replicas[0]), epoch)
+        if prepare is not None:
+            prepare(self)
         for broker in self.brokers.values():
             broker.start()
 
-    def _block_of_producer_ids(self) -> list[int]:
+    def block_of_producer_ids(self) -> list[int]:
+        """Return the first id of a new block, and where the block ends."""
         first = self.controller.producer_ids()
         return [first, first + self.controller.producer_id_block]
 
@@ -115,7 +122,7 @@ class Cluster:
         """Take a producer id of the coordinator's block, or of a new one if it is used up."""
         state = coordinator.state
         if state.producer_ids[0] == state.producer_ids[1]:
-            state.producer_ids = self._block_of_producer_ids()
+            state.producer_ids = self.block_of_producer_ids()
         state.producer_ids[0] += 1
         return state.producer_ids[0] - 1
 
@@ -135,6 +142,8 @@ class Cluster:
 
     def client(self, node: str) -> App:
         """Return a client without a program, for a notebook cell: `await cluster.client("p").producer().send(...)`."""
+        from kafkalab.sim.app import App, SimPort  # a cluster for real clients has no use for it, and starts at once
+
         if node not in self.nodes:
             self.kernel.add_node(node)
         level = next(iter(self.brokers.values())).state

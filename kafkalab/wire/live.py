@@ -10,7 +10,7 @@ from typing import Any
 from kafkalab.limits import quoted, whole_number
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.profiles import Rules
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, Watch
 from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
@@ -44,19 +44,25 @@ def fault_of(text: str) -> FrameFault:
 class RealTime:
     """Drives a cluster by the clock of the machine: milliseconds since 1970, as in the batches of real clients.
 
-    Frames between brokers, and between clients and brokers, take no time besides what the sockets take.
+    Frames between brokers, and between clients and brokers, take no time besides what the sockets take. For `keep` and
+    `prepare` see `Cluster`.
     """
 
-    def __init__(self, scenario: Scenario, keep: bool = False) -> None:
-        self.cluster = Cluster(scenario, keep=keep)
-        self.kernel, self.network = self.cluster.kernel, self.cluster.network
-        self.network.latency_min_ms, self.network.latency_spread_ms = 0, 1
-        self.network.breaks_on_drop = True
+    def __init__(self, scenario: Scenario, keep: bool = False, prepare: Watch | None = None) -> None:
         self._began_ns = time.time_ns() - time.monotonic_ns()
+
+        def begin(cluster: Cluster) -> None:
+            cluster.schedule.advance(self.now_ms)
+            cluster.network.latency_min_ms, cluster.network.latency_spread_ms = 0, 1
+            cluster.network.breaks_on_drop = True
+            if prepare is not None:
+                prepare(cluster)
+
+        self.cluster = Cluster(scenario, keep=keep, prepare=begin)
+        self.kernel, self.network = self.cluster.kernel, self.cluster.network
         self._loop: asyncio.AbstractEventLoop | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_ms = 0
-        self.kernel.schedule.advance(self.now_ms)
 
     @property
     def now_ms(self) -> int:
