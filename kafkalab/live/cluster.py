@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 from kafkalab.limits import listed, quoted
@@ -285,6 +286,13 @@ class LiveCluster:
         """The topics that there are now, with their partitions; the internal ones are left out."""
         found = Counter(map(topic_of, self.cluster.controller.metadata.partitions))
         return {topic: count for topic, count in found.items() if topic not in INTERNAL_TOPICS}
+
+    @cached_property
+    def journey(self) -> Any:
+        """The journey that all views of this cluster share: see `LiveJourney`."""
+        from kafkalab.live.journey import LiveJourney
+
+        return LiveJourney(self)
 
     def frame(self, name: str) -> Frame:
         """Return a frame by its name. KeyError if none of this name was sent."""
