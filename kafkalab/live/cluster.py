@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from kafkalab.limits import listed, quoted
 from kafkalab.live.thread import EventLoopThread
+from kafkalab.programs.recorded_session import Recording, Saved, Struck, saved
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.fault_checks import check_fault
@@ -29,7 +31,9 @@ from kafkalab.sim.faults import (
     TimedFault,
 )
 from kafkalab.sim.gate import EVERY, SHOWN, Gate
+from kafkalab.sim.outcome import Outcome, outcome_of
 from kafkalab.sim.possible_faults import why_not
+from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Frame, Trace
 
 try:
@@ -72,6 +76,7 @@ class LiveCluster:
         self.trace: Trace = self.cluster.trace
         self.gate = Gate(self.cluster.kernel, self.cluster.network)
         self.began_ms = self._real.now_ms
+        self._struck: list[Struck] = []
         self._watching: list[Callable[[], None]] = []
         self._telling = self._waking = False
         self._arrived = threading.Condition()
@@ -94,6 +99,25 @@ class LiveCluster:
     def running(self) -> bool:
         """Whether clients are served."""
         return self.loop.running
+
+    def save(self, path: str | Path) -> Saved:
+        """Write the session so far as a scenario of raw requests, which runs again in virtual time.
+
+        `Sequence(Scenario.load(path))` steps through it, also back, and forks it. The result says how many answers are
+        the same when it runs again, and what differs. ValueError for a session without requests, or too long a one.
+        """
+
+        def act() -> Saved:
+            asked = [f.body for f in self.trace.frames.values() if f.name == "CreateTopics" and f.sender not in servers]
+            created = [topic.name for body in asked for topic in body.topics]
+            topics = {name: count for name, count in self.topics.items() if name not in created}
+            return saved(Recording(self.cluster, topics, self.began_ms, self._struck))
+
+        servers = (*self.cluster.brokers, "controller")
+        found = self.do(act)
+        found.scenario.save(path)
+        Scenario.load(path)
+        return found
 
     def close(self) -> None:
         """Close every connection, and stop. What was recorded can still be looked at and saved."""
@@ -218,6 +242,7 @@ class LiveCluster:
     def _strike(self, fault: Fault) -> None:
         if reason := self.why_not(fault):
             raise ValueError(reason)
+        self._struck.append(Struck(self.trace.steps, fault))
         if not isinstance(fault, FrameFault):
             self._strike_now(fault)
         elif fault.frame in self.gate.held:
@@ -293,6 +318,15 @@ class LiveCluster:
         from kafkalab.live.journey import LiveJourney
 
         return LiveJourney(self)
+
+    def outcome(self) -> Outcome:
+        """Return what became of the transactions, also in topics that clients have created: see `Outcome`."""
+
+        def read() -> Outcome:
+            partitions = sorted({p for broker in self.cluster.brokers.values() for p in broker.state.logs})
+            return outcome_of({p: self.cluster.log_of(p) for p in partitions}, self.topics)
+
+        return self.do(read)
 
     def frame(self, name: str) -> Frame:
         """Return a frame by its name. KeyError if none of this name was sent."""

@@ -73,10 +73,14 @@ class Client:
             self.pid, self.epoch = found.producer_id, found.producer_epoch
         return found.error
 
-    def close(self) -> None:
-        self._pool.shutdown(cancel_futures=True)
+    def disconnect(self) -> None:
         for connection in self._connections.values():
             connection.socket.close()
+        self._connections.clear()
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self.disconnect()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame
 from kafkalab.widgets.payload.changes import InSync, homes_of
 from kafkalab.widgets.payload.marks import FRAMES, mark_of
-from kafkalab.widgets.payload.payload import Op, PayloadMaker, meanings_of
+from kafkalab.widgets.payload.payload import Op, PayloadMaker, internal_order, meanings_of
 from kafkalab.widgets.payload.text import Shown
 from kafkalab.widgets.payload.transactions import Transactions
 
@@ -102,8 +102,9 @@ class GrowingPayload(PayloadMaker):
         topics = [p for p in self.cluster.controller.metadata.partitions if topic_of(p) not in INTERNAL_TOPICS]
         written = [e.name for e in events if e.kind == "append" and topic_of(e.name) in INTERNAL_TOPICS]
         found = [p for p in dict.fromkeys((*topics, *written)) if p not in self.partitions]
-        internal = [p for p in (*self.partitions, *found) if p.startswith("__")]
-        self.partitions = [*(p for p in (*self.partitions, *found) if not p.startswith("__")), *internal]
+        known = [*self.partitions, *found]
+        internal = sorted((p for p in known if p.startswith("__")), key=internal_order)
+        self.partitions = [*(p for p in known if not p.startswith("__")), *internal]
         return found
 
     def _placed(self, partitions: list[str]) -> list[Op]:

@@ -55,7 +55,7 @@ class PayloadMaker:
             for e in self.trace.events
             if e.kind == "append" and topic_of(e.name) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
         }
-        return data + sorted(internal, key=lambda p: (topic_of(p) != TRANSACTION_TOPIC, index_of(p)))
+        return data + sorted(internal, key=internal_order)
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of the whole run."""
@@ -273,6 +273,11 @@ class PayloadMaker:
         ended = {"ok": "returns", "fail": f"fails with {data['error']}", "info": "times out: the outcome is unknown"}
         text = f"{event.name}() of {node} {ended[data['outcome']]}."
         return "transaction", True, text, [self._call(event, f"{event.name}() {ended[data['outcome']]}")]
+
+
+def internal_order(partition: str) -> tuple[bool, int]:
+    """Return the place of an internal partition: those of transactions first."""
+    return topic_of(partition) != TRANSACTION_TOPIC, index_of(partition)
 
 
 def meanings_of(frames: dict[str, dict[str, Any]]) -> dict[str, str]:

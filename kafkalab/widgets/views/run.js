@@ -357,10 +357,7 @@ function sync(parent, items) {
 // The model that all views of a journey share, with what they compute of it kept on it.
 async function journeyOf(model) {
 	const journey = await model.widget_manager.get_model(model.get("journey").slice("IPY_MODEL_".length));
-	if (!journey.klab) {
-		journey.klab = { busy: false, heard: new Set(), loads: new Set() };
-		journey.on("msg:custom", (message) => message?.kind === "more" && grown(journey, message));
-	}
+	journey.klab ??= { busy: false, heard: new Set(), loads: new Set() };
 	return journey;
 }
 
@@ -388,7 +385,6 @@ function runOf(journey) {
 		{ klab } = journey;
 	if (klab.payload === payload) return klab.run;
 	Object.assign(klab, { payload, run: openRun(payload) });
-	if (klab.run.live) askMore(journey);
 	return klab.run;
 }
 
@@ -443,8 +439,11 @@ function answered(journey, message) {
 // gives back how to stop that.
 function listen(journey, handlers, hear) {
 	const { heard, loads } = journey.klab,
-		tell = (message) => answered(journey, message);
-	if (!heard.size) journey.on("msg:custom", (journey.klab.tell = tell));
+		tell = (message) => (message?.kind === "more" ? grown : answered)(journey, message);
+	if (!heard.size) {
+		journey.on("msg:custom", (journey.klab.tell = tell));
+		if (journey.klab.run?.live) askMore(journey); // what has come since the payload was sent
+	}
 	heard.add(hear);
 	loads.add(handlers.payload);
 	for (const name in handlers) journey.on(`change:${name}`, handlers[name]);
