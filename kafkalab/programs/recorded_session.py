@@ -97,6 +97,7 @@ class Recording:
         self._struck = list(struck)
         self._shift = self._least = 0
         self._sent_ms: dict[str, int] = {}
+        self._arrived_ms: dict[str, int] = {}
         self._doors: dict[str, int] = {}
         self._answered: dict[str, None] = {}
         self._door = 0
@@ -157,13 +158,13 @@ class Recording:
         if late:
             self.frame_faults.append((self.keys[frame.id], Hold, now))
         if frame.kind == "request":
-            self._least = now + HOP_MS
+            self._arrived_ms[frame.id], self._least = now, now + HOP_MS
             return
         if frame.of in self._answered:
             return  # the second answer to a doubled request
         self._answered[frame.of] = None
         takes = CALL_MS if frame.category == "transaction" else SHORT_CALL_MS
-        self._least = max(self._least, self._sent_ms[frame.of] + takes)
+        self._least = max(self._least, self._arrived_ms[frame.of] + takes)
         node, number, _ = self.keys[frame.id]
         client, name = self.clients[node], f"r{number + 1}"
         asked = next(s for s in reversed(client.steps) if s.get("as") == name)

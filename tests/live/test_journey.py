@@ -93,7 +93,7 @@ def test_all_views_show_the_run_so_far(live: LiveCluster, client: Client) -> Non
         client.now(call)
     soon(lambda: "EndTxnResponse#1" in views[0].payload["frames"])
     assert "[0 a p2000 e0 s0 committed] [1 COMMIT e1]" in views[0].text()
-    assert "[0 a · pid 2000 e0 seq 0 · committed]" in views[1].text()
+    assert "read_committed gets 0" in views[1].text()
     assert "CompleteCommit" in views[2].text()
     for view in views:
         assert view.svg().startswith("<svg")
