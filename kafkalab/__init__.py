@@ -30,6 +30,7 @@ _PLACES = {
         "widgets.views.verdict": "Verdict",
         "widgets.views.share": "Share",
         "widgets.views.predict": "Predict",
+        "live.cluster": "LiveCluster",
         "grading.check": "check hint question counterexample",
         "grading.challenge": "Challenge open_challenge answer_challenge",
         "course.outline": "progress",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,22 +25,28 @@ NO_PARTS: dict[str, Any] = {}
 def plain(value: Any) -> Any:
     """The value as JSON knows it: dataclasses as objects, enums as names, tuples as lists; always in the same order.
 
-    A field whose metadata says "unless_empty" is left out while it is empty. Bytes are text; those that are no UTF-8
-    are written as \\x and two digits.
+    A field whose metadata says "unless_empty" is left out while it is empty, one with "encoded", which says in bytes
+    what other fields say, always. Bytes are text; those that are no UTF-8 are written as \\x and two digits.
     """
     if isinstance(value, Enum):
         return getattr(value, "label", value.name)
     if is_dataclass(value) and not isinstance(value, type):
         known = ((f, getattr(value, f.name)) for f in fields(value) if not f.name.startswith("_"))
-        return {f.name: plain(one) for f, one in known if one or "unless_empty" not in f.metadata}
+        return {f.name: plain(one) for f, one in known if _is_told(f, one)}
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(v) for v in value]
     assert value is None or isinstance(value, (str, int, bool)), f"{value!r} has no place in a trace"
     return value
+
+
+def _is_told(field: Field[Any], value: Any) -> bool:
+    return "encoded" not in field.metadata and bool(value or "unless_empty" not in field.metadata)
 
 
 def error_of(response: Any) -> str:

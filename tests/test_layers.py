@@ -21,7 +21,7 @@ LAYERS = (
     ("history",),
     ("checks",),
     ("explore", "wire", "spark", "widgets"),
-    ("grading", "reference"),
+    ("grading", "reference", "live"),
     ("course",),
     ("cli",),
 )

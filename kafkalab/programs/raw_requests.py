@@ -25,8 +25,10 @@ from kafkalab.trace import error_of
 
 REFERENCE = re.compile(r"\$(\w+)\.(\w+)([+-][0-9]{1,10})?")
 PLACES = '"b1", "leader of out-0", "coordinator of some-id" or "group coordinator of some-group"'
-KINDS = {"as": str, "await": str, "until": str, "wait": bool, "show": list[str]}
-KEYS = ("ask", "to", "with", "version", "as", "wait", "until", "show")
+KINDS = {"as": str, "await": str, "until": str, "wait": bool, "show": list[str], "times_out": bool}
+KEYS = ("ask", "to", "with", "version", "as", "wait", "until", "show", "times_out")
+AS_WRITTEN = ("values", "keys", "headers")
+"""What of a record batch is never a reference to an earlier answer."""
 PAUSE_MS, TRIES = 20, 500
 
 
@@ -52,10 +54,10 @@ async def raw_requests(app: App, steps: Steps) -> list[list[str]]:
     """Send the requests in order; the result is [API, error] for each answer that was waited for.
 
     A step is {"ask": "EndTxn", "to": "coordinator of a", "with": {fields}, "version": 4, "as": "name"}, or
-    {"sleep": 20}, or {"await": "name"} for one sent with "wait": false. "until": "NONE" asks again until that is the
-    error. A field "$name.producer_epoch+1" takes a number from an earlier answer. No answer counts as
-    NETWORK_EXCEPTION. "show": ["producer_epoch"] adds these fields of the response to its answer.
-    kafkalab/programs/steps.py writes such steps.
+    {"sleep": 20}, {"at": 120} for a time of the run, or {"await": "name"} for one sent with "wait": false. "until":
+    "NONE" asks again until that is the error. A field "$name.producer_epoch+1" takes a number from an earlier answer.
+    No answer counts as NETWORK_EXCEPTION, and comes after 30 s, unless "times_out" is false. "show": ["producer_epoch"]
+    adds these fields of the response to its answer. kafkalab/programs/steps.py writes such steps.
     """
     hand = Hand(app)
     for number, step in enumerate(steps, 1):
@@ -73,13 +75,14 @@ def _of_step(number: int, step: dict[str, Any], error: StepError) -> str:
 
 def check_step(step: dict[str, Any]) -> None:
     """Raise StepError for a step that can never be sent, whatever the answers before it have."""
-    if "sleep" in step:
-        if wrong := misfit(step["sleep"], Milliseconds, "sleep"):
-            raise StepError(wrong)
-        return
+    for key in ("sleep", "at"):
+        if key in step:
+            if wrong := misfit(step[key], Milliseconds, key):
+                raise StepError(wrong)
+            return
     if "await" not in step:
         if set(step) - set(KEYS) or not isinstance(step.get("ask"), str) or step["ask"] not in BY_NAME:
-            raise StepError(f"a step has {', '.join(KEYS)}, or sleep, or await; the APIs are {listed(BY_NAME)}")
+            raise StepError(f"a step has {', '.join(KEYS)}, or sleep, at or await; the APIs are {listed(BY_NAME)}")
         _check_place(step.get("to", ""))
         versions = BY_NAME[step["ask"]].versions
         if step.get("version") is not None and (type(step["version"]) is not int or step["version"] not in versions):
@@ -101,7 +104,7 @@ def _check_place(to: Any) -> None:
 def _with_references(value: Any, found: Callable[[re.Match[str]], Any]) -> Any:
     """Return the value with every "$name.field" or "$name.field+1" replaced by what `found` says."""
     if isinstance(value, dict):
-        return {k: _with_references(v, found) for k, v in value.items()}
+        return {k: v if k in AS_WRITTEN else _with_references(v, found) for k, v in value.items()}
     if isinstance(value, list):
         return [_with_references(v, found) for v in value]
     match = REFERENCE.fullmatch(value) if isinstance(value, str) else None
@@ -126,6 +129,9 @@ class Hand:
         if "sleep" in step:
             await self.app.sleep(step["sleep"])
             return
+        if "at" in step:
+            await self.app.sleep(max(0, step["at"] - self.app.now))
+            return
         if "await" in step:
             if step["await"] not in self.under_way:
                 there = listed(self.under_way) or "nothing"
@@ -136,7 +142,8 @@ class Hand:
         body = request_of(step["ask"], _with_references(step.get("with", {}), self._found))
         name = step.get("as", "")
         for _ in range(TRIES):
-            promise = self.app.ask(self._node(step.get("to", "")), body, step.get("version"))
+            timeout_ms = 0 if step.get("times_out", True) else -1
+            promise = self.app.ask(self._node(step.get("to", "")), body, step.get("version"), timeout_ms)
             if not step.get("wait", True):
                 self.under_way[name] = (step["ask"], promise)
                 return
@@ -239,17 +246,19 @@ def _typed(value: Any) -> Any:
 def _batch(value: Any) -> Any:
     """Return the record batch that an object says: {"values": [...]} and fields of `Batch`.
 
-    "headers" has a list of [key, value] pairs for each value; "control" is COMMIT or ABORT, as in a marker.
+    "keys" has a key for each value; "headers" has a list of [key, value] pairs for each, whose value may be null;
+    "control" is COMMIT or ABORT, as in a marker.
     """
     values = value.get("values") if isinstance(value, dict) else None
     if not isinstance(values, list) or not values or not all(v is None or isinstance(v, str) for v in values):
         raise StepError(f"{quoted(value)} is no batch: it has values, a list of texts, and fields such as producer_id")
-    batch = {key: v for key, v in value.items() if key not in ("values", "headers")}
+    batch = {key: v for key, v in value.items() if key not in AS_WRITTEN}
     try:
         if batch.get("control") is not None:
             batch["control"] = ControlType[batch["control"]]
         headers = value.get("headers", [[]] * len(values))
-        records = zip(values, (tuple((k, v.encode()) for k, v in each) for each in headers), strict=True)
-        return Batch(records=tuple(Record(None, v, each) for v, each in records), **batch)
+        texts = (tuple((k, None if v is None else v.encode()) for k, v in each) for each in headers)
+        records = zip(value.get("keys", [None] * len(values)), values, texts, strict=True)
+        return Batch(records=tuple(Record(*each) for each in records), **batch)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StepError(told(f"{quoted(value)} is no batch: {error}")) from None

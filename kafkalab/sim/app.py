@@ -139,13 +139,16 @@ class App:
         consumer.name = f"{self.name}/consumer-{node.consumers}"
         return consumer
 
-    def ask(self, to: str, body: Any, version: int | None = None) -> Promise[Any]:
-        """Send one request to broker `to`, in `version` if given; return the promise of its response (None if lost)."""
+    def ask(self, to: str, body: Any, version: int | None = None, timeout_ms: int = 0) -> Promise[Any]:
+        """Send one request to broker `to`, in `version` if given; return the promise of its response (None if lost).
+
+        It is given up after `timeout_ms`, or 30 s where 0 is given; below 0 never.
+        """
         promise = self.port.promise()
         if not to:
             promise.resolve(None)
             return promise
-        self.port.request(to, body, promise.resolve, version)
+        self.port.request(to, body, promise.resolve, version, timeout_ms)
         return promise
 
     @property

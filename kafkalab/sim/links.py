@@ -36,7 +36,7 @@ class Links:
 
     # held frames
 
-    def keep(self, frame: Frame, fault: Hold | Reorder) -> None:
+    def keep(self, frame: Frame, fault: Hold | Reorder | None = None) -> None:
         """Keep the frame on its way until it is released or, for a `Reorder`, until the other frame has arrived."""
         self._kept[frame.id] = frame
         if isinstance(fault, Reorder):
@@ -51,9 +51,13 @@ class Links:
         """The ids of the frames that are kept on their way, in the order in which they were sent."""
         return list(self._kept)
 
+    def take(self, frame_id: str) -> Frame | None:
+        """Keep the frame no longer, and return it if it was kept; what becomes of it is the caller's."""
+        return self._kept.pop(frame_id, None)
+
     def release(self, frame_id: str) -> bool:
         """Let the frame arrive if it is kept on its way; return whether it is."""
-        frame = self._kept.pop(frame_id, None)
+        frame = self.take(frame_id)
         if frame is not None:
             self.arrive(frame)
         return frame is not None

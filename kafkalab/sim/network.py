@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -42,6 +43,8 @@ class Network:
         self._headers_of_clients = frame_headers(client_version)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
         self.timing_out = False  # while a connection is being closed because a request timed out
+        self.gate: Callable[[Frame], bool] | None = None
+        """Whether a frame is kept on its way until somebody releases it (sim/gate.py)."""
 
     # sending
 
@@ -120,12 +123,26 @@ class Network:
             if frame.kind == "request":
                 self._break(frame.correlation_id, frame.sent_step)
             return
+        if self.gate is not None and not extra_ms and copies == 1 and self.gate(frame):
+            self.links.keep(frame)
+            return
+        self.fly(frame, extra_ms, copies)
+
+    def fly(self, frame: Frame, extra_ms: int = 0, copies: int = 1) -> None:
+        """Let the frame arrive after its latency and `extra_ms`; with two `copies` once more."""
         self._schedule(frame, extra_ms)
         if copies == 2:
             copy = replace(frame, id=f"{frame.id}~copy", copy_of=frame.id)
-            if trace.keep:
-                trace.frames[copy.id] = copy
+            if self.kernel.trace.keep:
+                self.kernel.trace.frames[copy.id] = copy
             self._schedule(copy, extra_ms)
+
+    def lose(self, frame: Frame) -> None:
+        """Let the frame never arrive; the connection breaks where frames are not lost otherwise."""
+        frame.fate = "dropped"
+        self.links.flown(frame)
+        if self.breaks_on_drop:
+            self._break(frame.correlation_id, frame.sent_step)
 
     def _meet_faults(self, frame: Frame) -> tuple[int, int]:
         """Return the additional latency in ms, and how often the frame arrives: 0 if dropped or held, 2 if doubled."""
@@ -140,10 +157,7 @@ class Network:
                 frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id
             )
             if isinstance(fault, Drop):
-                frame.fate = "dropped"
-                self.links.flown(frame)
-                if self.breaks_on_drop:
-                    self._break(frame.correlation_id, frame.sent_step)
+                self.lose(frame)
                 return extra_ms, 0
             if isinstance(fault, Hold | Reorder):
                 return extra_ms, 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, overload
 
@@ -58,7 +58,7 @@ class ClientBatch(Batch):
     """A batch that a client made. Of `data` only the offset and the leader epoch ever change, which no checksum covers.
     """
 
-    data: bytes
+    data: bytes = field(metadata={"encoded": True})
 
     @property
     def size_bytes(self) -> int:

@@ -82,6 +82,13 @@ class RealTime:
         for broker in self.cluster.brokers.values():
             broker.crash()
 
+    def jump(self, duration_ms: int) -> None:
+        """Move the clock of the cluster forward, against that of the machine."""
+        self._began_ns += duration_ms * 1_000_000
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
     def catch_up(self) -> None:
         """Do all that is due by now."""
         try:

@@ -66,6 +66,11 @@ class Server:
         """Host and port of every broker, as clients want them."""
         return ",".join(f"{host}:{port}" for host, port in self.names.addresses.values())
 
+    def disconnect(self, broker: str) -> None:
+        """Break the connections of a broker whose process has ended."""
+        for connection in [c for c in self.connections if c.broker == broker]:
+            connection.transport.abort()
+
     async def close(self) -> None:
         """Close every connection and listener."""
         for listener in self._listeners:

@@ -78,12 +78,15 @@ class Journey(Walking):
         kept no events.
         """
         first = finished(run)
-        payload = payload_with_actions(first)
+        self._begin(first, payload_with_actions(first), groups)
+        self.step = step if step is not None else next(iter(stops(self.payload, tuple(self.groups))), 0)
+
+    def _begin(self, first: Run, payload: dict[str, Any], groups: Iterable[str]) -> None:
+        """Begin the tree with this run, and listen to the browser."""
         self._lock = RLock()
         self._forks = Forks(first)
         self._reports: dict[int, dict[str, Any]] = {}
         super().__init__(payload=payload, groups=list(groups), tree=[self._forks.here.row()])
-        self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
         self.hear({"step": self._move, "press": self._press, "check": self._check})
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kafkalab.broker.group_coordinator.offsets import OffsetCommit
@@ -11,7 +12,7 @@ from kafkalab.protocol.partitions import offsets_partition, transaction_partitio
 from kafkalab.protocol.records import Batch, CleanedBatch
 from kafkalab.protocol.source_header import header_texts
 from kafkalab.sim.cluster import Cluster
-from kafkalab.trace import Event, plain
+from kafkalab.trace import Event, Frame, plain
 from kafkalab.widgets.payload.fields import decoded, text_of
 
 Op = list[Any]
@@ -59,11 +60,11 @@ def entry_fields(entry: Any) -> list[list[str]]:
     return [[name, value if isinstance(value, str) else text_of(value)] for name, value in fields]
 
 
-def homes_of(cluster: Cluster) -> dict[str, dict[str, str]]:
-    """By transactional id and by group: the partition whose leader coordinates it."""
+def homes_of(events: Iterable[Event]) -> dict[str, dict[str, str]]:
+    """By transactional id and by group that these events name: the partition whose leader coordinates it."""
     ids: dict[str, str] = {}
     groups: dict[str, str] = {}
-    for event in cluster.trace.events:
+    for event in events:
         match event.kind, event.name:
             case "state", "transaction" | "producer":
                 if tid := event.data["transactional_id"]:
@@ -83,12 +84,16 @@ class InSync:
     def __init__(self, cluster: Cluster) -> None:
         final = cluster.controller.metadata
         self.images: dict[int, ClusterMetadata] = {final.version: final}
-        for frame in cluster.trace.frames.values():
+        self.final = final
+        self.known: dict[str, list[str]] = {}
+        self.learn(cluster.trace.frames.values())
+
+    def learn(self, frames: Iterable[Frame]) -> None:
+        """Take the images that these frames carry."""
+        for frame in frames:
             image = getattr(frame.body, "metadata", None)
             if isinstance(image, ClusterMetadata):
                 self.images[image.version] = image
-        self.final = final
-        self.known: dict[str, list[str]] = {}
 
     def changes(self, version: int, partitions: list[str]) -> list[Op]:
         """["isr", partition, replicas, those in sync] for each that differs from what was said last."""

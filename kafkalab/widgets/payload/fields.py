@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -56,8 +56,12 @@ def path_of(name: str) -> str:
 
 
 def _rows(part: Any, prefix: str) -> Iterator[list[str]]:
-    for name in part.__dataclass_fields__:
+    for name, field in part.__dataclass_fields__.items():
+        if "encoded" in field.metadata:
+            continue
         value = getattr(part, name)
+        if isinstance(value, Sequence) and not isinstance(value, str | bytes | list):
+            value = tuple(value)  # also records that are decoded only now
         inner: Any = ()
         if isinstance(value, dict):
             inner = value.items()

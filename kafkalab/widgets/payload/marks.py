@@ -21,7 +21,7 @@ def marks_of(payload: Payload) -> dict[str, str]:
         shown.apply(op)
     for event in payload["events"]:
         if event["kind"] not in FRAMES and event["stop"]:
-            marks[str(event["step"])] = _mark(event, shown)
+            marks[str(event["step"])] = mark_of(event, shown)
         for op in event["patch"]:
             shown.apply(op)
     return marks
@@ -55,7 +55,8 @@ def _is_down(payload: Payload, node: str, step: int, crashes: dict[str, list[int
     return next(ups, None) is None
 
 
-def _mark(event: dict[str, Any], shown: Shown) -> str:
+def mark_of(event: dict[str, Any], shown: Shown) -> str:
+    """Return the mark of an event, whose changes are not applied to `shown` yet."""
     words = [w for op in event["patch"] if (w := _words(op, event["patch"], shown))]
     if words:
         return ", ".join(words)

@@ -30,10 +30,14 @@ Op = list[Any]
 
 def payload_of(cluster: Cluster) -> dict[str, Any]:
     """The payload of a finished run: nodes, frames, events with patches. It is plain JSON data."""
-    return _PayloadMaker(cluster).payload()
+    return PayloadMaker(cluster).payload()
 
 
-class _PayloadMaker:
+class PayloadMaker:
+    """Makes the rows of a payload. Times are counted from `began_ms`."""
+
+    began_ms = 0
+
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.trace = cluster.trace
@@ -51,30 +55,41 @@ class _PayloadMaker:
             for e in self.trace.events
             if e.kind == "append" and topic_of(e.name) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
         }
-        return data + sorted(internal, key=lambda p: (topic_of(p) != TRANSACTION_TOPIC, index_of(p)))
+        return data + sorted(internal, key=internal_order)
 
     def payload(self) -> dict[str, Any]:
+        """Return the payload of the whole run."""
         scenario = self.cluster.scenario
         events = [self._event(e) for e in self.trace.events]
         frames = {i: self._frame(f) for i, f in self.trace.frames.items()}
+        return {
+            **self._heads([self._node(n) for n in scenario.nodes], [repr(f) for f in scenario.faults]),
+            "homes": homes_of(self.trace.events),
+            "frames": frames,
+            "events": events,
+            "transactions": sorted({*self.event_txns} - {""}),
+            "meanings": meanings_of(frames),
+        }
+
+    def _heads(self, nodes: list[dict[str, str]], faults: list[str]) -> dict[str, Any]:
+        """Return what is said of the run as a whole."""
+        scenario = self.cluster.scenario
         return {
             "version": VERSION,
             "title": scenario.title,
             "profile": scenario.profile,
             "seed": scenario.seed,
-            "faults": [repr(f) for f in scenario.faults],
-            "nodes": [self._node(n) for n in scenario.nodes],
+            "faults": faults,
+            "nodes": nodes,
             "categories": list(CATEGORIES),
             "partitions": self.partitions,
             "internal": [p for p in self.partitions if p.startswith("__")],
-            "homes": homes_of(self.cluster),
             "charts": {"states": [s.label for s in list(TxnState)[:6]]},
-            "frames": frames,
-            "events": events,
             "initial": [],
-            "transactions": sorted({*self.event_txns} - {""}),
-            "meanings": _meanings(frames),
         }
+
+    def _at(self, time_ms: int) -> int:
+        return max(0, time_ms - self.began_ms)
 
     def _node(self, name: str) -> dict[str, str]:
         if name in self.cluster.brokers:
@@ -91,9 +106,9 @@ class _PayloadMaker:
             "to": frame.receiver,
             "category": frame.category,
             "sent": frame.sent_step,
-            "at": frame.sent_ms,
+            "at": self._at(frame.sent_ms),
             "received": frame.received_step if frame.received_step >= 0 else None,
-            "received_at": frame.received_ms if frame.received_ms >= 0 else None,
+            "received_at": self._at(frame.received_ms) if frame.received_ms >= 0 else None,
             "fate": frame.fate,
             "of": frame.of,
             "copy_of": frame.copy_of,
@@ -108,7 +123,7 @@ class _PayloadMaker:
         category, stop, text, patch = self._told(event)
         return {
             "step": event.step,
-            "at": event.at_ms,
+            "at": self._at(event.at_ms),
             "node": event.node,
             "kind": event.kind,
             "name": event.name,
@@ -260,7 +275,12 @@ class _PayloadMaker:
         return "transaction", True, text, [self._call(event, f"{event.name}() {ended[data['outcome']]}")]
 
 
-def _meanings(frames: dict[str, dict[str, Any]]) -> dict[str, str]:
+def internal_order(partition: str) -> tuple[bool, int]:
+    """Return the place of an internal partition: those of transactions first."""
+    return topic_of(partition) != TRANSACTION_TOPIC, index_of(partition)
+
+
+def meanings_of(frames: dict[str, dict[str, Any]]) -> dict[str, str]:
     """What the fields are for, of the frames that flew."""
     flown = {(frame["name"], path_of(name)) for frame in frames.values() for name, _ in frame["fields"]}
     return {key: MEANINGS[key] for key in sorted({key_of(*field) for field in flown})}

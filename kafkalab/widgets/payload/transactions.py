@@ -10,37 +10,47 @@ from kafkalab.trace import Event, Frame, Trace
 
 
 def transactions_of(trace: Trace) -> tuple[dict[str, str], list[str]]:
-    """The transactional id of each frame by the frame's id, and of each event by its step.
+    """The transactional id of each frame by the frame's id, and of each event by its step."""
+    found = Transactions(trace)
+    found.add(trace.events, list(trace.frames.values()))
+    return found.frames, found.events
+
+
+class Transactions:
+    """The transactional ids of a run that goes on: `frames` by the frame's id, `events` by step.
 
     Batches and markers are told by their producer id. What a client calls belongs to its transactional id if it uses
     only one; other events belong where their cause does.
     """
-    names = _producers(trace)
-    frames: dict[str, str] = {}
-    for frame in trace.frames.values():
-        frames[frame.id] = frames.get(frame.of, "") or _of_frame(frame, names)
-    owners: dict[str, set[str]] = {}
-    for frame in trace.frames.values():
-        if frame.name == "InitProducerId" and frames[frame.id]:
-            owners.setdefault(frame.sender, set()).add(frames[frame.id])
-    own = {node: next(iter(tids)) for node, tids in owners.items() if len(tids) == 1}
-    events: list[str] = []
-    for event in trace.events:
-        found = frames[event.frame] if event.frame in frames else _of_event(event, names, own)
-        events.append(found or (events[event.cause] if event.cause >= 0 and not event.frame else ""))
-    return frames, events
 
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.frames: dict[str, str] = {}
+        self.events: list[str] = []
+        self._names: dict[int, str] = {}
+        self._owners: dict[str, set[str]] = {}
 
-def _producers(trace: Trace) -> dict[int, str]:
-    """Transactional ids by their producer ids."""
-    names: dict[int, str] = {}
-    for event in trace.events:
-        if event.kind == "state" and event.name == "transaction":
-            names.setdefault(event.data["producer_id"], event.data["transactional_id"])
-    for frame in trace.frames.values():
-        if frame.name == "InitProducerIdResponse" and frame.of in trace.frames and frame.body.producer_id >= 0:
-            names.setdefault(frame.body.producer_id, trace.frames[frame.of].body.transactional_id or "")
-    return names
+    def add(self, events: list[Event], frames: list[Frame]) -> None:
+        """Take these events and frames, which follow those that are known."""
+        self._learn_producers(events, frames)
+        for frame in frames:
+            tid = self.frames[frame.id] = self.frames.get(frame.of, "") or _of_frame(frame, self._names)
+            if frame.name == "InitProducerId" and tid:
+                self._owners.setdefault(frame.sender, set()).add(tid)
+        own = {node: next(iter(tids)) for node, tids in self._owners.items() if len(tids) == 1}
+        for event in events:
+            found = self.frames[event.frame] if event.frame in self.frames else _of_event(event, self._names, own)
+            self.events.append(found or (self.events[event.cause] if event.cause >= 0 and not event.frame else ""))
+
+    def _learn_producers(self, events: list[Event], frames: list[Frame]) -> None:
+        """Learn transactional ids by their producer ids."""
+        for event in events:
+            if event.kind == "state" and event.name == "transaction":
+                self._names.setdefault(event.data["producer_id"], event.data["transactional_id"])
+        asked = self.trace.frames
+        for frame in frames:
+            if frame.name == "InitProducerIdResponse" and frame.of in asked and frame.body.producer_id >= 0:
+                self._names.setdefault(frame.body.producer_id, asked[frame.of].body.transactional_id or "")
 
 
 def _of_frame(frame: Frame, names: dict[int, str]) -> str:

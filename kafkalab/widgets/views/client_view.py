@@ -72,7 +72,7 @@ class ClientView(View):
         journey = Journey.of(run)
         clients = [n["id"] for n in journey.payload["nodes"] if n["kind"] == "client"]
         if not clients:
-            raise ValueError("no client takes part in this run; give the scenario a Program")
+            raise ValueError("no client takes part in this run: give the scenario a Program, or connect a client")
         node = checked(node or clients[0], clients, f"no client is called {quoted(node)}")
         super().__init__(journey, size, node=node, revealed=revealed)
 

@@ -77,6 +77,8 @@ function whyNot(v, action, target) {
 	if (/play|help|filter|inspect|time|finding|menu|node|faults|size|chapters|every/.test(action)) return "";
 	if (action === "open") return foldHere(v) === undefined ? "No step is folded here." : "";
 	if (/^(next|previous)_/.test(action)) return whyNoJump(v, action);
+	if (action === "right" && isAtTheEnd(v)) return "";
+	if (/undo|redo/.test(action) && run.live) return asSentence(run.live);
 	if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
 	if (/right|end/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
 	if (journey.klab.busy) return "The kernel is making the new run.";

@@ -36,6 +36,8 @@ class LogTape(View):
     def __init__(self, run: Source, size: str = "laptop", partition: str = "", replicas: bool = False) -> None:
         """See `View`. ValueError for a partition that the picture does not have."""
         super().__init__(run, size, words={"meaning": MEANING, "states": STATES})
+        if not self.payload["partitions"]:
+            raise ValueError("there is no partition yet: make a topic first")
         self.partition = self._known(partition or self.payload["partitions"][0])
         self.replicas = replicas
 

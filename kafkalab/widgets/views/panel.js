@@ -92,6 +92,7 @@ async function openPanel(model, el, part) {
 				home: stops[0],
 				end: stops.at(-1),
 			}[action];
+			if (action === "right" && to === undefined && p.run.live) return p.press(action);
 			return to === undefined || p.go(to);
 		}
 		if (action === "undo" && !journey.get("can_undo")) return p.say("There is no fault to undo.");

@@ -63,6 +63,7 @@ function whyNotFlying(run, step, f) {
 function whyNext(run, step, f, flying) {
 	const away = run.actions.fixed || whyNotFlying(run, step, f);
 	if (away) return away;
+	if (run.live) return whyPress(run, step, "drop", f.id);
 	const released = !whyPress(run, step, "release", f.id),
 		arrives = released ? run.events[step].at + 1 : f.received_at;
 	if (arrives === null) return `${f.id} never arrives in this run`;

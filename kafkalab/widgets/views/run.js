@@ -3,6 +3,7 @@
 const CHECKPOINT = 64,
 	SAVE_MS = 150,
 	PATIENCE_MS = 20000,
+	RECHECK_MS = 1000,
 	NONE = [];
 
 const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -23,9 +24,10 @@ function upTo(count, holds) {
 
 // ---- the run ----
 
-// Undo packing.py: turn columns into rows of events and frames. The fields of a frame are made when they are read.
+// Undo packing.py: turn columns into rows of events and frames, of which the first event is `from`. The fields of a
+// frame are made when they are read.
 function unpacked(text) {
-	const { shared, ...payload } = JSON.parse(text),
+	const { shared, from = 0, ...payload } = JSON.parse(text),
 		{ events: e, frames: f, actions: a } = payload;
 	const here = (text, id) => (id ? text.replaceAll("\x01", id) : text),
 		frames = {};
@@ -58,21 +60,22 @@ function unpacked(text) {
 		};
 	});
 	let clock = 0;
-	const events = e.at.map((wait, step) => {
-		const frame = f.id[e.frame[step] - 1] ?? "",
-			changes = e.patch[step];
+	const events = e.at.map((wait, i) => {
+		const frame = f.id[e.frame[i] - 1] ?? "",
+			changes = e.patch[i],
+			step = from + i;
 		return {
 			step,
 			at: (clock += wait),
-			cause: e.cause[step] ? step - e.cause[step] : -1,
+			cause: e.cause[i] ? step - e.cause[i] : -1,
 			frame,
-			node: shared[e.node[step]],
-			kind: shared[e.kind[step]],
-			name: shared[e.name[step]],
-			category: shared[e.category[step]],
-			stop: !!e.stop[step],
-			txn: shared[e.txn[step]],
-			text: here(shared[e.text[step]], frame),
+			node: shared[e.node[i]],
+			kind: shared[e.kind[i]],
+			name: shared[e.name[i]],
+			category: shared[e.category[i]],
+			stop: !!e.stop[i],
+			txn: shared[e.txn[i]],
+			text: here(shared[e.text[i]], frame),
 			patch: changes ? changes.map((op) => (op[0] === "batch" ? [op[0], op[1], op[2], shared[op[3]]] : op)) : NONE,
 		};
 	});
@@ -205,19 +208,20 @@ function apply(state, [op, a, b, c, d], own) {
 }
 
 // Index a payload for the views: state at a step, causes, fates. The time of a lookup does not grow with the run.
+// `grow` adds a part of the payload of a run that goes on.
 function openRun(text) {
-	const whole = unpacked(text),
-		{ events, frames, initial, nodes, ends } = whole;
 	const checkpoints = [],
-		life = {},
 		led = new Map(),
-		flown = Object.values(frames),
-		labels = {};
+		labels = {},
+		events = [],
+		frames = {},
+		run = { events, frames, marks: {}, ends: {}, meanings: {}, life: {}, flown: [], apis: new Set() };
 	const fold = (state, changes, own) => {
 		for (const change of changes) state = apply(state, change, own);
 		return state;
 	};
 	let own = new Set(),
+		memo,
 		state = {
 			node: {},
 			roles: {},
@@ -232,24 +236,42 @@ function openRun(text) {
 			held: {},
 			memory: {},
 		};
-	state = fold(state, initial, own);
-	for (const { id, label } of nodes) {
-		life[id] = [[-1, state.node[id] ?? "up"]];
+	const know = ({ id, label }) => {
+		run.life[id] ??= [[-1, state.node[id] ?? "up"]];
 		labels[id] = label;
-	}
-	for (const event of events) {
+	};
+	const fly = (frame) => {
+		const known = frames[frame.id];
+		if (known) return Object.defineProperties(known, Object.getOwnPropertyDescriptors(frame));
+		run.flown.push((frames[frame.id] = frame));
+		run.apis.add(apiOf(frame));
+	};
+	const happen = (event) => {
 		if (event.step % CHECKPOINT === 0) {
 			checkpoints.push(state);
 			own = new Set();
 		}
-		for (const [op, id, now] of event.patch) if (op === "node") life[id]?.push([event.step, now]);
+		events.push(event);
+		for (const [op, id, now] of event.patch) if (op === "node") run.life[id]?.push([event.step, now]);
 		if (event.cause >= 0) led.get(event.cause)?.push(event) ?? led.set(event.cause, [event]);
 		state = fold(state, event.patch, own);
-	}
-	let memo = [-1, checkpoints[0] ?? state];
-	const run = { ...whole, life, flown, last: events.length - 1, apis: new Set(flown.map(apiOf)) };
+	};
+	run.grow = (text) => {
+		const { events: further, frames: new_, marks, ends, meanings, ...rest } = unpacked(text);
+		Object.assign(run, rest);
+		Object.assign(run.marks, marks);
+		Object.assign(run.ends, ends);
+		Object.assign(run.meanings, meanings);
+		if (!events.length) state = fold(state, run.initial, own);
+		run.nodes.forEach(know);
+		Object.values(new_).forEach(fly);
+		further.forEach(happen);
+		run.last = events.length - 1;
+	};
+	run.grow(text);
+	memo = [-1, checkpoints[0] ?? state];
 	run.label = (id) => labels[id] ?? id;
-	run.end = (f) => f.received ?? ends[f.id] ?? Infinity;
+	run.end = (f) => f.received ?? run.ends[f.id] ?? Infinity;
 	run.fate = (f, step) => (step < run.end(f) ? "in flight" : f.fate);
 	run.at = (step) => {
 		const k = Math.min(Math.floor((step + 1) / CHECKPOINT), checkpoints.length - 1);
@@ -285,7 +307,7 @@ function openRun(text) {
 		const found = [],
 			seen = new Set([f.received]),
 			open = [...seen],
-			clients = new Set(nodes.filter((n) => n.kind === "client").map((n) => n.id));
+			clients = new Set(run.nodes.filter((n) => n.kind === "client").map((n) => n.id));
 		while (open.length) {
 			for (const e of led.get(open.pop()) ?? []) {
 				if (e.step > step || seen.has(e.step) || (e.kind === "receive" && clients.has(e.node))) continue;
@@ -346,15 +368,34 @@ function sync(parent, items) {
 // The model that all views of a journey share, with what they compute of it kept on it.
 async function journeyOf(model) {
 	const journey = await model.widget_manager.get_model(model.get("journey").slice("IPY_MODEL_".length));
-	journey.klab ??= { busy: false, heard: new Set() };
+	journey.klab ??= { busy: false, heard: new Set(), loads: new Set() };
 	return journey;
 }
+
+// Adds a part to a run that goes on; asks for what lies between if it does not follow what is known.
+function grown(journey, { from, text, step }) {
+	const { klab } = journey;
+	if (!klab.run) return;
+	if (from > klab.run.events.length) return askMore(journey);
+	if (from < klab.run.events.length) return;
+	klab.run.grow(text);
+	journey.set("step", step);
+	for (const load of klab.loads) load();
+	clearTimeout(klab.rechecking);
+	if (klab.checking !== undefined) klab.rechecking = setTimeout(() => journey.send({ kind: "check" }), RECHECK_MS);
+}
+
+const askMore = (journey) => journey.send({ kind: "more", have: journey.klab.run.events.length });
+
+// Whether → lets a frame go: the cursor is at the end of a run that goes on.
+const isAtTheEnd = ({ run, stops, step }) => !!run.live && !(stops.at(-1) > step);
 
 // The run that a journey shows, opened once for all its views.
 function runOf(journey) {
 	const payload = journey.get("payload"),
 		{ klab } = journey;
-	if (klab.payload !== payload) Object.assign(klab, { payload, run: openRun(payload) });
+	if (klab.payload === payload) return klab.run;
+	Object.assign(klab, { payload, run: openRun(payload) });
 	return klab.run;
 }
 
@@ -408,14 +449,19 @@ function answered(journey, message) {
 // "error", text};
 // gives back how to stop that.
 function listen(journey, handlers, hear) {
-	const { heard } = journey.klab,
-		tell = (message) => answered(journey, message);
-	if (!heard.size) journey.on("msg:custom", (journey.klab.tell = tell));
+	const { heard, loads } = journey.klab,
+		tell = (message) => (message?.kind === "more" ? grown : answered)(journey, message);
+	if (!heard.size) {
+		journey.on("msg:custom", (journey.klab.tell = tell));
+		if (journey.klab.run?.live) askMore(journey); // what has come since the payload was sent
+	}
 	heard.add(hear);
+	loads.add(handlers.payload);
 	for (const name in handlers) journey.on(`change:${name}`, handlers[name]);
 	return () => {
 		for (const name in handlers) journey.off(`change:${name}`, handlers[name]);
 		heard.delete(hear);
+		loads.delete(handlers.payload);
 		if (!heard.size) journey.off("msg:custom", journey.klab.tell);
 	};
 }

@@ -75,6 +75,7 @@ async function open(model, el) {
 			at = place();
 		if (action === "play") return play();
 		pause();
+		if (action === "right" && isAtTheEnd(v)) return ask(action);
 		const moves = {
 			right: stops[at + 1],
 			left: stops[stops[at] === v.step ? at - 1 : at],

@@ -64,6 +64,7 @@ async function openView(model, el, spec) {
 
 	function why(action) {
 		const { stops, step } = view;
+		if (action === "right" && isAtTheEnd(view)) return "";
 		if (/^(home|left)$/.test(action)) return stops[0] < step ? "" : "This is the first step.";
 		if (/^(right|end)$/.test(action)) return stops.at(-1) > step ? "" : "This is the last step.";
 		return (!(action in MOVES) && spec.why?.(view, action)) || "";
@@ -92,6 +93,7 @@ async function openView(model, el, spec) {
 		if (action === "play") return play();
 		pause();
 		if (no) return view.say(no);
+		if (action === "right" && isAtTheEnd(view)) return press(journey, action);
 		const moves = {
 			right: stops[i + 1],
 			left: stops[stops[i] === step ? i - 1 : i],

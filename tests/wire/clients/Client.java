@@ -45,6 +45,7 @@ public class Client {
                 config.put("bootstrap.servers", c[2]);
                 config.put("linger.ms", "0");
                 if (!c[3].isEmpty()) config.put("transactional.id", c[3]);
+                for (int i = 4; i < c.length; i++) config.put(c[i].split("=")[0], c[i].split("=")[1]);
                 producers.put(c[0], new KafkaProducer<>(config, new StringSerializer(), new StringSerializer()));
                 return "";
             case "consumer":

@@ -53,8 +53,8 @@ class Java:
             raise (FencedError if rest.startswith(FENCED) else RuntimeError)(f"{words}: {rest}")
         return rest
 
-    def producer(self, transactional_id: str) -> Called:
-        return self._made("producer", transactional_id)
+    def producer(self, transactional_id: str, *config: str) -> Called:
+        return self._made("producer", transactional_id, *config)
 
     def consumer(self, group: str, topic: str, isolation: str) -> Called:
         return self._made("consumer", group, isolation, topic)
@@ -68,6 +68,8 @@ class Java:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(60)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
 
 class Called:

@@ -1,0 +1,338 @@
+"""`LiveCluster`: brokers for any Kafka client, in a thread of this process, with a gate at their doors."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kafkalab.limits import listed, quoted
+from kafkalab.live.thread import EventLoopThread
+from kafkalab.programs.recorded_session import Recording, Saved, Struck, saved
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.fault_checks import check_fault
+from kafkalab.sim.faults import (
+    AdvanceClock,
+    Crash,
+    Delay,
+    Drop,
+    Duplicate,
+    Fault,
+    FrameFault,
+    Hold,
+    NodeFault,
+    Release,
+    Restart,
+    TimedFault,
+)
+from kafkalab.sim.gate import EVERY, SHOWN, Gate
+from kafkalab.sim.outcome import Outcome, outcome_of
+from kafkalab.sim.possible_faults import why_not
+from kafkalab.sim.scenario import Scenario
+from kafkalab.trace import Frame, Trace
+
+try:
+    from kafkalab.wire.live import RealTime, scenario_of
+    from kafkalab.wire.server import Server
+except ModuleNotFoundError as missing:
+    name = str(missing.name).partition(".")[0]
+    raise ModuleNotFoundError(f"{name} is missing: pip install 'kafkalab-course[wire]'") from None
+
+Found = TypeVar("Found")
+CHANGED_S = 0.1
+"""Those who watch are called at most once in this time."""
+
+
+class LiveCluster:
+    """Brokers on loopback for any Kafka client, in any cell, thread or process.
+
+    `bootstrap_servers` has their addresses. What passes is recorded in `trace`, as the simulator records a run;
+    `Sequence(live)` and other views show it, and grow. Every method can be called from any thread. `close()` ends it,
+    and so does leaving a `with` block.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 3,
+        profile: str = "4.x/TV2",
+        topics: dict[str, int] | None = None,
+        hold: bool | str | Iterable[str] = (),
+        port: int = 0,
+        **config: Any,
+    ) -> None:
+        """Listen on `port` and the ports after it, 0 for free ones; `hold` as in `hold()`, True for every frame shown.
+
+        `config` has broker settings, such as `group_initial_rebalance_delay_ms=0`. ValueError for a profile that real
+        clients do not speak, and for anything that no scenario has; OSError if a port is taken.
+        """
+        self._real = RealTime(scenario_of(profile, brokers, dict(topics or {}), config), keep=True)
+        self._server = Server(self._real)
+        self.cluster: Cluster = self._real.cluster
+        self.trace: Trace = self.cluster.trace
+        self.gate = Gate(self.cluster.kernel, self.cluster.network)
+        self.began_ms = self._real.now_ms
+        self._struck: list[Struck] = []
+        self._watching: list[Callable[[], None]] = []
+        self._telling = self._waking = False
+        self._arrived = threading.Condition()
+        self.cluster.kernel.watch = self._noted
+        self.loop = EventLoopThread()
+        if hold:
+            self.hold(*((SHOWN,) if hold is True else (hold,) if isinstance(hold, str) else hold))
+        try:
+            self.loop.run(self._server.listen("127.0.0.1", port))
+        except BaseException:
+            self.loop.close()
+            raise
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Host and port of every broker, as clients want them."""
+        return self._server.bootstrap_servers
+
+    @property
+    def running(self) -> bool:
+        """Whether clients are served."""
+        return self.loop.running
+
+    def save(self, path: str | Path) -> Saved:
+        """Write the session so far as a scenario of raw requests, which runs again in virtual time.
+
+        `Sequence(Scenario.load(path))` steps through it, also back, and forks it. The result says how many answers are
+        the same when it runs again, and what differs. ValueError for a session without requests, or too long a one.
+        """
+
+        def act() -> Saved:
+            asked = [f.body for f in self.trace.frames.values() if f.name == "CreateTopics" and f.sender not in servers]
+            created = [topic.name for body in asked for topic in body.topics]
+            topics = {name: count for name, count in self.topics.items() if name not in created}
+            return saved(Recording(self.cluster, topics, self.began_ms, self._struck))
+
+        servers = (*self.cluster.brokers, "controller")
+        found = self.do(act)
+        found.scenario.save(path)
+        Scenario.load(path)
+        return found
+
+    def close(self) -> None:
+        """Close every connection, and stop. What was recorded can still be looked at and saved."""
+        if self.loop.running:
+            self.loop.run(self._server.close())
+            self.loop.close()
+            self._wake()
+            self._tell()
+
+    def __enter__(self) -> LiveCluster:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # the gate
+
+    @property
+    def held(self) -> list[str]:
+        """The frames that wait at the gate, in the order in which they were sent."""
+        return self.do(lambda: self.gate.held)
+
+    def hold(self, *what: str, every: bool = False) -> None:
+        """Let frames wait at the gate from now on: of APIs ("EndTxn", or "EndTxnResponse" alone), of nodes (a client
+        id, or "b1"), of transactional ids, or one frame ("EndTxn#2").
+
+        Without `what` all frames wait but those about metadata, which views do not show either; with `every` all.
+        """
+        for name in what:
+            if not isinstance(name, str) or not name:
+                raise TypeError(f"hold() takes APIs, frames, clients and transactional ids, not {quoted(name)}")
+            if "#" in name:
+                check_fault(Hold(name), self.cluster.scenario.nodes)
+        names = (EVERY,) if every else what or (SHOWN,)
+        self.do(lambda: setattr(self.gate, "names", tuple(dict.fromkeys((*self.gate.names, *names)))))
+
+    def free_run(self) -> None:
+        """Hold nothing any more, and let all frames that wait go."""
+
+        def act() -> None:
+            self.gate.names = ()
+            while self.gate.held:
+                self._release(self.gate.held[0])
+                self._real.catch_up()
+
+        self.do(act)
+
+    def step(self, timeout_s: float = 1.0) -> str:
+        """Let the frame that has waited longest go, and return its name; wait for one for at most `timeout_s`.
+
+        A frame that a `Hold` keeps is passed over. "" if no frame has come.
+        """
+        found = self._until(lambda: self.gate.next, timeout_s)
+        return self.do(self._step) if found else ""
+
+    def _step(self) -> str:
+        name = self.gate.next
+        if name:
+            self._release(name)
+            self._real.catch_up()
+        return name
+
+    def let_go(self, frame: str) -> None:
+        """Let this frame go before those that were sent earlier. ValueError if it does not wait."""
+        self._act(lambda: self._release(frame))
+
+    def _release(self, name: str) -> None:
+        if self.gate.is_kept_by_hold(name):
+            self._strike_now(Release(name))
+        else:
+            self.gate.let_go(name)
+
+    def wait_for(self, what: str, timeout_s: float = 10.0) -> str:
+        """Wait until a frame of this API or name waits at the gate, and return its name; TimeoutError if none comes."""
+
+        def waits() -> str:
+            return next((name for name in self.gate.held if what in (name, name.partition("#")[0])), "")
+
+        if found := self._until(waits, timeout_s):
+            return found
+        raise TimeoutError(f"no {quoted(what)} has come to the gate in {timeout_s} s; there: {listed(self.held)}")
+
+    def _until(self, found: Callable[[], str], timeout_s: float) -> str:
+        """Wait in the caller's thread until `found` returns a name. In the thread of the event loop: look once."""
+        if not self.loop.is_here:
+            with self._arrived:
+                self._arrived.wait_for(lambda: not self.running or found(), timeout_s)
+        return self.do(found)
+
+    # faults
+
+    def drop(self, frame: str) -> None:
+        """Lose the frame, which waits at the gate or is not sent yet. As over TCP, its connection breaks."""
+        self.strike(Drop(frame))
+
+    def duplicate(self, frame: str) -> None:
+        """Let the frame arrive twice."""
+        self.strike(Duplicate(frame))
+
+    def delay(self, frame: str, delay_ms: int = 1000) -> None:
+        """Let the frame arrive `delay_ms` later, overtaken by frames sent after it."""
+        self.strike(Delay(frame, delay_ms))
+
+    def crash(self, broker: str) -> None:
+        """End the broker's process: its connections break, its logs stay."""
+        self.strike(Crash(broker))
+
+    def restart(self, broker: str) -> None:
+        """Start the crashed broker again, with its logs."""
+        self.strike(Restart(broker))
+
+    def strike(self, fault: Fault) -> None:
+        """Strike with any of the simulator's faults now, or when its frame is sent.
+
+        ValueError, and nothing changes, for a frame that has passed the gate, for a crash of a client, which ends where
+        it runs, and for a fault that would change nothing.
+        """
+        planned = replace(fault, at_step=0, at_ms=-1) if isinstance(fault, TimedFault) else fault
+        check_fault(planned, tuple(self.cluster.nodes), self.topics)
+        self._act(lambda: self._strike(fault))
+
+    def _strike(self, fault: Fault) -> None:
+        if reason := self.why_not(fault):
+            raise ValueError(reason)
+        self._struck.append(Struck(self.trace.steps, fault))
+        if not isinstance(fault, FrameFault):
+            self._strike_now(fault)
+        elif fault.frame in self.gate.held:
+            self.gate.strike(fault)
+        else:
+            self.cluster.network.faults.setdefault(fault.frame, []).append(fault)
+
+    def why_not(self, fault: Fault) -> str:
+        """Return why the fault would change nothing, or cannot strike a live cluster; "" if it can."""
+        if isinstance(fault, FrameFault):
+            if fault.frame in self.gate.held:
+                return self.gate.why_not(fault)
+            sent = self.trace.frames.get(fault.frame)
+            return "" if sent is None else f"{fault.frame} has passed the gate: hold it before it is sent"
+        if isinstance(fault, NodeFault) and fault.node not in self.cluster.brokers:
+            return f"{fault.node} runs outside the cluster: end it where it runs"
+        return why_not(self.cluster, fault, lambda node: f"broker {node[1:]}" if node in self.cluster.brokers else node)
+
+    def _strike_now(self, fault: Any) -> None:
+        if isinstance(fault, AdvanceClock):
+            self._real.jump(fault.ms)
+        self.cluster.plan(replace(fault, at_step=self.trace.steps - 1, at_ms=-1))
+        if isinstance(fault, Crash):
+            self._server.disconnect(fault.node)
+
+    # what happens
+
+    def do(self, action: Callable[[], Found]) -> Found:
+        """Do it in the cluster's thread, between two events, and return the result; after `close()` do it here."""
+        return self.loop.call(action)
+
+    def _act(self, action: Callable[[], None]) -> None:
+        """Do it in the cluster's thread, and all that follows from it at once."""
+
+        def act() -> None:
+            action()
+            self._real.catch_up()
+
+        self.do(act)
+
+    def watch(self, action: Callable[[], None]) -> None:
+        """Call `action` in the cluster's thread after changes, at most ten times a second."""
+        self._watching.append(action)
+
+    def _noted(self) -> None:
+        """After each event: plan that those who wait, and those who watch, look again."""
+        if not self._waking:
+            self._waking = True
+            self.loop.later(0.0, self._wake)
+        if self._watching and not self._telling:
+            self._telling = True
+            self.loop.later(CHANGED_S, self._tell)
+
+    def _wake(self) -> None:
+        self._waking = False
+        with self._arrived:
+            self._arrived.notify_all()
+
+    def _tell(self) -> None:
+        self._telling = False
+        for action in self._watching:
+            action()
+
+    @property
+    def topics(self) -> dict[str, int]:
+        """The topics that there are now, with their partitions; the internal ones are left out."""
+        found = Counter(map(topic_of, self.cluster.controller.metadata.partitions))
+        return {topic: count for topic, count in found.items() if topic not in INTERNAL_TOPICS}
+
+    @cached_property
+    def journey(self) -> Any:
+        """The journey that all views of this cluster share: see `LiveJourney`."""
+        from kafkalab.live.journey import LiveJourney
+
+        return LiveJourney(self)
+
+    def outcome(self) -> Outcome:
+        """Return what became of the transactions, also in topics that clients have created: see `Outcome`."""
+
+        def read() -> Outcome:
+            partitions = sorted({p for broker in self.cluster.brokers.values() for p in broker.state.logs})
+            return outcome_of({p: self.cluster.log_of(p) for p in partitions}, self.topics)
+
+        return self.do(read)
+
+    def frame(self, name: str) -> Frame:
+        """Return a frame by its name. KeyError if none of this name was sent."""
+        return self.trace.frames[name]
+
+    def __repr__(self) -> str:
+        state = f"listens on {self.bootstrap_servers}" if self.running else "is closed"
+        waiting = f", {len(self.gate.held)} frames wait" if self.gate.held else ""
+        return f"<LiveCluster {self.cluster.scenario.profile} {state}, {self.trace.steps} events{waiting}>"

@@ -1,0 +1,176 @@
+"""Views of a live cluster: they grow as the run does, and what is pressed strikes frames that wait."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kafkalab.live.cluster import LiveCluster
+from kafkalab.live.journey import NOT_UNDONE, LiveJourney
+from kafkalab.protocol.errors import Error
+from kafkalab.widgets.payload.growing import GrowingPayload
+from kafkalab.widgets.payload.payload import payload_of
+from kafkalab.widgets.views.client_view import ClientView
+from kafkalab.widgets.views.cluster_map import ClusterMap
+from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.state_chart import StateChart
+from kafkalab.widgets.views.verdict import Verdict
+from tests.live.conftest import CALL_S, Client
+
+TIMES = ("at", "received_at")
+CAME_LATER = 2
+
+
+def untimed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name not in TIMES} for row in rows]
+
+
+def soon(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + CALL_S
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, client: Client) -> None:
+    growing = live.do(lambda: GrowingPayload(live.cluster, live.began_ms, "live"))
+    parts = []
+    for call in (client.init, lambda: client.send("a"), client.end, lambda: client.send("b"), client.end):
+        assert client.now(call) is Error.NONE
+        parts.append(live.do(growing.more))
+    live.crash("b1")
+    live.do(growing.more)
+    whole = live.do(lambda: payload_of(live.cluster))
+    assert list(growing.whole["frames"]) == list(whole["frames"])
+    assert untimed(growing.whole["frames"].values()) == untimed(whole["frames"].values())
+    grown, made = untimed(growing.whole["events"]), untimed(whole["events"])
+    differ = [a["step"] for a, b in zip(grown, made, strict=True) if a != b]
+    assert len(differ) <= CAME_LATER  # where partitions and roles are told as soon as they are there, not before
+    assert all({**a, "patch": 0} == {**b, "patch": 0} for a, b in zip(grown, made, strict=True))
+    assert [part["from"] for part in parts] == sorted({part["from"] for part in parts})
+    assert all(event["at"] < CALL_S * 1000 for event in growing.whole["events"])
+
+
+def test_right_at_the_end_lets_the_next_frame_go(live: LiveCluster, client: Client) -> None:
+    view = Sequence(live)
+    live.hold()
+    asked = client.later(client.init)
+    live.wait_for("InitProducerId")
+    view.press("right")
+    assert live.frame("InitProducerId#1").fate == "delivered"
+    assert view.payload["events"][view.step]["text"] == "broker 3 sends InitProducerIdResponse#1 to app: NONE."
+    view.press("right")
+    assert asked.result(CALL_S) is Error.NONE
+    assert view.payload["events"][view.step]["text"] == "app receives InitProducerIdResponse#1."
+    with pytest.raises(ValueError, match="no frame waits at the gate"):
+        view.press("right")
+
+
+def test_the_cursor_follows_unless_it_has_been_moved_away(live: LiveCluster, client: Client) -> None:
+    view = Sequence(live)
+    client.now(client.init)
+    soon(lambda: view.payload["events"][view.step]["text"].startswith("app receives InitProducerIdResponse#1"))
+    view.press("home")
+    there = view.step
+    client.now(lambda: client.send("a"))
+    soon(lambda: "ProduceResponse#1" in view.payload["frames"])
+    assert view.step == there
+    view.press("end")
+    assert view.step > there
+
+
+def test_all_views_show_the_run_so_far(live: LiveCluster, client: Client) -> None:
+    kinds = (Sequence, LogTape, StateChart, ClusterMap, ClientView, Verdict)
+    client.now(client.init)
+    views = [kind(live) for kind in kinds]
+    assert all(view.journey is live.journey for view in views)
+    for call in (lambda: client.send("a"), client.end):
+        client.now(call)
+    soon(lambda: "EndTxnResponse#1" in views[0].payload["frames"])
+    assert "[0 a p2000 e0 s0 committed] [1 COMMIT e1]" in views[0].text()
+    assert "read_committed gets 0" in views[1].text()
+    assert "CompleteCommit" in views[2].text()
+    for view in views:
+        assert view.svg().startswith("<svg")
+
+
+def test_a_view_that_needs_a_topic_or_a_client_says_so() -> None:
+    with LiveCluster() as empty:
+        assert Sequence(empty).text().startswith("live · 4.x/TV2")
+        with pytest.raises(ValueError, match="there is no partition yet"):
+            LogTape(empty)
+        with pytest.raises(ValueError, match="no client takes part in this run"):
+            ClientView(empty)
+
+
+def test_only_what_is_new_is_sent(
+    live: LiveCluster, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journey = live.journey
+    sent: list[dict[str, Any]] = []
+    states: list[Any] = []
+    monkeypatch.setattr(journey, "send", lambda content, buffers=None: sent.append(content))
+    monkeypatch.setattr(journey, "send_state", lambda key=None: states.append(key))
+    client.now(client.init)
+    soon(lambda: any("InitProducerIdResponse#1" in m["text"] for m in sent))
+    parts = [m for m in sent if m["kind"] == "more"]
+    counts = [len(json.loads(m["text"])["events"]["at"]) for m in parts]
+    assert [m["from"] for m in parts] == [13 + sum(counts[:i]) for i in range(len(parts))]
+    assert "payload" not in states
+    sent.clear()
+    journey._send_since({"have": 0})
+    (whole,) = sent
+    assert (whole["from"], len(json.loads(whole["text"])["events"]["at"])) == (0, live.trace.steps)
+
+
+@pytest.mark.parametrize(
+    ("action", "target", "reason"),
+    [
+        ("undo", "", NOT_UNDONE),
+        ("rule_off", "deduplication", NOT_UNDONE),
+        ("drop", "InitProducerId#1", "does not wait at the gate"),
+        ("reorder", "InitProducerId#1", NOT_UNDONE),
+        ("crash", "app", "runs outside the cluster"),
+        ("restart", "b1", "broker 1 is not down"),
+        ("next", "InitProducerId#1", "does not wait at the gate"),
+    ],
+)
+def test_what_a_live_cluster_cannot_do_is_said_in_a_sentence(
+    action: str, target: str, reason: str, live: LiveCluster, client: Client
+) -> None:
+    client.now(client.init)
+    view, steps = Sequence(live), live.trace.steps
+    assert reason.partition(";")[0] in view.journey.possible(action, target)
+    with pytest.raises(ValueError, match=reason.partition(";")[0]):
+        view.press(action, target)
+    assert live.trace.steps == steps
+
+
+def test_presses_strike_frames_that_wait_and_brokers(live: LiveCluster, client: Client) -> None:
+    journey = live.journey
+    assert isinstance(journey, LiveJourney)
+    live.hold()
+    asked = client.later(client.init)
+    first = live.wait_for("InitProducerId")
+    journey._grow()
+    assert journey.possible("drop", first) == ""
+    journey.press("hold", first)
+    assert journey.payload["events"][journey.step]["name"] == "Hold"
+    journey.press("release", first)
+    live.wait_for("InitProducerIdResponse")
+    journey.press("delay", "InitProducerIdResponse#1", delay_ms=20)
+    assert asked.result(CALL_S) is Error.NONE
+    asked = client.later(lambda: client.send("a"))
+    journey.press("next", live.wait_for("Produce"))
+    journey.press("drop", live.wait_for("ProduceResponse"))
+    with pytest.raises(ConnectionError):
+        asked.result(CALL_S)
+    journey.press("crash", "b1")
+    assert not live.cluster.nodes["b1"].alive
+    journey.press("restart", "b1")
+    assert [e.name for e in live.trace.of("fault")] == ["Hold", "Release", "Delay", "Drop"]

@@ -1,0 +1,132 @@
+"""A live session as a scenario: the same answers when it runs again, and a run like any other to step and to fork."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafkalab.live.cluster import LiveCluster
+from kafkalab.protocol.errors import Error
+from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.faults import AdvanceClock, Crash, Drop, Duplicate, Hold, Release
+from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.views.sequence import Sequence
+from tests.live.conftest import CALL_S, Client
+
+
+def again(live: LiveCluster, folder: Path) -> Cluster:
+    """Save the session; its answers are the same when it runs again."""
+    found = live.save(folder / "session.klab")
+    assert found.differences == ()
+    assert found.answers > 0
+    return ran(Scenario.load(folder / "session.klab"))
+
+
+def committed(client: Client, *values: str) -> None:
+    assert client.now(client.init) is Error.NONE
+    for value in values:
+        assert client.now(lambda value=value: client.send(value)) is Error.NONE
+        assert client.now(client.end) is Error.NONE
+
+
+def test_a_session_gives_the_same_logs_in_virtual_time(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    committed(client, "$9.99", "b")
+    run = again(live, tmp_path)
+    assert run.outcome() == live.outcome()
+    assert run.outcome().committed == {"out-0": ("$9.99", "b")}
+    assert run.log_of("out-0").batches[0].records[0].key == "k"
+
+
+def test_it_can_be_stepped_back_and_forked(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    committed(client, "a")
+    again(live, tmp_path)
+    sequence = Sequence(Scenario.load(tmp_path / "session.klab"))
+    sequence.press("end")
+    sequence.press("left")
+    sequence.press("find", "EndTxn#1")
+    sequence.press("drop")
+    assert sequence.cluster.outcome().committed == {"out-0": ()}
+    sequence.press("undo")
+    assert sequence.cluster.outcome().committed == {"out-0": ("a",)}
+
+
+def test_ids_come_from_answers_so_that_a_fork_follows_them(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    committed(client, "a", "b")
+    again(live, tmp_path)
+    (program,) = Scenario.load(tmp_path / "session.klab").programs
+    ids = [step["with"]["producer_id"] for step in program.args["steps"] if step.get("ask") == "EndTxn"]
+    assert ids == ["$r1.producer_id", "$r3.producer_id"]
+
+
+def test_a_frame_that_was_late_is_held_and_released(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    committed(client, "a")
+    client.now(lambda: client.send("b"))
+    live.hold("EndTxn#2")
+    asked = client.later(client.end)
+    live.wait_for("EndTxn#2")
+    other = Client(live, "other", "second")
+    assert other.now(other.init) is Error.NONE
+    live.let_go("EndTxn#2")
+    assert asked.result(CALL_S) is Error.NONE
+    run = again(live, tmp_path)
+    assert [type(f) for f in run.scenario.faults] == [Hold, Release]
+    steps = run.trace.frames["EndTxn#2"].received_step, run.trace.frames["InitProducerIdResponse#2"].received_step
+    assert steps[0] > steps[1]
+    other.close()
+
+
+def test_a_dropped_answer_and_a_jump_of_the_clock_are_the_scenarios_faults(
+    live: LiveCluster, client: Client, tmp_path: Path
+) -> None:
+    live.strike(Drop("InitProducerIdResponse#1"))
+    with pytest.raises(ConnectionError):
+        client.now(client.init)
+    client.disconnect()
+    committed(client, "a")
+    client.now(lambda: client.send("b"))
+    live.strike(AdvanceClock(120_000))
+    run = again(live, tmp_path)
+    assert [type(f) for f in run.scenario.faults] == [AdvanceClock, Drop]
+    assert run.outcome() == live.outcome()
+    assert run.outcome().verdict == "aborted"
+
+
+def test_an_answer_that_depends_on_real_time_is_named(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    committed(client, "a")
+    client.now(lambda: client.send("b"))
+    live.hold("EndTxn#2")
+    asked = client.later(client.end)
+    live.duplicate(live.wait_for("EndTxn#2"))
+    assert asked.result(CALL_S) is Error.NONE
+    found = live.save(tmp_path / "session.klab")
+    assert found.scenario.faults == (Duplicate("EndTxn#2"),)
+    (first, *_) = found.differences
+    assert first == "EndTxnResponse#2 to app: NONE live, CONCURRENT_TRANSACTIONS in virtual time"
+    assert str(found).startswith(f"{found.answers - len(found.differences)} of {found.answers} answers are the same")
+
+
+def test_a_crash_and_a_restart_strike_at_their_time(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    committed(client, "a")
+    idle = next(b for b in ("b1", "b2", "b3") if b != client.coordinator)
+    live.crash(idle)
+    client.now(lambda: client.send("b")) if live.cluster.controller.metadata.leader("out-0") != idle else None
+    live.restart(idle)
+    run = again(live, tmp_path)
+    assert [f.node for f in run.scenario.faults if isinstance(f, Crash)] == [idle]
+
+
+def test_what_still_waits_never_arrives(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    committed(client, "a")
+    live.hold("EndTxn")
+    client.now(lambda: client.send("b"))
+    client.later(client.end)
+    waiting = live.wait_for("EndTxn")
+    run = again(live, tmp_path)
+    assert run.scenario.faults == (Hold(waiting),)
+
+
+def test_nothing_is_not_saved(live: LiveCluster, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no client has asked anything yet"):
+        live.save(tmp_path / "nothing.klab")
+    assert not list(tmp_path.iterdir())
