@@ -121,6 +121,8 @@ class Recorder:
             )
             if error_of(body) != "NONE":
                 self._remember_failure(request)
+            elif self._failed.get((request.sender, request.name), ((), 0))[0] == request.body:
+                del self._failed[request.sender, request.name]
         return found
 
     def lost(self, at_ms: int, frames: list[Frame], fate: str = "lost") -> None:
