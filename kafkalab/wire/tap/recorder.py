@@ -18,7 +18,7 @@ from kafkalab.wire.codec import Asked
 from kafkalab.wire.tap.batches import readable, with_records
 from kafkalab.wire.tap.frames import Answer
 from kafkalab.wire.tap.knowledge import Knowledge
-from kafkalab.wire.tap.names import LearnedNames
+from kafkalab.wire.learned_names import LearnedNames
 
 MOST_EVENTS, MOST_BYTES = 100_000, 256 * 1024 * 1024
 """How much of a session is kept for pictures: what passes after that is counted, and still saved."""
