@@ -20,14 +20,15 @@ class Asker:
 
     def ask(self, body: Any, version: int) -> Any:
         """Send a request in this version; return its response as kafkalab's message."""
-        return read_response(type(body).__name__, version, self._exchange(body, version), self.names)[1]
+        return read_response(type(body).__name__, version, self.exchange(body, version), self.names)[1]
 
     def raw(self, body: Any, version: int) -> Any:
         """The same, but return kio's message, which has every field."""
         spoken = version_of(type(body).__name__, version)
-        return spoken.read_response(self._exchange(body, version), 4 + spoken.tagged_response)[0]
+        return spoken.read_response(self.exchange(body, version), 4 + spoken.tagged_response)[0]
 
-    def _exchange(self, body: Any, version: int) -> bytes:
+    def exchange(self, body: Any, version: int) -> bytes:
+        """Send a request; return the bytes of its response, without their length."""
         self.count += 1
         api = type(body).__name__
         self.socket.sendall(request_bytes(api, version, self.count, self.client_id, body, self.names))

@@ -72,7 +72,9 @@ class Journey(Walking):
     verdict = traitlets.Dict().tag(sync=True)
     size = traitlets.Enum(("", "laptop", "projector"), "").tag(sync=True)
 
-    def __init__(self, run: Scenario | Cluster | Recorded, groups: Iterable[str] = SHOWN, step: int | None = None) -> None:
+    def __init__(
+        self, run: Scenario | Cluster | Recorded, groups: Iterable[str] = SHOWN, step: int | None = None
+    ) -> None:
         """The run to its end, with the cursor at `step`, or at the first stop.
 
         TypeError for anything but a scenario or a cluster; ValueError for an unknown group, and for a cluster that

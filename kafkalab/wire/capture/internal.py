@@ -8,8 +8,10 @@ from struct import Struct
 from struct import error as StructError
 
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.protocol.messages.describe_transactions import DescribedTransaction
 
-_SHORT = Struct(">h")
+_SHORT, _INT = Struct(">h"), Struct(">i")
+_DESCRIBED = Struct(">iqqh")
 _TXN_HEAD = Struct(">qhib")
 _TIMES = Struct(">qq")
 STATES = {state.id: state.label for state in TxnState}
@@ -35,11 +37,14 @@ class TxnValue:
     start_ms: int = -1
 
 
-class _Reader:
-    def __init__(self, data: bytes, flexible: bool) -> None:
-        self.data, self.place, self.flexible = data, 2, flexible
+class Reader:
+    """Reads fields from `place` on: those of flexible versions, or of older ones."""
+
+    def __init__(self, data: bytes, flexible: bool, place: int = 2) -> None:
+        self.data, self.place, self.flexible = data, place, flexible
 
     def unpack(self, struct: Struct) -> tuple[int, ...]:
+        """Return the numbers of a struct."""
         found: tuple[int, ...] = struct.unpack_from(self.data, self.place)
         self.place += struct.size
         return found
@@ -47,15 +52,26 @@ class _Reader:
     def count(self) -> int:
         """The length of an array, -1 for none."""
         if not self.flexible:
-            return self.unpack(Struct(">i"))[0]
+            return self.unpack(_INT)[0]
         return self._varint() - 1
 
     def text(self) -> str:
+        """Return a string, "" for none."""
         size = self._varint() - 1 if self.flexible else self.unpack(_SHORT)[0]
         self.place += max(size, 0)
         return self.data[self.place - max(size, 0) : self.place].decode()
 
+    def topic_partitions(self) -> tuple[str, ...]:
+        """Return an array of topics, each with its partitions' numbers, as sorted names."""
+        found = []
+        for _ in range(self.count()):
+            topic = self.text()
+            found += [f"{topic}-{self.unpack(_INT)[0]}" for _ in range(self.count())]
+            self.skip_tags()
+        return tuple(sorted(found))
+
     def skip_tags(self) -> None:
+        """Go past the tagged fields, which older versions do not have."""
         if self.flexible:
             for _ in range(self._varint()):
                 self._varint()
@@ -78,19 +94,15 @@ def txn_value(key: bytes, value: bytes | None) -> TxnValue:
     try:
         if _SHORT.unpack_from(key)[0] != 0:
             raise EntryError(f"a key of version {_SHORT.unpack_from(key)[0]}")
-        transactional_id = _Reader(key, False).text()
+        transactional_id = Reader(key, False).text()
         if value is None:
             return TxnValue(transactional_id=transactional_id)
         version = _SHORT.unpack_from(value)[0]
         if not 0 <= version <= OF_NEWER_VERSIONS:
             raise EntryError(f"a value of version {version}")
-        reader = _Reader(value, version >= OF_NEWER_VERSIONS)
+        reader = Reader(value, version >= OF_NEWER_VERSIONS)
         producer_id, epoch, timeout_ms, status = reader.unpack(_TXN_HEAD)
-        partitions = []
-        for _ in range(reader.count()):
-            topic = reader.text()
-            partitions += [f"{topic}-{reader.unpack(Struct('>i'))[0]}" for _ in range(reader.count())]
-            reader.skip_tags()
+        partitions = reader.topic_partitions()
         updated_ms, start_ms = reader.unpack(_TIMES)
     except (StructError, IndexError, UnicodeDecodeError) as error:
         raise EntryError(str(error)) from None
@@ -100,7 +112,7 @@ def txn_value(key: bytes, value: bytes | None) -> TxnValue:
         producer_id=producer_id,
         producer_epoch=epoch,
         timeout_ms=timeout_ms,
-        partitions=tuple(sorted(partitions)),
+        partitions=partitions,
         updated_ms=updated_ms,
         start_ms=start_ms,
     )
@@ -112,9 +124,32 @@ def committed_offset(key: bytes, value: bytes | None) -> tuple[str, str | None]:
     try:
         if _SHORT.unpack_from(key)[0] not in (0, 1):
             raise EntryError("not of an offset")
-        reader = _Reader(key, False)
+        reader = Reader(key, False)
         group, topic = reader.text(), reader.text()
-        place = f"{group}/{topic}-{reader.unpack(Struct('>i'))[0]}"
+        place = f"{group}/{topic}-{reader.unpack(_INT)[0]}"
         return place, None if value is None else str(Struct(">q").unpack_from(value, 2)[0])
     except (StructError, IndexError, UnicodeDecodeError) as error:
         raise EntryError(str(error)) from None
+
+
+def described_transactions(data: bytes, place: int) -> list[DescribedTransaction]:
+    """Return the transactions of a DescribeTransactionsResponse 0, those without an error, from `place` on.
+
+    kio refuses the start of a transaction that has not begun, which is -1.
+    """
+    reader, found = Reader(data, True, place), []
+    reader.unpack(_INT)  # throttle_time_ms
+    for _ in range(reader.count()):
+        (error,) = reader.unpack(_SHORT)
+        transactional_id, state = reader.text(), reader.text()
+        timeout_ms, start_ms, producer_id, epoch = reader.unpack(_DESCRIBED)
+        partitions = reader.topic_partitions()
+        reader.skip_tags()
+        if error == 0:
+            found.append(
+                DescribedTransaction(
+                    transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, state=state,
+                    timeout_ms=timeout_ms, start_ms=start_ms, partitions=partitions,
+                )  # fmt: skip
+            )
+    return found

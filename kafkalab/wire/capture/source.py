@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from struct import error as StructError
 from typing import Any
+
+from kio.serial.errors import SerialError
 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
@@ -13,6 +17,7 @@ from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffset
 from kafkalab.protocol.messages.list_transactions import ListTransactions
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.wire.asker import Asker
+from kafkalab.wire.capture.internal import described_transactions
 from kafkalab.wire.learned_names import LearnedNames
 
 VERSIONS = {
@@ -27,6 +32,11 @@ IDS_AT_ONCE = 500
 
 class CaptureError(Exception):
     """The cluster does not give what is asked for; the message is one line."""
+
+
+def described(asker: Asker, body: DescribeTransactions, version: int) -> list[DescribedTransaction]:
+    """Return the transactions that a coordinator describes, without those that it does not know any more."""
+    return described_transactions(asker.exchange(body, version), 5)
 
 
 class Source:
@@ -46,13 +56,18 @@ class Source:
 
     def ask(self, node: str, body: Any) -> Any:
         """Ask a broker, "" for the bootstrap server; a connection that breaks is made again."""
+        return self._with(node, body, Asker.ask)
+
+    def _with(self, node: str, body: Any, way: Callable[[Asker, Any, int], Any]) -> Any:
         version = VERSIONS[type(body).__name__]
         place = self.names.addresses.get(node, self.bootstrap)
         for attempt in range(1, TRIES + 1):
             try:
                 if node not in self._askers:
                     self._askers[node] = Asker(place, self.names, CLIENT_ID)
-                return self._askers[node].ask(body, version)
+                return way(self._askers[node], body, version)
+            except (SerialError, StructError, LookupError, ValueError) as error:
+                raise CaptureError(f"{place[0]}:{place[1]}: its answer to {type(body).__name__}: {error}") from None
             except (OSError, EOFError) as error:
                 broken = self._askers.pop(node, None)
                 if broken is not None:
@@ -70,7 +85,7 @@ class Source:
 
     def _addresses(self, topics: tuple[str, ...]) -> dict[str, tuple[str, int]]:
         """The addresses of all brokers, which kafkalab's own message does not hold."""
-        message = self._askers[""].raw(Metadata(topics=topics), VERSIONS["Metadata"])
+        message = self._with("", Metadata(topics=topics), Asker.raw)
         return {f"b{row.node_id}": (row.host, int(row.port)) for row in message.brokers}
 
     def offset(self, partition: str, leader: str, timestamp: int = EARLIEST) -> int:
@@ -113,8 +128,8 @@ class Source:
                 told = told or listed.error is Error.NONE
                 ids = [row.transactional_id for row in listed.transactions]
                 for first in range(0, len(ids), IDS_AT_ONCE):
-                    described = self.ask(node, DescribeTransactions(transactional_ids=tuple(ids[first : first + IDS_AT_ONCE])))
-                    found += [row for row in described.transactions if row.error is Error.NONE]
+                    asked = DescribeTransactions(transactional_ids=tuple(ids[first : first + IDS_AT_ONCE]))
+                    found += self._with(node, asked, described)
             except CaptureError:
                 continue
         return found if told else None

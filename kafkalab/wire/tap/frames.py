@@ -55,6 +55,11 @@ def name_of(api_key: int) -> str:
     return "".join(word.capitalize() for word in found.split("_")) if found else f"Api {api_key}"
 
 
+def is_api(name: str) -> bool:
+    """Return whether an API of Kafka has this name."""
+    return name in map(name_of, api_key_map)
+
+
 class Answer:
     """A response: `message` is kio's, None where it cannot be read; `data` are the bytes that came."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from kafkalab.limits import quoted, whole_number
 from kafkalab.sim.faults import Delay, Drop, Hold, Release
 from kafkalab.trace import Frame
+from kafkalab.wire.tap.frames import is_api
 from kafkalab.wire.tap.session import Exchange, Session
 
 Fault = Drop | Delay | Hold
@@ -20,7 +21,7 @@ def fault_of(text: str) -> Fault:
     name, _, rest = text.partition(":")
     frame, _, delay = rest.partition(":")
     api, _, number = frame.partition("#")
-    if api and whole_number(number) >= 1:
+    if is_api(api.removesuffix("Response")) and whole_number(number) >= 1:
         if name in ("Drop", "Hold") and not delay:
             return (Drop if name == "Drop" else Hold)(frame)
         if name == "Delay" and whole_number(delay) >= 0:

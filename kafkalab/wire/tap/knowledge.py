@@ -14,8 +14,8 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.find_coordinator import TRANSACTION
 from kafkalab.protocol.records import Batch, OtherRecords
 from kafkalab.trace import Frame
-from kafkalab.wire.tap.frames import Answer
 from kafkalab.wire.learned_names import LearnedNames
+from kafkalab.wire.tap.frames import Answer
 
 Note = Callable[..., int]
 FATAL = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED")

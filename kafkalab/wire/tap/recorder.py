@@ -15,10 +15,10 @@ from kafkalab.sim.network import NEVER_A_RETRY
 from kafkalab.sim.recording import Recording
 from kafkalab.trace import Event, Frame, Trace, error_of
 from kafkalab.wire.codec import Asked
+from kafkalab.wire.learned_names import LearnedNames
 from kafkalab.wire.tap.batches import readable, with_records
 from kafkalab.wire.tap.frames import Answer
 from kafkalab.wire.tap.knowledge import Knowledge
-from kafkalab.wire.learned_names import LearnedNames
 
 MOST_EVENTS, MOST_BYTES = 100_000, 256 * 1024 * 1024
 """How much of a session is kept for pictures: what passes after that is counted, and still saved."""

@@ -79,7 +79,7 @@ class Session:
 
     def fault(self, at_ms: int, exchange: Exchange, frame: Frame, fault: Any) -> None:
         """Record that the tap did something to one of the latest frames."""
-        given = [getattr(fault, "delay_ms")] if isinstance(fault, Delay) else []
+        given = [fault.delay_ms] if isinstance(fault, Delay) else []
         self._write(["fault", at_ms, exchange.number, type(fault).__name__, frame.id, *given])
         self.recorder.fault(at_ms, frame, fault)
 

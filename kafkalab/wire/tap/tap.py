@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,8 +47,9 @@ class Tap:
         events: int = MOST_EVENTS,
     ) -> None:
         upstream = place_of(address)
-        self._file = open(save, "w", encoding="utf-8") if save else None
-        self._session = Session(Recorder(f"tap of {address}", events), self._file)
+        self._files = ExitStack()
+        file = self._files.enter_context(Path(save).open("w", encoding="utf-8")) if save else None  # noqa: SIM115
+        self._session = Session(Recorder(f"tap of {address}", events), file)
         self.gate = Gate(allowed=faults)
         self._proxy = Proxy(upstream, self._session, self.gate, host, port)
         self._loop = asyncio.new_event_loop()
@@ -126,8 +128,7 @@ class Tap:
                 self._loop.call_soon_threadsafe(self._loop.stop)
                 self._thread.join()
                 self._loop.close()
-        if self._file is not None:
-            self._file.close()
+        self._files.close()
 
     def __enter__(self) -> Tap:
         return self
