@@ -65,13 +65,9 @@ class Recording(Cluster):
         controller: Any = RecordedController(metadata)
         self.scenario, self.controller = scenario, controller
         self.trace, self.start, self.broker_names = trace, 0, brokers
-        self.brokers = dict.fromkeys(brokers)  # type: ignore[arg-type]
+        names: dict[str, Any] = dict.fromkeys(brokers)
+        self.brokers = names
         self.rules, self.results = Rules(profile), {}
-
-    @property
-    def now(self) -> int:
-        """Milliseconds from the first frame to the last."""
-        return self.trace.events[-1].at_ms if self.trace.events else 0
 
     def run(self, limit: int = 0) -> Trace:
         """Return the trace; there is nothing to run."""

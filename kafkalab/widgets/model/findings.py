@@ -72,7 +72,7 @@ def in_short(report: dict[str, Any]) -> str:
 
 def _history(cluster: Cluster) -> History:
     if isinstance(cluster, Recording):
-        return history_of(cluster.trace)
+        return history_of(cluster)
     try:
         copy = Cluster(cluster.scenario)
         copy.run()

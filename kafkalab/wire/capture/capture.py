@@ -174,15 +174,19 @@ def _note(one: PartitionState, fetched: PartitionFetched) -> None:
     one.high_watermark, one.log_start = fetched.high_watermark, max(one.log_start, fetched.log_start_offset)
     one.last_stable_offset = fetched.last_stable_offset
     for row in fetched.aborted_transactions or ():
-        one.aborted[row.producer_id] = row.first_offset
+        offsets = one.aborted.setdefault(row.producer_id, [])
+        if row.first_offset not in offsets:
+            offsets.append(row.first_offset)
 
 
 def _check_aborted(one: PartitionState, batch: Batch, committed: bool) -> None:
     """Compare an ABORT marker with the aborted list of the Fetch that returned it."""
     if batch.control is ControlType.ABORT and committed:
-        if one.aborted.pop(batch.producer_id, None) is not None:
+        first, listed = one.open.get(batch.producer_id, -1), one.aborted.get(batch.producer_id, [])
+        if first in listed:
+            listed.remove(first)
             one.listed += 1
-        elif batch.producer_id in one.open:
+        elif first >= 0:
             one.unlisted += 1
 
 

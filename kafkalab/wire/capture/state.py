@@ -14,8 +14,9 @@ FORMAT, VERSION = "kafkalab-capture", 1
 class PartitionState:
     """One partition: `next` is the offset to read from, `end` where reading stops, `clock` the step of its last row.
 
-    `open` has the first offset of each producer id with an open transaction; `listed` counts the transactions of
-    Fetch's aborted lists, `unlisted` the ABORT markers whose transaction was in none.
+    `open` has the first offset of each producer id with an open transaction, `aborted` those that Fetch's aborted lists
+    named and whose markers are still to come; `listed` counts the transactions of these lists, `unlisted` the ABORT
+    markers whose transaction was in none.
     """
 
     start: int
@@ -28,7 +29,7 @@ class PartitionState:
     last_stable_offset: int = -1
     holes: int = 0
     open: dict[int, int] = field(default_factory=dict)
-    aborted: dict[int, int] = field(default_factory=dict)
+    aborted: dict[int, list[int]] = field(default_factory=dict)
     listed: int = 0
     unlisted: int = 0
 

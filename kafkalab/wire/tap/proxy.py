@@ -8,6 +8,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
@@ -74,7 +75,7 @@ class Proxy:
             data = await reader.readexactly(int.from_bytes(head, "big"))
         finally:
             writer.close()
-        message, _ = version_of("Metadata", 1).read_response(data, 4)
+        message: Any = version_of("Metadata", 1).read_response(data, 4)[0]
         return {int(row.node_id): (row.host, int(row.port)) for row in message.brokers}
 
     async def _open_door(self, node_id: int, host: str, port: int) -> tuple[str, int]:

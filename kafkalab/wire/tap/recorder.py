@@ -88,7 +88,7 @@ class Recorder:
         self.full = self.full or self.trace.steps >= self.most_events or self.bytes > self.most_bytes
         client, api = self.client(asked.client_id), BY_NAME.get(asked.api)
         category = api.category if api else OTHER
-        known = {"kind": "request", "sender": client, "receiver": broker, "category": category}
+        known: dict[str, Any] = {"kind": "request", "sender": client, "receiver": broker, "category": category}
         known |= {"version": asked.version, "correlation_id": asked.correlation_id, "name": asked.api}
         return [
             self._frame(**known, body=body, attempt=self._attempt(client, asked.api, body)) for body in asked.bodies
@@ -113,12 +113,9 @@ class Recorder:
         for request, body in zip(frames, answer.bodies(self.names), strict=False):
             if not self.full:
                 self.knowledge.broker_did(request, body)
-            known = {"kind": "response", "sender": request.receiver, "receiver": request.sender, "body": body}
-            known |= {"category": request.category, "version": request.version, "attempt": request.attempt}
-            found.append(
-                self._frame(**known, name=f"{request.name}Response", correlation_id=request.correlation_id,
-                            of=request.id)  # fmt: skip
-            )
+            known: dict[str, Any] = {"kind": "response", "sender": request.receiver, "receiver": request.sender}
+            known |= {name: getattr(request, name) for name in ("category", "version", "attempt", "correlation_id")}
+            found.append(self._frame(**known, name=f"{request.name}Response", of=request.id, body=body))
             if error_of(body) != "NONE":
                 self._remember_failure(request)
             elif self._failed.get((request.sender, request.name), ((), 0))[0] == request.body:

@@ -36,7 +36,8 @@ def test_a_tombstone_is_dead():
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [(b"", None), (b"\0\7", None), (KEY, b"\0\2"), (KEY, b"\0\1\0"), (KEY, bytes.fromhex(DECIDED)[:40])]
+    ("key", "value"),
+    [(b"", None), (b"\0\7", None), (KEY, b"\0\2"), (KEY, b"\0\1\0"), (KEY, bytes.fromhex(DECIDED)[:40])],
 )
 def test_bytes_that_are_no_entry(key: bytes, value: bytes | None):
     with pytest.raises(EntryError):
