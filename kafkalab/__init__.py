@@ -20,6 +20,8 @@ _PLACES = {
         "protocol.source_header": "made_from",
         "cli.transactions": "transactions_of",
         "widgets.model.journey": "Journey",
+        "wire.tap.tap": "Tap",
+        "wire.tap.session": "load_tap",
         "widgets.views.sequence": "Sequence",
         "widgets.views.client_view": "ClientView",
         "widgets.views.log_tape": "LogTape",

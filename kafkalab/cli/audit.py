@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import FORBIDDEN
 from kafkalab.cli.audit_page import page_of
+from kafkalab.cli.captured import lacking_of, said_by_brokers, unanswered, with_unknown
 from kafkalab.cli.command_line import CommandLineError, stoppable
 from kafkalab.cli.spark_options import add_spark_options, spark_for
 from kafkalab.limits import FILE_OF_A_HISTORY, whole_number
@@ -33,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = "Say which guarantees held in a history. Status 0: none was broken; 1: some was; 2: an error."
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "audits, for --only:\n  " + "\n  ".join(BY_NAME)
-    parser.add_argument("path", help="a folder that `kafkalab workload` wrote, or a file that History.save wrote")
+    parser.add_argument("path", help="a folder of `kafkalab workload` or `capture`, or a file that History.save wrote")
     parser.add_argument("--only", action="append", metavar="NAMES", help="only these audits, with commas between")
     parser.add_argument("--html", metavar="FILE", help="write a page with the summary and the findings, too")
     parser.add_argument("--quiet", action="store_true", help="no line of progress")
@@ -48,15 +49,23 @@ def act(options: argparse.Namespace, root: Path) -> int:
         raise CommandLineError(f"there is no file or folder {path}; `kafkalab workload` makes one")
     if page is not None and not page.absolute().parent.is_dir():
         raise CommandLineError(f"cannot write {page}: there is no folder {page.absolute().parent}")
+    lacking = lacking_of(path)
+    asked = [name for name in only or BY_NAME if name not in lacking]
+    if not asked:
+        print("\n".join(unanswered(lacking, only)))
+        return HELD
     with stoppable(), _damage_named(path), spark_for(options) as spark:
         from kafkalab.spark.audits.audit import audit as run_audits
 
         files = path if path.is_dir() else None
-        summary = run_audits(_read(spark, path), only=only, progress=not options.quiet, files=files)
+        summary = run_audits(_read(spark, path), only=asked, progress=not options.quiet, files=files)
+        summary = with_unknown(summary, lacking, only)
         first = _first(summary, LISTED if page is None else ON_A_PAGE)
         print(summary)
         for found in [row for row in first if row["policy"] == FORBIDDEN][:LISTED]:
             print(f"  run {found['run']}, {found['anomaly']}: {found['text']}")
+        if lacking:
+            print("\n".join(["", *unanswered(lacking, only), *said_by_brokers(path)]))
         if page is not None:
             page.write_text(page_of(summary, str(path), first), encoding="utf-8")
             print(f"{page} shows it, too")

@@ -18,6 +18,8 @@ COMMANDS = {
     "workload": ("workload", "make histories with known faults, simulated or synthetic (needs Spark)"),
     "audit": ("audit", "say which guarantees held in such histories (needs Spark)"),
     "serve": ("serve", "run brokers for your own Kafka clients (needs the wire extra)"),
+    "tap": ("tap", "show what clients and a running Kafka say to each other (needs the wire extra)"),
+    "capture": ("capture", "copy topics of a running Kafka into histories, for audits (needs wire and Spark)"),
     "build-labs": ("build_labs", "make the learners' notebooks, labs/, from labs/solutions/"),
     "grade": ("grade", "grade a folder of students' notebooks, or the answers to a challenge"),
     "rules": ("pages", "make docs/rules.md: what goes wrong without each rule"),

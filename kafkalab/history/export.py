@@ -16,6 +16,7 @@ from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic
 from kafkalab.protocol.records import Batch, sequence_after
 from kafkalab.protocol.source_header import header_texts
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.recording import Recording
 from kafkalab.trace import Event, Trace
 
 FRAME_FIELDS = attrgetter(*FrameRow._fields)
@@ -27,6 +28,8 @@ def history_of(source: Cluster | Trace) -> History:
 
     ValueError for a trace that kept no events.
     """
+    if isinstance(source, Recording):
+        source = source.trace
     trace = source.trace if isinstance(source, Cluster) else source
     if not trace.keep:
         raise ValueError("this run kept no events (keep=False): a history cannot be made of it")

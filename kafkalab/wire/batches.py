@@ -129,6 +129,19 @@ def read_batches(data: bytes | None) -> tuple[Batch, ...]:
 def decoded(data: bytes) -> tuple[Record, ...]:
     """Return the records of a batch, decompressed; CorruptBatchError for what is none, or larger than 64 MB."""
     attributes = int.from_bytes(data[_CHECKED_FROM : _CHECKED_FROM + 2], "big")
+    body = record_bytes(data)
+    flags = (attributes & ~COMPRESSION).to_bytes(2, "big")
+    checked = flags + data[_CHECKED_FROM + 2 : HEADER_BYTES] + body
+    head = _PLACE.pack(0, HEADER_BYTES - _BEFORE_LENGTH + len(body), 0) + data[_MAGIC_AT:_CRC_AT]
+    try:
+        return batch_bytes.decode(head + _CRC.pack(crc32c(checked)) + checked, crc32c).records
+    except IndexError:
+        raise CorruptBatchError("records that end too early") from None
+
+
+def record_bytes(data: bytes) -> bytes:
+    """Return the bytes of a batch's records, decompressed; CorruptBatchError as for `decoded`."""
+    attributes = int.from_bytes(data[_CHECKED_FROM : _CHECKED_FROM + 2], "big")
     body = data[HEADER_BYTES:]
     if attributes & COMPRESSION:
         try:
@@ -137,13 +150,7 @@ def decoded(data: bytes) -> tuple[Record, ...]:
             raise CorruptBatchError(f"records that cannot be decompressed: {error}") from None
     if len(body) > DECODED_MOST:
         raise CorruptBatchError(f"{len(body)} bytes of records")
-    flags = (attributes & ~COMPRESSION).to_bytes(2, "big")
-    checked = flags + data[_CHECKED_FROM + 2 : HEADER_BYTES] + body
-    head = _PLACE.pack(0, HEADER_BYTES - _BEFORE_LENGTH + len(body), 0) + data[_MAGIC_AT:_CRC_AT]
-    try:
-        return batch_bytes.decode(head + _CRC.pack(crc32c(checked)) + checked, crc32c).records
-    except IndexError:
-        raise CorruptBatchError("records that end too early") from None
+    return body
 
 
 def _snappy(data: bytes) -> bytes:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafkalab.spark.storage import bucket_writer as written
-from kafkalab.spark.storage.bucket_writer import Files, _parts, bucket_of
+from kafkalab.spark.storage.bucket_writer import Files, bucket_of, parts_by_key
 from kafkalab.spark.storage.schemas import arrow_schema
 
 
@@ -30,7 +30,7 @@ def test_a_key_is_in_the_same_bucket_everywhere() -> None:
 @pytest.mark.parametrize("buckets", [1, 3, 16])
 def test_parts_have_all_rows_of_their_keys_in_their_order(buckets: int) -> None:
     batch = leaders(range(100))
-    parts = dict(_parts(batch, "leaders", buckets))
+    parts = dict(parts_by_key(batch, "leaders", buckets))
     for number, rows in parts.items():
         wanted = [row for row in batch.to_pylist() if bucket_of(row["key"], buckets) == number]
         assert rows.to_pylist() == wanted
@@ -43,7 +43,7 @@ def test_a_send_lies_with_its_key_and_what_else_clients_do_with_the_client() -> 
     row |= {name: "" for name in schema.names if schema.field(name).type == pa.string()}
     row |= {name: [] for name in schema.names if pa.types.is_list(schema.field(name).type)}
     rows = [row | {"function": f, "key": "in-0", "client": "p1"} for f in ("send", "commit")]
-    parts = dict(_parts(pa.RecordBatch.from_pylist(rows, schema), "operations", 64))
+    parts = dict(parts_by_key(pa.RecordBatch.from_pylist(rows, schema), "operations", 64))
     assert {number: rows.column("function").to_pylist() for number, rows in parts.items()} == {
         bucket_of("in-0", 64): ["send"],
         bucket_of("p1", 64): ["commit"],

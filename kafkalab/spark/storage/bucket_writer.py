@@ -41,7 +41,7 @@ def writer(folder: str, table: str, bucket: str, buckets: int) -> Work:
         name = f"part-{task.partitionId():05}.parquet"
         with Files(Path(folder) / table, name, table) as files:
             for batch in batches:
-                for number, rows in _parts(batch, table, buckets):
+                for number, rows in parts_by_key(batch, table, buckets):
                     files.add(f"{bucket}={number}" if buckets else "", rows)
         del batches
         give_back()
@@ -55,7 +55,7 @@ def bucket_of(key: str | None, buckets: int) -> int:
     return zlib.crc32((key or "").encode()) % buckets
 
 
-def _parts(batch: pa.RecordBatch, table: str, buckets: int) -> Iterator[tuple[int, pa.Table]]:
+def parts_by_key(batch: pa.RecordBatch, table: str, buckets: int) -> Iterator[tuple[int, pa.Table]]:
     """The rows of each bucket, copied: what waits to be written must not keep all the others in memory."""
     rows = pa.Table.from_batches([batch])
     if not buckets or not rows.num_rows:

@@ -74,6 +74,11 @@ def write_histories(histories: Histories, path: str | Path, *, buckets: int = 0,
     for name in TABLES:
         work = writer(str(folder), name, BUCKET, buckets if name in BY_KEY else 0)
         _keep_only(folder, name, {row.path for row in histories.through(name, work, WRITTEN).collect()})
+    return write_index(folder, buckets)
+
+
+def write_index(folder: Path, buckets: int) -> list[File]:
+    """Write history.json, which lists all Parquet files below `folder`; return them."""
     files = [_described(folder, found) for found in _files(folder)]
     rows = {name: sum(file.rows for file in files if file.table == name) for name in TABLES}
     index = {"format": FORMAT, "version": VERSION, "buckets": buckets, "rows": rows}

@@ -14,6 +14,7 @@ from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.recording import Recording
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.trace import Trace
 from kafkalab.widgets.model.findings_in_logs import DUPLICATE, LOST, missing_since, places_of, value_of
@@ -70,6 +71,8 @@ def in_short(report: dict[str, Any]) -> str:
 
 
 def _history(cluster: Cluster) -> History:
+    if isinstance(cluster, Recording):
+        return history_of(cluster)
     try:
         copy = Cluster(cluster.scenario)
         copy.run()

@@ -12,6 +12,7 @@ from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Fault, FrameFault
 from kafkalab.sim.kernel.kernel import IDLE_MS, QUIET, few_collections
+from kafkalab.sim.recording import Recording
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event, Frame, Trace, plain
@@ -69,6 +70,8 @@ def _run(cluster: Cluster, most: int) -> str:
 def payload_with_actions(run: Run) -> dict[str, Any]:
     """Return the payload of a run with marks, with "actions", what can be pressed, and "ending", why it has no end."""
     payload = with_walk(with_marks(payload_of(run.cluster)))
+    if isinstance(run.cluster, Recording):
+        return {**payload, "actions": {**by_hand(), "fixed": run.cluster.why}, "ending": ""}
     if run.watch is None:
         again = run_of(run.cluster.scenario)
         steps = run.cluster.trace.steps
@@ -148,6 +151,8 @@ def _told(data: Any) -> Any:
 
 def idle_rule(base: Cluster, rule: Rule, on: bool) -> str:
     """Why switching the rule on or off would change nothing in this run; "" if it would."""
+    if isinstance(base, Recording):
+        return base.why
     scenario = base.scenario
     if on != (rule.name in scenario.rules_off):
         return f"this rule is {'on' if on else 'off'} already"

@@ -11,6 +11,7 @@ import traitlets
 from kafkalab.limits import OPENED, quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TimedFault
+from kafkalab.sim.recording import Recorded, Recording
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.arrivals import all_added, arrived_first, faults_for_first, in_flight, why_not_first
 from kafkalab.widgets.model.findings import report_of
@@ -71,7 +72,9 @@ class Journey(Walking):
     verdict = traitlets.Dict().tag(sync=True)
     size = traitlets.Enum(("", "laptop", "projector"), "").tag(sync=True)
 
-    def __init__(self, run: Scenario | Cluster, groups: Iterable[str] = SHOWN, step: int | None = None) -> None:
+    def __init__(
+        self, run: Scenario | Cluster | Recorded, groups: Iterable[str] = SHOWN, step: int | None = None
+    ) -> None:
         """The run to its end, with the cursor at `step`, or at the first stop.
 
         TypeError for anything but a scenario or a cluster; ValueError for an unknown group, and for a cluster that
@@ -295,13 +298,17 @@ class Journey(Walking):
         return f"<Journey {shown}, run {self.place} of {len(self.tree)}>"
 
 
-def finished(run: Scenario | Cluster) -> Run:
-    """Run a scenario in a new cluster, or a cluster to its end."""
+def finished(run: Scenario | Cluster | Recorded) -> Run:
+    """Run a scenario in a new cluster, or a cluster to its end; take what was recorded as it is."""
     if isinstance(run, Scenario):
         return run_of(run)
+    if isinstance(run, Recorded):
+        run = run.recording()
     if not isinstance(run, Cluster):
         raise TypeError(f"a picture shows a Scenario or a Cluster, such as Sequence(lab03()), not {type(run).__name__}")
     run.run()
+    if isinstance(run, Recording) and not run.trace.events:
+        raise ValueError("no frame has passed yet: point a client at the tap's bootstrap_servers, then look again")
     if not run.trace.events:
         raise ValueError("this cluster kept no events; make it without keep=False")
     return Run(cluster=run)

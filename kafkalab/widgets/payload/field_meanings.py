@@ -153,6 +153,9 @@ MEANINGS = {
     "producer_id_filters": "Only transactions of these producer ids; empty means all.",
     "duration_filter_ms": "Only transactions open for longer than this; -1 means all.",
     "transactional_id_pattern": "Only transactional ids that this pattern matches.",
+    # what only a tap meets
+    "api_key": "The number of an API, or of a version of one, of which the lab has no message.",
+    "bytes": "How long the frame is.",
     "unknown_state_filters": "State names in the question that no transaction can have.",
 }
 

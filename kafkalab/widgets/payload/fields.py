@@ -37,7 +37,8 @@ def about_frame(frame: Frame) -> str:
         if frame.category == "verification":
             asks = "adds it to" if not frame.body.verify_only else "verifies that it is in"
             return f"Before the first transactional append a leader asks the coordinator, which {asks} the transaction."
-        return BY_NAME[frame.name].about
+        known = BY_NAME.get(frame.name)
+        return known.about if known else "The lab has no message for this API: it was passed on as it is."
     name = frame.name.removesuffix("Response")
     if frame.error in ("", "NONE"):
         return f"The answer to {frame.of}: done." if name != "Fetch" else f"The answer to {frame.of}: what there is."

@@ -99,8 +99,7 @@ class PayloadMaker:
     def _frame(self, frame: Frame) -> dict[str, Any]:
         return {
             "id": frame.id,
-            "name": BY_NAME[frame.name.removesuffix("Response")].name
-            + ("Response" if frame.kind == "response" else ""),
+            "name": frame.name,
             "kind": frame.kind,
             "from": frame.sender,
             "to": frame.receiver,

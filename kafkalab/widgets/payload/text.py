@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,6 +69,9 @@ class Shown:
         log, gone = self.logs.setdefault(place, []), self.gone.setdefault(place, [])
         match op:
             case ["batch", _, _, batch]:
+                if log and log[-1]["base"] > batch["base"]:  # of a recorded run: a reader learned of it late
+                    insort(log, batch, key=lambda b: int(b["base"]))
+                    return
                 gone[:] = [b for b in gone if b["last"] < batch["base"]]
                 log.append(batch)
             case ["truncate", _, _, offset]:

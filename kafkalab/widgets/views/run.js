@@ -99,6 +99,11 @@ class Log {
 	with(batch) {
 		const { all, count, gone } = this,
 			left = gone.length ? gone.filter((b) => b.last < batch.base) : gone;
+		if (count && all[count - 1].base > batch.base) {
+			// of a recorded run: a reader learned of it after what was written behind it
+			const sorted = [...this.batches, batch].sort((a, b) => a.base - b.base);
+			return new Log(this, { all: sorted, count: count + 1 });
+		}
 		if (all.length === count) all.push(batch);
 		else if (all[count] !== batch)
 			return new Log(this, { all: [...this.batches, batch], count: count + 1, gone: left });

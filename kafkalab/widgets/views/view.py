@@ -9,6 +9,7 @@ from ipywidgets import widget_serialization
 
 from kafkalab.limits import quoted
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.recording import Recorded
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import Listening
@@ -91,7 +92,7 @@ class View(Picture):
         return f"<{type(self).__name__} {payload['title']!r}, step {self.step} of {len(payload['events']) - 1}>"
 
 
-Source: TypeAlias = Scenario | Cluster | Journey | View
+Source: TypeAlias = Scenario | Cluster | Recorded | Journey | View
 """What a view can be made of."""
 
 

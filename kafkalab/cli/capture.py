@@ -1,0 +1,161 @@
+"""`kafkalab capture HOST:PORT --topics orders --out night`: topics of a running Kafka as a history, for `audit`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from kafkalab.cli.command_line import CommandLineError, stoppable
+from kafkalab.limits import quoted, whole_number
+
+PROGRESS_S = 1.0
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Where the Kafka is, which topics, from where on, into which folder."""
+    parser.add_argument("address", metavar="HOST:PORT", help="a broker of the running Kafka, without TLS")
+    parser.add_argument("--topics", required=True, metavar="NAMES", help="with commas between")
+    parser.add_argument("--out", required=True, metavar="PATH", help="a new folder, or one that was not finished")
+    parser.add_argument(
+        "--from", dest="start", default="earliest", metavar="PLACE",
+        help="earliest, an offset, or a time such as 2026-11-22T22:00 (earliest)",
+    )  # fmt: skip
+    parser.add_argument("--quiet", action="store_true", help="no line of progress")
+
+
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Read what is missing, and write the list of files last. CommandLineError for what cannot be read."""
+    try:
+        from kafkalab.spark.storage.chunks import write_index
+        from kafkalab.wire.capture.source import CaptureError, Source
+        from kafkalab.wire.tap.tap import place_of
+    except ModuleNotFoundError as missing:
+        raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire,spark]'") from None
+    topics = list(dict.fromkeys(filter(None, options.topics.split(","))))
+    if not topics:
+        raise CommandLineError("--topics names no topic")
+    folder, start = Path(options.out), _start(options.start)
+    began = time.monotonic()
+    try:
+        source = Source(place_of(options.address))
+    except ValueError as error:
+        raise CommandLineError(str(error)) from None
+    try:
+        with stoppable(), _progress(options.quiet) as say:
+            state = _state(folder, source, topics, start)
+            _read(folder, source, state, say)
+            write_index(folder, state.buckets)
+    except CaptureError as error:
+        raise CommandLineError(f"{error}; what was read stays, and the same command goes on from there") from None
+    except KeyboardInterrupt:
+        raise CommandLineError("stopped; the same command goes on from here") from None
+    finally:
+        source.close()
+    rows = sum(one.rows for one in state.partitions.values())
+    seconds = time.monotonic() - began
+    print(f"{folder} is written: {rows:,} rows in {seconds:.1f} s; kafkalab audit {folder} says what a log can tell")
+    return 0
+
+
+def _start(text: str) -> str:
+    """`_start("2026-11-22T22:00") == "@…"`: milliseconds since 1970, in this machine's time zone unless it is given."""
+    if text == "earliest" or whole_number(text) >= 0:
+        return text
+    try:
+        return f"@{int(datetime.fromisoformat(text).timestamp() * 1000)}"
+    except ValueError:
+        raise CommandLineError(f"--from earliest, an offset or a time, not {quoted(text)}") from None
+
+
+def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
+    """The state of the capture in the folder, or of a new one."""
+    from kafkalab.spark.storage.chunks import fitting_buckets, remove_after
+    from kafkalab.spark.storage.history_files import INDEX
+    from kafkalab.wire.capture.capture import begin
+    from kafkalab.wire.capture.state import CAPTURE, CaptureState
+
+    if (folder / INDEX).exists():
+        raise CommandLineError(f"{folder} is a whole history already; give --out a new folder")
+    saved = folder / CAPTURE
+    if saved.exists():
+        try:
+            state = CaptureState.from_json(json.loads(saved.read_text(encoding="utf-8")))
+        except (ValueError, TypeError, KeyError) as error:
+            raise CommandLineError(f"{saved} is damaged ({error}); remove {folder}") from None
+        if (state.topics, state.start) != (topics, start):
+            raise CommandLineError(f"{folder} was begun with --topics {','.join(state.topics)} --from {state.start}")
+        remove_after(folder, state.chunks)
+        return state
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise CommandLineError(f"{folder} is there already, and is no capture; give --out a new folder")
+    state = begin(source, topics, start)
+    folder.mkdir(parents=True, exist_ok=True)
+    state.buckets = fitting_buckets(sum(one.end - one.next for one in state.partitions.values()))
+    _save(folder, state)
+    return state
+
+
+def _read(folder: Path, source: Any, state: Any, say: Any) -> None:
+    from kafkalab.spark.storage.chunks import write_chunk
+    from kafkalab.wire.capture.capture import captured
+
+    for chunk in captured(source, state, lambda: _known(folder)):
+        write_chunk(folder, state.chunks, chunk.tables, state.buckets)
+        state.chunks += 1
+        _save(folder, state)
+        say(state)
+
+
+def _known(folder: Path) -> Any:
+    """What the entries that were written say: first decisions, newest states."""
+    from kafkalab.spark.storage.chunks import rows_of
+    from kafkalab.wire.capture.capture import Known
+
+    decisions: dict[tuple[int, int, str, str], int] = {}
+    newest: dict[int, tuple[int, str]] = {}
+    outcome = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
+    names = ["producer_id", "producer_epoch", "state", "partitions", "step"]
+    for producer_id, epoch, state, partitions, step in rows_of(folder, "transactions", names):
+        if step >= newest.get(producer_id, (-1, ""))[0]:
+            newest[producer_id] = (step, state)
+        for key in partitions if state in outcome else ():
+            place = (producer_id, epoch, outcome[state], key)
+            decisions[place] = min(step, decisions.get(place, step))
+    return Known(decisions, {producer_id: state for producer_id, (_, state) in newest.items()})
+
+
+def _save(folder: Path, state: Any) -> None:
+    """Write the state whole, or not at all."""
+    from kafkalab.wire.capture.state import CAPTURE
+
+    unfinished = folder / f"_{CAPTURE}"
+    unfinished.write_text(json.dumps(state.as_json(), indent=1) + "\n", encoding="utf-8")
+    unfinished.replace(folder / CAPTURE)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Any]:
+    """A function that replaces the line of progress on stderr, at most once a second."""
+    shown = [0.0]
+
+    def say(state: Any) -> None:
+        if quiet or time.monotonic() - shown[0] < PROGRESS_S:
+            return
+        shown[0] = time.monotonic()
+        parts = state.partitions.values()
+        done, every = (sum(getattr(p, name) - p.start for p in parts) for name in ("next", "end"))
+        rows = sum(p.rows for p in parts)
+        print(f"\r{rows:,} rows, {100 * done // max(every, 1)} % of the offsets ", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield say
+    finally:
+        if shown[0]:
+            print(file=sys.stderr)

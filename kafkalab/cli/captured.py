@@ -1,0 +1,78 @@
+"""What `kafkalab audit` adds for a capture: the audits that a log cannot answer, and what brokers said of producers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.checks.all import BY_NAME
+from kafkalab.checks.check import UNKNOWN
+from kafkalab.checks.from_a_log import needs
+from kafkalab.cli.command_line import CommandLineError
+
+if TYPE_CHECKING:
+    from kafkalab.spark.audits.summary import Summary
+
+CAPTURE = "capture.json"
+LISTED = 10
+
+
+def _captured(path: Path) -> dict[str, Any]:
+    """What the capture in a folder noted; {} for a history that is none."""
+    try:
+        found: dict[str, Any] = json.loads((path / CAPTURE).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except ValueError as error:
+        raise CommandLineError(f"{path / CAPTURE} is damaged ({error})") from None
+    return found
+
+
+def lacking_of(path: Path) -> dict[str, str]:
+    """Return what each audit lacks that this history cannot answer; {} unless it is a capture."""
+    found = _captured(path)
+    return needs(str(found.get("known", ""))) if found else {}
+
+
+def with_unknown(summary: Summary, lacking: dict[str, str], only: list[str] | None) -> Summary:
+    """Return the summary with a row for each audit that was asked for and could not be answered."""
+    if not lacking:
+        return summary
+    from kafkalab.spark.audits.summary import AuditRow
+
+    rows = {row.anomaly: row for row in summary.rows}
+    for name in lacking:
+        if only is None or name in only:
+            check = BY_NAME[name]
+            rows[name] = AuditRow(anomaly=name, policy=check.policy, verdict=UNKNOWN, examined=0, findings=())
+    return replace(summary, rows=[rows[name] for name in BY_NAME if name in rows])
+
+
+def unanswered(lacking: dict[str, str], only: list[str] | None) -> list[str]:
+    """Return a line for each kind of thing that is lacking, with the audits that need it."""
+    by_need: dict[str, list[str]] = {}
+    for name, need in lacking.items():
+        if only is None or name in only:
+            by_need.setdefault(need, []).append(name)
+    return [f"unknown: {', '.join(names)}; the audit needs {need}" for need, names in by_need.items()]
+
+
+def said_by_brokers(path: Path) -> Iterator[str]:
+    """Yield what the capture's brokers said: open transactions, and how their aborted lists and the markers agree."""
+    found = _captured(path)
+    partitions = found["partitions"]
+    producers = [(key, row) for key, rows in found["producers"].items() for row in rows or ()]
+    still = [(key, row) for key, row in producers if row["current_txn_start_offset"] >= 0]
+    yield f"brokers: {len(producers):,} producers in memory, {len(still):,} with an open transaction"
+    for key, row in still[:LISTED]:
+        since = f"from offset {row['current_txn_start_offset']} on"
+        yield f"  {key}: producer {row['producer_id']}, epoch {row['producer_epoch']}, {since}"
+    silent = [key for key, rows in found["producers"].items() if rows is None]
+    if silent:
+        yield f"  not told of {', '.join(silent[:LISTED])}: DescribeProducers needs READ on the topic (Kafka 2.8)"
+    listed, unlisted = (sum(p[name] for p in partitions.values()) for name in ("listed", "unlisted"))
+    agree = "each with its ABORT marker" if not unlisted else f"but {unlisted:,} ABORT markers end what was in none"
+    yield f"aborted lists of Fetch: {listed:,} transactions, {agree}"

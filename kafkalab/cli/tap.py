@@ -1,0 +1,79 @@
+"""`kafkalab tap HOST:PORT`: a proxy before a running Kafka that prints every frame, and can save them for pictures."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from kafkalab.cli.command_line import CommandLineError, number_from
+from kafkalab.cli.serve import LAST_PORT
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Where the Kafka is, where the doors are, faults, a file."""
+    parser.add_argument("address", metavar="HOST:PORT", help="a broker of the running Kafka, without TLS")
+    port = number_from(0, "port", LAST_PORT)
+    parser.add_argument("--port", type=port, default=19092, help="the first broker's door, the others follow; 0: any")
+    parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1: this machine only)")
+    parser.add_argument(
+        "--faults", action="append", default=[], metavar="FAULT",
+        help="Drop:EndTxnResponse#1, Delay:Produce#2:500; without any the tap only reads",
+    )  # fmt: skip
+    parser.add_argument("--save", metavar="FILE", help="write every frame; load_tap(FILE) in a notebook shows them")
+    parser.add_argument("--quiet", action="store_true", help="no line for each frame")
+
+
+def act(options: argparse.Namespace, root: Path) -> int:
+    """Pass frames on until SIGTERM or Control-C; print the doors when ready."""
+    try:
+        from kafkalab.wire.tap.gate import fault_of
+        from kafkalab.wire.tap.tap import TapError, place_of
+    except ModuleNotFoundError as missing:
+        raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire]'") from None
+    try:
+        faults, upstream = list(map(fault_of, options.faults)), place_of(options.address)
+    except ValueError as error:
+        raise CommandLineError(str(error)) from None
+    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
+    logging.getLogger("kafkalab.tap").setLevel(logging.INFO)
+    try:
+        with open(options.save, "w", encoding="utf-8") if options.save else nullcontext() as file:
+            asyncio.run(_tap(options, upstream, faults, file))
+    except TapError as error:
+        raise CommandLineError(str(error)) from None
+    return 0
+
+
+async def _tap(options: argparse.Namespace, upstream: tuple[str, int], faults: list[Any], file: Any) -> None:
+    from kafkalab.wire.tap.gate import Gate
+    from kafkalab.wire.tap.proxy import Proxy
+    from kafkalab.wire.tap.recorder import Recorder
+    from kafkalab.wire.tap.session import Session
+
+    gate = Gate(allowed=bool(faults), planned={fault.frame: fault for fault in faults})
+    recorder = Recorder(f"tap of {options.address}", most_events=0, on_frame=None if options.quiet else _print)
+    proxy = Proxy(upstream, Session(recorder, file), gate, options.host, options.port)
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    try:
+        await proxy.open()
+        print(f"ready: {proxy.bootstrap_servers}", flush=True)
+        await ended.wait()
+    finally:
+        await proxy.close()
+    unused = "; never came: " + ", ".join(map(repr, gate.planned.values())) if gate.planned else ""
+    print(f"{recorder.frames_seen:,} frames passed{unused}", file=sys.stderr)
+
+
+def _print(frame: Any) -> None:
+    """One line for each frame as it passes: when, who to whom, its name, and the error of an answer."""
+    error = f"  {frame.error}" if frame.error not in ("", "NONE") else ""
+    print(f"{frame.sent_ms / 1000:10.3f}  {frame.sender} → {frame.receiver}  {frame.id} v{frame.version}{error}",
+          flush=True)  # fmt: skip

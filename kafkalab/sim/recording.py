@@ -1,0 +1,90 @@
+"""A run that was recorded, not simulated: the frames that passed before a running Kafka, and what they tell of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
+from kafkalab.protocol.profiles import Rules
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Fault
+from kafkalab.sim.outcome import Outcome
+from kafkalab.sim.scenario import Program
+from kafkalab.trace import Trace
+
+
+class RecordedController:
+    """What the recorded frames said last of who leads what."""
+
+    def __init__(self, metadata: ClusterMetadata) -> None:
+        self.metadata = metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedScenario:
+    """What views need to know of a scenario, as far as frames told it: clients first in `nodes`, then brokers."""
+
+    title: str
+    profile: str
+    topics: dict[str, int]
+    nodes: tuple[str, ...]
+    seed: int = 0
+    faults: tuple[Fault, ...] = ()
+    programs: tuple[Program, ...] = ()
+    rules_off: tuple[str, ...] = ()
+    config: dict[str, Any] = field(default_factory=dict)
+
+
+class Recording(Cluster):
+    """A finished run for views and checks. It has no simulator: `run` changes nothing, and it cannot be forked.
+
+    `why` is the sentence that a view shows instead of its buttons.
+    """
+
+    why = "these frames were recorded before a running Kafka: they cannot be run again with a change"
+
+    def __init__(
+        self,
+        trace: Trace,
+        metadata: ClusterMetadata,
+        clients: tuple[str, ...],
+        brokers: tuple[str, ...],
+        profile: str,
+        faults: tuple[Fault, ...] = (),
+    ) -> None:
+        topics: dict[str, int] = {}
+        for topic, index in map(split, metadata.partitions):
+            if topic not in INTERNAL_TOPICS:
+                topics[topic] = max(topics.get(topic, 0), index + 1)
+        nodes = (*clients, *brokers)
+        scenario: Any = RecordedScenario(
+            title=trace.title, profile=profile, topics=topics, nodes=nodes, faults=faults
+        )
+        controller: Any = RecordedController(metadata)
+        self.scenario, self.controller = scenario, controller
+        self.trace, self.start, self.broker_names = trace, 0, brokers
+        names: dict[str, Any] = dict.fromkeys(brokers)
+        self.brokers = names
+        self.rules, self.results = Rules(profile), {}
+
+    def run(self, limit: int = 0) -> Trace:
+        """Return the trace; there is nothing to run."""
+        return self.trace
+
+    def outcome(self) -> Outcome:
+        """Return the states that the answers told of; what the logs hold is only partly known."""
+        states: dict[str, str] = {}
+        for event in self.trace.events:
+            if event.kind == "state" and event.name == "transaction":
+                states[event.data["transactional_id"]] = event.data["state"]
+        return Outcome(committed={}, offsets={}, txn_states=states, verdict="")
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """Whatever can give a recording of what has passed by now: a tap, or a file that one saved."""
+
+    def recording(self) -> Recording:
+        """Return the run so far."""

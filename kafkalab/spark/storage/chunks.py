@@ -1,0 +1,53 @@
+"""A history written chunk by chunk, by one process, as a capture reads it: the files of `history_files`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kafkalab.spark.storage.bucket_writer import Files, parts_by_key
+from kafkalab.spark.storage.history_files import BUCKET, BY_KEY, FEWEST_BUCKETS, RECORDS_OF_A_BUCKET
+from kafkalab.spark.storage.history_files import write_index as write_index
+from kafkalab.spark.storage.schemas import TABLES, arrow_schema
+
+PART = "part-{:05}.parquet"
+
+
+def fitting_buckets(records: int) -> int:
+    """Return how many buckets a history of about so many records has."""
+    return max(FEWEST_BUCKETS, records // RECORDS_OF_A_BUCKET)
+
+
+def write_chunk(folder: Path, number: int, tables: dict[str, dict[str, list[Any]]], buckets: int) -> None:
+    """Write the rows of a chunk; each table has its columns by name, all but `run`. A chunk may be written again."""
+    for table, columns in tables.items():
+        count = len(next(iter(columns.values())))
+        if count:
+            schema = arrow_schema(table)
+            arrays = [pa.array([0] * count if f.name == "run" else columns[f.name], f.type) for f in schema]
+            _write(folder, number, table, pa.RecordBatch.from_arrays(arrays, schema=schema), buckets)
+
+
+def remove_after(folder: Path, number: int) -> None:
+    """Remove the files of chunks from `number` on, which a capture that was stopped has left."""
+    for table in TABLES:
+        for found in (folder / table).rglob("*part-*"):
+            if int(found.name.lstrip("_").removeprefix("part-")[:5]) >= number or found.name.startswith("_"):
+                found.unlink()
+
+
+def rows_of(folder: Path, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield these columns of all rows that chunks have written of a table, in their order."""
+    for found in sorted((folder / table).rglob("part-*.parquet")):
+        for batch in pq.ParquetFile(found).iter_batches(columns=columns):
+            yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
+
+
+def _write(folder: Path, number: int, table: str, batch: pa.RecordBatch, buckets: int) -> None:
+    with Files(folder / table, PART.format(number), table) as files:
+        for bucket, rows in parts_by_key(batch, table, buckets if table in BY_KEY else 0):
+            files.add(f"{BUCKET}={bucket}" if table in BY_KEY else "", rows)

@@ -1,0 +1,256 @@
+"""The steps of a capture: transaction log, data, what is still open, and what brokers say of producers.
+
+The order makes the tables fit each other. The ends of the data are fixed first and the transaction log is read after
+that, so it has the decision of every marker. A transaction that is open at the end of the data, and that its
+coordinator had ended by then, has its marker behind that end: it is read, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kafkalab.checks.from_a_log import COMPACTED, COMPLETE, DESCRIBED, UNREAD
+from kafkalab.history.schema import Label, Leader, LogRecord, TxnEntry, Watermark
+from kafkalab.protocol.messages.fetch import PartitionFetched
+from kafkalab.protocol.messages.list_offsets import EARLIEST
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.protocol.records import Batch, ControlType, OtherRecords
+from kafkalab.wire.capture.internal import EntryError
+from kafkalab.wire.capture.rows import (
+    AT_REST,
+    STEPS_A_MS,
+    Columns,
+    Decisions,
+    add_entries,
+    add_log,
+    add_row,
+    empty,
+    is_transaction_log,
+)
+from kafkalab.wire.capture.source import CaptureError, Source
+from kafkalab.wire.capture.state import CaptureState, PartitionState
+
+CHUNK_ROWS = 50_000
+READ, UNREADABLE, ABSENT = "read", "its entries cannot be read", "there is none, or it may not be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Rows by table, to be written before the state is saved. Without any rows it only marks progress."""
+
+    tables: dict[str, Columns]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the transaction log says, once it has been read: decisions, and each producer id's newest state."""
+
+    decisions: Decisions
+    newest: dict[int, str]
+
+
+def begin(source: Source, topics: list[str], start: str) -> CaptureState:
+    """Return the state of a new capture, with the partitions and their ends. CaptureError for an unknown topic.
+
+    `start` is "earliest", an offset, or milliseconds since 1970 as "@1700000000000".
+    """
+    state = CaptureState(topics, start, began_ms=_now_ms())
+    leaders = source.look_up((*topics, TRANSACTION_TOPIC))
+    for topic in topics:
+        names = [name for name in leaders if topic_of(name) == topic]
+        if not names:
+            raise CaptureError(f"there is no topic {topic}, or it has no leader, or it may not be read")
+        for name in sorted(names, key=lambda n: int(n.rpartition("-")[2])):
+            state.partitions[name] = _ends(source, name, leaders[name], start)
+    found = [name for name in leaders if is_transaction_log(name) and topic_of(name) not in topics]
+    state.transaction_log = READ if found else ABSENT
+    try:
+        for name in sorted(found, key=lambda n: int(n.rpartition("-")[2])):
+            state.partitions[name] = _ends(source, name, leaders[name], "earliest")
+            if state.partitions[name].next < state.partitions[name].end:
+                source.fetch(name, leaders[name], state.partitions[name].next, False)
+    except CaptureError as error:
+        state.transaction_log = str(error).rpartition(": ")[2]
+        for name in found:
+            state.partitions.pop(name, None)
+    return state
+
+
+def _ends(source: Source, name: str, leader: str, start: str) -> PartitionState:
+    earliest, end = source.offset(name, leader, EARLIEST), source.end(name, leader)
+    first = earliest
+    if start.startswith("@"):
+        first = source.offset(name, leader, int(start[1:]))
+        first = end if first < 0 else first
+    elif start != "earliest":
+        first = int(start)
+    first = min(max(first, earliest), end)
+    return PartitionState(start=first, end=end, next=first, log_start=earliest)
+
+
+def captured(source: Source, state: CaptureState, known: Callable[[], Known]) -> Iterator[Chunk]:
+    """Yield the rows that are missing, chunk by chunk; `state` says how far it is whenever a chunk is yielded.
+
+    `known` is called when all entries of the transaction log have been yielded and written.
+    """
+    leaders = source.look_up((*state.topics, TRANSACTION_TOPIC))
+    yield from _read_all(source, state, leaders, [n for n in state.partitions if is_transaction_log(n)], Known({}, {}))
+    if state.transactions is None:
+        found = source.transactions()
+        state.transactions = [{**asdict(row), "error": row.error.name} for row in found or ()]
+        state.told = found is not None
+        if state.transaction_log != READ and found:
+            yield Chunk({"transactions": _described(state)}, len(found))
+    told = known()
+    data = [name for name in state.partitions if not is_transaction_log(name)]
+    yield from _read_all(source, state, leaders, data, told)
+    yield _ending(source, state, leaders, data, told)
+
+
+def _read_all(
+    source: Source, state: CaptureState, leaders: dict[str, str], names: list[str], told: Known
+) -> Iterator[Chunk]:
+    """Read partitions to their ends; a chunk has about CHUNK_ROWS rows, of one or several of them."""
+    tables: dict[str, Columns] = {"log": empty(LogRecord), "transactions": empty(TxnEntry)}
+    rows = 0
+    for name in names:
+        one = state.partitions[name]
+        while not one.done:
+            if name not in leaders:
+                raise CaptureError(f"{name} has no leader")
+            rows += _read(source, state, name, leaders[name], tables, told.decisions)
+            if rows >= CHUNK_ROWS:
+                yield Chunk(tables, rows)
+                tables, rows = {"log": empty(LogRecord), "transactions": empty(TxnEntry)}, 0
+    if rows:
+        yield Chunk(tables, rows)
+
+
+def _read(
+    source: Source, state: CaptureState, name: str, leader: str, tables: dict[str, Columns], decisions: Decisions
+) -> int:
+    """Add what one Fetch returns; return how many rows."""
+    one = state.partitions[name]
+    committed = one.last_stable_offset < 0 or one.next < one.last_stable_offset
+    fetched = source.fetch(name, leader, one.next, committed)
+    _note(one, fetched)
+    rows, before = 0, one.next
+    for batch in fetched.batches:
+        if isinstance(batch, OtherRecords):
+            raise CaptureError(f"{name} has a batch behind offset {one.next} that is no record batch of version 2")
+        if batch.last_offset < one.next:
+            continue
+        if batch.base_offset >= one.end:
+            one.next = one.end
+            break
+        one.holes += max(0, batch.base_offset - one.next)
+        if is_transaction_log(name):
+            rows += _entries(state, tables, name, leader, batch)
+        else:
+            _check_aborted(one, batch, committed)
+            rows += add_log(tables["log"], name, leader, batch, one, decisions)
+        one.next = batch.last_offset + 1
+    if one.next == before and (not committed or one.next < one.last_stable_offset):
+        one.holes += one.end - one.next  # what compaction has removed at the end
+        one.next = one.end
+    one.rows += rows
+    return rows
+
+
+def _entries(state: CaptureState, tables: dict[str, Columns], name: str, leader: str, batch: Batch) -> int:
+    """Add entries of the transaction log; after one that cannot be read the log counts as unread."""
+    try:
+        return add_entries(tables["transactions"], name, leader, batch, state.partitions[name])
+    except EntryError:
+        state.transaction_log = UNREADABLE
+        return 0
+
+
+def _note(one: PartitionState, fetched: PartitionFetched) -> None:
+    one.high_watermark, one.log_start = fetched.high_watermark, max(one.log_start, fetched.log_start_offset)
+    one.last_stable_offset = fetched.last_stable_offset
+    for row in fetched.aborted_transactions or ():
+        offsets = one.aborted.setdefault(row.producer_id, [])
+        if row.first_offset not in offsets:
+            offsets.append(row.first_offset)
+
+
+def _check_aborted(one: PartitionState, batch: Batch, committed: bool) -> None:
+    """Compare an ABORT marker with the aborted list of the Fetch that returned it."""
+    if batch.control is ControlType.ABORT and committed:
+        first, listed = one.open.get(batch.producer_id, -1), one.aborted.get(batch.producer_id, [])
+        if first in listed:
+            listed.remove(first)
+            one.listed += 1
+        elif first >= 0:
+            one.unlisted += 1
+
+
+def _described(state: CaptureState) -> Columns:
+    """The transactions that coordinators describe, as entries without a place in the log."""
+    columns = empty(TxnEntry)
+    for row in state.transactions or ():
+        names = ("transactional_id", "state", "producer_id", "producer_epoch", "partitions", "timeout_ms", "start_ms")
+        at_ms = _now_ms()
+        step = at_ms * STEPS_A_MS + AT_REST
+        add_row(columns, TxnEntry(**{name: row[name] for name in names}, at_ms=at_ms, step=step))
+    return columns
+
+
+def _ending(source: Source, state: CaptureState, leaders: dict[str, str], data: list[str], told: Known) -> Chunk:
+    """The last rows: markers behind the end, watermarks, leaders, labels; and what brokers say of producers."""
+    log, marks, led, labels = empty(LogRecord), empty(Watermark), empty(Leader), empty(Label)
+    for name in data:
+        one = state.partitions[name]
+        _markers_behind(source, name, leaders[name], one, told, log)
+        info = source.metadata.partitions[name]
+        at_ms = _now_ms()
+        known: dict[str, Any] = {"key": name, "leader_epoch": info.leader_epoch, "at_ms": at_ms}
+        add_row(led, Leader(leader=info.leader, **known))
+        mark, stable = one.high_watermark, one.last_stable_offset
+        add_row(marks, Watermark(node=info.leader, leads=True, high_watermark=mark, last_stable_offset=stable, **known))
+        found = source.producers(name, leaders[name])
+        state.producers[name] = None if found is None else [asdict(p) for p in found.active_producers]
+    state.ended_ms = _now_ms()
+    state.known = _known_of(state)
+    title = f"capture of {', '.join(state.topics)}"
+    for label, value in (("title", title), ("transaction log", state.known), ("end_ms", str(state.ended_ms))):
+        add_row(labels, Label(label, value))
+    tables = {"log": log, "watermarks": marks, "leaders": led, "labels": labels}
+    return Chunk(tables, len(log["key"]))
+
+
+def _known_of(state: CaptureState) -> str:
+    """Return how much the capture has of the transaction log, in a word of `from_a_log`."""
+    logs = [one for name, one in state.partitions.items() if is_transaction_log(name)]
+    if state.transaction_log == READ:
+        return COMPACTED if any(one.holes or one.log_start for one in logs) else COMPLETE
+    return DESCRIBED if state.told else UNREAD
+
+
+def _markers_behind(
+    source: Source, name: str, leader: str, one: PartitionState, told: Known, log: Columns
+) -> None:
+    """Read on for the markers of transactions that are open at the end and that their coordinators have ended."""
+    wanted = {pid for pid in one.open if told.newest.get(pid, "Ongoing") != "Ongoing"}
+    if not wanted:
+        return
+    place, end = one.end, source.end(name, leader)
+    while place < end and wanted:
+        fetched = source.fetch(name, leader, place, False)
+        before = place
+        for batch in fetched.batches:
+            if batch.control is not None and batch.producer_id in wanted and batch.base_offset >= one.end:
+                add_log(log, name, leader, batch, one, told.decisions)
+                wanted.discard(batch.producer_id)
+            place = max(place, batch.last_offset + 1)
+        if place == before:
+            return
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,1 @@
+"""The tap: a proxy before a running Kafka that records every frame, and shows it as frames of the simulator."""

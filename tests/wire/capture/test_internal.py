@@ -1,0 +1,53 @@
+"""The entries of Kafka's internal topics, in bytes that Apache Kafka 4.3.1 wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalab.wire.capture.internal import EntryError, committed_offset, txn_value
+
+KEY = bytes.fromhex("000000066c6f61642d34")
+EMPTY = "0001000000000000000500000000ea600000000001a204b41656ffffffffffffffff0100080000000000000005"
+DECIDED = (
+    "0001000000000000000400000000ea60020306736d616c6c03000000010000000000076f7264657273030000000700000000"
+    "0001a204b01c66000001a204b01c3d0100080000000000000004"
+)
+COMPLETE = "0001000000000000000400000000ea600401000001a204b01c66000001a204b01c3d0100080000000000000004"
+
+
+@pytest.mark.parametrize(
+    ("value", "state", "producer_id", "partitions", "start_ms"),
+    [
+        (EMPTY, "Empty", 5, (), -1),
+        (DECIDED, "PrepareCommit", 4, ("orders-0", "orders-7", "small-0", "small-1"), 1795374980157),
+        (COMPLETE, "CompleteCommit", 4, (), 1795374980157),
+    ],
+)
+def test_an_entry_of_the_transaction_log(
+    value: str, state: str, producer_id: int, partitions: tuple[str, ...], start_ms: int
+):
+    found = txn_value(KEY, bytes.fromhex(value))
+    assert (found.transactional_id, found.state, found.producer_id) == ("load-4", state, producer_id)
+    assert (found.partitions, found.start_ms, found.timeout_ms) == (partitions, start_ms, 60_000)
+
+
+def test_a_tombstone_is_dead():
+    assert txn_value(KEY, None).state == "Dead"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(b"", None), (b"\0\7", None), (KEY, b"\0\2"), (KEY, b"\0\1\0"), (KEY, bytes.fromhex(DECIDED)[:40])],
+)
+def test_bytes_that_are_no_entry(key: bytes, value: bytes | None):
+    with pytest.raises(EntryError):
+        txn_value(key, value)
+
+
+def test_a_committed_offset():
+    key = b"\0\1\0\5group\0\2in\0\0\0\1"
+    value = b"\0\3\0\0\0\0\0\0\0\x2a\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    assert committed_offset(key, value) == ("group/in-1", "42")
+    assert committed_offset(key, None) == ("group/in-1", None)
+    with pytest.raises(EntryError):
+        committed_offset(b"\0\2\0\5group", value)  # of the group itself

@@ -1,0 +1,235 @@
+"""A tap passes bytes on, keeps clients on its side, and records what it sees."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from kio.index import load_response_schema
+from kio.serial import entity_writer
+
+from kafkalab.protocol.messages.api_versions import ApiVersions
+from kafkalab.protocol.messages.end_txn import EndTxn
+from kafkalab.protocol.messages.fetch import Fetch
+from kafkalab.protocol.messages.find_coordinator import TRANSACTION, FindCoordinator
+from kafkalab.protocol.messages.init_producer_id import InitProducerId
+from kafkalab.protocol.messages.list_offsets import LATEST, ListOffsets
+from kafkalab.protocol.messages.metadata import Metadata
+from kafkalab.protocol.messages.produce import Produce
+from kafkalab.protocol.records import Batch, Record
+from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.wire.codec import request_bytes
+from kafkalab.wire.learned_names import LearnedNames
+from kafkalab.wire.tap.addresses import places_in, with_doors
+from kafkalab.wire.tap.frames import Answer, read_frame
+from kafkalab.wire.tap.proxy import TapError
+from kafkalab.wire.tap.session import load_tap
+from kafkalab.wire.tap.tap import Tap
+from tests.wire.tap.behind import asker, exchange, tapped, until
+
+NAMES = LearnedNames()
+
+
+def coordinator(tap: Tap, tid: str) -> Any:
+    found = asker(tap).ask(FindCoordinator(key=tid, key_type=TRANSACTION), 2)
+    return asker(tap, int(found.node_id[1:]))
+
+
+def leader(tap: Tap, partition: str) -> Any:
+    image = asker(tap).ask(Metadata(topics=(partition.rpartition("-")[0],)), 7).metadata
+    return asker(tap, int(image.leader(partition)[1:]))
+
+
+@pytest.mark.parametrize(
+    ("body", "version"),
+    [
+        (ApiVersions(), 4),
+        (ListOffsets(partitions=("in-0",), timestamp=LATEST), 4),
+        (InitProducerId(transactional_id="nobody's coordinator"), 1),
+    ],
+)
+def test_bytes_that_name_no_address_pass_unchanged(body: object, version: int, servers: str):
+    with tapped(servers) as tap:
+        data = request_bytes(type(body).__name__, version, 7, "app", body, NAMES)
+        direct, through = servers.split(",")[1], tap.bootstrap_servers.split(",")[1]
+        assert exchange(through, data) == exchange(direct, data) != b""
+
+
+@pytest.mark.parametrize("version", [0, 1, 7, 12])
+def test_metadata_names_the_doors(version: int, servers: str):
+    with tapped(servers) as tap:
+        found = asker(tap).raw(Metadata(topics=("in",)), version)
+        assert ",".join(f"{row.host}:{row.port}" for row in found.brokers) == tap.bootstrap_servers != servers
+
+
+@pytest.mark.parametrize("version", [0, 2, 4, 6])
+def test_a_coordinator_is_behind_its_door(version: int, servers: str):
+    with tapped(servers) as tap:
+        found = asker(tap).raw(FindCoordinator(key="pay", key_type=TRANSACTION if version else 0), version)
+        row = found.coordinators[0] if version >= 4 else found
+        assert f"{row.host}:{row.port}" == tap.bootstrap_servers.split(",")[row.node_id - 1]
+
+
+def transaction(tap: Tap) -> None:
+    """One transaction of version 2 with one record."""
+    at_coordinator = coordinator(tap, "pay")
+    got = at_coordinator.ask(InitProducerId(transactional_id="pay"), 4)
+    of = {"producer_id": got.producer_id, "producer_epoch": got.producer_epoch}
+    batch = Batch(records=(Record("k", "v"),), base_sequence=0, transactional=True, timestamp_ms=1, **of)
+    leader(tap, "in-0").ask(Produce(transactional_id="pay", acks=-1, timeout_ms=1000, batches={"in-0": batch}), 12)
+    at_coordinator.ask(EndTxn(transactional_id="pay", committed=True, **of), 5)
+
+
+def test_frames_have_the_simulators_names_and_tell_of_logs_and_states(servers: str):
+    with tapped(servers) as tap:
+        transaction(tap)
+        recording = tap.recording()
+    trace = recording.trace
+    assert [f.id for f in trace.frames.values() if f.kind == "request" and f.name != "Metadata"] == [
+        "FindCoordinator#1", "InitProducerId#1", "Produce#1", "EndTxn#1"
+    ]  # fmt: skip
+    assert trace.frames["EndTxnResponse#1"].of == "EndTxn#1"
+    assert {f.fate for f in trace.frames.values()} == {"delivered"}
+    (appended,) = trace.of("append")
+    produced = trace.frames["ProduceResponse#1"].body.partitions["in-0"]
+    assert (appended.name, appended.data.records) == ("in-0", (Record("k", "v"),))
+    assert appended.data.base_offset == produced.base_offset
+    assert trace.events[appended.cause].frame == "Produce#1"
+    states = [e.data["state"] for e in trace.of("state", "transaction")]
+    assert states == ["Empty", "Ongoing", "PrepareCommit"]
+    assert [e.data["partitions"] for e in trace.of("state", "transaction")][1:] == [["in-0"], ["in-0"]]
+    assert [e.data["state"] for e in trace.of("state", "producer")] == ["READY", "IN_TRANSACTION", "READY"]
+    assert recording.scenario.nodes == ("app", "b1", "b2", "b3")
+
+
+def test_an_api_without_a_message_is_shown_by_its_name(servers: str):
+    share_group_heartbeat = (76).to_bytes(2, "big") + b"\0\1\0\0\0\7\0\3app\0"
+    with tapped(servers) as tap:
+        answer = exchange(
+            tap.bootstrap_servers.split(",")[0], len(share_group_heartbeat).to_bytes(4, "big") + share_group_heartbeat
+        )
+        until(lambda: tap.recording().trace.frames["ShareGroupHeartbeat#1"].fate != "in flight")
+        frame = tap.recording().trace.frames["ShareGroupHeartbeat#1"]
+    assert answer == b""  # `kafkalab serve` does not offer it, and closes the connection
+    assert (frame.sender, frame.body.api_key, frame.body.bytes, frame.fate) == ("app", 76, 14, "delivered")
+
+
+def test_a_saved_session_gives_the_same_trace(servers: str, tmp_path: Path):
+    with tapped(servers, save=tmp_path / "x.tap") as tap:
+        transaction(tap)
+        digest = tap.recording().trace.digest()
+    path = tmp_path / "x.tap"
+    assert load_tap(path).recording().trace.digest() == digest
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]) + lines[-1][:-5])
+    assert load_tap(path).recording().trace.digest() != digest
+    path.write_text("".join([*lines[:3], '["answered",1,99,"AAAA"]\n']))
+    with pytest.raises(ValueError, match=r"x\.tap: line 4 is no row of a session"):
+        load_tap(path)
+    path.write_text("{}\n")
+    with pytest.raises(ValueError, match="no session that a tap saved"):
+        load_tap(path)
+
+
+def test_a_password_is_not_saved(servers: str, tmp_path: Path):
+    secret = b"\0user\0open sesame"
+    sasl = (36).to_bytes(2, "big") + b"\0\0\0\0\0\7\0\3app" + len(secret).to_bytes(4, "big") + secret
+    with tapped(servers, save=tmp_path / "x.tap") as tap:
+        exchange(tap.bootstrap_servers.split(",")[0], len(sasl).to_bytes(4, "big") + sasl)
+        until(lambda: "SaslAuthenticate#1" in tap.recording().trace.frames)
+    rows = load_tap(tmp_path / "x.tap").recording().trace.frames
+    assert rows["SaslAuthenticate#1"].body.bytes == 13
+
+
+def test_what_is_kept_is_bounded_and_frames_pass_on(servers: str):
+    with tapped(servers, events=20) as tap:
+        transaction(tap)
+        transaction(tap)
+        trace = tap.recording().trace
+        assert "full" in repr(tap)
+    assert 20 <= len(trace.events) <= 24
+    assert all(event.step == place for place, event in enumerate(trace.events))
+
+
+def test_no_kafka_is_one_sentence():
+    with pytest.raises(TapError, match="127.0.0.1:1 does not answer as a Kafka broker"):
+        Tap("127.0.0.1:1")
+    with pytest.raises(ValueError, match="an address is HOST:PORT, not 'localhost'"):
+        Tap("localhost")
+
+
+def test_tls_is_named(servers: str, caplog: pytest.LogCaptureFixture):
+    with tapped(servers) as tap:
+        assert exchange(tap.bootstrap_servers.split(",")[0], b"\x16\x03\x01\x02\x00\x01\x00") == b""
+        until(lambda: "TLS" in caplog.text)
+    assert "closed, a client speaks TLS; the tap reads only plain text" in caplog.text
+
+
+def test_views_show_a_tap(servers: str):
+    with tapped(servers) as tap:
+        with pytest.raises(ValueError, match="no frame has passed yet"):
+            Sequence(tap)
+        transaction(tap)
+        view = Sequence(tap)
+        view.press("end")
+        assert "pay: PrepareCommit" in view.text()
+        assert "EndTxnResponse#1" in view.text()
+        with pytest.raises(ValueError, match="recorded before a running Kafka"):
+            view.press("drop", "EndTxn#1")
+        assert "<svg" in view.svg()
+        assert LogTape(tap).text()
+
+
+def test_a_batch_that_a_reader_shows_late_stands_at_its_offset(servers: str):
+    with tapped(servers) as tap:
+        transaction(tap)
+        transaction(tap)
+        at = leader(tap, "in-0")
+        at.ask(Fetch(isolation_level="read_committed", positions={"in-0": 0}), 11)
+        view = Sequence(tap)
+        view.press("end")
+        line = next(line for line in view.text().splitlines() if line.startswith("in-0 on"))
+    offsets = [int(word[1:]) for word in line.split() if word.startswith("[")]
+    assert offsets == sorted(offsets)
+    assert "COMMIT" in line
+
+
+def test_a_leaders_address_in_an_answer_is_its_door():
+    """KIP-951: a Produce that was sent to the wrong broker is answered with the right one's address."""
+    schema = load_response_schema(0, 10)
+    row = get_args(get_type_hints(schema)["node_endpoints"])[0]
+    message = schema(
+        responses=(), throttle_time=timedelta(0), node_endpoints=(row(node_id=2, host="far", port=9092, rack=None),)
+    )
+    out = BytesIO(b"\0\0\0\7\0")
+    out.seek(5)
+    entity_writer(schema)(out, message)
+    empty = Produce(transactional_id=None, acks=1, timeout_ms=1, batches={})
+    asked = read_frame(request_bytes("Produce", 10, 7, "app", empty, NAMES)[4:], NAMES)
+    answer = Answer(asked, out.getvalue())
+    assert places_in(answer) == {2: ("far", 9092)}
+    moved = Answer(asked, with_doors(answer, lambda node_id, host, port: ("127.0.0.1", 19093)))
+    assert [(e.node_id, e.host, e.port) for e in moved.message.node_endpoints] == [(2, "127.0.0.1", 19093)]
+
+
+def test_the_command_prints_frames_and_ends_cleanly(servers: str, tmp_path: Path):
+    command = [sys.executable, "-m", "kafkalab.cli.main", "tap", servers.split(",")[0], "--port", "0"]
+    command += ["--save", str(tmp_path / "x.tap"), "--faults", "Drop:EndTxn#9"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    door = running.stdout.readline().removeprefix("ready: ").strip().split(",")[0]
+    exchange(door, request_bytes("ApiVersions", 3, 1, "app", ApiVersions(), NAMES))
+    lines = [running.stdout.readline() for _ in range(2)]
+    running.terminate()
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 0, errors
+    assert "app → b1  ApiVersions#1 v3" in lines[0]
+    assert "b1 → app  ApiVersionsResponse#1 v3" in lines[1]
+    assert "2 frames passed; never came: Drop(frame='EndTxn#9')" in errors
+    assert list(load_tap(tmp_path / "x.tap").recording().trace.frames) == ["ApiVersions#1", "ApiVersionsResponse#1"]
