@@ -95,6 +95,16 @@ def test_a_chunk_counts_its_runs_and_keeps_what_goes_wrong(monkeypatch: pytest.M
     assert "timed faults inside an open transaction or a rebalance: 0 of 0" in text
 
 
+def test_a_cluster_can_hold_its_transactions() -> None:
+    seeds = (1005131, 1005393, 1005432)
+    drawn = [scenario_of(seed) for seed in seeds]
+    assert [(s.brokers, s.fresh, s.config["transaction_state_log_replication_factor"]) for s in drawn] == [
+        (1, True, 1)
+    ] * 3
+    part = run_chunk(range(seeds[0], seeds[0] + 1))
+    assert part.found == {}
+
+
 def test_a_variant_is_the_same_scenario_with_other_delays(monkeypatch: pytest.MonkeyPatch) -> None:
     ran_with: list[Scenario] = []
 

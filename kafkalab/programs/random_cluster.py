@@ -31,12 +31,16 @@ SETTINGS: dict[str, tuple[int, ...]] = {
 """Broker settings and the values that are drawn beside the default. None of them weakens a guarantee."""
 
 
-def random_config(pick: Pick, profile: str) -> dict[str, Any]:
-    """Draw up to three settings; under "4.x/TV2" the cluster may also begin at a lower `transaction.version`."""
+def random_config(pick: Pick, profile: str, brokers: int) -> dict[str, Any]:
+    """Draw up to three settings; under "4.x/TV2" the cluster may also begin at a lower `transaction.version`.
+
+    A topic of transactions with more replicas than `brokers` could never be created, and no program would end.
+    """
     config: dict[str, Any] = {}
     for _ in range(max(pick.number(0, 5) - 2, 0)):
         name = pick.one_of(list(SETTINGS))
-        config[name] = pick.one_of(SETTINGS[name])
+        value = pick.one_of(SETTINGS[name])
+        config[name] = min(value, brokers) if name.endswith("_replication_factor") else value
     if profile == "4.x/TV2" and once_in(pick, 6):
         config["transaction_version"] = pick.number(0, 1)
     return config

@@ -75,14 +75,15 @@ def random_work(pick: Pick, profile: str | None = None, rules_off: tuple[str, ..
     if once_in(pick, 4):
         programs.append(random_administrator(pick, ids))
     fresh = once_in(pick, 8)
+    brokers = pick.one_of(BROKERS)
     return Scenario(
         title=TITLE,
-        brokers=pick.one_of(BROKERS),
+        brokers=brokers,
         profile=profile,
         rules_off=rules_off,
         topics=topics,
         records=records,
-        config=random_config(pick, profile),
+        config=random_config(pick, profile, brokers),
         programs=tuple(programs),
         fresh=fresh,
         producer_epochs=random_epochs(pick, ids) if not fresh and once_in(pick, 6) else {},
