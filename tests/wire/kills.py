@@ -22,7 +22,7 @@ from typing import Any
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, Producer, TopicPartition
 
 TOPIC, PARTITIONS, SECONDS = "orders", 3, 60
-STUCK_S = 6
+WAIT_S, STUCK_S = 6, 30
 """librdkafka 2.16 never returns from send_offsets_to_transaction if its TxnOffsetCommit is lost with the connection."""
 WITH_OFFSETS = 5
 """Every so many transactions one commits an offset of a group."""
@@ -65,6 +65,7 @@ class Worker(threading.Thread):
             producer = self.producer()
             while not self.ended.is_set():
                 if not self._transaction(producer, len(self.told)):
+                    del producer  # its threads end
                     producer = self.producer()
                 self.progress_s = time.monotonic()
         except BaseException as error:
@@ -215,7 +216,7 @@ def campaign(folder: Path, times: int, seed: int, *options: str, producers: int 
         successors += sum(a is not b for a, b in zip(now, workers, strict=True))
         workers = now
         before = sum(len(w.told) for w in workers)
-        until = time.monotonic() + STUCK_S
+        until = time.monotonic() + WAIT_S
         while sum(len(w.told) for w in workers) < before + 2 and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(chance.random() * 0.5)

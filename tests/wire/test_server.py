@@ -26,7 +26,7 @@ from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.codec import version_of
-from kafkalab.wire.server import REQUEST_BYTES
+from kafkalab.wire.server import Limits
 from tests.wire.connection import Connection
 from tests.wire.serving import serving
 
@@ -79,7 +79,7 @@ def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(serve
     ("data", "says"),
     [
         (b"GET / HTTP/1.1\r\n\r\n", "a request of 1195725856 bytes"),
-        (struct.pack(">i", REQUEST_BYTES + 1), "at most"),
+        (struct.pack(">i", Limits().request_bytes + 1), "at most"),
         (struct.pack(">i", -1), "a request of -1 bytes"),
         (struct.pack(">i", 4) + b"\0\0\0\0", "bad bytes"),
         (struct.pack(">ihhih", 10, 3, 12, 1, -1), "bad bytes"),
