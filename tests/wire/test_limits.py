@@ -143,7 +143,7 @@ def test_slow_readers_are_closed_when_they_hold_too_much(caplog: pytest.LogCaptu
         slow = [await Client(server).open(leader) for _ in range(6)]
         for client in slow:
             client.writer.transport.pause_reading()  # type: ignore[attr-defined]
-            for _ in range(12):
+            for _ in range(40):
                 client.send(Fetch(isolation_level="read_uncommitted", positions={"t-0": 0}), 12)
         ended = time.monotonic() + 20
         while "bytes unread" not in caplog.text and time.monotonic() < ended:
