@@ -133,15 +133,16 @@ class Killed:
         self.port = free_ports(3)
         given = ("--port", str(self.port), "--data", str(folder / "data"), "--topics", f"{TOPIC}:{PARTITIONS}")
         self.command = [sys.executable, "-m", "kafkalab.cli.main", "serve", *given, *options]
-        self.log = (folder / "serve.log").open("a")
+        self.log = folder / "serve.log"
         self.servers = ",".join(f"127.0.0.1:{self.port + n}" for n in range(3))
 
     def start(self) -> None:
         """Return when it is ready."""
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=log, text=True)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line.startswith("ready"), f"it did not start: see {self.log.name}"
+        assert line.startswith("ready"), f"it did not start: see {self.log}"
 
     def kill(self) -> None:
         """End the process as it stands."""
@@ -233,7 +234,7 @@ def campaign(folder: Path, times: int, seed: int, *options: str, producers: int 
     counts = Counter(outcome for w in workers for outcome in w.told.values())
     counts["clients that never returned"] = successors
     counts["records acknowledged"] = sum(len(w.acknowledged) for w in workers)
-    counts["starts that cut torn bytes"] = Path(server.log.name).read_text().count(" are cut")
+    counts["starts that cut torn bytes"] = server.log.read_text().count(" are cut")
     server.process.terminate()
     server.process.communicate()
     return found, counts

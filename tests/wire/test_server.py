@@ -216,6 +216,18 @@ def test_a_port_that_is_taken_is_one_line(servers: str):
     assert (run.returncode, len(run.stderr.splitlines())) == (2, 1)
 
 
+def test_a_folder_is_for_one_server_and_one_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    data = ("--data", str(tmp_path / "data"))
+    with serving(tmp_path, *data, "--topics", "kept:2"):
+        assert main(["serve", "--port", "0", *data]) == 2
+        assert "is in use by another process" in capsys.readouterr().err
+    assert main(["serve", "--port", "0", *data, "--profile", "4.x/TV1"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "is of profile 4.x/TV2, not 4.x/TV1" in line
+    with serving(tmp_path, *data) as found, Connection(found) as client:
+        assert list(client.ask(Metadata(topics=("kept",)), 12).metadata.partitions) == ["kept-0", "kept-1"]
+
+
 def test_control_c_stops_it(tmp_path: Path):
     command = [sys.executable, "-m", "kafkalab.cli.main", "serve", "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
