@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import gc
 import logging
+import resource
 import signal
 import sys
 from collections.abc import Iterator
@@ -57,7 +58,11 @@ def act(options: argparse.Namespace, root: Path) -> int:
         folder = DataFolder(options.data, options.fsync) if options.data else None
         live = RealTime(scenario, prepare=folder.prepare if folder else None)
     except (ValueError, argparse.ArgumentTypeError) as error:
+        if folder:
+            folder.close()
         raise CommandLineError(str(error)) from None
+    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
         asyncio.run(_serve(Server(live), options.host, options.port))
     finally:

@@ -20,6 +20,7 @@ from kafkalab.protocol.messages.api_versions import ApiVersionsResponse
 from kafkalab.protocol.messages.fetch import FetchResponse, PartitionFetched
 from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.wire.batches import fitting
+from kafkalab.wire.lengths import walk_of
 from kafkalab.wire.names import Names
 from kafkalab.wire.rules import BadMessageError
 from kafkalab.wire.shapes import Shape
@@ -59,6 +60,7 @@ class Version:
         api_of, self.api, self.version = BY_NAME[api], api, version
         request, response = load_request_schema(api_of.key, version), load_response_schema(api_of.key, version)
         self.read_request, self.read_response = entity_reader(request), entity_reader(response)
+        self.walk_request = walk_of(request)
         self.write_request, self.write_response = entity_writer(request), entity_writer(response)
         self.request = Shape(request, api_of.request, TABLE.get(api_of.request, ()), TABLE)
         self.response = Shape(response, api_of.response, TABLE.get(api_of.response, ()), TABLE)
@@ -87,6 +89,7 @@ def read_request(data: bytes, names: Names) -> Asked:
             return Asked(api, 0, correlation_id, "", None, ())
         spoken = version_of(api, version)
         client_id, place = _client_id(data, spoken.tagged_request)
+        spoken.walk_request(data, place)
         message, size = spoken.read_request(data, place)
         if place + size != len(data):
             raise BadMessageError(f"{len(data) - place - size} bytes behind a {api} {version}")

@@ -15,6 +15,8 @@ from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
 
+LONGEST_NAME, MOST_CLIENTS = 249, 10_000
+
 
 def scenario_of(
     profile: str, brokers: int, topics: dict[str, int], config: dict[str, Any], faults: tuple[FrameFault, ...] = ()
@@ -117,9 +119,12 @@ class RealTime:
         return self.kernel.nodes[node].alive
 
     def client(self, client_id: str) -> str:
-        """Return the node that stands for a client of this id, and make it if need be."""
+        """Return the node that stands for a client of this id, and make it if need be; many clients share the last."""
+        client_id = client_id[:LONGEST_NAME]
         name = f"client {client_id}" if client_id == "" or self._is_server(client_id) else client_id
         if name not in self.kernel.nodes:
+            if len(self.kernel.nodes) > MOST_CLIENTS:
+                name = "other clients"
             self.kernel.add_node(name)
         return name
 

@@ -7,9 +7,11 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from kafkalab.broker.handlers.create_topics import is_legal
+from kafkalab.protocol.messages.create_topics import CreateTopics
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.wire.codec import Asked, UnsupportedVersionError, read_request, response_bytes
@@ -21,19 +23,33 @@ from kafkalab.wire.values import Context
 
 log = logging.getLogger("kafkalab.wire")
 
-REQUEST_BYTES = 16 * 1024 * 1024
-CONNECTIONS = 2_000
-REQUESTS_AHEAD = 100
-IDLE_S = 600
 AUTO_CREATE_SINCE = 4
+REQUESTS_AHEAD, BACKLOG = 100, 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What clients may take. A connection beyond a limit is closed, with a log line.
+
+    `unread_bytes` counts what has come from all clients and is not handled yet, `unsent_bytes` the answers that slow
+    readers have not taken yet.
+    """
+
+    connections: int = 2_000
+    partitions: int = 10_000
+    request_bytes: int = 16 * 1024 * 1024
+    unread_bytes: int = 128 * 1024 * 1024
+    unsent_bytes: int = 128 * 1024 * 1024
+    idle_s: float = 600
 
 
 class Server:
     """The listeners of all brokers of a cluster. `names` has their addresses once `listen` has returned."""
 
-    def __init__(self, live: RealTime, connections: int = CONNECTIONS, request_bytes: int = REQUEST_BYTES) -> None:
-        self.live, self.most_connections, self.request_bytes = live, connections, request_bytes
+    def __init__(self, live: RealTime, limits: Limits | None = None) -> None:
+        self.live, self.limits = live, limits or Limits()
         self.connections: dict[Connection, None] = {}
+        self.unread_bytes = self.unsent_bytes = 0
         self.names = Names({})
         self._listeners: list[asyncio.Server] = []
 
@@ -50,6 +66,7 @@ class Server:
                     lambda broker=broker: Connection(self, broker),  # type: ignore[misc]
                     host,
                     port and port + number,
+                    backlog=BACKLOG,
                 )
                 self._listeners.append(listener)
                 addresses[broker] = (advertised or host, listener.sockets[0].getsockname()[1])
@@ -59,7 +76,7 @@ class Server:
         self.names = Names(addresses)
         self.names.learn(self.live.cluster.controller.metadata)
         self.live.start(loop)
-        loop.call_later(IDLE_S / 10, self._close_idle)
+        self._close_idle()
 
     @property
     def bootstrap_servers(self) -> str:
@@ -85,9 +102,9 @@ class Server:
         """Close connections on which nothing has come for `connections.max.idle.ms`."""
         loop = asyncio.get_running_loop()
         for connection in list(self.connections):
-            if loop.time() - connection.heard_s > IDLE_S:
-                connection.close("idle for ten minutes")
-        loop.call_later(IDLE_S / 10, self._close_idle)
+            if loop.time() - connection.heard_s > self.limits.idle_s:
+                connection.close(f"idle for {self.limits.idle_s:g} s")
+        loop.call_later(self.limits.idle_s / 10, self._close_idle)
 
 
 class Connection(asyncio.Protocol):
@@ -102,13 +119,14 @@ class Connection(asyncio.Protocol):
         self._buffer = bytearray()
         self._waiting: deque[bytes] = deque()
         self._busy = self._blocked = self._working = False
+        self._unread = self._unsent = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Refuse what is too many, and connections to a broker that does not run."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self.heard_s = asyncio.get_running_loop().time()
-        if len(self.server.connections) >= self.server.most_connections:
+        if len(self.server.connections) >= self.server.limits.connections:
             log.warning("%s: refused, there are %d connections", self._peer(), len(self.server.connections))
             transport.abort()
         elif not self.live.alive(self.broker):
@@ -120,13 +138,25 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection; what is asked already is handled, and its answer is lost."""
         self.server.connections.pop(self, None)
-        self._waiting.clear()
+        self._forget()
 
     def close(self, why: str) -> None:
         """Close the connection and log the reason."""
         log.warning("%s: closed, %s", self._peer(), why)
-        self._waiting.clear()
+        self._forget()
         self.transport.abort()
+
+    def _forget(self) -> None:
+        self._waiting.clear()
+        self._buffer.clear()
+        self._count(-self._unread, -self._unsent)
+
+    def _count(self, unread: int, unsent: int = 0) -> None:
+        """Count bytes that this connection has made the server keep, or has set free."""
+        self._unread += unread
+        self._unsent += unsent
+        self.server.unread_bytes += unread
+        self.server.unsent_bytes += unsent
 
     def _peer(self) -> str:
         host, port = (self.transport.get_extra_info("peername") or ("?", 0))[:2]
@@ -135,12 +165,15 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Take whole requests out of the stream."""
         self.heard_s = asyncio.get_running_loop().time()
-        buffer = self._buffer
+        if self.transport.is_closing():
+            return
+        buffer, limits = self._buffer, self.server.limits
         buffer += data
+        self._count(len(data))
         while len(buffer) >= 4:
             size = int.from_bytes(buffer[:4], "big", signed=True)
-            if not 0 < size <= self.server.request_bytes:
-                self.close(f"a request of {size} bytes; at most {self.server.request_bytes} are read")
+            if not 0 < size <= limits.request_bytes:
+                self.close(f"a request of {size} bytes; at most {limits.request_bytes} are read")
                 return
             if len(buffer) < 4 + size:
                 break
@@ -149,15 +182,21 @@ class Connection(asyncio.Protocol):
         if len(self._waiting) > REQUESTS_AHEAD:
             self.transport.pause_reading()
         self._work()
+        if self.server.unread_bytes > limits.unread_bytes:
+            self.close(f"all clients together have sent {self.server.unread_bytes} bytes that cannot be handled yet")
 
     def pause_writing(self) -> None:
         """The client reads slower than it asks: handle nothing more until it has read."""
         self._blocked = True
+        self._count(0, self.transport.get_write_buffer_size())
         self.transport.pause_reading()
+        if self.server.unsent_bytes > self.server.limits.unsent_bytes:
+            self.close(f"all clients together leave {self.server.unsent_bytes} bytes unread")
 
     def resume_writing(self) -> None:
         """The client has read."""
         self._blocked = False
+        self._count(0, -self._unsent)
         self.transport.resume_reading()
         self._work()
 
@@ -167,7 +206,9 @@ class Connection(asyncio.Protocol):
             return
         self._working = True
         while self._waiting and not self._busy and not self._blocked:
-            self._handle(self._waiting.popleft())
+            data = self._waiting.popleft()
+            self._count(-4 - len(data))
+            self._handle(data)
         self._working = False
         if not self._blocked and len(self._waiting) <= REQUESTS_AHEAD and not self.transport.is_closing():
             self.transport.resume_reading()
@@ -180,6 +221,8 @@ class Connection(asyncio.Protocol):
         except (BadMessageError, UnsupportedVersionError) as error:
             kind = "a version that is not offered" if isinstance(error, UnsupportedVersionError) else "bad bytes"
             self.close(f"{kind}: {error}")
+            return
+        if self._is_too_much(asked):
             return
         client = self.live.client(asked.client_id)
         if not asked.bodies:
@@ -202,6 +245,18 @@ class Connection(asyncio.Protocol):
         if isinstance(asked.bodies[0], Metadata):
             self._create_topics(asked)
 
+    def _is_too_much(self, asked: Asked) -> bool:
+        """Close the connection of a client that wants more partitions than there may be (Kafka: POLICY_VIOLATION)."""
+        if not asked.bodies or not isinstance(asked.bodies[0], CreateTopics):
+            return False
+        wanted, room = sum(max(t.num_partitions, 1) for t in asked.bodies[0].topics), self._room()
+        if wanted > room:
+            self.close(f"it wants {wanted} partitions; {room} more can be made")
+        return wanted > room
+
+    def _room(self) -> int:
+        return self.server.limits.partitions - len(self.live.cluster.controller.metadata.partitions)
+
     def _create_topics(self, asked: Asked) -> None:
         """Create the unknown topics that a Metadata request names, if it allows that (`auto.create.topics.enable`).
 
@@ -212,7 +267,9 @@ class Connection(asyncio.Protocol):
             return
         names: Iterable[str] = asked_topics(message, Context(self.server.names))
         unknown = [n for n in names if not known.has_topic(n) and not n.startswith(UNKNOWN_ID) and is_legal(n)]
-        if unknown:
+        if len(unknown) > max(room := self._room(), 0):
+            log.warning("%s: %d topics are not created, there is room for %d", self._peer(), len(unknown), room)
+        elif unknown:
             self.live.create_topics(self.broker, unknown)
 
     def _answer(self, asked: Asked, answers: Any) -> None:

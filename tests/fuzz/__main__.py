@@ -1,4 +1,7 @@
-"""`python -m tests.fuzz --cases 20000 --seed 1`: a campaign of files, codes, messages and command lines."""
+"""`python -m tests.fuzz --cases 20000 --seed 1`: a campaign of files, codes, messages, command lines and requests.
+
+`--only bytes --minutes 60` sends a server changed requests for an hour.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from multiprocessing import Pool
 
 from tests.fuzz.campaign import KINDS, SHARES, Report, campaign
@@ -18,32 +22,39 @@ def main() -> int:
     """Print what became of the cases, and each failure once; return 1 if there is any."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--minutes", type=float, default=0, help="go on for so long, with new seeds")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", choices=KINDS, action="append")
     options = parser.parse_args()
-    kinds = options.only or KINDS
-    whole = sum(SHARES[kind] for kind in kinds)
-    work = []
-    for kind in kinds:
-        left = round(options.cases * SHARES[kind] / whole)
-        while left > 0:
-            work.append((kind, min(PORTION, left), options.seed * 1_000_000 + len(work)))
-            left -= PORTION
+    kinds, number = options.only or KINDS, options.seed
     began, ended, failed = time.monotonic(), Counter[str](), 0
     slowest, memory = 0.0, 0
     with Pool(options.jobs, maxtasksperchild=1) as pool:
-        for report in pool.imap_unordered(_portion, work):
-            ended += report.ended
-            slowest, memory = max(slowest, report.slowest_s), max(memory, report.memory_mb)
-            for key, (text, case) in report.failures.items():
-                failed += 1
-                print(f"{key}: {text}\n  {repr(case)[:1000]}", flush=True)
+        while number == options.seed or time.monotonic() - began < options.minutes * 60:
+            for report in pool.imap_unordered(_portion, _work(kinds, options.cases, number)):
+                ended += report.ended
+                slowest, memory = max(slowest, report.slowest_s), max(memory, report.memory_mb)
+                for key, (text, case) in report.failures.items():
+                    failed += 1
+                    print(f"{key}: {text}\n  {repr(case)[:1000]}", flush=True)
+            number += 1
     for name, count in sorted(ended.items()):
         print(f"{count:>7} {name}")
     print(f"{ended.total():,} cases in {time.monotonic() - began:.0f} s; the slowest took {slowest:.2f} s of CPU time; "
           f"the largest {memory} MB; {failed} failures")  # fmt: skip
     return int(failed > 0)
+
+
+def _work(kinds: Sequence[str], cases: int, number: int) -> list[tuple[str, int, int]]:
+    """Return kind, count and seed of each portion."""
+    work: list[tuple[str, int, int]] = []
+    for kind in kinds:
+        left = round(cases * SHARES[kind] / sum(SHARES[k] for k in kinds))
+        while left > 0:
+            work.append((kind, min(PORTION, left), number * 1_000_000 + len(work)))
+            left -= PORTION
+    return work
 
 
 def _portion(work: tuple[str, int, int]) -> Report:

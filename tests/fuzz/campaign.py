@@ -16,12 +16,12 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from tests.fuzz import oracles, strategies
+from tests.fuzz import oracles, strategies, wire_bytes
 
 SECONDS, MEGABYTES = 2.0, 200
 """The most of CPU time, and of memory beyond what the process had before it, that a case may take."""
-KINDS = ("file", "code", "message", "command")
-SHARES = {"file": 0.45, "code": 0.3, "message": 0.15, "command": 0.1}
+KINDS = ("file", "code", "message", "command", "bytes")
+SHARES = {"file": 0.4, "code": 0.25, "message": 0.15, "command": 0.1, "bytes": 0.1}
 
 
 @dataclass(slots=True)
@@ -84,11 +84,12 @@ def _parts(kind: str, folder: Path) -> tuple[Callable[[Any], str], Any]:
         "code": (lambda case: oracles.code_is_met(*case), strategies.codes()),
         "message": (lambda case: oracles.message_is_met(*case), strategies.messages()),
         "command": (lambda case: oracles.command_is_met(case, folder), strategies.commands()),
+        "bytes": (wire_bytes.bytes_are_met, wire_bytes.frames()),
     }[kind]
 
 
 def _first(kind: str) -> Any:
-    return {"file": b"{}", "code": ("K", "K1-0"), "message": (1, {}), "command": ["run"]}[kind]
+    return {"file": b"{}", "code": ("K", "K1-0"), "message": (1, {}), "command": ["run"], "bytes": [b""]}[kind]
 
 
 def _memory_from_here() -> int:

@@ -1,4 +1,4 @@
-"""Five hundred mutated files, codes, messages and command lines: each gets an answer or a clear error, and soon."""
+"""Mutated files, codes, messages, command lines and requests: each gets an answer or a clear error, and soon."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.fuzz.campaign import campaign
 
-CASES = {"file": 200, "code": 150, "message": 80, "command": 70}
+CASES = {"file": 200, "code": 150, "message": 80, "command": 70, "bytes": 300}
 
 
 @pytest.mark.parametrize("kind", CASES)

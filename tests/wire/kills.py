@@ -22,7 +22,7 @@ from typing import Any
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, Producer, TopicPartition
 
 TOPIC, PARTITIONS, SECONDS = "orders", 3, 60
-STUCK_S = 6
+WAIT_S, STUCK_S = 6, 30
 """librdkafka 2.16 never returns from send_offsets_to_transaction if its TxnOffsetCommit is lost with the connection."""
 WITH_OFFSETS = 5
 """Every so many transactions one commits an offset of a group."""
@@ -65,6 +65,7 @@ class Worker(threading.Thread):
             producer = self.producer()
             while not self.ended.is_set():
                 if not self._transaction(producer, len(self.told)):
+                    del producer  # its threads end
                     producer = self.producer()
                 self.progress_s = time.monotonic()
         except BaseException as error:
@@ -132,15 +133,16 @@ class Killed:
         self.port = free_ports(3)
         given = ("--port", str(self.port), "--data", str(folder / "data"), "--topics", f"{TOPIC}:{PARTITIONS}")
         self.command = [sys.executable, "-m", "kafkalab.cli.main", "serve", *given, *options]
-        self.log = (folder / "serve.log").open("a")
+        self.log = folder / "serve.log"
         self.servers = ",".join(f"127.0.0.1:{self.port + n}" for n in range(3))
 
     def start(self) -> None:
         """Return when it is ready."""
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=log, text=True)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line.startswith("ready"), f"it did not start: see {self.log.name}"
+        assert line.startswith("ready"), f"it did not start: see {self.log}"
 
     def kill(self) -> None:
         """End the process as it stands."""
@@ -215,7 +217,7 @@ def campaign(folder: Path, times: int, seed: int, *options: str, producers: int 
         successors += sum(a is not b for a, b in zip(now, workers, strict=True))
         workers = now
         before = sum(len(w.told) for w in workers)
-        until = time.monotonic() + STUCK_S
+        until = time.monotonic() + WAIT_S
         while sum(len(w.told) for w in workers) < before + 2 and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(chance.random() * 0.5)
@@ -232,7 +234,7 @@ def campaign(folder: Path, times: int, seed: int, *options: str, producers: int 
     counts = Counter(outcome for w in workers for outcome in w.told.values())
     counts["clients that never returned"] = successors
     counts["records acknowledged"] = sum(len(w.acknowledged) for w in workers)
-    counts["starts that cut torn bytes"] = Path(server.log.name).read_text().count(" are cut")
+    counts["starts that cut torn bytes"] = server.log.read_text().count(" are cut")
     server.process.terminate()
     server.process.communicate()
     return found, counts

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import logging
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -20,7 +17,6 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.sim.faults import Delay, Drop, Duplicate
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.wire.live import RealTime, fault_of, scenario_of
-from kafkalab.wire.server import Server
 
 Make = Callable[..., RealTime]
 SENT = batch_bytes.decode(batch_bytes.encode(Batch(records=(Record("k", "v"),))))
@@ -120,20 +116,3 @@ def test_faults_in_words(text: str, fault: object) -> None:
 def test_words_that_are_no_fault(text: str, live: Make) -> None:
     with pytest.raises(ValueError, match=r"a fault is Drop:EndTxnResponse#1|frame"):
         live(text)
-
-
-def test_connections_are_limited_and_the_log_says_so(caplog: pytest.LogCaptureFixture, live: Make) -> None:
-    async def run() -> bytes:
-        server = Server(live(), connections=2)
-        await server.listen(port=0)
-        places = [server.names.addresses["b1"]] * 3
-        opened = [await asyncio.open_connection(*place) for place in places]
-        found = await asyncio.wait_for(opened[2][0].read(), 20)
-        for _, writer in opened:
-            writer.close()
-        await server.close()
-        return found
-
-    with caplog.at_level(logging.WARNING), contextlib.suppress(ConnectionResetError):  # the refusal may be a reset
-        assert asyncio.run(run()) == b""
-    assert "refused, there are 2 connections" in caplog.text

@@ -26,7 +26,7 @@ from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.codec import version_of
-from kafkalab.wire.server import REQUEST_BYTES
+from kafkalab.wire.server import Limits
 from tests.wire.connection import Connection
 from tests.wire.serving import serving
 
@@ -79,7 +79,7 @@ def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(serve
     ("data", "says"),
     [
         (b"GET / HTTP/1.1\r\n\r\n", "a request of 1195725856 bytes"),
-        (struct.pack(">i", REQUEST_BYTES + 1), "at most"),
+        (struct.pack(">i", Limits().request_bytes + 1), "at most"),
         (struct.pack(">i", -1), "a request of -1 bytes"),
         (struct.pack(">i", 4) + b"\0\0\0\0", "bad bytes"),
         (struct.pack(">ihhih", 10, 3, 12, 1, -1), "bad bytes"),
@@ -214,6 +214,18 @@ def test_a_port_that_is_taken_is_one_line(servers: str):
     command = [sys.executable, "-m", "kafkalab.cli.main", "serve", "--port", port]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (run.returncode, len(run.stderr.splitlines())) == (2, 1)
+
+
+def test_a_folder_is_for_one_server_and_one_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    data = ("--data", str(tmp_path / "data"))
+    with serving(tmp_path, *data, "--topics", "kept:2"):
+        assert main(["serve", "--port", "0", *data]) == 2
+        assert "is in use by another process" in capsys.readouterr().err
+    assert main(["serve", "--port", "0", *data, "--profile", "4.x/TV1"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "is of profile 4.x/TV2, not 4.x/TV1" in line
+    with serving(tmp_path, *data) as found, Connection(found) as client:
+        assert list(client.ask(Metadata(topics=("kept",)), 12).metadata.partitions) == ["kept-0", "kept-1"]
 
 
 def test_control_c_stops_it(tmp_path: Path):

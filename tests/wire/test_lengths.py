@@ -1,0 +1,54 @@
+"""Lengths that go beyond a message's end are refused before kio's reader sees them; whole messages pass."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.wire.codec import read_request, request_bytes, version_of
+from kafkalab.wire.lengths import walk_of
+from kafkalab.wire.rules import BadMessageError
+from kafkalab.wire.special import OFFERED
+from tests.wire.messages import NAMES, carried, message
+
+READS = "import sys; from tests.wire.test_lengths import refused; refused(bytes.fromhex(sys.argv[1]))"
+
+
+def refused(data: bytes) -> None:
+    """Read the request, which is refused."""
+    with pytest.raises(BadMessageError, match="too early"):
+        read_request(data, NAMES)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        struct.pack(">hhihi", 3, 8, 1, -1, 2**31 - 1),
+        struct.pack(">hhih", 3, 12, 1, -1) + b"\0\xff\xff\xff\xff\x7f",
+        struct.pack(">hhih", 42, 2, 1, -1) + b"\0\xff\xff\xff\xff\x7f",
+    ],
+)
+def test_a_request_of_too_many_rows_is_refused_and_the_process_lives(data: bytes) -> None:
+    """Before, kio asked Rust for 256 GB for sixteen bytes, and Rust ended the process."""
+    run = subprocess.run([sys.executable, "-c", READS, data.hex()], capture_output=True, text=True, timeout=100)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_whole_requests_of_every_api_and_version_pass(data: st.DataObject) -> None:
+    api = data.draw(st.sampled_from(sorted(OFFERED)))
+    version = data.draw(st.sampled_from(OFFERED[api]))
+    body = carried(api, version, data.draw(message(BY_NAME[api].request)))
+    if body is None:
+        return
+    sent = request_bytes(api, version, 1, "c", body, NAMES)[4:]
+    spoken = version_of(api, version)
+    place = 8 + 2 + 1 + spoken.tagged_request
+    assert walk_of(spoken.request.theirs)(sent, place) == len(sent)

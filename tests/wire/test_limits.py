@@ -1,0 +1,244 @@
+"""What one client, or many, may take of a server, and that the others are served meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import resource
+import struct
+import time
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from kafkalab.protocol import batch_bytes
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.api_versions import ApiVersions
+from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
+from kafkalab.protocol.messages.fetch import Fetch
+from kafkalab.protocol.messages.metadata import Metadata
+from kafkalab.protocol.messages.produce import Produce
+from kafkalab.protocol.records import Batch, Record
+from kafkalab.wire.batches import read_batch
+from kafkalab.wire.codec import read_response, request_bytes
+from kafkalab.wire.live import RealTime, scenario_of
+from kafkalab.wire.server import Limits, Server
+
+MEGABYTE = 1024 * 1024
+VALUE = "x" * 900_000
+OPENED: list[asyncio.StreamWriter] = []
+
+
+class Client:
+    """A connection to the server's first broker, or to another one."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self.count = server, 0
+
+    async def open(self, broker: str = "b1") -> Client:
+        self.reader, self.writer = await asyncio.open_connection(*self.server.names.addresses[broker])
+        OPENED.append(self.writer)
+        return self
+
+    def send(self, body: object, version: int) -> None:
+        self.count += 1
+        api = type(body).__name__
+        self.writer.write(request_bytes(api, version, self.count, "c", body, self.server.names))
+
+    async def ask(self, body: object, version: int) -> object:
+        self.send(body, version)
+        size = int.from_bytes(await self.reader.readexactly(4), "big")
+        return read_response(type(body).__name__, version, await self.reader.readexactly(size), self.server.names)[1]
+
+    async def is_closed(self) -> bool:
+        """Wait until the server has closed the connection."""
+        with contextlib.suppress(ConnectionError):
+            while await asyncio.wait_for(self.reader.read(MEGABYTE), 20):
+                pass
+        return True
+
+    async def is_served(self, within_s: float = 10) -> bool:
+        answer = await asyncio.wait_for(self.ask(ApiVersions(), 3), within_s)
+        return getattr(answer, "error", None) is Error.NONE
+
+
+def served(scene: Callable[[Server], Awaitable[None]], **limits: float) -> None:
+    """Run a scene with a server that has these limits."""
+
+    async def run() -> None:
+        live = RealTime(scenario_of("4.x/TV2", 3, {"t": 3}, {}))
+        server = Server(live, Limits(**limits))  # type: ignore[arg-type]
+        await server.listen(port=0)
+        try:
+            await scene(server)
+        finally:
+            for writer in OPENED:
+                writer.transport.abort()
+            OPENED.clear()
+            await server.close()
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+
+
+@pytest.fixture(autouse=True)
+def _log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+
+
+def test_connections_are_limited_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(server: Server) -> None:
+        first, _, third = [await Client(server).open() for _ in range(3)]
+        assert await third.is_closed()
+        assert await first.is_served()
+
+    served(scene, connections=2)
+    assert "refused, there are 2 connections" in caplog.text
+
+
+def test_a_connection_on_which_nothing_comes_is_closed(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(server: Server) -> None:
+        half_open = await Client(server).open()
+        half_open.writer.write(struct.pack(">i", 1_000) + b"half")
+        assert await half_open.is_closed()
+        assert server.unread_bytes == 0
+
+    served(scene, idle_s=0.3)
+    assert "closed, idle for 0.3 s" in caplog.text
+
+
+def test_requests_that_are_never_whole_take_no_more_than_the_limit(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(server: Server) -> None:
+        halves = [await Client(server).open() for _ in range(6)]
+        for client in halves:
+            client.writer.write(struct.pack(">i", 8 * MEGABYTE) + bytes(MEGABYTE))
+            with contextlib.suppress(ConnectionError):
+                await client.writer.drain()
+        ended = time.monotonic() + 20
+        while "bytes that cannot be handled yet" not in caplog.text and time.monotonic() < ended:
+            await asyncio.sleep(0.02)
+        assert server.unread_bytes <= 4 * MEGABYTE
+        assert await (await Client(server).open()).is_served()
+
+    served(scene, unread_bytes=4 * MEGABYTE)
+    assert "bytes that cannot be handled yet" in caplog.text
+
+
+async def _fill(server: Server, batches: int) -> str:
+    """Write records of a megabyte to t-0; return its leader."""
+    leader = server.live.cluster.controller.metadata.leader("t-0")
+    client = await Client(server).open(leader)
+    record = batch_bytes.encode(Batch(records=(Record(None, VALUE),), timestamp_ms=1))
+    request = Produce(transactional_id=None, acks=-1, timeout_ms=1_000, batches={"t-0": read_batch(record)})
+    for _ in range(batches):
+        await client.ask(request, 9)
+    client.writer.close()
+    return leader
+
+
+def test_slow_readers_are_closed_when_they_hold_too_much(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(server: Server) -> None:
+        leader = await _fill(server, 1)
+        slow = [await Client(server).open(leader) for _ in range(6)]
+        for client in slow:
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            for _ in range(40):
+                client.send(Fetch(isolation_level="read_uncommitted", positions={"t-0": 0}), 12)
+        ended = time.monotonic() + 20
+        while "bytes unread" not in caplog.text and time.monotonic() < ended:
+            await asyncio.sleep(0.02)
+        assert server.unsent_bytes <= 3 * MEGABYTE
+        assert await (await Client(server).open(leader)).is_served()
+        for client in slow:
+            client.writer.transport.abort()
+        await asyncio.sleep(0.2)
+        assert server.unsent_bytes == 0
+
+    served(scene, unsent_bytes=3 * MEGABYTE)
+    assert "leave" in caplog.text
+    assert "bytes unread" in caplog.text
+
+
+def test_a_slow_reader_is_asked_nothing_more_and_gets_all_its_answers() -> None:
+    async def scene(server: Server) -> None:
+        client = await Client(server).open(await _fill(server, 3))
+        client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        for _ in range(20):
+            client.send(Fetch(isolation_level="read_uncommitted", positions={"t-0": 0}), 12)
+        await asyncio.sleep(0.3)
+        assert server.unsent_bytes < 6 * MEGABYTE
+        client.writer.transport.resume_reading()  # type: ignore[attr-defined]
+        for _ in range(20):
+            size = int.from_bytes(await client.reader.readexactly(4), "big")
+            assert len(await client.reader.readexactly(size)) == size
+
+    served(scene)
+
+
+def test_a_thousand_connections_leave_the_others_served() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2_300  # both ends of each connection are in this process
+    if hard < wanted:
+        pytest.skip(f"this machine allows a process {hard} files")
+
+    async def scene(server: Server) -> None:
+        busy = await Client(server).open()
+        many = [await Client(server).open() for _ in range(1_000)]
+        assert len(server.connections) == 1_001
+        times = []
+        for _ in range(20):
+            began = time.process_time()
+            assert await busy.is_served()
+            times.append(time.process_time() - began)
+        assert sorted(times)[10] < 0.05
+        for client in many[::100]:
+            assert await client.is_served()
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    try:
+        served(scene)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_partitions_are_limited(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(server: Server) -> None:
+        greedy = await Client(server).open()
+        greedy.send(CreateTopics(topics=(NewTopic(name="huge", num_partitions=2**31 - 1),)), 7)
+        assert await greedy.is_closed()
+        client = await Client(server).open()
+        await client.ask(Metadata(topics=tuple(f"auto{n}" for n in range(60))), 12)
+        await client.ask(Metadata(topics=("one",)), 12)
+        image = server.live.cluster.controller.metadata
+        assert (image.has_topic("auto0"), image.has_topic("one"), image.has_topic("huge")) == (False, True, False)
+
+    served(scene, partitions=150)
+    assert "it wants 2147483647 partitions; 47 more can be made" in caplog.text
+    assert "60 topics are not created, there is room for 47" in caplog.text
+
+
+def test_many_names_of_clients_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafkalab.wire.live.MOST_CLIENTS", 20)
+    live = RealTime(scenario_of("4.x/TV2", 3, {}, {}))
+    names = [live.client(f"{n}" * 300) for n in range(100)]
+    live.stop()
+    assert max(map(len, names)) <= 249
+    assert len(live.kernel.nodes) <= 22
+
+
+def test_the_server_listens_where_it_is_told() -> None:
+    async def run() -> None:
+        server = Server(RealTime(scenario_of("4.x/TV2", 1, {}, {})))
+        await server.listen(host="127.0.0.3", port=0, advertised="localhost.test")
+        host, port = server.names.addresses["b1"]
+        reader, writer = await asyncio.open_connection("127.0.0.3", port)
+        assert host == "localhost.test"
+        with pytest.raises(OSError, match="refused|Connect call failed"):
+            await asyncio.open_connection("127.0.0.1", port)
+        writer.close()
+        await server.close()
+        assert await reader.read() == b""
+
+    with contextlib.suppress(ConnectionResetError):
+        asyncio.run(run())
