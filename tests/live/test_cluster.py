@@ -11,6 +11,7 @@ import pytest
 
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.api_versions import ApiVersions
 from kafkalab.sim.faults import AdvanceClock, Drop, Hold, Release
 from tests.live.conftest import CALL_S, Client
 from tests.wire.connection import Connection
@@ -118,6 +119,14 @@ def test_a_crashed_broker_breaks_its_connections_and_comes_back_with_its_logs(
         refused.answer()
     live.restart(broker)
     assert [e.kind for e in live.trace.events if e.kind in ("crash", "recover")] == ["crash", "recover"]
+
+
+def test_a_crash_breaks_connections_on_which_nothing_is_asked(live: LiveCluster) -> None:
+    with Connection(live.bootstrap_servers, 2) as idle:
+        idle.ask(ApiVersions(), 3)
+        live.crash("b2")
+        with pytest.raises(ConnectionError):
+            idle.answer()
 
 
 def test_a_jump_of_the_clock_lets_a_transaction_time_out(live: LiveCluster, client: Client) -> None:
