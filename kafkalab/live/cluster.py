@@ -51,9 +51,9 @@ CHANGED_S = 0.1
 class LiveCluster:
     """Brokers on loopback for any Kafka client, in any cell, thread or process.
 
-    `bootstrap_servers` has their addresses. What passes is recorded in `trace`, as the simulator records a run;
-    `Sequence(live)` and other views show it, and grow. Every method can be called from any thread. `close()` ends it,
-    and so does leaving a `with` block.
+    `bootstrap_servers` has their addresses. What passes is recorded in `trace`, as the simulator records a run, and
+    kept: for load use `kafkalab serve`. `Sequence(live)` and other views show it, and grow. Every method can be called
+    from any thread. `close()` ends it, and so does leaving a `with` block.
     """
 
     def __init__(

@@ -159,6 +159,6 @@ def test_waiting_ends_when_nothing_comes_and_when_the_cluster_closes(live: LiveC
 
 
 def test_without_kio_one_line_names_the_extra(root: Path) -> None:
-    code = "import sys; sys.modules['kio'] = None\nfrom kafkalab import LiveCluster"
+    code = "import sys; sys.modules['kio'] = None\nfrom kafkalab import *\nfrom kafkalab import LiveCluster"
     run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
     assert run.stderr.splitlines()[-1].endswith("Error: kio is missing: pip install 'kafkalab-course[wire]'")

@@ -43,9 +43,16 @@ def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, cl
     for call in (client.init, lambda: client.send("a"), client.end, lambda: client.send("b"), client.end):
         assert client.now(call) is Error.NONE
         parts.append(live.do(growing.more))
+    live.hold("Produce")
+    asked = client.later(lambda: client.send("c"))
+    for name in ("Produce#3", "ProduceResponse#3"):
+        live.wait_for(name)
+        live.do(growing.more)
+        live.let_go(name)
+    assert asked.result(CALL_S) is Error.NONE
     live.crash("b1")
     live.do(growing.more)
-    whole = live.do(lambda: payload_of(live.cluster))
+    growing, whole = live.do(lambda: (growing.more() and growing, payload_of(live.cluster)))
     assert list(growing.whole["frames"]) == list(whole["frames"])
     assert untimed(growing.whole["frames"].values()) == untimed(whole["frames"].values())
     grown, made = untimed(growing.whole["events"]), untimed(whole["events"])
@@ -93,6 +100,7 @@ def test_all_views_show_the_run_so_far(live: LiveCluster, client: Client) -> Non
         client.now(call)
     soon(lambda: "EndTxnResponse#1" in views[0].payload["frames"])
     assert "[0 a p2000 e0 s0 committed] [1 COMMIT e1]" in views[0].text()
+    assert "\n__transaction_state-10 on b3, HW 4" in views[0].text()
     assert "read_committed gets 0" in views[1].text()
     assert "CompleteCommit" in views[2].text()
     for view in views:

@@ -76,6 +76,16 @@ def test_a_frame_that_was_late_is_held_and_released(live: LiveCluster, client: C
     other.close()
 
 
+def test_what_clients_did_one_after_the_other_stays_so(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    second, seen = Client(live, client.tid, "second"), []
+    for one, other in ((client, second), (second, client)) * 3:
+        seen += [one.now(one.init), one.now(lambda one=one: one.send("a")), one.now(one.end), other.now(other.end)]
+        one.sequence = 0
+    assert Error.PRODUCER_FENCED in seen
+    assert again(live, tmp_path).outcome() == live.outcome()
+    second.close()
+
+
 def test_frames_that_are_stepped_through_are_released_after_they_are_sent(
     live: LiveCluster, client: Client, tmp_path: Path
 ) -> None:
