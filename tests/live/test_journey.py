@@ -14,6 +14,7 @@ from kafkalab.live.journey import NOT_UNDONE, LiveJourney
 from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.payload import payload_of
+from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.log_tape import LogTape
@@ -59,6 +60,8 @@ def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, cl
     differ = [a["step"] for a, b in zip(grown, made, strict=True) if a != b]
     assert len(differ) <= CAME_LATER  # where partitions and roles are told as soon as they are there, not before
     assert all({**a, "patch": 0} == {**b, "patch": 0} for a, b in zip(grown, made, strict=True))
+    last = len(grown) - 1
+    assert fold(growing.whole, last) == fold(whole, last)
     assert [part["from"] for part in parts] == sorted({part["from"] for part in parts})
     assert all(event["at"] < CALL_S * 1000 for event in growing.whole["events"])
 
