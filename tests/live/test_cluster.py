@@ -21,7 +21,7 @@ def test_every_frame_waits_until_it_is_let_go(live: LiveCluster, client: Client)
     live.hold()
     asked = client.later(client.init)
     assert live.step() == "InitProducerId#1"
-    assert live.frame("InitProducerId#1").fate == "delivered"
+    assert live.trace.frames["InitProducerId#1"].fate == "delivered"
     assert live.wait_for("InitProducerIdResponse") == "InitProducerIdResponse#1"
     assert not asked.done()
     assert live.held == ["InitProducerIdResponse#1"]
@@ -154,7 +154,7 @@ def test_waiting_ends_when_nothing_comes_and_when_the_cluster_closes(live: LiveC
     threading.Timer(0.05, live.close).start()
     assert live.step(timeout_s=CALL_S) == ""
     assert not live.running
-    assert repr(live).endswith(f"is closed, {live.trace.steps} events>")
+    assert repr(live).endswith(f"is closed, {live.trace.steps} events, 0 frames wait>")
     assert not any(t.name == "kafkalab live" for t in threading.enumerate())
 
 

@@ -91,7 +91,7 @@ def test_right_lets_the_next_frame_go(view: str, shown: Live, live: LiveCluster,
         live.wait_for(name)
         page.keyboard.press("ArrowRight")
         shown.settle()
-        assert live.frame(name).fate == "delivered"
+        assert live.trace.frames[name].fate == "delivered"
     assert asked.result(CALL_S) is Error.NONE
     expect(page.locator(".klab.sequence .now")).to_have_text("app receives ProduceResponse#2.")
 
@@ -108,7 +108,7 @@ def test_the_buttons_strike_the_frame_that_waits(shown: Live, live: LiveCluster,
     expect(drop).to_have_attribute("aria-disabled", "false")
     drop.click()
     shown.settle()
-    assert live.frame("Produce#2").fate == "dropped"
+    assert live.trace.frames["Produce#2"].fate == "dropped"
     with pytest.raises(ConnectionError):
         asked.result(CALL_S)
     expect(drop).to_have_attribute("aria-disabled", "true")

@@ -72,7 +72,7 @@ def test_right_at_the_end_lets_the_next_frame_go(live: LiveCluster, client: Clie
     asked = client.later(client.init)
     live.wait_for("InitProducerId")
     view.press("right")
-    assert live.frame("InitProducerId#1").fate == "delivered"
+    assert live.trace.frames["InitProducerId#1"].fate == "delivered"
     assert view.payload["events"][view.step]["text"] == "broker 3 sends InitProducerIdResponse#1 to app: NONE."
     view.press("right")
     assert asked.result(CALL_S) is Error.NONE
@@ -185,3 +185,15 @@ def test_presses_strike_frames_that_wait_and_brokers(live: LiveCluster, client: 
     assert not live.cluster.nodes["b1"].alive
     journey.press("restart", "b1")
     assert [e.name for e in live.trace.of("fault")] == ["Hold", "Release", "Delay", "Drop"]
+
+
+def test_a_long_run_is_not_checked_while_it_goes_on(
+    live: LiveCluster, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.now(client.init)
+    monkeypatch.setattr("kafkalab.live.journey.CHECKED_AT_ONCE", 5)
+    live.journey._check({})
+    assert live.journey.verdict == {}
+    monkeypatch.undo()
+    live.journey._check({})
+    assert live.journey.verdict["place"] == 0
