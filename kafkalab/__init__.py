@@ -41,6 +41,8 @@ _PLACES = {
     }.items()
     for name in names.split()
 }
+_NEEDS_AN_EXTRA = ("LiveCluster",)
+"""Names that `from kafkalab import *` leaves out, as not every installation has what they need."""
 PROVIDERS = {
     "programs": ("kafkalab.programs.all",),
     "scenarios": ("kafkalab.programs.all", "kafkalab.course.labs"),
@@ -54,7 +56,7 @@ def __getattr__(name: str) -> Any:
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     if name == "__all__":
-        return [*_PLACES, *_lab_names()]
+        return [*(place for place in _PLACES if place not in _NEEDS_AN_EXTRA), *_lab_names()]
     if not name.startswith("_") and name in (found := _lab_names()):
         return found[name]
     raise AttributeError(f"module 'kafkalab' has no attribute {name!r}")

@@ -106,6 +106,7 @@ def test_every_import_points_to_the_left(root: Path):
         ("trace.py", "import anywidget", "trace is pure: the standard library only"),
         ("checks/g0.py", "from kafkalab import lab03", "kafkalab.lab03 is no part that has a layer"),
         ("wire/server.py", "from kafkalab.widgets.views.view import View", "there is a wall between wire and widgets"),
+        ("wire/live.py", "from kafkalab.live.cluster import LiveCluster", "live lies to the right of wire"),
         ("grading/grade.py", "import kafkalab.course.outline", "course lies to the right of grading"),
         ("cli_run.py", "import json", "kafkalab.cli_run has no layer in LAYERS"),
     ],

@@ -14,27 +14,15 @@ from kafkalab.limits import listed, quoted
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.programs.recorded_session import Recording, Saved, Struck, saved
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.fault_checks import check_fault
-from kafkalab.sim.faults import (
-    AdvanceClock,
-    Crash,
-    Delay,
-    Drop,
-    Duplicate,
-    Fault,
-    FrameFault,
-    Hold,
-    NodeFault,
-    Release,
-    Restart,
-    TimedFault,
-)
+from kafkalab.sim.faults import AdvanceClock, Crash, Fault, FrameFault, Hold, NodeFault, Release, TimedFault
 from kafkalab.sim.gate import EVERY, SHOWN, Gate
 from kafkalab.sim.outcome import Outcome, outcome_of
 from kafkalab.sim.possible_faults import why_not
 from kafkalab.sim.scenario import Scenario
-from kafkalab.trace import Frame, Trace
+from kafkalab.trace import Trace
 
 try:
     from kafkalab.wire.live import RealTime, scenario_of
@@ -51,9 +39,9 @@ CHANGED_S = 0.1
 class LiveCluster:
     """Brokers on loopback for any Kafka client, in any cell, thread or process.
 
-    `bootstrap_servers` has their addresses. What passes is recorded in `trace`, as the simulator records a run;
-    `Sequence(live)` and other views show it, and grow. Every method can be called from any thread. `close()` ends it,
-    and so does leaving a `with` block.
+    `bootstrap_servers` has their addresses. What passes is recorded in `trace`, as the simulator records a run, and
+    kept: for load use `kafkalab serve`. `Sequence(live)` and other views show it, and grow. Every method can be called
+    from any thread. `close()` ends it, and so does leaving a `with` block.
     """
 
     def __init__(
@@ -108,15 +96,14 @@ class LiveCluster:
         """
 
         def act() -> Saved:
-            asked = [f.body for f in self.trace.frames.values() if f.name == "CreateTopics" and f.sender not in servers]
-            created = [topic.name for body in asked for topic in body.topics]
+            asked = (f for f in self.trace.frames.values() if f.name == "CreateTopics")
+            created = [t.name for f in asked if not self.cluster.is_server(f.sender) for t in f.body.topics]
             topics = {name: count for name, count in self.topics.items() if name not in created}
             return saved(Recording(self.cluster, topics, self.began_ms, self._struck))
 
-        servers = (*self.cluster.brokers, "controller")
         found = self.do(act)
+        Scenario.from_json(found.scenario.to_json(), "this session")  # nothing is written that could not be read
         found.scenario.save(path)
-        Scenario.load(path)
         return found
 
     def close(self) -> None:
@@ -174,8 +161,7 @@ class LiveCluster:
         return self.do(self._step) if found else ""
 
     def _step(self) -> str:
-        name = self.gate.next
-        if name:
+        if name := self.gate.next:
             self._release(name)
             self._real.catch_up()
         return name
@@ -211,15 +197,15 @@ class LiveCluster:
 
     def drop(self, frame: str) -> None:
         """Lose the frame, which waits at the gate or is not sent yet. As over TCP, its connection breaks."""
-        self.strike(Drop(frame))
+        self.strike(faults.Drop(frame))
 
     def duplicate(self, frame: str) -> None:
         """Let the frame arrive twice."""
-        self.strike(Duplicate(frame))
+        self.strike(faults.Duplicate(frame))
 
     def delay(self, frame: str, delay_ms: int = 1000) -> None:
         """Let the frame arrive `delay_ms` later, overtaken by frames sent after it."""
-        self.strike(Delay(frame, delay_ms))
+        self.strike(faults.Delay(frame, delay_ms))
 
     def crash(self, broker: str) -> None:
         """End the broker's process: its connections break, its logs stay."""
@@ -227,7 +213,7 @@ class LiveCluster:
 
     def restart(self, broker: str) -> None:
         """Start the crashed broker again, with its logs."""
-        self.strike(Restart(broker))
+        self.strike(faults.Restart(broker))
 
     def strike(self, fault: Fault) -> None:
         """Strike with any of the simulator's faults now, or when its frame is sent.
@@ -328,11 +314,7 @@ class LiveCluster:
 
         return self.do(read)
 
-    def frame(self, name: str) -> Frame:
-        """Return a frame by its name. KeyError if none of this name was sent."""
-        return self.trace.frames[name]
-
     def __repr__(self) -> str:
         state = f"listens on {self.bootstrap_servers}" if self.running else "is closed"
-        waiting = f", {len(self.gate.held)} frames wait" if self.gate.held else ""
-        return f"<LiveCluster {self.cluster.scenario.profile} {state}, {self.trace.steps} events{waiting}>"
+        waiting = f"{self.trace.steps} events, {len(self.gate.held)} frames wait"
+        return f"<LiveCluster {self.cluster.scenario.profile} {state}, {waiting}>"

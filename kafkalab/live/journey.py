@@ -26,7 +26,7 @@ from kafkalab.widgets.model.enabled_actions import (
 )
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.futures import Run
-from kafkalab.widgets.model.journey import SHOWN, Journey
+from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, SHOWN, Journey
 from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.listening import Content
 from kafkalab.widgets.model.presses import MOVES, fault_of, moved
@@ -202,6 +202,11 @@ class LiveJourney(Journey):
         return super().possible(action, target, **details)
 
     # the checks
+
+    def _check(self, content: Content) -> None:
+        """Send what the checks say of the run so far, unless that would hold the cluster up for long."""
+        if len(self.payload["events"]) <= CHECKED_AT_ONCE:
+            super()._check(content)
 
     def report(self) -> dict[str, Any]:
         """What all checks say of the run so far, with "place"; checked anew when events have come."""

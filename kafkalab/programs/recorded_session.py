@@ -153,24 +153,29 @@ class Recording:
         client.steps += [{"at": self._sent_ms[frame.id]}, {**step, "wait": False, "times_out": False}]
 
     def _arrived(self, frame: Frame, event: Event) -> None:
-        late = self._door > self._doors[frame.id] + 1 or frame.received_ms - frame.sent_ms > LATE_MS
+        if self._door > self._doors[frame.id] + 1 or frame.received_ms - frame.sent_ms > LATE_MS:
+            self._least = max(self._least, self._flies_ms(frame))
+            self.frame_faults.append((self.keys[frame.id], Hold, self._time(event)))
         now = self._time(event)
-        if late:
-            self.frame_faults.append((self.keys[frame.id], Hold, now))
         if frame.kind == "request":
             self._arrived_ms[frame.id], self._least = now, now + HOP_MS
             return
         if frame.of in self._answered:
             return  # the second answer to a doubled request
         self._answered[frame.of] = None
-        takes = CALL_MS if frame.category == "transaction" else SHORT_CALL_MS
-        self._least = max(self._least, self._arrived_ms[frame.of] + takes)
+        self._least = max(self._least, self._flies_ms(frame))
         node, number, _ = self.keys[frame.id]
         client, name = self.clients[node], f"r{number + 1}"
         asked = next(s for s in reversed(client.steps) if s.get("as") == name)
         del asked["times_out"]
         client.steps.append({"await": name})
         client.learn(name, frame.body)
+
+    def _flies_ms(self, frame: Frame) -> int:
+        """The time in the scenario at which a frame has been sent, and would have arrived."""
+        if frame.kind == "request":
+            return self._sent_ms[frame.id] + HOP_MS
+        return self._arrived_ms[frame.of] + (CALL_MS if frame.category == "transaction" else SHORT_CALL_MS)
 
     def _strike(self, event: Event) -> None:
         if event.frame in self.keys:

@@ -15,8 +15,10 @@ from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, Record
+from tests.browser.conftest import browser, console_errors, page
 from tests.wire.connection import Connection
 
+__all__ = ["browser", "console_errors", "page"]
 CALL_S = 30
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.api_versions import ApiVersions
 from kafkalab.sim.faults import AdvanceClock, Drop, Hold, Release
 from tests.live.conftest import CALL_S, Client
 from tests.wire.connection import Connection
@@ -20,7 +21,7 @@ def test_every_frame_waits_until_it_is_let_go(live: LiveCluster, client: Client)
     live.hold()
     asked = client.later(client.init)
     assert live.step() == "InitProducerId#1"
-    assert live.frame("InitProducerId#1").fate == "delivered"
+    assert live.trace.frames["InitProducerId#1"].fate == "delivered"
     assert live.wait_for("InitProducerIdResponse") == "InitProducerIdResponse#1"
     assert not asked.done()
     assert live.held == ["InitProducerIdResponse#1"]
@@ -120,6 +121,14 @@ def test_a_crashed_broker_breaks_its_connections_and_comes_back_with_its_logs(
     assert [e.kind for e in live.trace.events if e.kind in ("crash", "recover")] == ["crash", "recover"]
 
 
+def test_a_crash_breaks_connections_on_which_nothing_is_asked(live: LiveCluster) -> None:
+    with Connection(live.bootstrap_servers, 2) as idle:
+        idle.ask(ApiVersions(), 3)
+        live.crash("b2")
+        with pytest.raises(ConnectionError):
+            idle.answer()
+
+
 def test_a_jump_of_the_clock_lets_a_transaction_time_out(live: LiveCluster, client: Client) -> None:
     client.now(client.init)
     client.now(lambda: client.send("a"))
@@ -145,11 +154,11 @@ def test_waiting_ends_when_nothing_comes_and_when_the_cluster_closes(live: LiveC
     threading.Timer(0.05, live.close).start()
     assert live.step(timeout_s=CALL_S) == ""
     assert not live.running
-    assert repr(live).endswith(f"is closed, {live.trace.steps} events>")
+    assert repr(live).endswith(f"is closed, {live.trace.steps} events, 0 frames wait>")
     assert not any(t.name == "kafkalab live" for t in threading.enumerate())
 
 
 def test_without_kio_one_line_names_the_extra(root: Path) -> None:
-    code = "import sys; sys.modules['kio'] = None\nfrom kafkalab import LiveCluster"
+    code = "import sys; sys.modules['kio'] = None\nfrom kafkalab import *\nfrom kafkalab import LiveCluster"
     run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
     assert run.stderr.splitlines()[-1].endswith("Error: kio is missing: pip install 'kafkalab-course[wire]'")

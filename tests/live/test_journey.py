@@ -14,6 +14,7 @@ from kafkalab.live.journey import NOT_UNDONE, LiveJourney
 from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.payload import payload_of
+from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.log_tape import LogTape
@@ -43,15 +44,24 @@ def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, cl
     for call in (client.init, lambda: client.send("a"), client.end, lambda: client.send("b"), client.end):
         assert client.now(call) is Error.NONE
         parts.append(live.do(growing.more))
+    live.hold("Produce")
+    asked = client.later(lambda: client.send("c"))
+    for name in ("Produce#3", "ProduceResponse#3"):
+        live.wait_for(name)
+        live.do(growing.more)
+        live.let_go(name)
+    assert asked.result(CALL_S) is Error.NONE
     live.crash("b1")
     live.do(growing.more)
-    whole = live.do(lambda: payload_of(live.cluster))
+    growing, whole = live.do(lambda: (growing.more() and growing, payload_of(live.cluster)))
     assert list(growing.whole["frames"]) == list(whole["frames"])
     assert untimed(growing.whole["frames"].values()) == untimed(whole["frames"].values())
     grown, made = untimed(growing.whole["events"]), untimed(whole["events"])
     differ = [a["step"] for a, b in zip(grown, made, strict=True) if a != b]
     assert len(differ) <= CAME_LATER  # where partitions and roles are told as soon as they are there, not before
     assert all({**a, "patch": 0} == {**b, "patch": 0} for a, b in zip(grown, made, strict=True))
+    last = len(grown) - 1
+    assert fold(growing.whole, last) == fold(whole, last)
     assert [part["from"] for part in parts] == sorted({part["from"] for part in parts})
     assert all(event["at"] < CALL_S * 1000 for event in growing.whole["events"])
 
@@ -62,7 +72,7 @@ def test_right_at_the_end_lets_the_next_frame_go(live: LiveCluster, client: Clie
     asked = client.later(client.init)
     live.wait_for("InitProducerId")
     view.press("right")
-    assert live.frame("InitProducerId#1").fate == "delivered"
+    assert live.trace.frames["InitProducerId#1"].fate == "delivered"
     assert view.payload["events"][view.step]["text"] == "broker 3 sends InitProducerIdResponse#1 to app: NONE."
     view.press("right")
     assert asked.result(CALL_S) is Error.NONE
@@ -93,6 +103,7 @@ def test_all_views_show_the_run_so_far(live: LiveCluster, client: Client) -> Non
         client.now(call)
     soon(lambda: "EndTxnResponse#1" in views[0].payload["frames"])
     assert "[0 a p2000 e0 s0 committed] [1 COMMIT e1]" in views[0].text()
+    assert "\n__transaction_state-10 on b3, HW 4" in views[0].text()
     assert "read_committed gets 0" in views[1].text()
     assert "CompleteCommit" in views[2].text()
     for view in views:
@@ -174,3 +185,15 @@ def test_presses_strike_frames_that_wait_and_brokers(live: LiveCluster, client: 
     assert not live.cluster.nodes["b1"].alive
     journey.press("restart", "b1")
     assert [e.name for e in live.trace.of("fault")] == ["Hold", "Release", "Delay", "Drop"]
+
+
+def test_a_long_run_is_not_checked_while_it_goes_on(
+    live: LiveCluster, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.now(client.init)
+    monkeypatch.setattr("kafkalab.live.journey.CHECKED_AT_ONCE", 5)
+    live.journey._check({})
+    assert live.journey.verdict == {}
+    monkeypatch.undo()
+    live.journey._check({})
+    assert live.journey.verdict["place"] == 0

@@ -76,6 +76,33 @@ def test_a_frame_that_was_late_is_held_and_released(live: LiveCluster, client: C
     other.close()
 
 
+def test_what_clients_did_one_after_the_other_stays_so(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    second, seen = Client(live, client.tid, "second"), []
+    for one, other in ((client, second), (second, client)) * 3:
+        seen += [one.now(one.init), one.now(lambda one=one: one.send("a")), one.now(one.end), other.now(other.end)]
+        one.sequence = 0
+    assert Error.PRODUCER_FENCED in seen
+    assert again(live, tmp_path).outcome() == live.outcome()
+    second.close()
+
+
+def test_frames_that_are_stepped_through_are_released_after_they_are_sent(
+    live: LiveCluster, client: Client, tmp_path: Path
+) -> None:
+    live.hold()
+    others = Client(live, "other", "second")
+    asked = [one.later(one.init) for one in (client, others)]
+    while not all(one.done() for one in asked):
+        live.step(timeout_s=0.05)
+    asked = [client.later(lambda: client.send("a")), others.later(lambda: others.send("b"))]
+    while not all(one.done() for one in asked):
+        live.step(timeout_s=0.05)
+    run = again(live, tmp_path)
+    assert run.unused_faults == ()
+    assert [f.fate for f in run.trace.frames.values() if f.fate == "in flight" and f.category != "replication"] == []
+    others.close()
+
+
 def test_a_dropped_answer_and_a_jump_of_the_clock_are_the_scenarios_faults(
     live: LiveCluster, client: Client, tmp_path: Path
 ) -> None:

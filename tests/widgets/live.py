@@ -51,7 +51,8 @@ class Live:
         """The synchronised traits as the browser gets them, the payload only if it is another than the last time."""
         names = [k for k in widget.keys if not k.startswith("_")]
         if "payload" in names:
-            if self._payloads.get(widget) is widget.payload:
+            sent_in_parts = widget in self._payloads and not widget._should_send_property("payload", widget.payload)
+            if self._payloads.get(widget) is widget.payload or sent_in_parts:
                 names.remove("payload")
             self._payloads[widget] = widget.payload
         state = widget.get_state(names)
@@ -68,6 +69,10 @@ class Live:
                     setattr(self._all()[place], name, value)
         widget._handle_custom_msg(content, [])
         return [{i: self.state(w) for i, w in self._all().items()}, self._told]
+
+    def tell(self, told: list[Any]) -> None:
+        """Messages that Python has sent though nobody asked for them are in the page."""
+        self.page.evaluate("(told) => told.forEach(([to, content]) => models[to].fire('msg:custom', content))", told)
 
     def push(self) -> None:
         """What Python has set since is in the page."""

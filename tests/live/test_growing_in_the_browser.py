@@ -1,0 +1,126 @@
+"""Views of a live cluster in a browser: parts of the run arrive, → lets frames go, buttons strike or say why not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kafkalab.live.cluster import LiveCluster
+from kafkalab.live.journey import NOT_UNDONE
+from kafkalab.protocol.errors import Error
+from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.views.fault_panel import FaultPanel
+from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.views.sequence import Sequence
+from tests.live.conftest import CALL_S, Client
+from tests.widgets.live import Live
+
+SAME = """(text) => {
+  const { runOf } = SOURCE, of = (payload) => runOf({ get: () => payload, klab: {} }), known = models.j0.klab.run;
+  const whole = of(text), told = (run) => JSON.stringify(run.events.map((_, step) => run.at(step)));
+  const frames = (run) => JSON.stringify(Object.values(run.frames).map((f) => [f.id, f.fate, f.received, run.end(f)]));
+  return [told(whole) === told(known), frames(whole) === frames(known), whole.last === known.last];
+}"""
+
+
+@pytest.fixture
+def shown(page: Page, live: LiveCluster, client: Client) -> Live:
+    for call in (client.init, lambda: client.send("a"), client.end):
+        assert client.now(call) is Error.NONE
+    views = Live(page, Sequence(live), LogTape(live), FaultPanel(live))
+    page.wait_for_function("window.pending === 0")
+    return views
+
+
+def grown(live: LiveCluster, shown: Live) -> dict[str, Any]:
+    """What the page is told of the run; the run may have gone on since."""
+
+    def act() -> tuple[dict[str, Any], list[Any]]:
+        live.journey._grow()
+        told, shown._told = shown._told, []
+        return live.journey.payload, told
+
+    payload, told = live.do(act)
+    shown.tell(told)
+    return payload
+
+
+def test_parts_make_the_same_run_as_the_whole(shown: Live, live: LiveCluster, client: Client, page: Page) -> None:
+    before = int(page.locator(".klab.sequence").get_attribute("data-events") or 0)
+    live.hold()
+    asked = client.later(lambda: client.send("b"))
+    for name in ("Produce#2", "ProduceResponse#2"):
+        live.let_go(live.wait_for(name))
+        grown(live, shown)
+    assert asked.result(CALL_S) is Error.NONE
+    live.crash("b1")
+    payload = grown(live, shown)
+    sequence = page.locator(".klab.sequence")
+    assert len(payload["events"]) > before
+    expect(sequence).to_have_attribute("data-events", str(len(payload["events"])))
+    expect(sequence.locator(".now")).to_have_text("broker 1 crashes. Its logs stay; all else that it knew is gone.")
+    step = sequence.get_attribute("data-step") or ""
+    expect(page.locator(".klab.log-tape")).to_have_attribute("data-step", step)
+    text = packed(payload)
+    assert page.evaluate(SAME.replace("SOURCE", "window.w0"), text) == [True, True, True]
+    assert page.evaluate("models.j0.get('payload').length") < len(text)
+
+
+def test_a_browser_that_missed_a_part_asks_for_it(shown: Live, live: LiveCluster, client: Client, page: Page) -> None:
+    assert client.now(lambda: client.send("b")) is Error.NONE
+    live.do(live.journey._grow)
+    shown._told.clear()
+    assert client.now(client.end) is Error.NONE
+    payload = grown(live, shown)
+    shown.settle()
+    expect(page.locator(".klab.sequence")).to_have_attribute("data-events", str(len(payload["events"])))
+    assert page.evaluate(SAME.replace("SOURCE", "window.w0"), packed(payload)) == [True, True, True]
+
+
+@pytest.mark.parametrize("view", [".klab.sequence", ".klab.log-tape", ".klab.panel"])
+def test_right_lets_the_next_frame_go(view: str, shown: Live, live: LiveCluster, client: Client, page: Page) -> None:
+    live.hold()
+    asked = client.later(lambda: client.send("b"))
+    live.wait_for("Produce")
+    grown(live, shown)
+    page.locator(view).focus()
+    for name in ("Produce#2", "ProduceResponse#2"):
+        live.wait_for(name)
+        page.keyboard.press("ArrowRight")
+        shown.settle()
+        assert live.trace.frames[name].fate == "delivered"
+    assert asked.result(CALL_S) is Error.NONE
+    expect(page.locator(".klab.sequence .now")).to_have_text("app receives ProduceResponse#2.")
+
+
+def test_the_buttons_strike_the_frame_that_waits(shown: Live, live: LiveCluster, client: Client, page: Page) -> None:
+    sequence = page.locator(".klab.sequence")
+    undo = sequence.locator('[data-action="undo"]')
+    expect(undo).to_have_attribute("aria-description", f"{NOT_UNDONE[0].upper()}{NOT_UNDONE[1:]}.")
+    drop = sequence.locator('[data-action="drop"]')
+    live.hold()
+    asked = client.later(lambda: client.send("b"))
+    live.wait_for("Produce")
+    grown(live, shown)
+    expect(drop).to_have_attribute("aria-disabled", "false")
+    drop.click()
+    shown.settle()
+    assert live.trace.frames["Produce#2"].fate == "dropped"
+    with pytest.raises(ConnectionError):
+        asked.result(CALL_S)
+    expect(drop).to_have_attribute("aria-disabled", "true")
+
+
+def test_a_part_is_small_also_after_5000_events(shown: Live, live: LiveCluster, client: Client, page: Page) -> None:
+    while live.trace.steps < 5_000:
+        client.now(lambda: client.send("v"))
+        client.now(client.end)
+    grown(live, shown)
+    sizes: list[int] = []
+    live.journey.send = lambda content, buffers=None: sizes.append(len(json.dumps(content)))
+    client.now(lambda: client.send("v"))
+    live.do(live.journey._grow)
+    assert sum(sizes) * 10 < len(packed(live.journey.payload))
