@@ -20,8 +20,6 @@ _PLACES = {
         "protocol.source_header": "made_from",
         "cli.transactions": "transactions_of",
         "widgets.model.journey": "Journey",
-        "wire.tap.tap": "Tap",
-        "wire.tap.session": "load_tap",
         "widgets.views.sequence": "Sequence",
         "widgets.views.client_view": "ClientView",
         "widgets.views.log_tape": "LogTape",
@@ -40,6 +38,8 @@ _PLACES = {
     }.items()
     for name in names.split()
 }
+_WITH_WIRE = {"Tap": "kafkalab.wire.tap.tap", "load_tap": "kafkalab.wire.tap.session"}
+"""Names that need the wire extra; `from kafkalab import *` leaves them out."""
 PROVIDERS = {
     "programs": ("kafkalab.programs.all",),
     "scenarios": ("kafkalab.programs.all", "kafkalab.course.labs"),
@@ -52,6 +52,11 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
+    if name in _WITH_WIRE:
+        try:
+            return getattr(import_module(_WITH_WIRE[name]), name)
+        except ModuleNotFoundError as missing:
+            raise ImportError(f"{name} needs {missing.name}: pip install 'kafkalab-course[wire]'") from None
     if name == "__all__":
         return [*_PLACES, *_lab_names()]
     if not name.startswith("_") and name in (found := _lab_names()):
@@ -60,7 +65,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PLACES, *_lab_names()])
+    return sorted([*globals(), *_PLACES, *_WITH_WIRE, *_lab_names()])
 
 
 def _lab_names() -> dict[str, Any]:

@@ -60,10 +60,10 @@ def test_a_capture_has_records_and_markers(servers: str, tmp_path: Path):
     assert [r["sequence"] for r in log if not r["control"]] == [0, 1, 2, 0, 0]
     assert log[0]["headers"] == ["h=1"]
     marks = {r["key"]: (r["high_watermark"], r["last_stable_offset"]) for r in rows(tmp_path / "night", "watermarks")}
-    assert marks == {"in-0": (5, 5), "out-0": (3, 2)}
+    assert marks == {"in-0": (5, 5), "in-1": (0, 0), "out-0": (3, 2)}
     said = json.loads((tmp_path / "night" / "capture.json").read_text())
     assert said["partitions"]["in-0"]["listed"] == 1
-    assert [p["current_txn_start_offset"] for p in said["producers"]["out-0"]] == [-1, 2]
+    assert sorted(p["current_txn_start_offset"] for p in said["producers"]["out-0"]) == [-1, 2]
     states = {t["transactional_id"]: t["state"] for t in said["transactions"]}
     assert states == {"pay": "CompleteAbort", "open": "Ongoing"}
 
