@@ -128,6 +128,8 @@ class Proxy:
             await crossing.run()
         except asyncio.CancelledError:
             pass
+        except Exception:  # a mistake of ours must not reach the other connections
+            log.exception("b%d %s: closed", node_id, peer)
         finally:
             self.crossings.pop(task, None)
             crossing.end()
