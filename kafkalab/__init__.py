@@ -20,8 +20,6 @@ _PLACES = {
         "protocol.source_header": "made_from",
         "cli.transactions": "transactions_of",
         "widgets.model.journey": "Journey",
-        "wire.tap.tap": "Tap",
-        "wire.tap.session": "load_tap",
         "widgets.views.sequence": "Sequence",
         "widgets.views.client_view": "ClientView",
         "widgets.views.log_tape": "LogTape",
@@ -32,7 +30,6 @@ _PLACES = {
         "widgets.views.verdict": "Verdict",
         "widgets.views.share": "Share",
         "widgets.views.predict": "Predict",
-        "live.cluster": "LiveCluster",
         "grading.check": "check hint question counterexample",
         "grading.challenge": "Challenge open_challenge answer_challenge",
         "course.outline": "progress",
@@ -41,8 +38,12 @@ _PLACES = {
     }.items()
     for name in names.split()
 }
-_NEEDS_AN_EXTRA = ("LiveCluster",)
-"""Names that `from kafkalab import *` leaves out, as not every installation has what they need."""
+_WITH_WIRE = {
+    "LiveCluster": "kafkalab.live.cluster",
+    "Tap": "kafkalab.wire.tap.tap",
+    "load_tap": "kafkalab.wire.tap.session",
+}
+"""Names that need the wire extra; `from kafkalab import *` leaves them out."""
 PROVIDERS = {
     "programs": ("kafkalab.programs.all",),
     "scenarios": ("kafkalab.programs.all", "kafkalab.course.labs"),
@@ -55,15 +56,21 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
+    if name in _WITH_WIRE:
+        try:
+            return getattr(import_module(_WITH_WIRE[name]), name)
+        except ModuleNotFoundError as missing:
+            library = str(missing.name).partition(".")[0]
+            raise ImportError(f"{library} is missing: pip install 'kafkalab-course[wire]'") from None
     if name == "__all__":
-        return [*(place for place in _PLACES if place not in _NEEDS_AN_EXTRA), *_lab_names()]
+        return [*_PLACES, *_lab_names()]
     if not name.startswith("_") and name in (found := _lab_names()):
         return found[name]
     raise AttributeError(f"module 'kafkalab' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PLACES, *_lab_names()])
+    return sorted([*globals(), *_PLACES, *_WITH_WIRE, *_lab_names()])
 
 
 def _lab_names() -> dict[str, Any]:

@@ -23,13 +23,8 @@ from kafkalab.sim.outcome import Outcome, outcome_of
 from kafkalab.sim.possible_faults import why_not
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Trace
-
-try:
-    from kafkalab.wire.live import RealTime, scenario_of
-    from kafkalab.wire.server import Server
-except ModuleNotFoundError as missing:
-    name = str(missing.name).partition(".")[0]
-    raise ModuleNotFoundError(f"{name} is missing: pip install 'kafkalab-course[wire]'") from None
+from kafkalab.wire.live import RealTime, scenario_of
+from kafkalab.wire.server import Server
 
 Found = TypeVar("Found")
 CHANGED_S = 0.1

@@ -30,7 +30,7 @@ class RecordedScenario:
     profile: str
     topics: dict[str, int]
     nodes: tuple[str, ...]
-    seed: int = 0
+    seed: None = None
     faults: tuple[Fault, ...] = ()
     programs: tuple[Program, ...] = ()
     rules_off: tuple[str, ...] = ()

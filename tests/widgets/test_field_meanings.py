@@ -17,6 +17,7 @@ from kafkalab.protocol.records import CleanedBatch, OtherRecords, Record
 from kafkalab.sim.cluster import Cluster
 from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.fields import fields_of, path_of
+from kafkalab.wire.tap.frames import Unread
 
 IN_ONE_LINE = (ClusterMetadata, Record)
 
@@ -42,6 +43,7 @@ def all_fields() -> list[tuple[str, str]]:
             found += [(frame, path) for path in paths(kind)]
     kinds = (CleanedBatch, OtherRecords)
     found += [("Produce", f"batches.{f.name}") for kind in kinds for f in dataclasses.fields(kind)]
+    found += [("ShareFetch", f.name) for f in dataclasses.fields(Unread)]
     return [(frame, path) for frame, path in found if not path.startswith("metadata.")]
 
 

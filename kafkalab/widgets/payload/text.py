@@ -97,6 +97,12 @@ class Shown:
         return node, batches, mark, stable
 
 
+def head_of(payload: Payload) -> str:
+    """Return what a run is in a line: title, profile and seed; a recorded run has no seed."""
+    seed = "recorded" if payload["seed"] is None else f"seed {payload['seed']}"
+    return f"{payload['title']} · {payload['profile']} · {seed}"
+
+
 def fold(payload: Payload, step: int) -> Shown:
     """Return what is shown at `step`: the initial changes and those of events 0 to `step`."""
     shown = Shown()
@@ -181,7 +187,7 @@ def text_at(
     event, shown = payload["events"][step], fold(payload, step)
     places = places or stops(payload, groups, hidden)
     place = sum(1 for s in places if s <= step)
-    lines = [f"{payload['title']} · {payload['profile']} · seed {payload['seed']}"]
+    lines = [head_of(payload)]
     if payload["faults"]:
         lines.append("faults: " + ", ".join(payload["faults"]))
     if hidden:

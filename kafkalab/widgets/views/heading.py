@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafkalab.widgets.payload.text import Payload
+from kafkalab.widgets.payload.text import Payload, head_of
 
 
 def where(payload: Payload, step: int, places: Sequence[int]) -> str:
@@ -20,7 +20,7 @@ def time(ms: int) -> str:
 
 def head_lines(payload: Payload, step: int, places: Sequence[int]) -> list[str]:
     """Return title, faults, position and sentence of `step`."""
-    lines = [f"{payload['title']} · {payload['profile']} · seed {payload['seed']}"]
+    lines = [head_of(payload)]
     if payload["faults"]:
         lines.append("faults: " + ", ".join(payload["faults"]))
     return [*lines, where(payload, step, places), payload["events"][step]["text"]]

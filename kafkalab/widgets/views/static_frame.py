@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafkalab.widgets.payload.text import Payload
+from kafkalab.widgets.payload.text import Payload, head_of
 from kafkalab.widgets.views.heading import where
 from kafkalab.widgets.views.palette import BOLD, DIM, MARGIN, RED, RULE, WIDTH, Canvas, fit, standalone
 
@@ -16,7 +16,7 @@ class StaticFrame(Canvas):
         super().__init__(y=MARGIN)
         self.label = f"{title}: {payload['title']}, step {step}"
         place = where(payload, step, places)
-        head = f"{title} · {payload['title']} · {payload['profile']} · seed {payload['seed']}"
+        head = f"{title} · {head_of(payload)}"
         self.text(MARGIN, self.y + 12, fit(head, WIDTH - 260), more=BOLD)
         self.text(WIDTH - MARGIN, self.y + 12, place, DIM, "end")
         sentence = fit(payload["events"][step]["text"], WIDTH - 2 * MARGIN, 14)

@@ -10,7 +10,7 @@ from typing import Any
 from kafkalab.widgets.model.findings import UNBROKEN, findings_at, lines_at
 from kafkalab.widgets.model.jumps import chapter_at
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
-from kafkalab.widgets.payload.text import Payload, fold, group_line, is_shown, memory_lines, stops
+from kafkalab.widgets.payload.text import Payload, fold, group_line, head_of, is_shown, memory_lines, stops
 from kafkalab.widgets.payload.walk import fold_at
 from kafkalab.widgets.views import static_rail
 from kafkalab.widgets.views.palette import (
@@ -90,7 +90,7 @@ class _Picture(LogStrips):
         payload, event = self.payload, self.payload["events"][self.step]
         place = sum(1 for s in self.places if s <= self.step)
         chapter = chapter_at(payload, self.places, self.step)
-        self.text(MARGIN, self.y + 12, f"{payload['title']} · {payload['profile']} · seed {payload['seed']}", more=BOLD)
+        self.text(MARGIN, self.y + 12, head_of(payload), more=BOLD)
         where = f"{chapter}{' · ' if chapter else ''}step {place} of {len(self.places)} · t = {event['at']} ms"
         self.text(WIDTH - MARGIN, self.y + 12, where, DIM, "end")
         told = fold_at(payload, self.step, self.places) or event["text"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from kafkalab.checks.from_a_log import COMPACTED, COMPLETE, DESCRIBED, UNREAD
 from kafkalab.history.schema import Label, Leader, LogRecord, TxnEntry, Watermark
-from kafkalab.protocol.messages.fetch import PartitionFetched
+from kafkalab.protocol.messages.fetch import READ_COMMITTED, PartitionFetched
 from kafkalab.protocol.messages.list_offsets import EARLIEST
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.records import Batch, ControlType, OtherRecords
@@ -82,6 +82,7 @@ def begin(source: Source, topics: list[str], start: str) -> CaptureState:
 
 def _ends(source: Source, name: str, leader: str, start: str) -> PartitionState:
     earliest, end = source.offset(name, leader, EARLIEST), source.end(name, leader)
+    stable = min(source.end(name, leader, READ_COMMITTED), end)
     first = earliest
     if start.startswith("@"):
         first = source.offset(name, leader, int(start[1:]))
@@ -89,7 +90,9 @@ def _ends(source: Source, name: str, leader: str, start: str) -> PartitionState:
     elif start != "earliest":
         first = int(start)
     first = min(max(first, earliest), end)
-    return PartitionState(start=first, end=end, next=first, log_start=earliest)
+    return PartitionState(
+        start=first, end=end, next=first, log_start=earliest, high_watermark=end, last_stable_offset=stable
+    )
 
 
 def captured(source: Source, state: CaptureState, known: Callable[[], Known]) -> Iterator[Chunk]:
@@ -135,7 +138,7 @@ def _read(
 ) -> int:
     """Add what one Fetch returns; return how many rows."""
     one = state.partitions[name]
-    committed = one.last_stable_offset < 0 or one.next < one.last_stable_offset
+    committed = one.next < one.last_stable_offset
     fetched = source.fetch(name, leader, one.next, committed)
     _note(one, fetched)
     rows, before = 0, one.next
@@ -154,9 +157,10 @@ def _read(
             _check_aborted(one, batch, committed)
             rows += add_log(tables["log"], name, leader, batch, one, decisions)
         one.next = batch.last_offset + 1
-    if one.next == before and (not committed or one.next < one.last_stable_offset):
-        one.holes += one.end - one.next  # what compaction has removed at the end
-        one.next = one.end
+    if one.next == before and committed == (one.next < one.last_stable_offset):
+        nothing_until = min(one.end, one.last_stable_offset) if committed else one.end
+        one.holes += nothing_until - one.next  # what compaction has removed at the end
+        one.next = nothing_until
     one.rows += rows
     return rows
 

@@ -46,7 +46,7 @@ def add_log(columns: Columns, key: str, node: str, batch: Batch, state: Partitio
         own = batch.timestamp_ms * STEPS_A_MS + IN_LOG
         state.clock = max(state.clock, own)
         state.open.pop(batch.producer_id, None)
-        decided = decisions.get((batch.producer_id, batch.producer_epoch, batch.control.name, key), own)
+        decided = decisions.get((batch.producer_id, batch.producer_epoch, batch.control.name, key), -1)
         after = decided + 1 if own <= decided <= own + SKEW_MS * STEPS_A_MS else own
         return add_row(
             columns,

@@ -88,17 +88,17 @@ class Source:
         message = self._with("", Metadata(topics=topics), Asker.raw)
         return {f"b{row.node_id}": (row.host, int(row.port)) for row in message.brokers}
 
-    def offset(self, partition: str, leader: str, timestamp: int = EARLIEST) -> int:
+    def offset(self, partition: str, leader: str, timestamp: int = EARLIEST, level: str = READ_UNCOMMITTED) -> int:
         """Return the first offset at or after a time, or the earliest or latest; -1 for none."""
-        found = self.ask(leader, ListOffsets(partitions=(partition,), timestamp=timestamp))
+        found = self.ask(leader, ListOffsets(partitions=(partition,), timestamp=timestamp, isolation_level=level))
         error = found.errors.get(partition, Error.UNKNOWN_TOPIC_OR_PARTITION)
         if error is not Error.NONE:
             raise CaptureError(f"{partition}: {error.name}")
         return int(found.offsets[partition])
 
-    def end(self, partition: str, leader: str) -> int:
-        """Return the high watermark."""
-        return self.offset(partition, leader, LATEST)
+    def end(self, partition: str, leader: str, level: str = READ_UNCOMMITTED) -> int:
+        """Return the high watermark; with READ_COMMITTED the last stable offset."""
+        return self.offset(partition, leader, LATEST, level)
 
     def fetch(self, partition: str, leader: str, offset: int, committed: bool) -> PartitionFetched:
         """Return what there is from an offset on; with `committed` up to the last stable offset, and the aborted list.

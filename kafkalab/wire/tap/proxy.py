@@ -42,6 +42,7 @@ class Proxy:
         self.crossings: dict[asyncio.Task[None], None] = {}
         self._began_ns = time.monotonic_ns()
         self._opening: dict[int, tuple[str, int]] = {}
+        self._learning = asyncio.Lock()
 
     def now(self) -> int:
         """Milliseconds since the tap began."""
@@ -101,12 +102,13 @@ class Proxy:
 
     async def know(self, rows: dict[int, tuple[str, int]]) -> None:
         """Follow brokers that have moved, and open doors for new ones."""
-        for node_id, place in rows.items():
-            if node_id not in self.doors:
-                await self._open_door(node_id, *place)
-            elif self.brokers[node_id] != place:
-                log.info("broker %d is at %s:%d now", node_id, *place)
-                self.brokers[node_id] = place
+        async with self._learning:
+            for node_id, place in rows.items():
+                if node_id not in self.doors:
+                    await self._open_door(node_id, *place)
+                elif self.brokers[node_id] != place:
+                    log.info("broker %d is at %s:%d now", node_id, *place)
+                    self.brokers[node_id] = place
 
     def door_of(self, node_id: int, host: str, port: int) -> tuple[str, int]:
         """Return the door of a broker that `know` has been told of."""
@@ -126,6 +128,8 @@ class Proxy:
             await crossing.run()
         except asyncio.CancelledError:
             pass
+        except Exception:  # a mistake of ours must not reach the other connections
+            log.exception("b%d %s: closed", node_id, peer)
         finally:
             self.crossings.pop(task, None)
             crossing.end()
@@ -146,9 +150,9 @@ class Crossing:
         """Carry frames both ways until either side closes, or one is dropped."""
         place = self.proxy.brokers[self.node_id]
         try:
-            broker, self.to_broker = await asyncio.open_connection(*place, limit=1 << 20)
-        except OSError as error:
-            log.warning("b%d %s: %s:%d refuses (%s)", self.node_id, self.peer, *place, error.strerror or error)
+            broker, self.to_broker = await asyncio.wait_for(asyncio.open_connection(*place, limit=1 << 20), ASK_S)
+        except (OSError, TimeoutError) as error:
+            log.warning("b%d %s: no connection to %s:%d (%s)", self.node_id, self.peer, *place, error or "no answer")
             return
         both = [asyncio.create_task(self._requests()), asyncio.create_task(self._answers(broker))]
         try:
@@ -203,6 +207,8 @@ class Crossing:
             if not 0 < size <= FRAME_BYTES:
                 return f"an answer of {size} bytes"
             data = await broker.readexactly(size)
+            if not self.waiting:
+                return "the broker answers what was not asked"
             exchange = self.waiting[0]
             answer = session.answered(proxy.now(), exchange, data)
             if not await proxy.gate.meet(session, exchange, proxy.now):

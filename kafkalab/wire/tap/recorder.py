@@ -6,6 +6,7 @@ again when it is loaded.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,8 @@ from kafkalab.wire.learned_names import LearnedNames
 from kafkalab.wire.tap.batches import readable, with_records
 from kafkalab.wire.tap.frames import Answer
 from kafkalab.wire.tap.knowledge import Knowledge
+
+log = logging.getLogger("kafkalab.tap")
 
 MOST_EVENTS, MOST_BYTES = 100_000, 256 * 1024 * 1024
 """How much of a session is kept for pictures: what passes after that is counted, and still saved."""
@@ -101,8 +104,8 @@ class Recorder:
             frame.fate, frame.received_ms = "delivered", self.now_ms
             frame.received_step = self.note(frame.receiver, "receive", frame.name, frame, frame.sent_step, frame.id)
             request = self.trace.frames.get(frame.of)
-            if frame.kind == "response" and request is not None and not self.full:
-                self.knowledge.client_has(request, frame)
+            if frame.kind == "response" and request is not None:
+                self._learn(self.knowledge.client_has, request, frame)
 
     def answered(self, at_ms: int, frames: list[Frame], answer: Answer) -> list[Frame]:
         """Record that a broker answered; return the frames of the answer, one for each frame of the request."""
@@ -111,8 +114,7 @@ class Recorder:
         self.knowledge.learn_names(answer)
         found = []
         for request, body in zip(frames, answer.bodies(self.names), strict=False):
-            if not self.full:
-                self.knowledge.broker_did(request, body)
+            self._learn(self.knowledge.broker_did, request, body)
             known: dict[str, Any] = {"kind": "response", "sender": request.receiver, "receiver": request.sender}
             known |= {name: getattr(request, name) for name in ("category", "version", "attempt", "correlation_id")}
             found.append(self._frame(**known, name=f"{request.name}Response", of=request.id, body=body))
@@ -122,14 +124,21 @@ class Recorder:
                 del self._failed[request.sender, request.name]
         return found
 
+    def _learn(self, learn: Callable[[Frame, Any], None], request: Frame, answer: Any) -> None:
+        """Learn from an answer while there is room; a mistake of ours must not keep the answer from its client."""
+        if not self.full:
+            try:
+                learn(request, answer)
+            except Exception:
+                log.exception("what the answer to %s tells is not shown", request.id)
+
     def lost(self, at_ms: int, frames: list[Frame], fate: str = "lost") -> None:
-        """Record that frames never arrive: the connection broke, or a fault dropped them."""
+        """Record that frames never arrive, or are never answered: the connection broke, or a fault dropped them."""
         self.now_ms = max(self.now_ms, at_ms)
         for frame in frames:
             if frame.fate == "in flight":
                 frame.fate = fate
-                request = frame if frame.kind == "request" else self.trace.frames.get(frame.of, frame)
-                self._remember_failure(request)
+            self._remember_failure(frame if frame.kind == "request" else self.trace.frames.get(frame.of, frame))
 
     def fault(self, at_ms: int, frame: Frame, fault: Any) -> None:
         """Record that the tap did something to a frame."""

@@ -22,14 +22,15 @@ from tests.wire.serving import serving
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Brokers with a committed, an aborted and an open transaction."""
+    """Brokers with a committed, two aborted and an open transaction."""
     with serving(tmp_path_factory.mktemp("serve"), "--topics", "in:2,out:1", "--profile", "4.x/TV1") as found:
         with writer(found, "pay") as pay, writer(found, "open") as still:
             pay.write("in-0", "a", "b")
             pay.write("out-0", "c")
             pay.end(committed=True)
-            pay.write("in-0", "no")
-            pay.end(committed=False)
+            for value in ("no", "no more"):
+                pay.write("in-0", value)
+                pay.end(committed=False)
             still.write("out-0", "later")
             time.sleep(0.2)  # the markers are written behind the answer
         yield found
@@ -53,17 +54,19 @@ def test_a_capture_has_records_and_markers(servers: str, tmp_path: Path):
         ("in-0", 2, None, "COMMIT", True),
         ("in-0", 3, "no", "", True),
         ("in-0", 4, None, "ABORT", True),
+        ("in-0", 5, "no more", "", True),
+        ("in-0", 6, None, "ABORT", True),
         ("out-0", 0, "c", "", True),
         ("out-0", 1, None, "COMMIT", True),
         ("out-0", 2, "later", "", True),
     ]
-    assert [r["sequence"] for r in log if not r["control"]] == [0, 1, 2, 0, 0]
+    assert [r["sequence"] for r in log if not r["control"]] == [0, 1, 2, 3, 0, 0]
     assert log[0]["headers"] == ["h=1"]
     marks = {r["key"]: (r["high_watermark"], r["last_stable_offset"]) for r in rows(tmp_path / "night", "watermarks")}
-    assert marks == {"in-0": (5, 5), "out-0": (3, 2)}
+    assert marks == {"in-0": (7, 7), "in-1": (0, 0), "out-0": (3, 2)}
     said = json.loads((tmp_path / "night" / "capture.json").read_text())
-    assert said["partitions"]["in-0"]["listed"] == 1
-    assert [p["current_txn_start_offset"] for p in said["producers"]["out-0"]] == [-1, 2]
+    assert [said["partitions"]["in-0"][name] for name in ("listed", "unlisted")] == [2, 0]
+    assert sorted(p["current_txn_start_offset"] for p in said["producers"]["out-0"]) == [-1, 2]
     states = {t["transactional_id"]: t["state"] for t in said["transactions"]}
     assert states == {"pay": "CompleteAbort", "open": "Ongoing"}
 
@@ -92,7 +95,7 @@ def test_a_stopped_capture_goes_on(servers: str, tmp_path: Path, monkeypatch: py
 
 def test_from_an_offset_on(servers: str, tmp_path: Path):
     assert captured(servers, tmp_path / "night", "--from", "3") == 0
-    assert [(r["key"], r["offset"]) for r in rows(tmp_path / "night", "log")] == [("in-0", 3), ("in-0", 4)]
+    assert [(r["key"], r["offset"]) for r in rows(tmp_path / "night", "log")] == [("in-0", n) for n in (3, 4, 5, 6)]
 
 
 @pytest.mark.parametrize(
@@ -129,12 +132,12 @@ def test_the_audit_of_a_capture(servers: str, tmp_path: Path, capsys: pytest.Cap
     assert captured(servers, tmp_path / "night") == 0
     assert main(["audit", str(tmp_path / "night"), "--quiet"]) == 0
     text = capsys.readouterr().out
-    assert "zombie write             forbidden  ok              5  0" in text
+    assert "zombie write             forbidden  ok              6  0" in text
     assert "duplicate                forbidden  unknown         0  0" in text
     assert "unknown: duplicate; the audit needs what producers sent" in text
     assert "1 with an open transaction" in text
     assert "out-0: producer" in text
-    assert "aborted lists of Fetch: 1 transactions, each with its ABORT marker" in text
+    assert "aborted lists of Fetch: 2 transactions, each with its ABORT marker" in text
 
 
 def test_an_audit_that_no_log_answers_needs_no_spark(servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

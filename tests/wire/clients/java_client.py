@@ -66,10 +66,10 @@ class Java:
 
     def close(self) -> None:
         assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.wait(60)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+        self.process.stdout.close()
 
 
 class Called:

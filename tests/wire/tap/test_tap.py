@@ -28,6 +28,7 @@ from kafkalab.wire.codec import request_bytes
 from kafkalab.wire.learned_names import LearnedNames
 from kafkalab.wire.tap.addresses import places_in, with_doors
 from kafkalab.wire.tap.frames import Answer, read_frame
+from kafkalab.wire.tap.knowledge import Knowledge
 from kafkalab.wire.tap.proxy import TapError
 from kafkalab.wire.tap.session import load_tap
 from kafkalab.wire.tap.tap import Tap
@@ -233,3 +234,27 @@ def test_the_command_prints_frames_and_ends_cleanly(servers: str, tmp_path: Path
     assert "b1 → app  ApiVersionsResponse#1 v3" in lines[1]
     assert "2 frames passed; never came: Drop(frame='EndTxn#9')" in errors
     assert list(load_tap(tmp_path / "x.tap").recording().trace.frames) == ["ApiVersions#1", "ApiVersionsResponse#1"]
+
+
+def test_a_mistake_in_what_is_learned_keeps_no_answer_from_its_client(
+    servers: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def wrong(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Knowledge, "broker_did", wrong)
+    with tapped(servers) as tap:
+        assert asker(tap).ask(Metadata(topics=("in",)), 7).metadata.has_topic("in")
+    assert "what the answer to Metadata#1 tells is not shown" in caplog.text
+
+
+def test_a_request_whose_connection_broke_counts_as_an_attempt(servers: str):
+    body = InitProducerId(transactional_id=None)
+    with tapped(servers, faults=True) as tap:
+        tap.drop("InitProducerIdResponse#1")
+        with pytest.raises((EOFError, OSError)):
+            asker(tap).ask(body, 4)
+        for _ in range(2):
+            asker(tap).ask(body, 4)
+        frames = tap.recording().trace.frames
+    assert [frames[f"InitProducerId#{n}"].attempt for n in (1, 2, 3)] == [1, 2, 1]
