@@ -82,8 +82,10 @@ class Journey(Walking):
         self._lock = RLock()
         self._forks = Forks(first)
         self._reports: dict[int, dict[str, Any]] = {}
-        super().__init__(payload=payload, groups=list(groups), tree=[self._forks.here.row()])
-        self.step = step if step is not None else next(iter(stops(payload, tuple(self.groups))), 0)
+        groups = list(groups)
+        if step is None:
+            step = next(iter(stops(payload, tuple(groups))), 0)
+        super().__init__(payload=payload, groups=groups, step=step, tree=[self._forks.here.row()])
         self.hear({"step": self._move, "press": self._press, "check": self._check})
 
     @classmethod

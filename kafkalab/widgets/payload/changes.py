@@ -11,7 +11,7 @@ from kafkalab.protocol.partitions import offsets_partition, transaction_partitio
 from kafkalab.protocol.records import Batch, CleanedBatch
 from kafkalab.protocol.source_header import header_texts
 from kafkalab.sim.cluster import Cluster
-from kafkalab.trace import Event, plain
+from kafkalab.trace import Event, Frame, plain
 from kafkalab.widgets.payload.fields import decoded, text_of
 
 Op = list[Any]
@@ -89,15 +89,39 @@ class InSync:
                 self.images[image.version] = image
         self.final = final
         self.known: dict[str, list[str]] = {}
+        self.newest = min(self.images)
+        self.let_in = self.newest
+        """The version with which the controller last let a broker in."""
 
     def changes(self, version: int, partitions: list[str]) -> list[Op]:
         """["isr", partition, replicas, those in sync] for each that differs from what was said last."""
         ops: list[Op] = []
+        before, now = (self.images.get(v, self.final) for v in (self.newest, version))
+        self.newest = version
+        if any(broker not in before.alive for broker in now.alive):
+            self.let_in = version
         for partition in partitions:
-            info = self.images.get(version, self.final).partitions.get(partition)
+            info = now.partitions.get(partition)
             if info is None:
                 continue
             in_sync = list(info.isr if version in self.images else info.replicas)
+            if self.known.get(partition) != in_sync:
+                self.known[partition] = in_sync
+                ops.append(["isr", partition, list(info.replicas), in_sync])
+        return ops
+
+    def taken_back(self, answer: Frame, asked: Frame, partitions: list[str]) -> list[Op]:
+        """Return the same for what the controller takes from an answer to its image (`UpdateMetadataResponse.empty`).
+
+        These are replicas of partitions without records; the controller counts them unless its image has changed.
+        """
+        image, ops = asked.body.metadata, []
+        newest = self.images.get(self.newest, self.final)
+        for partition in answer.body.empty:
+            info = image.partitions[partition]
+            if partition not in partitions or self.let_in > image.version or newest.partitions[partition] != info:
+                continue
+            in_sync = list(image.with_live_in_sync((partition,)).partitions[partition].isr)
             if self.known.get(partition) != in_sync:
                 self.known[partition] = in_sync
                 ops.append(["isr", partition, list(info.replicas), in_sync])

@@ -4,7 +4,8 @@
 
 const OPS = { coordinator: "txn", producer: "client", group: "group" },
 	FLY_MS = 420,
-	STATIONS = 16;
+	STATIONS = 16,
+	NARROW = 600;
 const NOTHING = { coordinator: "no transactional id yet", producer: "no producer yet", group: "no group yet" };
 const SIGN = { go: "→", same: "=", wait: "…", refuse: "✕" };
 
@@ -70,6 +71,7 @@ function load(view) {
 	const picture = chart.querySelector("svg");
 	picture.setAttribute("aria-label", machine.title);
 	const scale = sizeOf(model, view.journey) === "projector" ? 1.78 : 1.4;
+	chart.classList.toggle("narrow", picture.viewBox.baseVal.width < NARROW);
 	picture.style.maxWidth = `${Math.round(picture.viewBox.baseVal.width * scale)}px`;
 	view.root.dataset.machine = machine.name;
 	view.places = placesOf(
@@ -149,6 +151,15 @@ function draw(view) {
 	$("note").textContent = place ? view.machine.note : "";
 	view.root.querySelector("[data-action=what_if]").setAttribute("aria-pressed", model.get("what_if"));
 	move(view, before, place);
+	if (place && before?.state !== place.state) reveal(view.$("main"), boxOf(view, place.state));
+}
+
+// Scrolls the part, not the page, until the state is in it.
+function reveal(part, box) {
+	if (!box || part.scrollHeight <= part.clientHeight) return;
+	const room = part.getBoundingClientRect(),
+		{ top, bottom } = box.getBoundingClientRect();
+	if (top < room.top || bottom > room.bottom) part.scrollTop += (top + bottom - room.top - room.bottom) / 2;
 }
 
 const tell = (view, text) => {
