@@ -77,7 +77,8 @@ def test_after_faults_of_the_world_the_picture_is_what_the_cluster_holds(world: 
 
 def test_a_replica_of_an_empty_log_is_in_sync_as_soon_as_the_controller_counts_it() -> None:
     faults = (Pause("p0", at_ms=0), Crash("b2", at_ms=5), Restart("b2", at_ms=2000), Resume("p0", at_ms=30_000))
-    cluster, shown = run(Scenario(programs=(Program("p0", "transactions", {"count": 1}),), faults=faults))
+    programs = (Program("p0", "transactions", {"transactional_id": "t0", "count": 1}),)
+    cluster, shown = run(Scenario(topics={"out": 1}, programs=programs, faults=faults))
     check(cluster, shown)
     told = [
         (e["kind"], e["at"], op[3])
