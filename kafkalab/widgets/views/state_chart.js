@@ -56,6 +56,8 @@ const placeOf = ({ places, model }, step) => {
 
 const wordsOf = ([state, ask, , to, answer, because]) =>
 	`${to ? `${state} → ${to}` : state}: ${ask}${answer ? ` — ${answer}` : ""}${because ? `. ${because}` : ""}`;
+// With places to break between the words of the name of a state or a request.
+const camel = (text) => breakable(text).replace(/(?<=[a-z])(?=[A-Z](?!xn))/g, "<wbr>");
 const rowOf = (view) => (view.place ? view.machine.cells.filter(([state]) => state === view.place.state) : []);
 
 // The arrow between two states: its own, or the one that stands for all that end in a fatal error.
@@ -141,8 +143,8 @@ function draw(view) {
 		([, ask, kind, to, answer, because], i) =>
 			`<tr class="${kind}" data-choose="${i}" tabindex="0"` +
 			` data-ask="${esc(ask)}"${because ? ` title="${esc(because)}"` : ""}><td>${SIGN[kind]}` +
-			`</td><th scope="row">${esc(ask)}</th><td class="answer">${breakable(answer || "–")}` +
-			`</td><td class="to">${breakable(to || "stays")}</td></tr>`,
+			`</td><th scope="row">${camel(ask)}</th><td class="answer">${breakable(answer || "–")}` +
+			`</td><td class="to">${camel(to || "stays")}</td></tr>`,
 	);
 	$("what-if").hidden = !model.get("what_if");
 	sync($("cells"), model.get("what_if") ? [["", `<table>${rows.join("")}</table>`]] : []);
