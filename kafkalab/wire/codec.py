@@ -60,7 +60,7 @@ class Version:
         api_of, self.api, self.version = BY_NAME[api], api, version
         request, response = load_request_schema(api_of.key, version), load_response_schema(api_of.key, version)
         self.read_request, self.read_response = entity_reader(request), entity_reader(response)
-        self.walk_request = walk_of(request)
+        self.walk_request, self.walk_response = walk_of(request), walk_of(response)
         self.write_request, self.write_response = entity_writer(request), entity_writer(response)
         self.request = Shape(request, api_of.request, TABLE.get(api_of.request, ()), TABLE)
         self.response = Shape(response, api_of.response, TABLE.get(api_of.response, ()), TABLE)
@@ -197,5 +197,6 @@ def read_response(api: str, version: int, data: bytes, names: Names) -> tuple[in
     """Return correlation id and message of a response, whose bytes are without their length."""
     spoken = version_of(api, version)
     place = _CORRELATION.size + spoken.tagged_response
+    spoken.walk_response(data, place)
     message, _ = spoken.read_response(data, place)
     return _CORRELATION.unpack_from(data)[0], spoken.response.make(message, Context(names))

@@ -57,9 +57,22 @@ def test_each_stop_from_there_on_has_one_row_and_the_same_event_is_beside_itself
         after = [s for s in stops(payload, ("transaction", "verification")) if s >= compare.apart]
         assert steps[-len(after) :] == after
         assert steps == sorted(steps)
-    for left, right, same in compare.rows:
+    for left, right, same, *_ in compare.rows:
         texts = [p["events"][s]["text"] if s >= 0 else "" for p, s in ((compare.left, left), (compare.right, right))]
         assert (texts[0] == texts[1]) == bool(same)
+
+
+def test_events_that_say_the_same_and_change_other_data_are_not_the_same():
+    compare = Compare.rule(lab03(), EPOCH_PER_TRANSACTION)
+    (row,) = [i for i, row in enumerate(compare.rows) if row[0] == row[1] == compare.apart]
+    told = [compare.left["events"][compare.apart]["text"], compare.right["events"][compare.apart]["text"]]
+    assert told[0] == told[1]
+    assert compare.columns()[row] == (
+        row,
+        "≠",
+        f"{compare.apart} {told[0]} (client_transaction_version 2)",
+        f"{compare.apart} {told[1]} (client_transaction_version 0)",
+    )
 
 
 def test_the_verdict_of_each_run_is_told_beside_the_other():

@@ -11,6 +11,7 @@ from kafkalab import lab03
 from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION
 from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model.findings import ALL_KEPT
 from kafkalab.widgets.views.compare import Compare
 from tests.widgets.live import Live
 from tests.widgets.test_compare import long_run
@@ -39,7 +40,10 @@ def same(page: Page, compare: Compare) -> None:
     assert all(row == columns[row[0]] for row in seen["rows"])
     wanted = [["=" if a == b else "≠", a, b] for a, b in compare.state()]
     assert seen["state"] == wanted
-    told = [f"{name}: {words}. {more}" for name, (words, more) in zip(seen["names"], seen["verdicts"], strict=True)]
+    told = [
+        f"{name}: {words}. {more.removeprefix(ALL_KEPT).strip()}"
+        for name, (words, more) in zip(seen["names"], seen["verdicts"], strict=True)
+    ]
     assert told == compare.verdict_lines()
     first = compare.first_difference()[0]
     expect(page.locator(".compare .now")).to_have_text(first)

@@ -156,6 +156,15 @@ def test_hiding_another_transaction_leaves_the_one_that_is_followed():
     assert [event["text"] for event in shown if "COMMIT marker" in event["text"]]
 
 
+@pytest.mark.parametrize("make", [Journey, Sequence])
+def test_nothing_is_sent_after_it_is_made(make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+    sent: list[Any] = []
+    monkeypatch.setattr(Journey, "send_state", lambda self, key=None: sent.append(key))
+    made = make(lab03(), groups=["transaction", "replication"], step=40)
+    assert (made.step, made.groups) == (40, ["transaction", "replication"])
+    assert not {"step", "groups", "payload"} & {*sent}
+
+
 def test_its_repr_is_short(journey: Journey):
     first = stops(journey.payload, tuple(journey.groups))[0]
     last = len(journey.payload["events"]) - 1

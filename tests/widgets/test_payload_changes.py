@@ -8,10 +8,22 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.programs.groups import two_members
-from kafkalab.protocol.messages.update_metadata import UpdateMetadata
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import AdvanceClock, Compact, Crash, Cut, DeleteSegment, Fault, Heal, Hold, Release
-from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.faults import (
+    AdvanceClock,
+    Compact,
+    Crash,
+    Cut,
+    DeleteSegment,
+    Fault,
+    Heal,
+    Hold,
+    Pause,
+    Release,
+    Restart,
+    Resume,
+)
+from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import Shown, fold, offsets_of
@@ -36,7 +48,7 @@ def run(scenario: Scenario) -> tuple[Cluster, Shown]:
 
 
 def check(cluster: Cluster, shown: Shown) -> None:
-    """The fold's last picture is the brokers' last state, and what the controller told last."""
+    """The fold's last picture is the brokers' and the controller's last state."""
     for name, broker in cluster.brokers.items():
         for partition, log in broker.state.logs.items():
             held = [b for b in log.batches if b.last_offset >= log.log_start_offset]
@@ -45,10 +57,8 @@ def check(cluster: Cluster, shown: Shown) -> None:
                 assert [(o, r[0]) for b in drawn for o, r in zip(offsets_of(b), b["records"], strict=True)] == [
                     (o, r.key or "") for b in held for o, r in zip(b.offsets, b.records, strict=True)
                 ]
-    images = [f.body.metadata for f in cluster.trace.frames.values() if isinstance(f.body, UpdateMetadata)]
-    final = max(images, key=lambda image: image.version, default=cluster.controller.metadata)
     for partition, in_sync in shown.in_sync.items():
-        info = final.partitions[partition]
+        info = cluster.controller.metadata.partitions[partition]
         assert (shown.replicas[partition], in_sync) == (list(info.replicas), list(info.isr))
     assert {pair for pair, yes in shown.cuts.items() if yes} == {
         (a, b) for a, b in cluster.network.links.cuts if a < b
@@ -63,6 +73,22 @@ def test_after_faults_of_the_world_the_picture_is_what_the_cluster_holds(world: 
     assert reasons == ({world} if world in ("compacted", "deleted") else set())
     if world in ("held", "released"):
         assert shown.held == {"EndTxn#1": world == "held"}
+
+
+def test_a_replica_of_an_empty_log_is_in_sync_as_soon_as_the_controller_counts_it() -> None:
+    faults = (Pause("p0", at_ms=0), Crash("b2", at_ms=5), Restart("b2", at_ms=2000), Resume("p0", at_ms=30_000))
+    programs = (Program("p0", "transactions", {"transactional_id": "t0", "count": 1}),)
+    cluster, shown = run(Scenario(topics={"out": 1}, programs=programs, faults=faults))
+    check(cluster, shown)
+    told = [
+        (e["kind"], e["at"], op[3])
+        for e in payload_of(cluster)["events"]
+        for op in e["patch"]
+        if op[:2] == ["isr", "out-0"]
+    ]
+    kinds, times, in_sync = zip(*told, strict=True)
+    assert (kinds, [len(one) for one in in_sync]) == (("state", "state", "receive"), [3, 2, 3])
+    assert times[-1] < 30_000
 
 
 @pytest.mark.parametrize("file", FILES)

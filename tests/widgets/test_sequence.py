@@ -164,8 +164,17 @@ def test_printed_it_is_the_text_twin_and_its_repr_is_short(widget: Sequence):
     told = text_at(widget.payload, widget.step, SHOWN).split("\n")
     lines = widget.text().split("\n")
     assert lines.pop(3).startswith("chapter: complete; by stop: init (1), ")
+    assert lines.pop(3) == "in flight: nothing"
     assert lines == [*told, "no promise is broken so far"]
     assert repr(widget) == f"<Sequence 'A full commit, one frame at a time', step {widget.step} of {widget.step}>"
+
+
+def test_the_text_names_the_frames_in_flight(widget: Sequence):
+    sent = widget.payload["frames"]["EndTxn#1"]["sent"]
+    widget.step = sent
+    assert "in flight: EndTxn#1 app -> b3" in widget.text().splitlines()
+    widget.step = widget.payload["frames"]["EndTxn#1"]["received"]
+    assert not any(line.startswith("in flight") and "EndTxn#1 " in line for line in widget.text().splitlines())
 
 
 def test_a_saved_notebook_has_a_picture_and_a_text_beside_the_live_widget(widget: Sequence):

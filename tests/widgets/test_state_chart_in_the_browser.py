@@ -46,6 +46,24 @@ def test_each_step_shows_what_the_text_says(page: Page, scenario: Scenario, name
     assert console_errors == []
 
 
+@pytest.mark.parametrize("name", ["coordinator", "producer"])
+@pytest.mark.parametrize("width", [848, 900, 1208])
+def test_it_is_on_one_screen_with_the_present_state_in_it(page: Page, name: str, width: int):
+    page.set_viewport_size({"width": width + 16, "height": 800})
+    view = StateChart(lab03(), name)
+    view.press("end")
+    open_view(page, view)
+    seen = page.evaluate(
+        """() => {
+          const box = (query) => document.querySelector(query).getBoundingClientRect(), main = box(".main");
+          const { top, bottom } = box(".states .active"), cells = box(".cells table");
+          return [box(".klab").height, top >= main.top && bottom <= main.bottom, cells.right <= main.right + 1];
+        }"""
+    )
+    assert seen[0] <= 600
+    assert seen[1:] == [True, True]
+
+
 def test_a_group_is_followed_through_its_rebalances(page: Page, console_errors: list[str]):
     view = StateChart(two_members(), "group")
     stops = view.journey.stops()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab import lab03
+from kafkalab import lab00, lab03, lab06
 from kafkalab.checks.all import CHECKS, check_all
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import kafka_17754, read_to_the_end
@@ -82,7 +82,23 @@ def test_a_run_without_an_end_is_judged_by_what_was_read_in_it():
     journey.press("pause", "app")
     verdict = Verdict(journey)
     assert verdict.report["verdict"] == "unknown"
-    assert "exactly-once cannot be judged" in verdict.text()
+    assert "Not judged: exactly-once" in verdict.text()
+
+
+def test_inputs_with_two_effects_are_counted_though_kafka_allows_them():
+    verdict = Verdict(lab06(first=None, second=None))
+    head, sentence, *lines = verdict.text().splitlines()
+    assert head == "Verdict on run 0: ok; exactly-once: not promised"
+    assert sentence == (
+        "No promise is broken. Found, and allowed: duplicate. Effects of 3 inputs whose fate is certain: 3 with more "
+        "than one. Kafka promises exactly one only if all offsets are committed in transactions."
+    )
+    assert any(line.startswith("– exactly-once (allowed)") for line in lines)
+
+
+def test_the_first_line_says_first_whether_a_promise_is_broken():
+    assert Verdict(lab00()).report["sentence"].startswith("No promise is broken. Not judged: exactly-once")
+    assert Verdict(duplicated()).report["sentence"].startswith("A promise is broken: duplicate")
 
 
 def test_the_picture_has_the_sign_and_the_sentence():

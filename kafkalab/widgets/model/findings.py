@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from kafkalab.checks.all import BY_NAME, check_all
+from kafkalab.checks.all import BY_NAME, Report, check_all
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, OK, UNKNOWN, VIOLATED, Finding, Result
+from kafkalab.checks.exactly_once import DUPLICATED, IN_FLIGHT, ONCE, effects
 from kafkalab.checks.view import view_of
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
@@ -21,13 +22,17 @@ from kafkalab.widgets.model.findings_in_logs import DUPLICATE, LOST, missing_sin
 from kafkalab.widgets.model.futures import agreement
 
 EXACTLY_ONCE = "exactly-once"
+NOT_PROMISED = "not promised"
 KEPT = "no promise is broken"
 UNBROKEN = f"{KEPT} so far"
+ALL_KEPT = "No promise is broken."
 ORDER = {VIOLATED: 0, OK: 1, UNKNOWN: 2}
 
 
 def report_of(cluster: Cluster) -> dict[str, Any]:
-    """Plain data: "verdict", "once" (that of exactly-once), "sentence", and "results" of all checks, the worst first.
+    """Plain data: "verdict", "once", "sentence", and "results" of all checks, the worst first.
+
+    "once" is the verdict of exactly-once; "not promised" where inputs lack exactly one effect and Kafka allows it.
 
     The topics are read to their end in a second run of the same scenario, so the one shown stays as it is; its steps
     are those of the findings. A finding that only this reading shows stands at the last step, with "afterwards".
@@ -41,8 +46,12 @@ def report_of(cluster: Cluster) -> dict[str, Any]:
     results.sort(key=lambda r: (ORDER[r["verdict"]], not r["findings"]))
     once = report[EXACTLY_ONCE]
     verdict = VIOLATED if report.violated else once.verdict
-    sentence = _sentence(verdict, report.violated, once)
-    return {"verdict": verdict, "once": once.verdict, "sentence": sentence, "results": results}
+    fates = Counter(effect.verdict for effect in effects(view_of(history))) if once.findings else {ONCE: once.examined}
+    certain = sum(count for fate, count in fates.items() if fate != IN_FLIGHT)
+    promised = once.verdict != OK or fates.get(ONCE, 0) == certain
+    sentence = _sentence(verdict, report, fates, certain, promised)
+    judged = once.verdict if promised else NOT_PROMISED
+    return {"verdict": verdict, "once": judged, "sentence": sentence, "results": results}
 
 
 def findings_at(report: dict[str, Any], step: int) -> list[dict[str, Any]]:
@@ -126,15 +135,32 @@ def _placed(
     }
 
 
-def _sentence(verdict: str, violated: tuple[str, ...], once: Result) -> str:
-    if verdict == VIOLATED:
-        others = [name for name in violated if name != EXACTLY_ONCE]
-        what = "Some input has no exactly-once effects. " if EXACTLY_ONCE in violated else ""
-        return what + (f"Forbidden, and found: {', '.join(others)}." if others else "")
-    if verdict == UNKNOWN:
-        return (
-            "Nothing forbidden was found; no output says which input it was made from, so exactly-once "
-            "cannot be judged: send it with headers=made_from(record)."
+def _sentence(verdict: str, report: Report, fates: Mapping[str, int], certain: int, promised: bool) -> str:
+    """Return what was found, then how many inputs have exactly one effect.
+
+    `fates` counts the inputs by what became of them, `certain` are those that are not in flight; `promised` is false
+    where some of these lack exactly one effect, and Kafka allows it.
+    """
+    others = [r for r in report.results if r.name != EXACTLY_ONCE]
+    broken = [name for name in report.violated if name != EXACTLY_ONCE] or report.violated
+    allowed = [r.name for r in others if any(f.policy == ALLOWED for f in r.findings)]
+    found = f" Found, and allowed: {', '.join(allowed)}." if allowed else ""
+    head = f"A promise is broken: {', '.join(broken)}." if verdict == VIOLATED else ALL_KEPT
+    if report[EXACTLY_ONCE].verdict == UNKNOWN:
+        return f"{head}{found} Not judged: exactly-once, as no output names its input by headers=made_from(record)."
+    if not certain:
+        return f"{head}{found} Exactly-once effects: the fate of no input is certain yet."
+    whose = f"{certain} inputs whose fate is certain" if certain > 1 else "1 input whose fate is certain"
+    good, more = fates.get(ONCE, 0), fates.get(DUPLICATED, 0)
+    if good == certain:
+        effect = f"Exactly-once effects: each of {whose} has one."
+        return effect + found if verdict == OK else f"{head}{found} {effect}"
+    counts = {"exactly one": good, "more than one": more, "none": certain - good - more}
+    effect = " ".join(
+        (
+            f"Effects of {whose}:",
+            ", ".join(f"{count} with {what}" for what, count in counts.items() if count) + ".",
+            *(() if promised else ("Kafka promises exactly one only if all offsets are committed in transactions.",)),
         )
-    allowed = " Allowed anomalies were found." if once.findings else ""
-    return f"Exactly-once effects: each of {once.examined} inputs whose fate is certain has one.{allowed}"
+    )
+    return f"{head}{found} {effect}"

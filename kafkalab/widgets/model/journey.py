@@ -80,16 +80,16 @@ class Journey(Walking):
         TypeError for anything but a scenario or a cluster; ValueError for an unknown group, and for a cluster that
         kept no events.
         """
-        first = finished(run)
-        self._begin(first, payload_with_actions(first), groups)
-        self.step = step if step is not None else next(iter(stops(self.payload, tuple(self.groups))), 0)
+        first, groups = finished(run), tuple(groups)
+        payload = payload_with_actions(first)
+        self._begin(first, payload, groups, next(iter(stops(payload, groups)), 0) if step is None else step)
 
-    def _begin(self, first: Run, payload: dict[str, Any], groups: Iterable[str]) -> None:
-        """Begin the tree with this run, and listen to the browser."""
+    def _begin(self, first: Run, payload: dict[str, Any], groups: Iterable[str], step: int = 0) -> None:
+        """Begin the tree with this run, with the cursor at `step`, and listen to the browser."""
         self._lock = RLock()
         self._forks = Forks(first)
         self._reports: dict[int, dict[str, Any]] = {}
-        super().__init__(payload=payload, groups=list(groups), tree=[self._forks.here.row()])
+        super().__init__(payload=payload, groups=list(groups), step=step, tree=[self._forks.here.row()])
         self.hear({"step": self._move, "press": self._press, "check": self._check})
 
     @classmethod

@@ -87,6 +87,9 @@ class InSync:
         self.final = final
         self.known: dict[str, list[str]] = {}
         self.learn(cluster.trace.frames.values())
+        self.newest = min(self.images)
+        self.let_in = self.newest
+        """The version with which the controller last let a broker in."""
 
     def learn(self, frames: Iterable[Frame]) -> None:
         """Take the images that these frames carry."""
@@ -98,11 +101,32 @@ class InSync:
     def changes(self, version: int, partitions: list[str]) -> list[Op]:
         """["isr", partition, replicas, those in sync] for each that differs from what was said last."""
         ops: list[Op] = []
+        before, now = (self.images.get(v, self.final) for v in (self.newest, version))
+        self.newest = version
+        if any(broker not in before.alive for broker in now.alive):
+            self.let_in = version
         for partition in partitions:
-            info = self.images.get(version, self.final).partitions.get(partition)
+            info = now.partitions.get(partition)
             if info is None:
                 continue
             in_sync = list(info.isr if version in self.images else info.replicas)
+            if self.known.get(partition) != in_sync:
+                self.known[partition] = in_sync
+                ops.append(["isr", partition, list(info.replicas), in_sync])
+        return ops
+
+    def taken_back(self, answer: Frame, asked: Frame, partitions: list[str]) -> list[Op]:
+        """Return the same for what the controller takes from an answer to its image (`UpdateMetadataResponse.empty`).
+
+        These are replicas of partitions without records; the controller counts them unless its image has changed.
+        """
+        image, ops = asked.body.metadata, []
+        newest = self.images.get(self.newest, self.final)
+        for partition in answer.body.empty:
+            info = image.partitions[partition]
+            if partition not in partitions or self.let_in > image.version or newest.partitions[partition] != info:
+                continue
+            in_sync = list(image.with_live_in_sync((partition,)).partitions[partition].isr)
             if self.known.get(partition) != in_sync:
                 self.known[partition] = in_sync
                 ops.append(["isr", partition, list(info.replicas), in_sync])

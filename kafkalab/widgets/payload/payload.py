@@ -142,7 +142,7 @@ class PayloadMaker:
             case "send":
                 return data.category, True, self._sent(data), []
             case "receive":
-                return data.category, False, f"{node} receives {event.frame}.", []
+                return data.category, False, f"{node} receives {event.frame}.", self._taken_back(data)
             case "append":
                 return self._appended(event)
             case "truncate":
@@ -249,6 +249,11 @@ class PayloadMaker:
         first = event.step == 0
         text = f"The controller says who leads what; alive are {alive}."
         return "transaction" if not first else "metadata", not first, text, patch
+
+    def _taken_back(self, frame: Frame) -> list[Op]:
+        if not getattr(frame.body, "empty", ()):
+            return []
+        return self.in_sync.taken_back(frame, self.trace.frames[frame.of], self.partitions)
 
     def _roles(self, broker: str) -> list[str]:
         led = [p for p in self.partitions if self.leaders.get(p) == broker]

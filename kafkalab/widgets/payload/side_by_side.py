@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any
 
 from kafkalab.widgets.payload.text import stops
 
-StepPair = list[int]
-"""[left step, right step, whether both are the same]; -1 where a side has nothing to put beside the other."""
+StepPair = list[Any]
+"""[left step, right step, whether both are the same]; -1 where a side has nothing to put beside the other.
 
+Where both say the same and only data differ, two more entries say what: "epoch 0", "epoch 1".
+"""
+
+TIMES = ("ts", "start_ms", "update_ms")
+ENTRIES = ("fields", "decoded", "records")
+MOST_WORDS = 3
 BEFORE, MOST = 3, 1500
 SHOWN = ("transaction", "verification")
 
@@ -37,9 +44,39 @@ def rows_of(left: dict[str, Any], right: dict[str, Any], groups: tuple[str, ...]
         return rows + [[x, y, 0] for x, y in zip_longest(a, b, fillvalue=-1)]
     keys = [_key(left["events"][s]) for s in a], [_key(right["events"][s]) for s in b]
     for kind, i, j, k, m in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
-        same = int(kind == "equal")
-        rows += [[x, y, same] for x, y in zip_longest(a[i:j], b[k:m], fillvalue=-1)]
+        pairs = zip_longest(a[i:j], b[k:m], fillvalue=-1)
+        if kind == "equal":
+            rows += [[x, y, *_data(left["events"][x], right["events"][y])] for x, y in pairs]
+        else:
+            rows += [[x, y, 0] for x, y in pairs]
     return rows
+
+
+def _data(one: dict[str, Any], other: dict[str, Any]) -> list[Any]:
+    """Return [1] if both events change the same, but for times; else 0 and what differs on each side."""
+    words: tuple[list[str], list[str]] = ([], [])
+    same = True
+    for a, b in zip_longest(one["patch"], other["patch"], fillvalue=()):
+        facts = [_facts(op) for op in (a, b)]
+        for name in dict.fromkeys((*facts[0], *facts[1])):
+            values = [known.get(name, "nothing") for known in facts]
+            if values[0] != values[1]:
+                same = False
+                for told, value in zip(words, values, strict=True):
+                    told.append(f"{name} {value}")
+    return [1] if same else [0, *(", ".join(dict.fromkeys(told[:MOST_WORDS])) for told in words)]
+
+
+def _facts(op: Sequence[Any]) -> dict[str, Any]:
+    """What a change says, by name: the fields of a batch, of its entries or of a state, but no times; else a value."""
+    if not op:
+        return {}
+    known = op[-1]
+    if not isinstance(known, dict):
+        return {" ".join(map(str, op[:-1])): known}
+    entries = [field for entry in known.get("fields", ()) for field in entry]
+    facts = {name: value for name, value in known.items() if not (entries and name in ENTRIES)}
+    return {name: value for name, value in {**facts, **dict(entries)}.items() if name not in TIMES}
 
 
 def _key(event: dict[str, Any]) -> tuple[str, ...]:

@@ -204,6 +204,12 @@ def text_at(
     return "\n".join(lines)
 
 
+def flying_line(payload: Payload, frames: Iterable[str]) -> str:
+    """Return the frames in flight with their ways, in a line."""
+    ways = [f"{name} {payload['frames'][name]['from']} -> {payload['frames'][name]['to']}" for name in frames]
+    return f"in flight: {', '.join(ways) or 'nothing'}"
+
+
 def _frame_lines(frame: dict[str, Any]) -> list[str]:
     way = f"  {frame['from']} -> {frame['to']}, sent at {frame['at']} ms"
     arrives = f", arrives at {frame['received_at']} ms" if frame["received_at"] is not None else f", {frame['fate']}"

@@ -103,25 +103,25 @@ function headMarkup(p, v, side) {
 	);
 }
 
-const wordsIn = (run, step) => (step < 0 ? "" : `${step} ${run.events[step].text}`);
+const wordsIn = (run, step, data) => (step < 0 ? "" : `${step} ${run.events[step].text}${data ? ` (${data})` : ""}`);
 
 function rowMarkup(p, i) {
 	const runs = [p.left, p.right],
-		[left, right, same] = p.rows[i],
+		[left, right, same, ...data] = p.rows[i],
 		apart = p.model.get("apart"),
 		once = same && left === right && (apart < 0 || left < apart);
-	const cell = (step, run) =>
+	const cell = (step, run, words = "") =>
 		step < 0
 			? '<span class="gap"></span>'
 			: `<span class="cell-of">${eventSign(run, run.events[step], once ? step : Infinity)}` +
-				`<small class="at">${time(run.events[step].at)}</small></span>`;
-	const [one, other] = [wordsIn(runs[0], left), wordsIn(runs[1], right)];
+				`${words && `<b class="data">${esc(words)}</b>`}<small class="at">${time(run.events[step].at)}</small></span>`;
+	const [one, other] = [wordsIn(runs[0], left, data[0]), wordsIn(runs[1], right, data[1])];
 	return (
 		`<div class="pair${same ? "" : " differs"}${once ? " once" : ""}" data-row="${i}" aria-current="${i === p.row}"` +
 		` role="listitem" data-action="goto" data-target="${i}" data-left="${esc(one)}" data-right="${esc(other)}"` +
 		` aria-label="${esc(same ? `the same: ${one}` : `${one || "nothing"} | ${other || "nothing"}`)}"` +
-		` title="${esc(once ? one : `${one}\n${other}`)}"><i>${same ? "=" : "≠"}</i>${cell(left, runs[0])}` +
-		`${once ? "" : cell(right, runs[1])}</div>`
+		` title="${esc(once ? one : `${one}\n${other}`)}"><i>${same ? "=" : "≠"}</i>${cell(left, runs[0], data[0])}` +
+		`${once ? "" : cell(right, runs[1], data[1])}</div>`
 	);
 }
 

@@ -11,7 +11,7 @@ from kafkalab.checks.check import VIOLATED
 from kafkalab.limits import quoted, whole_number
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.findings import in_short, report_of
+from kafkalab.widgets.model.findings import ALL_KEPT, in_short, report_of
 from kafkalab.widgets.model.fork_tree import label_of
 from kafkalab.widgets.model.futures import payload_with_actions, rule_named, with_rule
 from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey, finished
@@ -151,13 +151,16 @@ class Compare(Picture):
     def verdict_lines(self) -> list[str]:
         """What the checks say of each run to its end, a line each; none of long runs that were not checked yet."""
         told = zip(self.names, self._known_verdicts(), strict=False)
-        return [f"{name}: {in_short(report)}. {report['sentence']}" for name, report in told]
+        return [
+            f"{name}: {in_short(report)}. {report['sentence'].removeprefix(ALL_KEPT).strip()}" for name, report in told
+        ]
 
     def columns(self) -> list[tuple[int, str, str, str]]:
         """Row number, "=" or "≠", and what both sides say."""
         found = []
-        for i, (left, right, same) in enumerate(self.rows):
-            texts = [_line(p, s) for p, s in ((self.left, left), (self.right, right))]
+        for i, (left, right, same, *data) in enumerate(self.rows):
+            sides = zip((self.left, self.right), (left, right), data or ("", ""), strict=True)
+            texts = [_line(payload, step) + (f" ({words})" if words else "") for payload, step, words in sides]
             found.append((i, "=" if same else "≠", texts[0], texts[1]))
         return found
 

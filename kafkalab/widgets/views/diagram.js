@@ -39,6 +39,7 @@ function measure(v) {
 	const { fontFamily, fontSize } = getComputedStyle(v.$("logs"));
 	v.pen.font = `600 ${fontSize} ${fontFamily}`;
 	v.fitted.clear();
+	for (const strip of v.$("logs").children) strip.firstChild.end = ""; // their newest entry has to be found again
 	const picture = v.$("sheet").firstChild,
 		long = plan.longest + u * 2.6 + (across ? width : height);
 	[picture.style.width, picture.style.height] = turned(across, `${breadth}px`, `${long}px`);

@@ -14,7 +14,8 @@ function rolesOf(roles = [], client, room = () => true) {
 			[state, known[0]],
 			[state, known[1]],
 		].map((words) => words.filter(Boolean).join(" · "));
-		return short ? [["client", room(short) ? short : state, full]] : [];
+		const fitting = [short, state].find(room) ?? state.replace(/(?<!^IN)_(TRANSACTION|ERROR)$/, "");
+		return short ? [["client", fitting, full]] : [];
 	}
 	const led = roles.filter((role) => /^leader of /.test(role)).map((role) => role.slice(10));
 	const others = roles.filter((role) => role in ROLES).map((role) => [...ROLES[role], role]);

@@ -11,9 +11,10 @@ from kafkalab.limits import quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import lines_at
+from kafkalab.widgets.model.journey import SHOWN, Journey
 from kafkalab.widgets.model.jumps import walk_lines
 from kafkalab.widgets.model.tried_rules import TriedRules
-from kafkalab.widgets.payload.text import text_at
+from kafkalab.widgets.payload.text import flying_line, text_at
 from kafkalab.widgets.views import static_sequence as static_svg
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
@@ -57,13 +58,14 @@ class Sequence(TriedRules, View):
         TypeError for anything that is no run; ValueError for an unknown size, group or time, and for a cluster that
         kept no events.
         """
+        if isinstance(run, (Scenario, Cluster)):
+            super().__init__(Journey(run, SHOWN if groups is None else groups, step), size, time=time)
+            return
         super().__init__(run, size, time=time)
         if groups is not None:
             self.groups = list(groups)
         if step is not None:
             self.step = step
-        elif groups is not None and isinstance(run, (Scenario, Cluster)):
-            self.press("home")
 
     @traitlets.validate("time")
     def _known_time(self, proposal: dict[str, Any]) -> str:
@@ -88,7 +90,8 @@ class Sequence(TriedRules, View):
         """Return the text twin: what the picture shows at the cursor."""
         payload, places = self.payload, self.journey.stops()
         walked = walk_lines(payload, places, self.journey.fold(), self.step)
-        told = text_at(payload, self.step, tuple(self.groups), self.hidden, places, walked)
+        flying = flying_line(payload, self.journey.in_flight())
+        told = text_at(payload, self.step, tuple(self.groups), self.hidden, places, [*walked, flying])
         return "\n".join([told, *lines_at(self.journey.known_report(), self.step)])
 
     def svg(self) -> str:

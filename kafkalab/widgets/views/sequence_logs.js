@@ -36,7 +36,9 @@ function batchMarkup(cell, how, keyed, wrong) {
 		data = why
 			? ""
 			: ` data-batch="${b.base}" data-last="${b.last}" data-kind="${b.kind}" data-fate="${marker ? "" : outcome}"`;
-	const about = wrong ? `<b class="anomaly">✕ ${esc(wrong.name)}</b>` : `<span class="who">${whoOf(b)}</span>`;
+	const about = wrong
+		? `<b class="anomaly">✕ ${esc(wrong.name)}</b>`
+		: `<span class="who">${whoOf(b).replace("pid ", "p")}</span>`;
 	return (
 		`<div class="cell ${kind}${how}${wrong ? " wrong" : ""}"${data}` +
 		` aria-label="${words}${wrong ? ` · ${esc(wrong.name)}` : ""}" title="${wrong ? esc(wrong.text) : words}">` +

@@ -4,7 +4,8 @@
 
 const OPS = { coordinator: "txn", producer: "client", group: "group" },
 	FLY_MS = 420,
-	STATIONS = 16;
+	STATIONS = 16,
+	NARROW = 600;
 const NOTHING = { coordinator: "no transactional id yet", producer: "no producer yet", group: "no group yet" };
 const SIGN = { go: "→", same: "=", wait: "…", refuse: "✕" };
 
@@ -55,6 +56,8 @@ const placeOf = ({ places, model }, step) => {
 
 const wordsOf = ([state, ask, , to, answer, because]) =>
 	`${to ? `${state} → ${to}` : state}: ${ask}${answer ? ` — ${answer}` : ""}${because ? `. ${because}` : ""}`;
+// With places to break between the words of the name of a state or a request.
+const camel = (text) => breakable(text).replace(/(?<=[a-z])(?=[A-Z](?!xn))/g, "<wbr>");
 const rowOf = (view) => (view.place ? view.machine.cells.filter(([state]) => state === view.place.state) : []);
 
 // The arrow between two states: its own, or the one that stands for all that end in a fatal error.
@@ -70,6 +73,7 @@ function load(view) {
 	const picture = chart.querySelector("svg");
 	picture.setAttribute("aria-label", machine.title);
 	const scale = sizeOf(model, view.journey) === "projector" ? 1.78 : 1.4;
+	chart.classList.toggle("narrow", picture.viewBox.baseVal.width < NARROW);
 	picture.style.maxWidth = `${Math.round(picture.viewBox.baseVal.width * scale)}px`;
 	view.root.dataset.machine = machine.name;
 	view.places = placesOf(
@@ -139,8 +143,8 @@ function draw(view) {
 		([, ask, kind, to, answer, because], i) =>
 			`<tr class="${kind}" data-choose="${i}" tabindex="0"` +
 			` data-ask="${esc(ask)}"${because ? ` title="${esc(because)}"` : ""}><td>${SIGN[kind]}` +
-			`</td><th scope="row">${esc(ask)}</th><td class="answer">${breakable(answer || "–")}` +
-			`</td><td class="to">${breakable(to || "stays")}</td></tr>`,
+			`</td><th scope="row">${camel(ask)}</th><td class="answer">${breakable(answer || "–")}` +
+			`</td><td class="to">${camel(to || "stays")}</td></tr>`,
 	);
 	$("what-if").hidden = !model.get("what_if");
 	sync($("cells"), model.get("what_if") ? [["", `<table>${rows.join("")}</table>`]] : []);
@@ -149,6 +153,15 @@ function draw(view) {
 	$("note").textContent = place ? view.machine.note : "";
 	view.root.querySelector("[data-action=what_if]").setAttribute("aria-pressed", model.get("what_if"));
 	move(view, before, place);
+	if (place && before?.state !== place.state) reveal(view.$("main"), boxOf(view, place.state));
+}
+
+// Scrolls the part, not the page, until the state is in it.
+function reveal(part, box) {
+	if (!box || part.scrollHeight <= part.clientHeight) return;
+	const room = part.getBoundingClientRect(),
+		{ top, bottom } = box.getBoundingClientRect();
+	if (top < room.top || bottom > room.bottom) part.scrollTop += (top + bottom - room.top - room.bottom) / 2;
 }
 
 const tell = (view, text) => {

@@ -1,6 +1,6 @@
 // What the checks say of the run that is shown; a finding takes the cursor of all pictures to the step that proves it.
 
-const SIGN = { ok: "✓", violated: "✕", unknown: "?" };
+const SIGN = { ok: "✓", violated: "✕", unknown: "?", allowed: "–" };
 const whereFound = (f) => `step ${f.step}${f.afterwards ? " and a reading after the end" : ""}`;
 
 function drawVerdict(p) {
@@ -44,10 +44,11 @@ function drawVerdict(p) {
 				`</li>`
 			);
 		});
+		const judged = r.verdict === "ok" ? "allowed" : r.verdict;
 		items.push([
 			r.name,
-			`<section class="anomaly ${r.verdict}"><h4><b>${SIGN[r.verdict]} ${esc(r.name)}</b> ` +
-				`<span>${r.verdict}</span> ${esc(r.meaning)}</h4><ul>${list.join("")}</ul></section>`,
+			`<section class="anomaly ${judged}"><h4><b>${SIGN[judged]} ${esc(r.name)}</b> ` +
+				`<span>${judged}</span> ${esc(r.meaning)}</h4><ul>${list.join("")}</ul></section>`,
 		]);
 	}
 	for (const verdict of ["ok", "unknown"]) {

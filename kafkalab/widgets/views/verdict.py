@@ -11,8 +11,8 @@ from kafkalab.widgets.views.palette import BOLD, DARK, DIM, GREEN, GREY, RED, Ca
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
 
-SIGNS = {"ok": "✓", "violated": "✕", "unknown": "?"}
-COLOURS = {"ok": GREEN, "violated": RED, "unknown": GREY}
+SIGNS = {"ok": "✓", "violated": "✕", "unknown": "?", "allowed": "–"}
+COLOURS = {"ok": GREEN, "violated": RED, "unknown": GREY, "allowed": DARK}
 
 
 class Verdict(View):
@@ -62,7 +62,8 @@ class Verdict(View):
         for result in report["results"]:
             if not result["findings"]:
                 continue
-            lines.append(f"{SIGNS[result['verdict']]} {result['name']} ({result['verdict']}): {result['meaning']}")
+            judged = "allowed" if result["verdict"] == "ok" else result["verdict"]
+            lines.append(f"{SIGNS[judged]} {result['name']} ({judged}): {result['meaning']}")
             for finding in result["findings"]:
                 lines.append(f"  [{number}] {finding_text(finding)}")
                 number += 1

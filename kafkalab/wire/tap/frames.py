@@ -14,6 +14,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
 from kafkalab.wire.codec import REPEATED, Asked, UnsupportedVersionError, read_request, version_of
+from kafkalab.wire.lengths import walk_of
 from kafkalab.wire.names import Names
 from kafkalab.wire.rules import BadMessageError
 from kafkalab.wire.values import Context
@@ -73,6 +74,7 @@ class Answer:
             if known or key in ADDRESSED:
                 schema = load_response_schema(key, asked.version)
                 self._head = _CORRELATION.size + (1 if schema.__flexible__ and asked.api != "ApiVersions" else 0)
+                walk_of(schema)(data, self._head)
                 self.message, _ = entity_reader(schema)(data, self._head)
         except UNREADABLE:
             self.message = None
