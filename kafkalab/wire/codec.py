@@ -59,13 +59,19 @@ class Version:
     def __init__(self, api: str, version: int) -> None:
         api_of, self.api, self.version = BY_NAME[api], api, version
         request, response = load_request_schema(api_of.key, version), load_response_schema(api_of.key, version)
-        self.read_request, self.read_response = entity_reader(request), entity_reader(response)
-        self.walk_request, self.walk_response = walk_of(request), walk_of(response)
+        self.read_request, self._read_response = entity_reader(request), entity_reader(response)
+        self.walk_request, self._walk_response = walk_of(request), walk_of(response)
         self.write_request, self.write_response = entity_writer(request), entity_writer(response)
         self.request = Shape(request, api_of.request, TABLE.get(api_of.request, ()), TABLE)
         self.response = Shape(response, api_of.response, TABLE.get(api_of.response, ()), TABLE)
         self.tagged_request = bool(request.__flexible__)
         self.tagged_response = bool(response.__flexible__) and api != "ApiVersions"
+
+    def read_response(self, data: bytes, place: int) -> tuple[Any, int]:
+        """Return kio's message that begins at `place`, and its length; BadMessageError for one that is cut short."""
+        self._walk_response(data, place)
+        found: tuple[Any, int] = self._read_response(data, place)
+        return found
 
 
 @cache
@@ -197,6 +203,5 @@ def read_response(api: str, version: int, data: bytes, names: Names) -> tuple[in
     """Return correlation id and message of a response, whose bytes are without their length."""
     spoken = version_of(api, version)
     place = _CORRELATION.size + spoken.tagged_response
-    spoken.walk_response(data, place)
     message, _ = spoken.read_response(data, place)
     return _CORRELATION.unpack_from(data)[0], spoken.response.make(message, Context(names))

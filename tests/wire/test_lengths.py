@@ -10,13 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.registry import BY_NAME
-from kafkalab.wire.codec import read_request, request_bytes, version_of
+from kafkalab.wire.codec import read_request, read_response, request_bytes, version_of
 from kafkalab.wire.lengths import walk_of
 from kafkalab.wire.rules import BadMessageError
 from kafkalab.wire.special import OFFERED
+from kafkalab.wire.tap.frames import Answer, read_frame
 from tests.wire.messages import NAMES, carried, message
 
+ANSWERED = "import sys; from tests.wire.test_lengths import not_read; not_read(bytes.fromhex(sys.argv[1]))"
 READS = "import sys; from tests.wire.test_lengths import refused; refused(bytes.fromhex(sys.argv[1]))"
 
 
@@ -24,6 +27,20 @@ def refused(data: bytes) -> None:
     """Read the request, which is refused."""
     with pytest.raises(BadMessageError, match="too early"):
         read_request(data, NAMES)
+
+
+def not_read(data: bytes) -> None:
+    """Read the response, here and behind a tap."""
+    with pytest.raises(BadMessageError, match="too early"):
+        read_response("Metadata", 8, data, NAMES)
+    asked = read_frame(request_bytes("Metadata", 8, 1, "app", Metadata(topics=("t",)), NAMES)[4:], NAMES)
+    assert Answer(asked, data).message is None
+
+
+def test_a_response_of_too_many_rows_is_refused_and_the_process_lives() -> None:
+    data = struct.pack(">iii", 1, 0, 2**31 - 1)
+    run = subprocess.run([sys.executable, "-c", ANSWERED, data.hex()], capture_output=True, text=True, timeout=100)
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,10 @@ from kafkalab.wire.values import Context
 
 _HEADER = Struct(">hhih")
 _CORRELATION = Struct(">i")
-UNREADABLE = (StructError, SerialError, ValueError, LookupError, OverflowError, TypeError, AttributeError, RuntimeError)
+UNREADABLE = (
+    BadMessageError, StructError, SerialError, ValueError, LookupError, OverflowError, TypeError, AttributeError,
+    RuntimeError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
