@@ -85,7 +85,7 @@ def test_the_lag_from_the_last_record_never_ends_and_a_tool_that_waits_for_it_ha
 
 def test_the_checks_call_interleaving_allowed_and_nothing_forbidden() -> None:
     said = output("verdict")
-    assert "int-send-skip (ok)" in said
+    assert "int-send-skip (allowed)" in said
     assert "forbidden" not in said.replace("Nothing forbidden", "")
 
 
