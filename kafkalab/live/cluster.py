@@ -19,7 +19,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.fault_checks import check_fault
 from kafkalab.sim.faults import AdvanceClock, Crash, Fault, FrameFault, Hold, NodeFault, Release, TimedFault
 from kafkalab.sim.gate import EVERY, SHOWN, Gate
-from kafkalab.sim.outcome import Outcome, outcome_of
+from kafkalab.sim.outcome import Outcome
 from kafkalab.sim.possible_faults import why_not
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Trace
@@ -302,12 +302,7 @@ class LiveCluster:
 
     def outcome(self) -> Outcome:
         """Return what became of the transactions, also in topics that clients have created: see `Outcome`."""
-
-        def read() -> Outcome:
-            partitions = sorted({p for broker in self.cluster.brokers.values() for p in broker.state.logs})
-            return outcome_of({p: self.cluster.log_of(p) for p in partitions}, self.topics)
-
-        return self.do(read)
+        return self.do(lambda: self.cluster.outcome(self.topics))
 
     def __repr__(self) -> str:
         state = f"listens on {self.bootstrap_servers}" if self.running else "is closed"

@@ -29,7 +29,7 @@ from kafkalab.widgets.model.futures import Run
 from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, SHOWN, Journey
 from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.listening import Content
-from kafkalab.widgets.model.presses import MOVES, fault_of, moved
+from kafkalab.widgets.model.presses import MOVES, RULE_PRESSES, TRAVELS, fault_of, moved
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.text import ALWAYS, is_shown
@@ -38,6 +38,8 @@ NOT_UNDONE = 'what has happened in a live cluster stays; live.save("x.klab") kee
 PASSED = "{} does not wait at the gate: live.hold() lets frames wait"
 NOTHING_WAITS = "no frame waits at the gate; live.hold() lets frames wait there"
 CLIENT = "{} runs outside the cluster: end it where it runs"
+BACK = (*TRAVELS, *RULE_PRESSES, "name")
+"""What would need another run."""
 RETRY_S = 0.02
 
 Found = TypeVar("Found")
@@ -174,7 +176,7 @@ class LiveJourney(Journey):
                 super().press(action, target, **details)
             elif action == "next":
                 self._act(lambda: self.live.let_go(target))
-            elif action in ("undo", "redo", "goto", "rule_off", "rule_on", "name"):
+            elif action in BACK:
                 raise ValueError(NOT_UNDONE)
             else:
                 fault = fault_of(self.payload, self.step, action, target, **details)[1]
@@ -197,7 +199,7 @@ class LiveJourney(Journey):
             return "" if self.live.gate.next else NOTHING_WAITS
         if action == "next":
             return "" if target in self.live.gate.held else PASSED.format(target)
-        if action in ("undo", "redo", "goto", "rule_off", "rule_on", "name"):
+        if action in BACK:
             return NOT_UNDONE
         return super().possible(action, target, **details)
 

@@ -6,7 +6,7 @@ Keys and values are text in UTF-8, the values of headers bytes. All records of a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from struct import Struct
 
 from kafkalab.protocol.crc32c import crc32c as pure_crc32c
@@ -103,8 +103,10 @@ def decode(
     attributes, delta, time, _, producer_id, epoch, sequence, count = _BODY.unpack_from(data, _HEAD.size)
     if attributes & COMPRESSION:
         raise CorruptBatchError("a compressed batch")
-    reader = _Reader(data, _HEAD.size + _BODY.size)
-    contents = [reader.record() for _ in range(count)]
+    contents = [
+        (key, value, tuple((name.decode(errors="backslashreplace"), header) for name, header in headers))
+        for _, _, key, value, headers in record_fields(data, _HEAD.size + _BODY.size, count)
+    ]
     control, coordinator_epoch = _marker(*contents[0][:2]) if attributes & CONTROL and contents else (None, -1)
     records = (record_of(*fields) for fields in contents)
     return Batch(
@@ -133,34 +135,41 @@ def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode(errors="backslashreplace")
 
 
-class _Reader:
-    """Reads records one after the other."""
+def record_fields(
+    data: bytes, place: int, count: int
+) -> Iterator[tuple[int, int, bytes | None, bytes | None, tuple[tuple[bytes, bytes | None], ...]]]:
+    """Yield of each record from `place` on its timestamp's and its offset's delta, key, value and headers.
 
-    def __init__(self, data: bytes, place: int) -> None:
-        self.data, self.place = data, place
+    IndexError for bytes that end too early.
+    """
 
-    def record(self) -> tuple[bytes | None, bytes | None, Headers]:
-        end = self._varint() + self.place
-        self.place += 1
-        self._varint(), self._varint()
-        key, value, count = self._field(), self._field(), self._varint()
-        headers = tuple((_text(self._field()) or "", self._field()) for _ in range(count))
-        self.place = end
-        return key, value, headers
-
-    def _field(self) -> bytes | None:
-        size = self._varint()
-        if size < 0:
-            return None
-        self.place += size
-        return self.data[self.place - size : self.place]
-
-    def _varint(self) -> int:
-        number = shift = 0
+    def varint() -> int:
+        nonlocal place
+        byte = data[place]
+        place += 1
+        if byte < 0x80:
+            return byte >> 1 ^ -(byte & 1)
+        number, shift = byte & 0x7F, 7
         while True:
-            byte = self.data[self.place]
-            self.place += 1
+            byte = data[place]
+            place += 1
             number |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return number >> 1 ^ -(number & 1)
             shift += 7
+
+    def field() -> bytes | None:
+        nonlocal place
+        size = varint()
+        if size < 0:
+            return None
+        place += size
+        return data[place - size : place]
+
+    for _ in range(count):
+        end = varint() + place
+        place += 1
+        later, delta = varint(), varint()
+        key, value, headers = field(), field(), varint()
+        yield later, delta, key, value, tuple((field() or b"", field()) for _ in range(headers)) if headers else ()
+        place = end

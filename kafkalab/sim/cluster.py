@@ -218,10 +218,10 @@ class Cluster:
             )
         return self.brokers[info.leader or info.isr[0]].state.log(partition)
 
-    def outcome(self) -> Outcome:
-        """Return what became of the transactions: see `Outcome`."""
+    def outcome(self, topics: dict[str, int] | None = None) -> Outcome:
+        """Return what became of the transactions, in `topics` instead of the scenario's: see `Outcome`."""
         partitions = sorted({p for b in self.brokers.values() for p in b.state.logs})
-        return outcome_of({p: self.log_of(p) for p in partitions}, self.scenario.topics)
+        return outcome_of({p: self.log_of(p) for p in partitions}, self.scenario.topics if topics is None else topics)
 
     @property
     def unused_faults(self) -> tuple[Fault, ...]:

@@ -73,7 +73,7 @@ class Recording(Cluster):
         """Return the trace; there is nothing to run."""
         return self.trace
 
-    def outcome(self) -> Outcome:
+    def outcome(self, topics: dict[str, int] | None = None) -> Outcome:
         """Return the states that the answers told of; what the logs hold is only partly known."""
         states: dict[str, str] = {}
         for event in self.trace.events:

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kafkalab.limits import quoted, whole_number
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.cluster import Cluster, Watch
 from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
+from kafkalab.wire.fault_words import frame_fault
 
 LONGEST_NAME, MOST_CLIENTS = 249, 10_000
 
@@ -34,13 +34,9 @@ def scenario_of(
 
 def fault_of(text: str) -> FrameFault:
     """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`. ValueError for other faults than of one frame."""
-    name, _, rest = text.partition(":")
-    frame, _, delay = rest.partition(":")
-    if name in ("Drop", "Duplicate") and not delay:
-        return (Drop if name == "Drop" else Duplicate)(frame)
-    if name == "Delay" and whole_number(delay) >= 0:
-        return Delay(frame, whole_number(delay))
-    raise ValueError(f"a fault is Drop:EndTxnResponse#1, Duplicate:Produce#2 or Delay:EndTxn#1:500, not {quoted(text)}")
+    return frame_fault(
+        text, (Drop, Duplicate, Delay), "Drop:EndTxnResponse#1, Duplicate:Produce#2 or Delay:EndTxn#1:500"
+    )
 
 
 class RealTime:

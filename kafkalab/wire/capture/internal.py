@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from struct import Struct
 from struct import error as StructError
 
+from kio.serial.errors import SerialError
+from kio.serial.readers import read_unsigned_varint
+
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.protocol.messages.describe_transactions import DescribedTransaction
 
@@ -17,6 +20,8 @@ _TIMES = Struct(">qq")
 STATES = {state.id: state.label for state in TxnState}
 OF_NEWER_VERSIONS = 1
 """TransactionLogValue is flexible from this version on."""
+UNREADABLE = (StructError, SerialError, ValueError)
+"""What fields that end too early, and text that is none, raise."""
 
 
 class EntryError(ValueError):
@@ -79,14 +84,9 @@ class Reader:
                 self.place += size
 
     def _varint(self) -> int:
-        number = shift = 0
-        while True:
-            byte = self.data[self.place]
-            self.place += 1
-            number |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return number
-            shift += 7
+        number, size = read_unsigned_varint(self.data, self.place)
+        self.place += size
+        return int(number)
 
 
 def txn_value(key: bytes, value: bytes | None) -> TxnValue:
@@ -104,7 +104,7 @@ def txn_value(key: bytes, value: bytes | None) -> TxnValue:
         producer_id, epoch, timeout_ms, status = reader.unpack(_TXN_HEAD)
         partitions = reader.topic_partitions()
         updated_ms, start_ms = reader.unpack(_TIMES)
-    except (StructError, IndexError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise EntryError(str(error)) from None
     return TxnValue(
         transactional_id=transactional_id,
@@ -128,7 +128,7 @@ def committed_offset(key: bytes, value: bytes | None) -> tuple[str, str | None]:
         group, topic = reader.text(), reader.text()
         place = f"{group}/{topic}-{reader.unpack(_INT)[0]}"
         return place, None if value is None else str(Struct(">q").unpack_from(value, 2)[0])
-    except (StructError, IndexError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise EntryError(str(error)) from None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kafkalab.protocol.batch_bytes import CorruptBatchError
+from kafkalab.protocol.batch_bytes import CorruptBatchError, record_fields
 from kafkalab.wire.batches import ClientBatch, record_bytes
 
 APPEND_TIME = 1 << 3
@@ -32,40 +32,9 @@ def append_time(batch: ClientBatch) -> int:
 
 def raw_records(batch: ClientBatch) -> Iterator[RawRecord]:
     """Yield the records of a batch. CorruptBatchError for bytes that are none."""
-    data, place = record_bytes(batch.data), 0
     base, time, appended = batch.base_offset, batch.timestamp_ms, append_time(batch)
-
-    def varint() -> int:
-        nonlocal place
-        byte = data[place]
-        place += 1
-        if byte < 0x80:
-            return byte >> 1 ^ -(byte & 1)
-        number, shift = byte & 0x7F, 7
-        while True:
-            byte = data[place]
-            place += 1
-            number |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return number >> 1 ^ -(number & 1)
-            shift += 7
-
-    def field() -> bytes | None:
-        nonlocal place
-        size = varint()
-        if size < 0:
-            return None
-        place += size
-        return data[place - size : place]
-
     try:
-        for _ in range(len(batch.records)):
-            end = varint() + place
-            place += 1
-            later, delta = varint(), varint()
-            key, value, count = field(), field(), varint()
-            headers = tuple((field() or b"", field()) for _ in range(count)) if count else ()
-            place = end
+        for later, delta, key, value, headers in record_fields(record_bytes(batch.data), 0, len(batch.records)):
             yield RawRecord(base + delta, appended if appended >= 0 else time + later, key, value, headers)
     except IndexError:
         raise CorruptBatchError("records that end too early") from None

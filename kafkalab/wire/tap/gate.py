@@ -7,26 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kafkalab.limits import quoted, whole_number
-from kafkalab.sim.faults import Delay, Drop, Hold, Release
+from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Release
 from kafkalab.trace import Frame
+from kafkalab.wire.fault_words import frame_fault
 from kafkalab.wire.tap.frames import is_api
 from kafkalab.wire.tap.session import Exchange, Session
 
-Fault = Drop | Delay | Hold
 READ_ONLY = "this tap only reads; `Tap(..., faults=True)` or `--faults` lets it hold, drop and delay frames"
 
 
-def fault_of(text: str) -> Fault:
+def fault_of(text: str) -> FrameFault:
     """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`. ValueError for what no tap does to a frame."""
-    name, _, rest = text.partition(":")
-    frame, _, delay = rest.partition(":")
-    api, _, number = frame.partition("#")
-    if is_api(api.removesuffix("Response")) and whole_number(number) >= 1:
-        if name in ("Drop", "Hold") and not delay:
-            return (Drop if name == "Drop" else Hold)(frame)
-        if name == "Delay" and whole_number(delay) >= 0:
-            return Delay(frame, whole_number(delay))
-    raise ValueError(f"a fault is Drop:EndTxnResponse#1, Hold:EndTxn#1 or Delay:Produce#1:500, not {quoted(text)}")
+    api, _, number = text.partition(":")[2].partition(":")[0].partition("#")
+    is_named = is_api(api.removesuffix("Response")) and whole_number(number) >= 1
+    examples = "Drop:EndTxnResponse#1, Hold:EndTxn#1 or Delay:Produce#1:500"
+    return frame_fault(text, (Drop, Hold, Delay) if is_named else (), examples)
 
 
 @dataclass(slots=True)
@@ -35,11 +30,11 @@ class Gate:
     APIs ("EndTxn"), answers ("EndTxnResponse"), clients, brokers, or "" for every frame."""
 
     allowed: bool = False
-    planned: dict[str, Fault] = field(default_factory=dict)
+    planned: dict[str, FrameFault] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
     held: dict[str, asyncio.Event] = field(default_factory=dict)
 
-    def plan(self, fault: Fault) -> None:
+    def plan(self, fault: FrameFault) -> None:
         """Do this when its frame comes. ValueError if faults are not allowed."""
         self.check()
         self.planned[fault.frame] = fault
