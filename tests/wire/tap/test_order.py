@@ -89,9 +89,12 @@ def looked_up_once(names: list[str]) -> list[str]:
 
 @contextmanager
 def running_kafka(folder: Path, level: int) -> Iterator[str]:
-    """Start Apache Kafka at this level of transaction.version; give its bootstrap server."""
+    """Start Apache Kafka at this level of transaction.version; give its bootstrap server.
+
+    Its ports are below those that the system gives to outgoing connections, of which one may have any of those.
+    """
     more = "auto.create.topics.enable=true\n"
-    kafka = RunningKafka(broker_jars(), folder / "kafka", first_port=39_192 + 10 * level, more=more)
+    kafka = RunningKafka(broker_jars(), folder / "kafka", first_port=29_192 + 10 * level, more=more)
     try:
         kafka.format(level)
         kafka.start(1)
