@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, integer, number_from
+from kafkalab.cli.typed_faults import listen
 from kafkalab.limits import quoted, whole_number
+from kafkalab.sim.fault_checks import check_fault
 
 LAST_PORT = 65_535
 
@@ -28,9 +30,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting, as Kafka names it"
     )
-    parser.add_argument(
-        "--fault", action="append", default=[], metavar="FAULT", help="Drop:EndTxnResponse#1, Delay:Produce#2:500, ..."
-    )
+    words = "Drop:EndTxnResponse#1, Delay:Produce#2:500, Crash:b2:3000 (ms after the start); also typed while it runs"
+    parser.add_argument("--fault", action="append", default=[], metavar="FAULT", help=words)
 
 
 def act(options: argparse.Namespace, root: Path) -> int:
@@ -45,11 +46,13 @@ def act(options: argparse.Namespace, root: Path) -> int:
     try:
         config = dict(map(_setting, options.config))
         faults = tuple(map(fault_of, options.fault))
-        scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config, faults)
+        live = RealTime(scenario_of(options.profile, options.brokers, _topics(options.topics), config))
+        for fault in faults:
+            check_fault(fault, live.cluster.broker_names)
     except (ValueError, argparse.ArgumentTypeError) as error:
         raise CommandLineError(str(error)) from None
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
-    asyncio.run(_serve(Server(RealTime(scenario)), options.host, options.port))
+    asyncio.run(_serve(Server(live), options.host, options.port, faults))
     return 0
 
 
@@ -73,14 +76,22 @@ def _setting(text: str) -> tuple[str, Any]:
     return name.replace(".", "_"), words[value] if value in words else integer(value)
 
 
-async def _serve(server: Any, host: str, port: int) -> None:
+async def _serve(server: Any, host: str, port: int, faults: tuple[Any, ...]) -> None:
+    from kafkalab.wire.live import fault_of
+
     await server.listen(host, port)
-    ended = asyncio.Event()
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        loop.add_signal_handler(number, ended.set)
+    for fault in faults:
+        server.live.strike(fault)
+    stop_listening = listen(lambda line: server.live.strike(fault_of(line)))
     print(f"ready: {server.bootstrap_servers}", flush=True)
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
     await ended.wait()
+    stop_listening()
     await server.close()
+
+

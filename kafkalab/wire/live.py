@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from kafkalab.limits import quoted, whole_number
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
+from kafkalab.sim.fault_checks import check_fault
+from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, FrameFault, Pause, Restart, Resume
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
 
@@ -30,15 +32,25 @@ def scenario_of(
     return Scenario(title="live", brokers=brokers, profile=profile, topics=topics, config=config, faults=faults)
 
 
-def fault_of(text: str) -> FrameFault:
-    """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`. ValueError for other faults than of one frame."""
+NODE_FAULTS = {"Crash": Crash, "Restart": Restart, "Pause": Pause, "Resume": Resume}
+EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500 or Crash:b2:3000"
+
+
+def fault_of(text: str) -> Fault:
+    """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`; `fault_of("Crash:b2:30") == Crash("b2", at_ms=30)`.
+
+    Crash, Restart, Pause and Resume name a broker, and perhaps a time in ms. ValueError for other faults.
+    """
     name, _, rest = text.partition(":")
-    frame, _, delay = rest.partition(":")
-    if name in ("Drop", "Duplicate") and not delay:
-        return (Drop if name == "Drop" else Duplicate)(frame)
-    if name == "Delay" and whole_number(delay) >= 0:
-        return Delay(frame, whole_number(delay))
-    raise ValueError(f"a fault is Drop:EndTxnResponse#1, Duplicate:Produce#2 or Delay:EndTxn#1:500, not {quoted(text)}")
+    what, colon, number = rest.partition(":")
+    if name in ("Drop", "Duplicate") and not colon:
+        return (Drop if name == "Drop" else Duplicate)(what)
+    ms = whole_number(number) if colon else 0
+    if name == "Delay" and colon and ms >= 0:
+        return Delay(what, ms)
+    if name in NODE_FAULTS and what and ms >= 0:
+        return NODE_FAULTS[name](what, at_ms=ms)
+    raise ValueError(f"a fault is {EXAMPLES}, not {quoted(text)}")
 
 
 class RealTime:
@@ -98,6 +110,18 @@ class RealTime:
     def _ring(self) -> None:
         self._alarm = None
         self.catch_up()
+
+    def strike(self, fault: Fault) -> None:
+        """Strike with a fault from now on: with a frame's when it is sent, with a broker's `at_ms` after now.
+
+        ValueError if the fault does not fit this cluster.
+        """
+        check_fault(fault, self.cluster.broker_names)
+        if isinstance(fault, FrameFault):
+            self.network.faults.setdefault(fault.frame, []).append(fault)
+        else:
+            self.cluster.plan(replace(fault, at_ms=self.now_ms + fault.at_ms))
+            self.catch_up()
 
     def alive(self, node: str) -> bool:
         """Return whether the broker runs."""

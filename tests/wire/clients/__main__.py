@@ -1,7 +1,8 @@
-"""Run the program with one client and print what could be seen: `python -m tests.wire.clients NAME SERVERS PREFIX [CHAPTER...]`.
+"""Run the program with one client and print what could be seen.
 
-In a process of its own: a client that was fenced may leave sockets and threads behind. `crash ID` and `restart` on
-stdout ask for what only the cluster's owner can do; a line on stdin says that it is done.
+`python -m tests.wire.clients NAME SERVERS PREFIX [CHAPTER...]`, where PREFIX is that of all topics, groups and ids. In
+a process of its own: a client that was fenced may leave sockets and threads behind. `crash ID` and `restart` on stdout
+ask for what only the cluster's owner can do; a line on stdin says that it is done.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
 from tests.wire.clients.application import Application
 from tests.wire.clients.script import FencedError, Read
 
+
 class Aio:
     """aiokafka, in an event loop of its own."""
 

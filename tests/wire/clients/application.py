@@ -23,7 +23,7 @@ class Application:
         self.producers: dict[str, Any] = {}
 
     def step(self, commit: bool) -> list[str]:
-        """Handle what a poll returns, one transaction for each transactional id; return the values that went through."""
+        """Handle what a poll returns, one transaction for each transactional id; return the values that passed."""
         by_id: dict[str, list[Any]] = {}
         for record in self.consumer.poll():
             by_id.setdefault(self.transactional_id(record.partition), []).append(record)

@@ -16,14 +16,18 @@ class Producer {
 		const config = { idempotent: true, maxInFlightRequests: 1, createPartitioner: Partitioners.DefaultPartitioner };
 		this.made = kafka(servers).producer(id ? { ...config, transactionalId: id } : config);
 		this.target = this.made;
+		this.id = id;
 	}
 
+	// InitProducerId with the transactional id is sent by the first call of transaction().
 	async init() {
 		await this.made.connect();
+		if (this.id) this.first = await this.made.transaction();
 	}
 
 	async begin() {
-		this.target = await this.made.transaction();
+		this.target = this.first ?? (await this.made.transaction());
+		this.first = null;
 	}
 
 	async send(topic, partition, value) {
