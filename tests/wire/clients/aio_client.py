@@ -109,7 +109,13 @@ class AioConsumer:
             made.subscribe([topic], listener=Listener(self))
 
     def poll(self) -> list[Read]:
-        found = self.runner.run(self.made.getmany(timeout_ms=300))
+        return self.runner.run(self._poll())
+
+    async def _poll(self) -> list[Read]:
+        """Poll, but do not wait for partitions: getmany does so without a limit, and the listener may wait for us."""
+        found: dict[Any, Any] = {}
+        with contextlib.suppress(TimeoutError):
+            found = await asyncio.wait_for(self.made.getmany(timeout_ms=300), 1)
         return [Read(r.partition, r.offset, r.value.decode()) for records in found.values() for r in records]
 
     def commit(self) -> None:

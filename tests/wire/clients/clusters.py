@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from confluent_kafka.admin import AdminClient, NewTopic
+
 from kafkalab.protocol.messages.find_coordinator import TRANSACTION, FindCoordinator
 from tests.kafka.running_kafka import RunningKafka
 from tests.wire.connection import Connection
@@ -64,6 +66,12 @@ class Apache:
 
     def __init__(self, kafka: RunningKafka) -> None:
         self._kafka, self.servers = kafka, f"127.0.0.1:{kafka.ports[1]}"
+
+    def create(self, prefix: str) -> None:
+        """Create the program's topics that have more than one partition."""
+        topics = [NewTopic(prefix + name, count, 1) for name, count in TOPICS.items()]
+        for done in AdminClient({"bootstrap.servers": self.servers}).create_topics(topics).values():
+            done.result(60)
 
     def crash(self, transactional_id: str) -> None:
         """Kill the process and start it again."""

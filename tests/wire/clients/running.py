@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.wire.clients.clusters import Apache, Lab
+from tests.wire.clients.java_client import jars
+from tests.wire.clients.native import go_program, node_modules
 
 CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka", "java", "franz-go", "kafkajs")
+NEEDS = {"java": jars, "franz-go": go_program, "kafkajs": node_modules}
+"""What installs or builds a client once, or skips the test."""
 PATIENCE_S = 300
 
 

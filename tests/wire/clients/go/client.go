@@ -88,7 +88,7 @@ func run(c []string) (string, error) {
 func producing(servers, id string) []kgo.Opt {
 	options := []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(servers, ",")...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerLinger(0), kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(50 * time.Millisecond),
+		kgo.ProducerLinger(0), kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(50 * time.Millisecond), kgo.AlwaysRetryEOF(),
 	}
 	if id != "" {
 		options = append(options, kgo.TransactionalID(id))
@@ -104,7 +104,7 @@ func consuming(servers, group, topic, isolation string) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(servers, ",")...), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic),
 		kgo.FetchIsolationLevel(level), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(),
-		kgo.MetadataMinAge(50 * time.Millisecond), kgo.FetchMaxWait(200 * time.Millisecond),
+		kgo.MetadataMinAge(50 * time.Millisecond), kgo.FetchMaxWait(200 * time.Millisecond), kgo.AlwaysRetryEOF(),
 	}
 }
 
