@@ -68,6 +68,8 @@ class RealTime:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_ms = 0
+        self._running = list(self.cluster.brokers)
+        self.when_ended: Callable[[str], None] = lambda broker: None
         self.kernel.schedule.advance(self.now_ms)
 
     @property
@@ -94,6 +96,15 @@ class RealTime:
             self.kernel.catch_up(self.now_ms)
         finally:
             self._set_alarm()
+            self._notice_crashes()
+
+    def _notice_crashes(self) -> None:
+        """Call `when_ended` with each broker whose process has ended since the last call."""
+        nodes, before = self.kernel.nodes, self._running
+        self._running = [name for name in self.cluster.brokers if nodes[name].alive]
+        for name in before:
+            if not nodes[name].alive:
+                self.when_ended(name)
 
     def _set_alarm(self) -> None:
         """Wake up when the next entry of the schedule is due, unless an alarm is set for that time or before."""

@@ -58,6 +58,7 @@ class Server:
             raise
         self.names = Names(addresses)
         self.names.learn(self.live.cluster.controller.metadata)
+        self.live.when_ended = self._close_those_of
         self.live.start(loop)
         loop.call_later(IDLE_S / 10, self._close_idle)
 
@@ -75,6 +76,11 @@ class Server:
         for listener in self._listeners:
             await listener.wait_closed()
         self.live.stop()
+
+    def _close_those_of(self, broker: str) -> None:
+        """Close the connections to a broker that has crashed, as the machine does whose process has ended."""
+        for connection in [one for one in self.connections if one.broker == broker]:
+            connection.transport.abort()
 
     def _close_idle(self) -> None:
         """Close connections on which nothing has come for `connections.max.idle.ms`."""

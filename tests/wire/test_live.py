@@ -130,7 +130,8 @@ def test_a_broker_crashes_and_restarts_at_its_time_and_on_request(live: Make) ->
     assert cluster.alive("b2")
     cluster.kernel.catch_up(cluster.now_ms + 60)
     assert not cluster.alive("b2")
-    cluster.strike(fault_of("Restart:b2"))
+    cluster.strike(fault_of("Restart:b2:100"))
+    cluster.kernel.catch_up(cluster.now_ms + 200)
     assert cluster.alive("b2")
     with pytest.raises(ValueError, match="b7"):
         cluster.strike(fault_of("Crash:b7"))

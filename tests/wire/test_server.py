@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import struct
 import subprocess
@@ -239,11 +238,8 @@ def test_faults_typed_while_it_runs(tmp_path: Path):
             assert connection.ask(ApiVersions(), 3).error is Error.NONE
             server.stdin.write("nonsense\nCrash:b2\n")
             server.stdin.flush()
-            with contextlib.suppress(ConnectionError):
-                for _ in range(1000):
-                    connection.ask(ApiVersions(), 3)
-                    time.sleep(0.02)
-                pytest.fail("b2 still answers")
+            with pytest.raises(ConnectionError):
+                connection.answer()
         server.terminate()
         server.communicate(timeout=30)
     assert server.returncode == 0
