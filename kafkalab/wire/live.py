@@ -32,7 +32,7 @@ def scenario_of(
     return Scenario(title="live", brokers=brokers, profile=profile, topics=topics, config=config, faults=faults)
 
 
-NODE_FAULTS = {"Crash": Crash, "Restart": Restart, "Pause": Pause, "Resume": Resume}
+NODE_FAULTS: dict[str, type[Crash | Restart | Pause | Resume]] = {"Crash": Crash, "Restart": Restart, "Pause": Pause, "Resume": Resume}
 EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500 or Crash:b2:3000"
 
 
