@@ -200,7 +200,8 @@ def test_requests_that_are_sent_ahead_are_answered_in_order(servers: str):
         (("--config", "min.insync.replicas=²"), "a whole number, not '²'"),
         (("--fault", "Delay:EndTxn#1:²"), "not 'Delay:EndTxn#1:²'"),
         (("--config", "nonsense=1"), "config has broker settings"),
-        (("--fault", "Crash:b1"), "a fault is Drop:EndTxnResponse#1"),
+        (("--fault", "Crash:b1:x"), "a fault is Drop:EndTxnResponse#1"),
+        (("--fault", "Crash:b7"), "b7"),
     ],
 )
 def test_a_wrong_option_is_one_line(options: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]):
@@ -236,3 +237,22 @@ def test_control_c_stops_it(tmp_path: Path):
     server.send_signal(signal.SIGINT)
     assert server.communicate(timeout=30) == ("", "")
     assert server.returncode == 0
+
+
+def test_faults_typed_while_it_runs(tmp_path: Path):
+    with (tmp_path / "log").open("w") as log:
+        command = [sys.executable, "-m", "kafkalab.cli.main", "serve", "--port", "0"]
+        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert server.stdin is not None
+        assert server.stdout is not None
+        servers = server.stdout.readline().removeprefix("ready: ").strip()
+        with Connection(servers, broker=2) as connection:
+            assert connection.ask(ApiVersions(), 3).error is Error.NONE
+            server.stdin.write("nonsense\nCrash:b2\n")
+            server.stdin.flush()
+            with pytest.raises(ConnectionError):
+                connection.answer()
+        server.terminate()
+        server.communicate(timeout=30)
+    assert server.returncode == 0
+    assert "a fault is Drop:EndTxnResponse#1" in (tmp_path / "log").read_text()
