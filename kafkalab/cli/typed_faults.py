@@ -14,7 +14,7 @@ log = logging.getLogger("kafkalab.wire")
 def listen(strike: Callable[[str], None]) -> Callable[[], None]:
     """Call `strike` with each line of stdin; return a function that stops listening.
 
-    A line for which `strike` raises ValueError is logged. Files and /dev/null are not listened to, nor is a terminal
+    Each fault is logged, and the reason for which `strike` raises ValueError. Files and /dev/null are not listened to, nor is a terminal
     while another job has it: reading would stop the process.
     """
     loop, rest = asyncio.get_running_loop(), bytearray()
@@ -31,8 +31,10 @@ def listen(strike: Callable[[str], None]) -> Callable[[], None]:
         while b"\n" in rest:
             line, _, after = bytes(rest).partition(b"\n")
             rest[:] = after
+            fault = line.decode(errors="replace").strip()
             try:
-                strike(line.decode(errors="replace").strip())
+                strike(fault)
+                log.warning("a fault is typed: %s", fault)
             except ValueError as error:
                 log.warning("%s", error)
 

@@ -255,4 +255,6 @@ def test_faults_typed_while_it_runs(tmp_path: Path):
         server.terminate()
         server.communicate(timeout=30)
     assert server.returncode == 0
-    assert "a fault is Drop:EndTxnResponse#1" in (tmp_path / "log").read_text()
+    logged = (tmp_path / "log").read_text()
+    assert "a fault is Drop:EndTxnResponse#1" in logged
+    assert "a fault is typed: Crash:b2\n" in logged
