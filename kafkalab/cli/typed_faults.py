@@ -14,8 +14,8 @@ log = logging.getLogger("kafkalab.wire")
 def listen(strike: Callable[[str], None]) -> Callable[[], None]:
     """Call `strike` with each line of stdin; return a function that stops listening.
 
-    Each fault is logged, and the reason for which `strike` raises ValueError. Files and /dev/null are not listened to, nor is a terminal
-    while another job has it: reading would stop the process.
+    Each fault is logged, or the reason for which `strike` raises ValueError. Files and /dev/null are not listened to,
+    nor is a terminal while another job has it: reading would stop the process.
     """
     loop, rest = asyncio.get_running_loop(), bytearray()
     number = sys.stdin.fileno() if sys.stdin is not None else -1

@@ -27,6 +27,7 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.codec import version_of
 from kafkalab.wire.server import Limits
+from tests.wire.clients.clusters import lab
 from tests.wire.connection import Connection
 from tests.wire.serving import serving
 
@@ -240,21 +241,19 @@ def test_control_c_stops_it(tmp_path: Path):
 
 
 def test_faults_typed_while_it_runs(tmp_path: Path):
-    with (tmp_path / "log").open("w") as log:
-        command = [sys.executable, "-m", "kafkalab.cli.main", "serve", "--port", "0"]
-        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
-        assert server.stdin is not None
-        assert server.stdout is not None
-        servers = server.stdout.readline().removeprefix("ready: ").strip()
-        with Connection(servers, broker=2) as connection:
-            assert connection.ask(ApiVersions(), 3).error is Error.NONE
-            server.stdin.write("nonsense\nCrash:b2\n")
-            server.stdin.flush()
-            with pytest.raises(ConnectionError):
-                connection.answer()
-        server.terminate()
-        server.communicate(timeout=30)
-    assert server.returncode == 0
-    logged = (tmp_path / "log").read_text()
+    with lab(tmp_path, "4.x/TV2") as cluster, Connection(cluster.servers, broker=2) as connection:
+        assert connection.ask(ApiVersions(), 3).error is Error.NONE
+        cluster.type("nonsense")
+        cluster.type("Crash:b2")
+        with pytest.raises(ConnectionError):
+            connection.answer()
+    logged = (tmp_path / "serve.log").read_text()
     assert "a fault is Drop:EndTxnResponse#1" in logged
     assert "a fault is typed: Crash:b2\n" in logged
+
+
+def test_a_broker_crashes_at_its_time(tmp_path: Path):
+    with lab(tmp_path, "4.x/TV2", "Crash:b2:700") as cluster, Connection(cluster.servers, broker=2) as connection:
+        assert connection.ask(ApiVersions(), 3).error is Error.NONE
+        with pytest.raises(ConnectionError):
+            connection.answer()

@@ -28,13 +28,14 @@ class Lab:
         """End the broker that coordinates the id."""
         with Connection(self.servers) as connection:
             self._down = connection.ask(FindCoordinator(key=transactional_id, key_type=TRANSACTION), 2).node_id
-        self._type(f"Crash:{self._down}")
+        self.type(f"Crash:{self._down}")
 
     def restart(self) -> None:
         """Start the broker again."""
-        self._type(f"Restart:{self._down}")
+        self.type(f"Restart:{self._down}")
 
-    def _type(self, fault: str) -> None:
+    def type(self, fault: str) -> None:
+        """Type a fault into the server's stdin."""
         assert self._server.stdin is not None
         self._server.stdin.write(f"{fault}\n")
         self._server.stdin.flush()
