@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.wire.clients.clusters import lab
-from tests.wire.clients.python_clients import Confluent
-from tests.wire.clients.running import CLIENTS, seen
-from tests.wire.clients.script import EXPECTED, Stage
+from tests.wire.clients.running import CLIENTS, afterwards, seen
+from tests.wire.clients.script import EXPECTED
 
 PROFILES = ("4.x/TV1", "4.x/TV2")
 APIS = ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn", "Produce")
@@ -39,21 +38,9 @@ def result(client: str, profile: str, api: str) -> str:
         with lab(folder, profile, *lost) as cluster:
             found = seen(cluster, client, folder / "errors", "", *CHAPTERS)
             if "error" in found:
-                found |= afterwards(cluster.servers)
+                found |= afterwards(cluster.servers, "pay", "payments")
         missed = f"{api} " in (folder / "serve.log").read_text()
     return _in_words(client, api, found) if missed else NOT_SENT
-
-
-def afterwards(servers: str) -> dict[str, list[str]]:
-    """Commit "next" by a new producer of the id in `outcomes`; return by isolation level what its topic holds then."""
-    client = Confluent(servers)
-    producer = client.producer("pay")
-    producer.init()
-    producer.begin()
-    producer.send("payments", 0, "next")
-    producer.commit()
-    stage = Stage(client, "", lambda name: None, lambda: None)
-    return {level: stage.read("payments", 1, level) for level in ("read_committed", "read_uncommitted")}
 
 
 def _in_words(client: str, api: str, found: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Read and write Kafka with Spark's own source and sink, in batches and as a stream; print what was seen.
 
-`python -m tests.wire.clients.spark.program SERVERS JARS FOLDER`
+`python -m tests.wire.clients.spark.program JARS SERVERS FOLDER [SERVERS FOLDER...]`: a line for each cluster.
 """
 
 from __future__ import annotations
@@ -25,14 +25,21 @@ def transact(servers: str, topic: str, rows: list[tuple[str, bool]]) -> None:
         producer.commit_transaction(60) if commits else producer.abort_transaction(60)
 
 
-class Program:
-    """One session of Spark with Kafka's source and sink."""
+def session(jars: Path) -> SparkSession:
+    """Start Spark with Kafka's source and sink, on loopback alone."""
+    config = {
+        "spark.driver.memory": "600m", "spark.ui.enabled": False, "spark.sql.shuffle.partitions": 1,
+        "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
+    }  # fmt: skip
+    return SparkSession.builder.master("local[1]").config(map=config).getOrCreate()
 
-    def __init__(self, servers: str, jars: Path, folder: Path) -> None:
-        self.servers, self.folder = servers, folder
-        builder = SparkSession.builder.master("local[1]").config("spark.driver.memory", "600m")
-        builder = builder.config("spark.ui.enabled", False).config("spark.sql.shuffle.partitions", 1)
-        self.spark = builder.config("spark.jars", ",".join(map(str, sorted(jars.glob("*.jar"))))).getOrCreate()
+
+class Program:
+    """Spark at these servers; the stream's checkpoint is in `folder`."""
+
+    def __init__(self, spark: SparkSession, servers: str, folder: Path) -> None:
+        self.spark, self.servers, self.folder = spark, servers, folder
 
     def write(self, topic: str, values: list[str]) -> None:
         """Write values with the batch sink."""
@@ -60,9 +67,9 @@ def _values(frame: DataFrame) -> DataFrame:
     return frame.selectExpr("CAST(value AS STRING) AS value")
 
 
-def run(servers: str, jars: Path, folder: Path) -> dict[str, Any]:
+def run(spark: SparkSession, servers: str, folder: Path) -> dict[str, Any]:
     """Return what was seen."""
-    program, seen = Program(servers, jars, folder), {}
+    program, seen = Program(spark, servers, folder), {}
     program.write("written", ["1", "2", "3"])
     seen["written"] = program.read("written")
     transact(servers, "paid", [("1", True), ("no", False), ("2", True)])
@@ -73,9 +80,11 @@ def run(servers: str, jars: Path, folder: Path) -> dict[str, Any]:
     transact(servers, "paid", [("3", True), ("no", False), ("4", True)])
     program.stream("paid", "copied")
     seen["copied later"] = program.read("copied")
-    program.spark.stop()
     return seen
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))))
+    spark = session(Path(sys.argv[1]))
+    for servers, folder in zip(sys.argv[2::2], sys.argv[3::2], strict=True):
+        print(json.dumps(run(spark, servers, Path(folder))), flush=True)
+    spark.stop()
