@@ -70,8 +70,8 @@ class Apache:
 
     def create(self, prefix: str) -> None:
         """Create the program's topics that have more than one partition."""
-        topics = [NewTopic(prefix + name, count, 1) for name, count in TOPICS.items()]
-        for done in AdminClient({"bootstrap.servers": self.servers}).create_topics(topics).values():
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        for done in admin.create_topics([NewTopic(prefix + name, count, 1) for name, count in TOPICS.items()]).values():
             done.result(60)
 
     def crash(self, transactional_id: str) -> None:

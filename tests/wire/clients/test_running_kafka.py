@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.wire.clients.running import CLIENTS, NEEDS, seen
 from tests.wire.clients.script import EXPECTED
 
 pytestmark = [pytest.mark.clients, pytest.mark.kafka]
+RUNS = itertools.count()
+"""A test that is run again has topics of its own."""
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["TV1", "TV2"])
@@ -25,5 +28,6 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_sees_the_same_on_apache_kafka(client: str, cluster: Apache, tmp_path: Path):
     NEEDS.get(client, Path)()
-    cluster.create(f"{client}-")
-    assert seen(cluster, client, tmp_path / "errors", f"{client}-") == EXPECTED
+    prefix = f"{client}-{next(RUNS)}-"
+    cluster.create(prefix)
+    assert seen(cluster, client, tmp_path / "errors", prefix) == EXPECTED
