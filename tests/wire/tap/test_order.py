@@ -31,7 +31,7 @@ NOT_YET = (
 
 
 async def same_program(app: App) -> None:
-    """What `java_program` does, by the simulator's clients."""
+    """What `java_program` does, by the simulator's clients: transactions, then consume, transform, produce."""
     pay = app.producer(transactional_id="pay")
     await pay.init_transactions()
     for value, ends in (("1", pay.commit_transaction), ("no", pay.abort_transaction), ("2", pay.commit_transaction)):
@@ -45,10 +45,11 @@ async def same_program(app: App) -> None:
     count = 0
     while count < 2:
         count += len(await reader.poll())
-    pay.begin_transaction()
-    await (await pay.send("out", "sum", partition=0))
-    await pay.send_offsets_to_transaction({"in-0": 5}, reader.group_metadata())
-    await pay.commit_transaction()
+    for value, ends in (("lost", pay.abort_transaction), ("sum", pay.commit_transaction)):
+        pay.begin_transaction()
+        await (await pay.send("out", value, partition=0))
+        await pay.send_offsets_to_transaction({"in-0": 5}, reader.group_metadata())
+        await ends()
     await reader.close()
     await pay.close()
 
@@ -63,10 +64,11 @@ def java_program(jvm: Told) -> None:
         ends()
     reader = jvm.consumer("group", "in", "read_committed")
     assert read(reader, 2) == ["1", "2"]
-    pay.begin()
-    pay.send("out", 0, "sum")
-    pay.send_offset("in", 0, 5, reader)
-    pay.commit()
+    for value, ends in (("lost", pay.abort), ("sum", pay.commit)):
+        pay.begin()
+        pay.send("out", 0, value)
+        pay.send_offset("in", 0, 5, reader)
+        ends()
     reader.close()
     pay.close()
 
