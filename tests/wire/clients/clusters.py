@@ -5,17 +5,22 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
 from kafkalab.protocol.messages.find_coordinator import TRANSACTION, FindCoordinator
 from tests.kafka.running_kafka import RunningKafka
 from tests.wire.connection import Connection
 
 TOPICS = {"orders": 4, "bills": 4}
 """Partitions of the program's topics; each of the others has one."""
+PATIENCE_S = 60
 
 
 class Lab:
@@ -63,10 +68,14 @@ def lab(folder: Path, profile: str, *faults: str) -> Iterator[Lab]:
 
 
 class Apache:
-    """One process of Apache Kafka, which is all of the cluster: a crash is over when it has started again."""
+    """One process of Apache Kafka, which is all of the cluster: a crash is over when it has started again.
 
-    def __init__(self, kafka: RunningKafka) -> None:
+    `clients` share it, and a crash is one for all of them.
+    """
+
+    def __init__(self, kafka: RunningKafka, clients: int) -> None:
         self._kafka, self.servers = kafka, f"127.0.0.1:{kafka.ports[1]}"
+        self._ready = threading.Barrier(clients, self._kill, PATIENCE_S)
 
     def create(self, prefix: str) -> None:
         """Create the program's topics that have more than one partition."""
@@ -75,7 +84,22 @@ class Apache:
             done.result(60)
 
     def crash(self, transactional_id: str) -> None:
-        """Kill the process and start it again."""
+        """Wait until all clients want a crash; BrokenBarrierError if one has given up.
+
+        The crash is over when the coordinator of this id has read its log: kafkajs asks it once (README.md).
+        """
+        self._ready.wait()
+        question, until = DescribeTransactions(transactional_ids=(transactional_id,)), time.monotonic() + PATIENCE_S
+        with Connection(self.servers) as connection:
+            while connection.ask(question, 0).error is not Error.NONE:
+                assert time.monotonic() < until, f"the coordinator of {transactional_id} does not answer"
+                time.sleep(0.1)
+
+    def give_up(self) -> None:
+        """Let nobody wait for a client that has failed."""
+        self._ready.abort()
+
+    def _kill(self) -> None:
         self._kafka.stop(1, kill=True)
         self._kafka.start(1)
 
@@ -84,7 +108,7 @@ class Apache:
 
 
 @contextlib.contextmanager
-def apache(libs: Path, home: Path, level: int) -> Iterator[Apache]:
+def apache(libs: Path, home: Path, level: int, clients: int = 1) -> Iterator[Apache]:
     """Start Apache Kafka from the jars in `libs` at this level of transaction.version, with its data in `home`.
 
     Its ports are below those that the system gives to outgoing connections, of which one may have any of those.
@@ -93,6 +117,6 @@ def apache(libs: Path, home: Path, level: int) -> Iterator[Apache]:
     kafka.format(level)
     try:
         kafka.start()
-        yield Apache(kafka)
+        yield Apache(kafka, clients)
     finally:
         kafka.stop_all()
