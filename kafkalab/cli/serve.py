@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, integer, number_from
+from kafkalab.cli.typed_faults import listen
 from kafkalab.limits import quoted, whole_number
+from kafkalab.sim.fault_checks import check_fault
 
 LAST_PORT = 65_535
 
@@ -33,9 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="keep the logs in this folder, and go on from there")
     parser.add_argument("--fsync", action="store_true", help="with --data: wait for the disk at every append")
-    parser.add_argument(
-        "--fault", action="append", default=[], metavar="FAULT", help="Drop:EndTxnResponse#1, Delay:Produce#2:500, ..."
-    )
+    words = "Drop:EndTxnResponse#1, Delay:Produce#2:500, Crash:b2:3000 (ms after the start); also typed while it runs"
+    parser.add_argument("--fault", action="append", default=[], metavar="FAULT", help=words)
 
 
 def act(options: argparse.Namespace, root: Path) -> int:
@@ -54,9 +55,11 @@ def act(options: argparse.Namespace, root: Path) -> int:
     try:
         config = dict(map(_setting, options.config))
         faults = tuple(map(fault_of, options.fault))
-        scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config, faults)
+        scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config)
         folder = DataFolder(options.data, options.fsync) if options.data else None
         live = RealTime(scenario, prepare=folder.prepare if folder else None)
+        for fault in faults:
+            check_fault(fault, live.cluster.broker_names)
     except (ValueError, argparse.ArgumentTypeError) as error:
         if folder:
             folder.close()
@@ -64,7 +67,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
-        asyncio.run(_serve(Server(live), options.host, options.port))
+        asyncio.run(_serve(Server(live), options.host, options.port, faults))
     finally:
         if folder:
             folder.close()
@@ -105,14 +108,20 @@ def _setting(text: str) -> tuple[str, Any]:
     return name.replace(".", "_"), words[value] if value in words else integer(value)
 
 
-async def _serve(server: Any, host: str, port: int) -> None:
+async def _serve(server: Any, host: str, port: int, faults: tuple[Any, ...]) -> None:
+    from kafkalab.wire.live import fault_of
+
     await server.listen(host, port)
-    ended = asyncio.Event()
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        loop.add_signal_handler(number, ended.set)
+    for fault in faults:
+        server.live.strike(fault)
+    stop_listening = listen(lambda line: server.live.strike(fault_of(line)))
     print(f"ready: {server.bootstrap_servers}", flush=True)
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
     await ended.wait()
+    stop_listening()
     await server.close()

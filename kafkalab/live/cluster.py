@@ -246,8 +246,6 @@ class LiveCluster:
         if isinstance(fault, AdvanceClock):
             self._real.jump(fault.ms)
         self.cluster.plan(replace(fault, at_step=self.trace.steps - 1, at_ms=-1))
-        if isinstance(fault, Crash):
-            self._server.disconnect(fault.node)
 
     # what happens
 

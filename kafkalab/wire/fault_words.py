@@ -1,11 +1,13 @@
-"""Faults of a frame as words of a command line: Drop:EndTxnResponse#1, Delay:Produce#2:500."""
+"""Faults as words of a command line: Drop:EndTxnResponse#1, Delay:Produce#2:500, Crash:b2:3000."""
 
 from __future__ import annotations
 
 from kafkalab.limits import quoted, whole_number
-from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault, Hold
+from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, FrameFault, Hold, Pause, Restart, Resume
 
 Kind = type[Drop] | type[Duplicate] | type[Hold] | type[Delay]
+BrokerFault = Crash | Restart | Pause | Resume
+BROKER_FAULTS: dict[str, type[BrokerFault]] = {kind.__name__: kind for kind in (Crash, Restart, Pause, Resume)}
 
 
 def frame_fault(text: str, kinds: tuple[Kind, ...], examples: str) -> FrameFault:
@@ -17,4 +19,14 @@ def frame_fault(text: str, kinds: tuple[Kind, ...], examples: str) -> FrameFault
         return Delay(frame, whole_number(delay))
     if kind is not None and kind is not Delay and not delay:
         return kind(frame)
+    raise ValueError(f"a fault is {examples}, not {quoted(text)}")
+
+
+def broker_fault(text: str, examples: str) -> BrokerFault:
+    """Return the fault of BROKER_FAULTS that `text` names, at its milliseconds or at 0; ValueError as `frame_fault`."""
+    name, _, rest = text.partition(":")
+    broker, colon, ms = rest.partition(":")
+    at_ms = whole_number(ms) if colon else 0
+    if name in BROKER_FAULTS and broker and at_ms >= 0:
+        return BROKER_FAULTS[name](broker, at_ms=at_ms)
     raise ValueError(f"a fault is {examples}, not {quoted(text)}")

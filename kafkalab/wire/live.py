@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.cluster import Cluster, Watch
-from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
+from kafkalab.sim.fault_checks import check_fault
+from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
-from kafkalab.wire.fault_words import frame_fault
+from kafkalab.wire.fault_words import BROKER_FAULTS, broker_fault, frame_fault
 
 LONGEST_NAME, MOST_CLIENTS = 249, 10_000
+EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500 or Crash:b2:3000"
 
 
-def scenario_of(
-    profile: str, brokers: int, topics: dict[str, int], config: dict[str, Any], faults: tuple[FrameFault, ...] = ()
-) -> Scenario:
+def scenario_of(profile: str, brokers: int, topics: dict[str, int], config: dict[str, Any]) -> Scenario:
     """Return the scenario of a cluster for real clients. ValueError for a profile of brokers that these do not meet.
 
     A client speaks the transaction version that it reads from the cluster's features, so 4.x/TV1 finalizes version 1.
@@ -29,14 +30,17 @@ def scenario_of(
     if level == 0:
         raise ValueError(f"profile {profile!r} has no real clients: choose 4.x/TV1 or 4.x/TV2")
     config = {"transaction_version": level, **config}
-    return Scenario(title="live", brokers=brokers, profile=profile, topics=topics, config=config, faults=faults)
+    return Scenario(title="live", brokers=brokers, profile=profile, topics=topics, config=config)
 
 
-def fault_of(text: str) -> FrameFault:
-    """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`. ValueError for other faults than of one frame."""
-    return frame_fault(
-        text, (Drop, Duplicate, Delay), "Drop:EndTxnResponse#1, Duplicate:Produce#2 or Delay:EndTxn#1:500"
-    )
+def fault_of(text: str) -> Fault:
+    """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`; `fault_of("Crash:b2:30") == Crash("b2", at_ms=30)`.
+
+    ValueError for other faults than of one frame or one broker.
+    """
+    if text.partition(":")[0] in BROKER_FAULTS:
+        return broker_fault(text, EXAMPLES)
+    return frame_fault(text, (Drop, Duplicate, Delay), EXAMPLES)
 
 
 class RealTime:
@@ -61,6 +65,9 @@ class RealTime:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_ms = 0
+        self.when_ended: Callable[[str], None] = lambda broker: None
+        self._brokers = [self.kernel.nodes[name] for name in self.cluster.brokers]
+        self._lives = [broker.incarnation for broker in self._brokers]
 
     @property
     def now_ms(self) -> int:
@@ -93,6 +100,16 @@ class RealTime:
             self.kernel.catch_up(self.now_ms)
         finally:
             self._set_alarm()
+            self._notice_crashes()
+
+    def _notice_crashes(self) -> None:
+        """Call `when_ended` with each broker whose process has ended since the last call."""
+        lives = [broker.incarnation for broker in self._brokers]
+        if lives != self._lives:
+            before, self._lives = self._lives, lives
+            for broker, life in zip(self._brokers, before, strict=True):
+                if broker.incarnation != life:
+                    self.when_ended(broker.name)
 
     def _set_alarm(self) -> None:
         """Wake up when the next entry of the schedule is due, unless an alarm is set for that time or before."""
@@ -109,6 +126,18 @@ class RealTime:
     def _ring(self) -> None:
         self._alarm = None
         self.catch_up()
+
+    def strike(self, fault: Fault) -> None:
+        """Strike with a fault from now on: with a frame's when it is sent, with a broker's `at_ms` after now.
+
+        ValueError if the fault does not fit this cluster.
+        """
+        check_fault(fault, self.cluster.broker_names)
+        if isinstance(fault, FrameFault):
+            self.network.faults.setdefault(fault.frame, []).append(fault)
+        else:
+            self.cluster.plan(replace(fault, at_ms=self.now_ms + fault.at_ms))
+            self.catch_up()
 
     def alive(self, node: str) -> bool:
         """Return whether the broker runs."""

@@ -75,6 +75,7 @@ class Server:
             raise
         self.names = Names(addresses)
         self.names.learn(self.live.cluster.controller.metadata)
+        self.live.when_ended = self.disconnect
         self.live.start(loop)
         self._close_idle()
 
@@ -84,7 +85,7 @@ class Server:
         return ",".join(f"{host}:{port}" for host, port in self.names.addresses.values())
 
     def disconnect(self, broker: str) -> None:
-        """Break the connections of a broker whose process has ended."""
+        """Break the connections of a broker whose process has ended, as its machine does."""
         for connection in [c for c in self.connections if c.broker == broker]:
             connection.transport.abort()
 

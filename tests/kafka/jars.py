@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
-import pytest
+from tests.maven import CACHE, jars_of
 
 POM = Path(__file__).parent / "pom.xml"
 
 
 def broker_jars() -> Path:
-    """Return the folder of the broker's jars, KAFKA_JARS or one that Maven fills; skip the test without both."""
+    """Return the folder of the broker's jars, KAFKA_JARS or one that Maven fills; see `jars_of`."""
     named = os.environ.get("KAFKA_JARS")
-    if named:
-        return Path(named)
-    folder = Path.home() / ".cache" / "kafkalab" / "kafka"
-    if not list(folder.glob("kafka_2.13-*.jar")):
-        if shutil.which("mvn") is None or shutil.which("java") is None:
-            pytest.skip("a running Apache Kafka needs java, and Maven or KAFKA_JARS")
-        goal = ("dependency:copy-dependencies", f"-DoutputDirectory={folder}")
-        subprocess.run(["mvn", "-q", "-B", "-f", str(POM), *goal], check=True, timeout=900)
-    return folder
+    return Path(named) if named else jars_of(POM, CACHE / "kafka", "kafka_2.13-*.jar")

@@ -14,7 +14,7 @@ from kafkalab.protocol.messages.list_offsets import LATEST, ListOffsets
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, Record
-from kafkalab.sim.faults import Delay, Drop, Duplicate
+from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Restart
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.wire.live import RealTime, fault_of, scenario_of
 
@@ -28,7 +28,9 @@ def live() -> Iterator[Callable[..., RealTime]]:
     made: list[RealTime] = []
 
     def make(*faults: str, profile: str = "4.x/TV2") -> RealTime:
-        made.append(RealTime(scenario_of(profile, 3, {"t": 1}, {}, tuple(map(fault_of, faults)))))
+        made.append(RealTime(scenario_of(profile, 3, {"t": 1}, {})))
+        for fault in faults:
+            made[-1].strike(fault_of(fault))
         return made[-1]
 
     yield make
@@ -106,13 +108,28 @@ def test_a_client_that_has_a_brokers_name_is_another_node(live: Make) -> None:
         ("Drop:EndTxnResponse#1", Drop("EndTxnResponse#1")),
         ("Duplicate:Produce#2", Duplicate("Produce#2")),
         ("Delay:EndTxn#1:500", Delay("EndTxn#1", 500)),
+        ("Crash:b2:3000", Crash("b2", at_ms=3000)),
+        ("Restart:b2", Restart("b2", at_ms=0)),
     ],
 )
 def test_faults_in_words(text: str, fault: object) -> None:
     assert fault_of(text) == fault
 
 
-@pytest.mark.parametrize("text", ["Drop", "Drop:EndTxn#1:5", "Delay:EndTxn#1", "Crash:b1", ""])
+@pytest.mark.parametrize("text", ["Drop", "Drop:EndTxn#1:5", "Delay:EndTxn#1", "Crash", "Crash:b1:²", ""])
 def test_words_that_are_no_fault(text: str, live: Make) -> None:
     with pytest.raises(ValueError, match=r"a fault is Drop:EndTxnResponse#1|frame"):
         live(text)
+
+
+def test_a_broker_crashes_and_restarts_at_its_time_and_on_request(live: Make) -> None:
+    cluster = live()
+    cluster.strike(fault_of("Crash:b2:40"))
+    assert cluster.alive("b2")
+    cluster.kernel.catch_up(cluster.now_ms + 60)
+    assert not cluster.alive("b2")
+    cluster.strike(fault_of("Restart:b2:100"))
+    cluster.kernel.catch_up(cluster.now_ms + 200)
+    assert cluster.alive("b2")
+    with pytest.raises(ValueError, match="b7"):
+        cluster.strike(fault_of("Crash:b7"))

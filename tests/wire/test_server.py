@@ -27,6 +27,7 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.codec import version_of
 from kafkalab.wire.server import Limits
+from tests.wire.clients.clusters import lab
 from tests.wire.connection import Connection
 from tests.wire.serving import serving
 
@@ -200,7 +201,8 @@ def test_requests_that_are_sent_ahead_are_answered_in_order(servers: str):
         (("--config", "min.insync.replicas=²"), "a whole number, not '²'"),
         (("--fault", "Delay:EndTxn#1:²"), "not 'Delay:EndTxn#1:²'"),
         (("--config", "nonsense=1"), "config has broker settings"),
-        (("--fault", "Crash:b1"), "a fault is Drop:EndTxnResponse#1"),
+        (("--fault", "Crash:b1:x"), "a fault is Drop:EndTxnResponse#1"),
+        (("--fault", "Crash:b7"), "b7"),
     ],
 )
 def test_a_wrong_option_is_one_line(options: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]):
@@ -236,3 +238,22 @@ def test_control_c_stops_it(tmp_path: Path):
     server.send_signal(signal.SIGINT)
     assert server.communicate(timeout=30) == ("", "")
     assert server.returncode == 0
+
+
+def test_faults_typed_while_it_runs(tmp_path: Path):
+    with lab(tmp_path, "4.x/TV2") as cluster, Connection(cluster.servers, broker=2) as connection:
+        assert connection.ask(ApiVersions(), 3).error is Error.NONE
+        cluster.type("nonsense")
+        cluster.type("Crash:b2")
+        with pytest.raises(ConnectionError):
+            connection.answer()
+    logged = (tmp_path / "serve.log").read_text()
+    assert "a fault is Drop:EndTxnResponse#1" in logged
+    assert "a fault is typed: Crash:b2\n" in logged
+
+
+def test_a_broker_crashes_at_its_time(tmp_path: Path):
+    with lab(tmp_path, "4.x/TV2", "Crash:b2:700") as cluster, Connection(cluster.servers, broker=2) as connection:
+        assert connection.ask(ApiVersions(), 3).error is Error.NONE
+        with pytest.raises(ConnectionError):
+            connection.answer()

@@ -1,19 +1,16 @@
-"""confluent-kafka, kafka-python and aiokafka as the program's clients."""
+"""confluent-kafka and kafka-python as the program's clients."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
-import aiokafka
 import confluent_kafka
-from aiokafka.errors import InvalidProducerEpoch as AioInvalidEpoch
-from aiokafka.errors import ProducerFenced as AioFenced
 
-from tests.wire.clients.script import FencedError
+from tests.wire.clients.application import Application
+from tests.wire.clients.script import FencedError, Read
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas in the old way
@@ -37,12 +34,23 @@ class Confluent:
         return ConfluentProducer(confluent_kafka.Producer(config))
 
     def consumer(self, group: str, topic: str, isolation: str) -> ConfluentConsumer:
-        made = confluent_kafka.Consumer({
+        made = self._consumer(group, isolation)
+        made.subscribe([topic])
+        return ConfluentConsumer(made)
+
+    def instance(self, group: str, topic: str, out: str, transactional_id: str) -> Application:
+        return Application(self, group, topic, out, lambda partition: transactional_id)
+
+    def committed(self, group: str, topic: str, partition: int) -> int:
+        with contextlib.closing(self._consumer(group)) as asking:
+            found = asking.committed([confluent_kafka.TopicPartition(topic, partition)], WAIT_S)[0].offset
+            return max(-1, int(found))
+
+    def _consumer(self, group: str, isolation: str = "read_committed") -> Any:
+        return confluent_kafka.Consumer({
             "bootstrap.servers": self.servers, "group.id": group, "isolation.level": isolation,
             "auto.offset.reset": "earliest", "enable.auto.commit": False,
         })  # fmt: skip
-        made.subscribe([topic])
-        return ConfluentConsumer(made)
 
     def close(self) -> None:
         pass
@@ -69,9 +77,10 @@ class ConfluentProducer:
                 raise confluent_kafka.KafkaException(error)
             return int(message.offset())
 
-    def send_offset(self, topic: str, partition: int, offset: int, consumer: ConfluentConsumer) -> None:
-        place = confluent_kafka.TopicPartition(topic, partition, offset)
-        self.made.send_offsets_to_transaction([place], consumer.made.consumer_group_metadata(), WAIT_S)
+    def send_offsets(self, topic: str, offsets: dict[int, int], consumer: ConfluentConsumer) -> None:
+        places = [confluent_kafka.TopicPartition(topic, *place) for place in offsets.items()]
+        with _fenced_by_librdkafka():
+            self.made.send_offsets_to_transaction(places, consumer.made.consumer_group_metadata(), WAIT_S)
 
     def commit(self) -> None:
         with _fenced_by_librdkafka():
@@ -96,12 +105,21 @@ class ConfluentConsumer:
     def __init__(self, made: Any) -> None:
         self.made = made
 
-    def poll(self) -> list[str]:
+    def poll(self) -> list[Read]:
         messages = self.made.consume(10, 0.3)
-        return [m.value().decode() for m in messages if m.error() is None]
+        return [Read(m.partition(), m.offset(), m.value().decode()) for m in messages if m.error() is None]
 
-    def committed(self, topic: str, partition: int) -> int:
-        return int(self.made.committed([confluent_kafka.TopicPartition(topic, partition)], WAIT_S)[0].offset)
+    def commit(self) -> None:
+        self.made.commit(asynchronous=False)
+
+    def assigned(self) -> int:
+        return len(self.made.assignment())
+
+    def rewind(self) -> None:
+        for place in self.made.committed(self.made.assignment(), WAIT_S):
+            if place.offset < 0:
+                place.offset = confluent_kafka.OFFSET_BEGINNING
+            self.made.seek(place)
 
     def close(self) -> None:
         self.made.close()
@@ -121,11 +139,20 @@ class KafkaPython:
         )
 
     def consumer(self, group: str, topic: str, isolation: str) -> KafkaPythonConsumer:
-        return KafkaPythonConsumer(
-            kafka.KafkaConsumer(
-                topic, bootstrap_servers=self.servers, group_id=group, isolation_level=isolation,
-                auto_offset_reset="earliest", enable_auto_commit=False,
-            )
+        return KafkaPythonConsumer(self._consumer(group, isolation, topic))
+
+    def instance(self, group: str, topic: str, out: str, transactional_id: str) -> Application:
+        return Application(self, group, topic, out, lambda partition: transactional_id)
+
+    def committed(self, group: str, topic: str, partition: int) -> int:
+        with contextlib.closing(self._consumer(group)) as asking:
+            found = asking.committed(TopicPartition(topic, partition))
+            return -1 if found is None else int(found)
+
+    def _consumer(self, group: str, isolation: str = "read_committed", *topics: str) -> Any:
+        return kafka.KafkaConsumer(
+            *topics, bootstrap_servers=self.servers, group_id=group, isolation_level=isolation,
+            auto_offset_reset="earliest", enable_auto_commit=False,
         )  # fmt: skip
 
     def close(self) -> None:
@@ -146,9 +173,10 @@ class KafkaPythonProducer:
         with _fenced_by_kafka_python():
             return int(self.made.send(topic, value.encode(), partition=partition).get(WAIT_S).offset)
 
-    def send_offset(self, topic: str, partition: int, offset: int, consumer: KafkaPythonConsumer) -> None:
-        places = {TopicPartition(topic, partition): OffsetAndMetadata(offset, "", -1)}
-        self.made.send_offsets_to_transaction(places, consumer.made.group_metadata())
+    def send_offsets(self, topic: str, offsets: dict[int, int], consumer: KafkaPythonConsumer) -> None:
+        places = {TopicPartition(topic, one): OffsetAndMetadata(offset, "", -1) for one, offset in offsets.items()}
+        with _fenced_by_kafka_python():
+            self.made.send_offsets_to_transaction(places, consumer.made.group_metadata())
 
     def commit(self) -> None:
         with _fenced_by_kafka_python():
@@ -173,100 +201,19 @@ class KafkaPythonConsumer:
     def __init__(self, made: Any) -> None:
         self.made = made
 
-    def poll(self) -> list[str]:
-        return [r.value.decode() for records in self.made.poll(300).values() for r in records]
+    def poll(self) -> list[Read]:
+        found = self.made.poll(300)
+        return [Read(r.partition, r.offset, r.value.decode()) for records in found.values() for r in records]
 
-    def committed(self, topic: str, partition: int) -> int:
-        return int(self.made.committed(TopicPartition(topic, partition)))
+    def commit(self) -> None:
+        self.made.commit()
+
+    def assigned(self) -> int:
+        return len(self.made.assignment())
+
+    def rewind(self) -> None:
+        for place in self.made.assignment():
+            self.made.seek(place, self.made.committed(place) or 0)
 
     def close(self) -> None:
         self.made.close()
-
-
-class Aio:
-    """aiokafka, in an event loop of its own."""
-
-    def __init__(self, servers: str) -> None:
-        self.servers, self.runner = servers, asyncio.Runner()
-        self.producers: list[AioProducer] = []
-
-    def producer(self, transactional_id: str) -> AioProducer:
-        async def make() -> Any:
-            return aiokafka.AIOKafkaProducer(
-                bootstrap_servers=self.servers, transactional_id=transactional_id or None, enable_idempotence=True
-            )
-
-        made = AioProducer(self.runner.run(make()), self.runner)
-        self.producers.append(made)
-        if not transactional_id:
-            made.init()
-        return made
-
-    def consumer(self, group: str, topic: str, isolation: str) -> AioConsumer:
-        async def make() -> Any:
-            made = aiokafka.AIOKafkaConsumer(
-                topic, bootstrap_servers=self.servers, group_id=group, isolation_level=isolation,
-                auto_offset_reset="earliest", enable_auto_commit=False,
-            )  # fmt: skip
-            await made.start()
-            return made
-
-        return AioConsumer(self.runner.run(make()), group, self.runner)
-
-    def close(self) -> None:
-        for producer in self.producers:
-            with contextlib.suppress(AioFenced, AioInvalidEpoch):
-                producer.close()
-        self.runner.close()
-
-
-class AioProducer:
-    def __init__(self, made: Any, runner: asyncio.Runner) -> None:
-        self.made, self.runner = made, runner
-
-    def init(self) -> None:
-        self.runner.run(self.made.start())
-
-    def begin(self) -> None:
-        self.runner.run(self.made.begin_transaction())
-
-    def send(self, topic: str, partition: int, value: str) -> int:
-        with _fenced_by_aiokafka():
-            return int(self.runner.run(self.made.send_and_wait(topic, value.encode(), partition=partition)).offset)
-
-    def send_offset(self, topic: str, partition: int, offset: int, consumer: AioConsumer) -> None:
-        places = {aiokafka.TopicPartition(topic, partition): offset}
-        self.runner.run(self.made.send_offsets_to_transaction(places, consumer.group))
-
-    def commit(self) -> None:
-        with _fenced_by_aiokafka():
-            self.runner.run(self.made.commit_transaction())
-
-    def abort(self) -> None:
-        self.runner.run(self.made.abort_transaction())
-
-    def close(self) -> None:
-        self.runner.run(self.made.stop())
-
-
-@contextlib.contextmanager
-def _fenced_by_aiokafka() -> Iterator[None]:
-    try:
-        yield
-    except (AioFenced, AioInvalidEpoch) as error:
-        raise FencedError(str(error)) from error
-
-
-class AioConsumer:
-    def __init__(self, made: Any, group: str, runner: asyncio.Runner) -> None:
-        self.made, self.group, self.runner = made, group, runner
-
-    def poll(self) -> list[str]:
-        found = self.runner.run(self.made.getmany(timeout_ms=300))
-        return [r.value.decode() for records in found.values() for r in records]
-
-    def committed(self, topic: str, partition: int) -> int:
-        return int(self.runner.run(self.made.committed(aiokafka.TopicPartition(topic, partition))))
-
-    def close(self) -> None:
-        self.runner.run(self.made.stop())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 PATIENCE_S = 60
 
@@ -12,13 +13,20 @@ class FencedError(Exception):
     """A newer producer has the transactional id."""
 
 
+class Read(NamedTuple):
+    """A record that a consumer has returned."""
+
+    partition: int
+    offset: int
+    value: str
+
+
 class Producer(Protocol):
     """A transactional producer, or an idempotent one if it has no transactional id."""
 
     def init(self) -> None: ...
     def begin(self) -> None: ...
     def send(self, topic: str, partition: int, value: str) -> int: ...
-    def send_offset(self, topic: str, partition: int, offset: int, consumer: Any) -> None: ...
     def commit(self) -> None: ...
     def abort(self) -> None: ...
     def close(self) -> None: ...
@@ -27,17 +35,50 @@ class Producer(Protocol):
 class Consumer(Protocol):
     """A member of a group that has subscribed to one topic."""
 
-    def poll(self) -> list[str]: ...
-    def committed(self, topic: str, partition: int) -> int: ...
+    def poll(self) -> list[Read]: ...
+    def commit(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Instance(Protocol):
+    """An application's process: consume from a topic, produce to another, and commit both in one transaction.
+
+    `step` does so once with what a poll returns, or aborts, and returns the values; none if there was nothing to do, or
+    the transaction was refused. `assigned` is the number of its partitions.
+    """
+
+    def step(self, commit: bool) -> list[str]: ...
+    def assigned(self) -> int: ...
     def close(self) -> None: ...
 
 
 class Client(Protocol):
-    """One library. `close` ends what it has started."""
+    """One library. `close` ends what it has started. A group without a committed offset has -1."""
 
     def producer(self, transactional_id: str) -> Producer: ...
     def consumer(self, group: str, topic: str, isolation: str) -> Consumer: ...
+    def instance(self, group: str, topic: str, out: str, transactional_id: str) -> Instance: ...
+    def committed(self, group: str, topic: str, partition: int) -> int: ...
     def close(self) -> None: ...
+
+
+class Stage(NamedTuple):
+    """Where a chapter plays: its client, the prefix of all its names, and how a broker is crashed.
+
+    `crash` ends the broker that coordinates a transactional id; `restart` starts it again.
+    """
+
+    client: Client
+    prefix: str
+    crash: Callable[[str], None]
+    restart: Callable[[], None]
+
+    def read(self, topic: str, count: int, isolation: str = "read_committed") -> list[str]:
+        """Return the values of a topic as a new group reads them; at least `count`, unless they do not come."""
+        consumer = self.client.consumer(f"{self.prefix}-{topic}-{isolation}", self.prefix + topic, isolation)
+        found = read(consumer, count)
+        consumer.close()
+        return found
 
 
 def read(consumer: Consumer, count: int) -> list[str]:
@@ -45,64 +86,129 @@ def read(consumer: Consumer, count: int) -> list[str]:
     found: list[str] = []
     until = time.monotonic() + PATIENCE_S
     while len(found) < count and time.monotonic() < until:
-        found += consumer.poll()
-    return found + consumer.poll()
+        found += [one.value for one in consumer.poll()]
+    return found + [one.value for one in consumer.poll()]
 
 
-EXPECTED = {
-    "idempotent": [0, 1, 2],
-    "read": ["1", "2"],
-    "committed offset": 5,
-    "offset after an abort": 5,
-    "zombie": "fenced",
-    "read_committed": ["1", "2", "3"],
-    "read_uncommitted": ["1", "no", "2", "3"],
-    "out": ["sum"],
-}
-"""What every client must see, under every profile, and on a running Kafka."""
+def idempotent(stage: Stage) -> Any:
+    """An idempotent producer writes each record once, and a group goes on from what it has committed."""
+    plain, topic = stage.client.producer(""), stage.prefix + "plain"
+    offsets = [plain.send(topic, 0, str(n)) for n in range(3)]
+    first = stage.client.consumer(stage.prefix + "readers", topic, "read_committed")
+    values = read(first, 3)
+    first.commit()
+    first.close()
+    plain.send(topic, 0, "3")
+    second = stage.client.consumer(stage.prefix + "readers", topic, "read_committed")
+    rest = read(second, 1)
+    second.close()
+    plain.close()
+    return [offsets, values, rest]
 
 
-def run(client: Client) -> dict[str, Any]:
-    """Run the program; return what could be seen."""
-    seen: dict[str, Any] = {}
-    plain = client.producer("")
-    seen["idempotent"] = [plain.send("plain", 0, str(n)) for n in range(3)]
-    a = client.producer("pay")
+def outcomes(stage: Stage) -> Any:
+    """What is committed is read, and what is aborted is not; a zombie can do neither."""
+    a, topic = stage.client.producer(stage.prefix + "pay"), stage.prefix + "payments"
     a.init()
     for value, ends in (("1", a.commit), ("no", a.abort), ("2", a.commit)):
         a.begin()
-        a.send("in", 0, value)
+        a.send(topic, 0, value)
         ends()
-    reader = client.consumer("group", "in", "read_committed")
-    seen["read"] = read(reader, 2)
-    a.begin()
-    a.send("out", 0, "sum")
-    a.send_offset("in", 0, 5, reader)
-    a.commit()
-    seen["committed offset"] = reader.committed("in", 0)
-    a.begin()
-    a.send_offset("in", 0, 4, reader)
-    a.abort()
-    seen["offset after an abort"] = reader.committed("in", 0)
-    reader.close()
-    b = client.producer("pay")
+    b = stage.client.producer(stage.prefix + "pay")
     b.init()
+    zombie = "not fenced"
     try:
         a.begin()
-        a.send("in", 0, "zombie")
+        a.send(topic, 0, "zombie")
         a.commit()
     except FencedError:
-        seen["zombie"] = "fenced"
+        zombie = "fenced"
     b.begin()
-    b.send("in", 0, "3")
+    b.send(topic, 0, "3")
     b.commit()
-    for isolation, count in (("read_committed", 3), ("read_uncommitted", 4)):
-        consumer = client.consumer(isolation, "in", isolation)
-        seen[isolation] = read(consumer, count)
-        consumer.close()
-    consumer = client.consumer("out", "out", "read_committed")
-    seen["out"] = read(consumer, 1)
-    consumer.close()
-    for producer in (plain, b):
-        producer.close()
-    return seen
+    b.close()
+    return [zombie, stage.read("payments", 3), stage.read("payments", 4, "read_uncommitted")]
+
+
+def offsets(stage: Stage) -> Any:
+    """Offsets are committed with the transaction or not at all: after an abort the same records come again."""
+    client, topic, out, group = stage.client, stage.prefix + "in", stage.prefix + "out", stage.prefix + "sums"
+    plain = client.producer("")
+    for n in range(3):
+        plain.send(topic, 0, str(n))
+    plain.close()
+    instance = client.instance(group, topic, out, stage.prefix + "sum")
+    _work([instance], 1, commit=False)
+    after_abort = client.committed(group, topic, 0)
+    _work([instance], 3)
+    after_commit = client.committed(group, topic, 0)
+    instance.close()
+    return [after_abort, after_commit, stage.read("out", 3)]
+
+
+def rebalance(stage: Stage) -> Any:
+    """Two instances share four partitions; the second joins, the first leaves, and each record is handled once."""
+    client, topic, out, group = (stage.client, *(stage.prefix + name for name in ("orders", "bills", "biller")))
+    plain = client.producer("")
+
+    def put(letter: str) -> None:
+        for partition in range(4):
+            plain.send(topic, partition, f"{letter}{partition}")
+
+    put("a")
+    one = client.instance(group, topic, out, stage.prefix + "one")
+    alone = _work([one], 4)
+    two = client.instance(group, topic, out, stage.prefix + "two")
+    until = time.monotonic() + PATIENCE_S
+    while (one.assigned(), two.assigned()) != (2, 2) and time.monotonic() < until:
+        _step([one, two])
+    put("b")
+    both = _work([one, two], 4)
+    one.close()
+    put("c")
+    left = _work([two], 4)
+    two.close()
+    plain.close()
+    return [alone, both, left, sorted(stage.read("bills", 12))]
+
+
+def crash(stage: Stage) -> Any:
+    """The coordinator's broker crashes in the middle of a transaction, which goes on."""
+    a, topic = stage.client.producer(stage.prefix + "steady"), stage.prefix + "steady"
+    a.init()
+    a.begin()
+    a.send(topic, 0, "before")
+    stage.crash(stage.prefix + "steady")
+    a.send(topic, 0, "after")
+    a.commit()
+    stage.restart()
+    a.begin()
+    a.send(topic, 0, "again")
+    a.commit()
+    a.close()
+    return stage.read("steady", 3)
+
+
+def _step(instances: Sequence[Instance], commit: bool = True) -> list[int]:
+    return [len(instance.step(commit)) for instance in instances]
+
+
+def _work(instances: Sequence[Instance], count: int, commit: bool = True) -> list[int]:
+    """Step until `count` records are handled; return how many each instance has handled."""
+    done = [0] * len(instances)
+    until = time.monotonic() + PATIENCE_S
+    while sum(done) < count and time.monotonic() < until:
+        done = [before + now for before, now in zip(done, _step(instances, commit), strict=True)]
+    return done
+
+
+BILLS = [f"{letter}{partition}" for letter in "abc" for partition in range(4)]
+CHAPTERS = {chapter.__name__: chapter for chapter in (idempotent, outcomes, offsets, rebalance, crash)}
+EXPECTED: dict[str, Any] = {
+    "idempotent": [[0, 1, 2], ["0", "1", "2"], ["3"]],
+    "outcomes": ["fenced", ["1", "2", "3"], ["1", "no", "2", "3"]],
+    "offsets": [-1, 3, ["0", "1", "2"]],
+    "rebalance": [[4], [2, 2], [4], BILLS],
+    "crash": ["before", "after", "again"],
+}
+"""What every client must see, under every profile, and on a running Kafka."""

@@ -14,7 +14,7 @@ import pytest
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Frame
-from tests.wire.clients.java_client import Java, jars
+from tests.wire.clients.java_client import jars, java
 
 pytestmark = pytest.mark.clients
 GIVEN_UP_MS = 1_500
@@ -24,9 +24,9 @@ TORN = {"out-0": ("first-a", "second-a"), "out-1": ("first-b",)}
 
 def java_session(live: LiveCluster) -> Frame:
     """Let Java's producer give up an EndTxn that waits, and let that go in its next transaction; return the answer."""
-    java = Java(live.bootstrap_servers)
+    jvm = java(live.bootstrap_servers)
     times = (f"request.timeout.ms={GIVEN_UP_MS}", f"delivery.timeout.ms={2 * GIVEN_UP_MS}", "client.id=app")
-    producer = java.producer("pay", *times)
+    producer = jvm.producer("pay", *times)
     producer.init()
     producer.begin()
     producer.send("out", 0, "first-a")
@@ -42,7 +42,7 @@ def java_session(live: LiveCluster) -> Frame:
     producer.send("out", 1, "second-b")
     producer.abort()
     producer.close()
-    java.close()
+    jvm.close()
     return next(f for f in live.trace.frames.values() if f.of == late)
 
 

@@ -14,9 +14,10 @@ from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
 from kafkalab.wire.tap.tap import Tap
 from tests.kafka.jars import broker_jars
-from tests.kafka.running_kafka import RunningKafka
-from tests.wire.clients.java_client import Java, jars
+from tests.wire.clients.clusters import apache
+from tests.wire.clients.java_client import jars, java
 from tests.wire.clients.script import read
+from tests.wire.clients.told import Told
 from tests.wire.serving import serving
 
 BY_TIME = ("ApiVersions", "Metadata", "Fetch", "Heartbeat")
@@ -30,7 +31,7 @@ NOT_YET = (
 
 
 async def same_program(app: App) -> None:
-    """What `java_program` does, by the simulator's clients."""
+    """What `java_program` does, by the simulator's clients: transactions, then consume, transform, produce."""
     pay = app.producer(transactional_id="pay")
     await pay.init_transactions()
     for value, ends in (("1", pay.commit_transaction), ("no", pay.abort_transaction), ("2", pay.commit_transaction)):
@@ -44,28 +45,30 @@ async def same_program(app: App) -> None:
     count = 0
     while count < 2:
         count += len(await reader.poll())
-    pay.begin_transaction()
-    await (await pay.send("out", "sum", partition=0))
-    await pay.send_offsets_to_transaction({"in-0": 5}, reader.group_metadata())
-    await pay.commit_transaction()
+    for value, ends in (("lost", pay.abort_transaction), ("sum", pay.commit_transaction)):
+        pay.begin_transaction()
+        await (await pay.send("out", value, partition=0))
+        await pay.send_offsets_to_transaction({"in-0": 5}, reader.group_metadata())
+        await ends()
     await reader.close()
     await pay.close()
 
 
-def java_program(java: Java) -> None:
+def java_program(jvm: Told) -> None:
     """The same by Java's clients."""
-    pay = java.producer("pay")
+    pay = jvm.producer("pay")
     pay.init()
     for value, ends in (("1", pay.commit), ("no", pay.abort), ("2", pay.commit)):
         pay.begin()
         pay.send("in", 0, value)
         ends()
-    reader = java.consumer("group", "in", "read_committed")
+    reader = jvm.consumer("group", "in", "read_committed")
     assert read(reader, 2) == ["1", "2"]
-    pay.begin()
-    pay.send("out", 0, "sum")
-    pay.send_offset("in", 0, 5, reader)
-    pay.commit()
+    for value, ends in (("lost", pay.abort), ("sum", pay.commit)):
+        pay.begin()
+        pay.send("out", 0, value)
+        pay.send_offset("in", 0, 5, reader)
+        ends()
     reader.close()
     pay.close()
 
@@ -89,18 +92,9 @@ def looked_up_once(names: list[str]) -> list[str]:
 
 @contextmanager
 def running_kafka(folder: Path, level: int) -> Iterator[str]:
-    """Start Apache Kafka at this level of transaction.version; give its bootstrap server.
-
-    Its ports are below those that the system gives to outgoing connections, of which one may have any of those.
-    """
-    more = "auto.create.topics.enable=true\n"
-    kafka = RunningKafka(broker_jars(), folder / "kafka", first_port=29_192 + 10 * level, more=more)
-    try:
-        kafka.format(level)
-        kafka.start(1)
-        yield f"127.0.0.1:{kafka.ports[1]}"
-    finally:
-        kafka.stop_all()
+    """Start Apache Kafka at this level of transaction.version; give its bootstrap server."""
+    with apache(broker_jars(), folder / "kafka", level) as kafka:
+        yield kafka.servers
 
 
 @contextmanager
@@ -124,11 +118,11 @@ def test_javas_frames_come_in_the_simulators_order(brokers: object, level: int, 
         Scenario(profile=f"4.x/TV{level}", topics={"in": 1, "out": 1}, programs=(Program("app", same_program),))
     )
     with brokers(tmp_path, level) as server, Tap(server) as tap:  # type: ignore[operator]
-        java = Java(tap.bootstrap_servers)
+        jvm = java(tap.bootstrap_servers)
         try:
-            java_program(java)
+            java_program(jvm)
         finally:
-            java.close()
+            jvm.close()
         recording = tap.recording()
     assert recording.scenario.profile == f"4.x/TV{level}"
     expected = order(simulated.trace.frames, ("app",))

@@ -1,0 +1,199 @@
+// kafkajs, told what to do line by line: a name, a call, its arguments.
+const readline = require("node:readline");
+const { Kafka, logLevel, Partitioners } = require("kafkajs");
+
+const things = new Map();
+const POLL_MS = 300;
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function kafka(servers) {
+	const retry = { initialRetryTime: 100, maxRetryTime: 1000, retries: 40 };
+	return new Kafka({ brokers: servers.split(","), logLevel: logLevel.NOTHING, retry, requestTimeout: 30000 });
+}
+
+class Producer {
+	constructor(servers, id) {
+		const config = { idempotent: true, maxInFlightRequests: 1, createPartitioner: Partitioners.DefaultPartitioner };
+		this.made = kafka(servers).producer(id ? { ...config, transactionalId: id } : config);
+		this.target = this.made;
+		this.id = id;
+	}
+
+	// InitProducerId with the transactional id is sent by the first call of transaction().
+	async init() {
+		await this.made.connect();
+		if (this.id) this.first = await this.made.transaction();
+	}
+
+	async begin() {
+		this.target = this.first ?? (await this.made.transaction());
+		this.first = null;
+	}
+
+	async send(topic, partition, value) {
+		const messages = [{ value, partition: Number(partition) }];
+		const [sent] = await this.target.send({ topic, acks: -1, messages });
+		return sent.baseOffset;
+	}
+
+	async commit() {
+		await this.target.commit();
+	}
+
+	async abort() {
+		await this.target.abort();
+	}
+
+	async close() {
+		await this.made.disconnect();
+	}
+}
+
+function reader(servers, group, isolation) {
+	const readUncommitted = isolation === "read_uncommitted";
+	return kafka(servers).consumer({ groupId: group, readUncommitted, maxWaitTimeInMs: 200, heartbeatInterval: 500 });
+}
+
+class Consumer {
+	constructor(servers, group, topic, isolation) {
+		this.made = reader(servers, group, isolation);
+		this.topic = topic;
+		this.rows = [];
+		this.next = new Map();
+	}
+
+	async start() {
+		await this.made.connect();
+		await this.made.subscribe({ topics: [this.topic], fromBeginning: true });
+		const eachMessage = async ({ partition, message }) => {
+			this.rows.push([partition, message.offset, message.value.toString()]);
+		};
+		await this.made.run({ autoCommit: false, eachMessage });
+	}
+
+	async poll() {
+		if (!this.rows.length) await sleep(POLL_MS);
+		const rows = this.rows.splice(0);
+		for (const [partition, offset] of rows) this.next.set(partition, Number(offset) + 1);
+		return rows.map((row) => row.join(":")).join(",");
+	}
+
+	async commit() {
+		const places = [...this.next].map(([partition, offset]) => ({ topic: this.topic, partition, offset: `${offset}` }));
+		await this.made.commitOffsets(places);
+	}
+
+	async close() {
+		await this.made.disconnect();
+	}
+}
+
+// kafkajs sends no generation with a transaction's offsets, so each partition has a transactional id of its own: the
+// next instance that gets the partition fences the one before. A batch waits for a step, and is handled within it.
+class Instance {
+	constructor(servers, group, topic, out) {
+		Object.assign(this, { servers, group, topic, out, waiting: [], owned: 0, closed: false, producers: new Map() });
+		this.made = reader(servers, group, "read_committed");
+	}
+
+	async start() {
+		this.made.on(this.made.events.GROUP_JOIN, ({ payload }) => {
+			this.owned = payload.memberAssignment[this.topic]?.length ?? 0;
+		});
+		this.made.on(this.made.events.REBALANCING, () => this.forget());
+		await this.made.connect();
+		await this.made.subscribe({ topics: [this.topic], fromBeginning: true });
+		const eachBatch = ({ batch, resolveOffset }) => this.handle(batch, resolveOffset);
+		await this.made.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch });
+	}
+
+	forget() {
+		const idle = [...this.producers.values()];
+		this.producers.clear();
+		return Promise.all(idle.map((producer) => producer.close()));
+	}
+
+	async handle(batch, resolveOffset) {
+		if (this.closed) return;
+		const step = await new Promise((resolve) => this.waiting.push(resolve));
+		if (step === null) return;
+		const done = await this.transact(batch, step.commit).catch(() => null);
+		if (done && step.commit) resolveOffset(batch.lastOffset());
+		else this.made.seek({ topic: this.topic, partition: batch.partition, offset: batch.firstOffset() });
+		step.done(done ? batch.messages.map((message) => message.value.toString()) : []);
+	}
+
+	async transact(batch, commit) {
+		const { partition } = batch;
+		if (!this.producers.has(partition)) {
+			const made = new Producer(this.servers, `${this.group}-${partition}`);
+			await made.init();
+			this.producers.set(partition, made);
+		}
+		const producer = this.producers.get(partition);
+		await producer.begin();
+		try {
+			for (const message of batch.messages) await producer.send(this.out, partition, message.value);
+			const offset = `${BigInt(batch.lastOffset()) + 1n}`;
+			const topics = [{ topic: this.topic, partitions: [{ partition, offset }] }];
+			await producer.target.sendOffsets({ consumerGroupId: this.group, topics });
+		} catch (error) {
+			await producer.abort();
+			throw error;
+		}
+		await (commit ? producer.commit() : producer.abort());
+		return true;
+	}
+
+	async step(how) {
+		for (let waited = 0; !this.waiting.length && waited < POLL_MS; waited += 10) await sleep(10);
+		const next = this.waiting.shift();
+		if (!next) return "";
+		const values = await new Promise((done) => next({ commit: how === "commit", done }));
+		return values.join(",");
+	}
+
+	assigned() {
+		return this.owned;
+	}
+
+	async close() {
+		this.closed = true;
+		for (const waits of this.waiting.splice(0)) waits(null);
+		await this.made.disconnect();
+		await this.forget();
+	}
+}
+
+async function committed(servers, groupId, topic, partition) {
+	const admin = kafka(servers).admin();
+	await admin.connect();
+	const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+	await admin.disconnect();
+	return found.partitions.find((one) => one.partition === Number(partition))?.offset ?? -1;
+}
+
+const KINDS = { producer: Producer, consumer: Consumer, instance: Instance };
+
+async function run([name, call, ...words]) {
+	if (call === "committed") return committed(...words);
+	if (!KINDS[call]) return (await things.get(name)[call](...words)) ?? "";
+	const made = new KINDS[call](...words);
+	things.set(name, made);
+	if (made.start) await made.start();
+	else if (!words[1]) await made.init();
+	return "";
+}
+
+async function main() {
+	for await (const line of readline.createInterface({ input: process.stdin })) {
+		const told = (value) => process.stdout.write(`${value.replaceAll("\n", " ")}\n`);
+		await run(line.split("\t")).then(
+			(value) => told(`ok\t${value}`),
+			(error) => told(`error\t${error.type ?? error.name}\t${error.message}`),
+		);
+	}
+	process.exit(0);
+}
+
+main();

@@ -1,0 +1,64 @@
+"""Run the program with one client, in a process of its own, on a cluster."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.wire.clients.clusters import Apache, Lab
+from tests.wire.clients.java_client import jars
+from tests.wire.clients.native import go_program, node_modules
+from tests.wire.clients.python_clients import Confluent
+from tests.wire.clients.script import Stage
+
+CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka", "java", "franz-go", "kafkajs")
+NEEDS = {"java": jars, "franz-go": go_program, "kafkajs": node_modules}
+"""What installs or builds a client once, or skips the test."""
+PATIENCE_S, TIMED_OUT = 300, 124
+
+
+def seen(
+    cluster: Lab | Apache, client: str, errors: Path, prefix: str = "", *chapters: str, patience_s: int = PATIENCE_S
+) -> dict[str, Any]:
+    """Return by chapter what the client saw; what it printed besides goes into the file `errors`.
+
+    The key "error" has the last line of a program that has failed; "time-out" if it has not ended in `patience_s`.
+    """
+    command = [sys.executable, "-W", "ignore", "-m", "tests.wire.clients", client, cluster.servers, prefix, *chapters]
+    found: dict[str, Any] = {}
+    with errors.open("w") as complaints:
+        process = subprocess.Popen(
+            ["timeout", str(patience_s), *command],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True,
+        )  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in process.stdout:
+            word, _, rest = line.strip().partition(" ")
+            if word in ("crash", "restart"):
+                cluster.crash(rest) if word == "crash" else cluster.restart()
+                process.stdin.write("done\n")
+                process.stdin.flush()
+            else:
+                found |= json.loads(line)
+        process.stdin.close()
+        process.stdout.close()
+        if status := process.wait():
+            lines = errors.read_text().strip().splitlines()
+            found["error"] = "time-out" if status == TIMED_OUT or not lines else lines[-1]
+    return found
+
+
+def afterwards(servers: str, transactional_id: str, topic: str) -> dict[str, list[str]]:
+    """Commit "next" by a new producer of this id; return by isolation level what its topic holds then."""
+    client = Confluent(servers)
+    producer = client.producer(transactional_id)
+    producer.init()
+    producer.begin()
+    producer.send(topic, 0, "next")
+    producer.commit()
+    stage = Stage(client, "", lambda name: None, lambda: None)
+    return {level: stage.read(topic, 1, level) for level in ("read_committed", "read_uncommitted")}
