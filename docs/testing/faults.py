@@ -34,9 +34,8 @@ class KeepsOrdersInHand(Payments):
     """Pays the orders in hand again after an abort, until it succeeds."""
 
     def abort(self, orders: list[Message]) -> None:
-        """Abort, wait until the consumer belongs to the group again, and try again."""
+        """Abort, keep the place in the group, and try again."""
         self.producer.abort_transaction(10)
         self.consumer.pause(self.consumer.assignment())
-        while not self.consumer.assignment():
-            self.consumer.poll(0.1)
+        self.consumer.poll(0.3)
         self.pay(orders)

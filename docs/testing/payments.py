@@ -6,8 +6,8 @@ import time
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer
 
-ANSWER_S = 1.0
-"""How long a call waits for the brokers. Short, so that its tests are; a service would wait longer."""
+ANSWER_S, SESSION_MS, HEARTBEAT_MS = 1.0, 6_000, 200
+"""Short, so that the tests are; a service would wait longer for a commit, and keep Kafka's times for its group."""
 
 
 class Payments:
@@ -20,6 +20,8 @@ class Payments:
             "bootstrap.servers": bootstrap_servers,
             "client.id": f"payments-{instance}-in",
             "group.id": "payments",
+            "session.timeout.ms": SESSION_MS,
+            "heartbeat.interval.ms": HEARTBEAT_MS,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "isolation.level": "read_committed",
