@@ -38,7 +38,7 @@ def orders(kafka_lab: Any) -> list[str]:
     placed = ["order-1", "order-2", "order-3"]
     shop = Producer({"bootstrap.servers": kafka_lab.bootstrap_servers, "client.id": "shop", "linger.ms": 0})
     for key in placed:
-        shop.produce("orders", key=key, value="9 EUR")
+        shop.produce("orders", key=key, value=key)
     shop.flush(10)
     kafka_lab.pipeline("orders", "payments")
     return placed

@@ -1,1 +1,1 @@
-"""Tests of applications: the fixture `kafka_lab` of pytest, brokers that lose what they are told to (docs/testing.md)."""
+"""Tests of applications: the fixture `kafka_lab` of pytest, with brokers that fail where they are told to."""

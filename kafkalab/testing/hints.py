@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+ABORTED_INPUT = "whose transaction aborted"
 OUTSIDE = (
     "offsets were committed outside of a transaction; a crash between the two commits doubles or loses what lies "
     "between them: commit offsets with send_offsets_to_transaction"
@@ -16,9 +17,9 @@ SKIPPED = (
     "an offset behind the input was committed, but no output of it: send the offsets to the transaction that holds "
     "the output, and after an abort seek back to the committed offsets"
 )
+UNCOMMITTED = "the application reads records of aborted transactions: set isolation.level=read_committed"
 HINTS = {
-    "G1a": "a consumer was given records of an aborted transaction: set isolation.level=read_committed",
-    "precommitted-read": "a consumer was given records before their commit: set isolation.level=read_committed",
+    "precommitted-read": "a process read what it had not committed yet: set isolation.level=read_committed",
     "lost-write": "an acknowledged record is gone: use acks=all, and min.insync.replicas=2 on the topic",
     "duplicate": "a value was sent twice: set enable.idempotence=true, and do not send again what may have arrived",
     "torn transaction": (
@@ -32,13 +33,13 @@ HINTS = {
 }
 
 
-def hint_for(anomaly: str, duplicated: bool, lost: bool, outside: bool) -> str:
+def hint_for(anomaly: str, text: str, outside: bool) -> str:
     """Return what to look for; "" if there is nothing to say.
 
-    `duplicated` and `lost` say what became of inputs, `outside` whether offsets were committed outside of transactions.
+    `text` is that of the first finding, `outside` says whether offsets were committed outside of transactions.
     """
     if anomaly != "exactly-once":
         return HINTS.get(anomaly, "")
-    if outside:
-        return OUTSIDE
-    return AGAIN if duplicated else SKIPPED if lost else ""
+    if ABORTED_INPUT in text:
+        return UNCOMMITTED
+    return OUTSIDE if outside else AGAIN if " is duplicated: " in text else SKIPPED

@@ -1,4 +1,4 @@
-"""`KafkaLab`: what the fixture `kafka_lab` gives a test: a live cluster, its faults, and the checks of what happened."""
+"""`KafkaLab`: what the fixture `kafka_lab` gives a test: a live cluster, faults, and checks of what happened."""
 
 from __future__ import annotations
 

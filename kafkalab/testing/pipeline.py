@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
+from kafkalab.checks.exactly_once import INPUT
 from kafkalab.checks.transactions import link_sends
 from kafkalab.history.history import History
+from kafkalab.history.schema import Label
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, READ_UNCOMMITTED
 from kafkalab.protocol.source_header import SOURCE, place_of
 from kafkalab.testing.record import TopicRecord
@@ -27,27 +30,31 @@ class Pipeline:
         """Return the history with the header that names its input on every record of `target`.
 
         `records` returns what a topic holds for an isolation level. ValueError if two committed inputs have one
-        identity, or an output, aborted or not, has none of theirs.
+        identity, or an output, aborted or not, has none of any input.
         """
         inputs: dict[Hashable, str] = {}
         for record in records(self.source, READ_COMMITTED):
-            name, place = self.source_id(record), place_of(f"{record.topic}-{record.partition}", record.offset)
+            name = self.source_id(record)
             if name in inputs:
-                raise ValueError(
-                    f"{inputs[name]} and {place} have the same identity {name!r}, so no output says of which it was "
-                    f"made: pipeline({self.source!r}, {self.target!r}, source_id=..., target_id=...)"
-                )
-            inputs[name] = place
+                self._refuse(f"{inputs[name]} and {_place(record)} have the same identity {name!r}")
+            inputs[name] = _place(record)
+        for record in records(self.source, READ_UNCOMMITTED):
+            inputs.setdefault(self.source_id(record), _place(record))
         headers: dict[tuple[str, int], str] = {}
         for record in records(self.target, READ_UNCOMMITTED):
-            key, name = f"{record.topic}-{record.partition}", self.target_id(record)
+            name = self.target_id(record)
             if name not in inputs:
-                raise ValueError(
-                    f"{place_of(key, record.offset)} has the identity {name!r}, which no record of {self.source} has: "
-                    f"pipeline({self.source!r}, {self.target!r}, source_id=..., target_id=...)"
-                )
-            headers[key, record.offset] = f"{SOURCE}={inputs[name]}"
-        return _with_headers(history, headers)
+                self._refuse(f"{_place(record)} has the identity {name!r}, which no record of {self.source} has")
+            headers[f"{record.topic}-{record.partition}", record.offset] = f"{SOURCE}={inputs[name]}"
+        labels = (*history.labels, Label(name=INPUT, value=self.source))
+        return _with_headers(replace(history, labels=labels), headers)
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise ValueError(f"{why}: pipeline({self.source!r}, {self.target!r}, source_id=..., target_id=...)")
+
+
+def _place(record: TopicRecord) -> str:
+    return place_of(f"{record.topic}-{record.partition}", record.offset)
 
 
 def _with_headers(history: History, headers: dict[tuple[str, int], str]) -> History:

@@ -1,10 +1,10 @@
-"""The plugin of pytest that gives tests the fixture `kafka_lab`; nothing else of kafkalab is loaded before it is used."""
+"""The plugin of pytest with the fixture `kafka_lab`; nothing else of kafkalab is loaded before a test asks for it."""
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -96,15 +96,18 @@ def kafka_lab_session(request: pytest.FixtureRequest) -> Iterator[KafkaLab]:
 
 @contextmanager
 def _started(options: dict[str, Any], example: str) -> Iterator[KafkaLab]:
+    wrong = ""
     try:
         with _lean_imports():
             from kafkalab.testing.kafka_lab import KafkaLab
-    except ModuleNotFoundError as missing:
-        pytest.fail(f"kafka_lab: {missing.name} is missing: pip install 'kafkalab-course[wire]'", pytrace=False)
-    try:
         lab = KafkaLab(**options)
+    except ModuleNotFoundError as missing:
+        library = str(missing.name).partition(".")[0]
+        wrong = f"{library} is missing: pip install 'kafkalab-course[wire]'"
     except (TypeError, ValueError, OSError) as error:
-        pytest.fail(f"kafka_lab: {error}; for example {example}", pytrace=False)
+        wrong = f"{error}; for example {example}"
+    if wrong:
+        pytest.fail(f"kafka_lab: {wrong}", pytrace=False)
     with lab:
         yield lab
 
@@ -127,7 +130,7 @@ def _lean_imports() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Add to the report of a failed test the last frames, and where trace and picture are kept."""
     report: Any = yield
     lab = item.stash.get(OWN, None)

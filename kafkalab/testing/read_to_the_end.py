@@ -1,4 +1,4 @@
-"""A reader that has read every topic to its end: without one, checks of what is read know nothing of the last writes."""
+"""A reader that has read every topic to its end: without one, no check of reads would know of the last writes."""
 
 from __future__ import annotations
 
