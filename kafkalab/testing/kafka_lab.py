@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from kafkalab.checks.all import Report
@@ -15,6 +14,7 @@ from kafkalab.protocol.messages.fetch import READ_COMMITTED
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.sim.faults import AdvanceClock, Pause, Resume, did_you_mean
+from kafkalab.testing.kept import frame_lines
 from kafkalab.testing.pipeline import Identity, Pipeline
 from kafkalab.testing.read_to_the_end import with_reader
 from kafkalab.testing.record import LEVELS, TopicRecord, records_in
@@ -148,8 +148,6 @@ class KafkaLab(LiveCluster):
         """
         return examine(self.history(), self.trace, self.began_ms, names, bool(self._pipelines))
 
-    def frames(self, count: int = 30) -> Iterable[str]:
-        """Return a line for each of the last `count` frames between clients and brokers."""
-        from kafkalab.testing.kept import frame_lines
-
+    def frames(self, count: int = 30) -> list[str]:
+        """Return a line for each of the last `count` frames between clients and brokers; metadata is left out."""
         return frame_lines(self, count)

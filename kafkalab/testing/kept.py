@@ -21,7 +21,8 @@ LATER = 6
 
 def keep(lab: LiveCluster, folder: str, test: str, error: BaseException | None) -> str:
     """Write the session and its picture to `folder`, named after the test; return the text for the test's report."""
-    lines = [f"the last {FRAMES} frames between clients and brokers:", *frame_lines(lab, FRAMES)]
+    head = f"the last {FRAMES} frames between clients and brokers, without those about metadata:"
+    lines = [head, *frame_lines(lab, FRAMES)]
     if held := lab.held:
         lines.append(f"held at the gate: {', '.join(held)}")
     if not folder:
@@ -47,14 +48,13 @@ def keep(lab: LiveCluster, folder: str, test: str, error: BaseException | None) 
 
 def frame_lines(lab: LiveCluster, count: int) -> list[str]:
     """Return a line for each of the last `count` frames between clients and brokers: when, who to whom, its name, what
-    became of it."""
+    became of it. Frames about metadata are left out, as in pictures."""
 
     def act() -> list[Frame]:
         servers = lab.cluster.is_server
-        of_clients = (
-            f for f in reversed(list(lab.trace.frames.values())) if not (servers(f.sender) and servers(f.receiver))
-        )
-        return list(islice(of_clients, count))[::-1]
+        newest_first = reversed(lab.trace.frames.values())
+        told = (f for f in newest_first if f.category != "metadata" and not (servers(f.sender) and servers(f.receiver)))
+        return list(islice(told, count))[::-1]
 
     return [_line(frame, lab.began_ms) for frame in lab.do(act)]
 

@@ -99,11 +99,14 @@ def _of_aborted_inputs(view: View) -> Iterator[Finding]:
 
 
 def _lines(found: Sequence[Finding], view: View, trace: Trace, began_ms: int) -> Iterator[str]:
+    told: dict[int, None] = {}
     for finding in found[:SHOWN]:
         yield f"{finding.anomaly}: {finding.text}"
         yield f"    keys {listed(finding.keys)}; steps {', '.join(map(str, finding.steps[:STEPS]))}"
         for step in finding.steps[:STEPS]:
-            yield f"    {line_of(trace.events[step], began_ms)}"
+            if step not in told:
+                yield f"    {line_of(trace.events[step], began_ms)}"
+            told[step] = None
     if len(found) > SHOWN:
         yield f"… and {len(found) - SHOWN} more"
     for name in dict.fromkeys(f.anomaly for f in found):

@@ -114,7 +114,7 @@ def test_it(kafka_lab, what):
 """, "--kafka-lab-keep", "kept")  # fmt: skip
     result.assert_outcomes(passed=1, failed=1)
     text = result.stdout.str()
-    assert text.count("the last 30 frames between clients and brokers:") == 1
+    assert text.count("the last 30 frames between clients and brokers, without") == 1
     assert "AnomalyError: duplicate: 'a' lies at the offsets 0, 2 of orders-0" in text
     assert "app → b" in text
     assert "EndTxnResponse#2 v5" in text
