@@ -22,7 +22,7 @@ LAYERS = (
     ("checks",),
     ("explore", "wire", "spark", "widgets"),
     ("grading", "reference", "live"),
-    ("course",),
+    ("course", "testing"),
     ("cli",),
 )
 """From left to right: a part imports only from the layers to its left, and from a neighbour that TOGETHER names."""

@@ -15,6 +15,8 @@ from kafkalab.protocol.partitions import topic_of
 from kafkalab.protocol.source_header import place_of, sources_of
 
 ONCE, LOST, IN_FLIGHT, DUPLICATED = "once", "lost", "in flight", "duplicated"
+INPUT = "input"
+"""The name of a label whose value is a topic of inputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ def effects(view: View) -> list[Effect]:
     """Return one row for each committed record of the keys from which outputs were made.
 
     The outputs' headers declare it (kafkalab/protocol/source_header.py). Of the same topics, the keys count too that
-    those who made the outputs have polled.
+    those who made the outputs have polled, and all keys of topics that a label "input" names.
 
     An input has an effect for every transaction that committed an output of it; outside transactions, where nothing
     else tells a second attempt from a second output, for every record of the same value. What each group makes of an
@@ -96,6 +98,8 @@ def _input_keys(view: View, made: Iterable[str]) -> dict[str, None]:
         for source in sources_of(send.invoke.headers)
     }
     keys.update((poll.key, None) for poll in view.history.polls if (poll.process, topic_of(poll.key)) in makers)
+    declared = view.history.label(INPUT)
+    keys.update((key, None) for key in view.data_keys if topic_of(key) in declared)
     return keys
 
 

@@ -104,6 +104,7 @@ class LiveCluster:
     def close(self) -> None:
         """Close every connection, and stop. What was recorded can still be looked at and saved."""
         if self.loop.running:
+            self.loop.settle()  # a listener that is closed while it accepts leaves the connection open (asyncio)
             self.loop.run(self._server.close())
             self.loop.close()
             self._wake()

@@ -10,6 +10,13 @@ from typing import Any, TypeVar
 
 Found = TypeVar("Found")
 CLOSE_S = 10.0
+TURNS = 8
+"""More than a connection takes from the socket that accepts it to the end of `connection_lost`."""
+
+
+async def _some_turns() -> None:
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
 
 
 class EventLoopThread:
@@ -49,13 +56,18 @@ class EventLoopThread:
         self._loop.call_soon_threadsafe(act)
         return done.result()
 
+    def settle(self) -> None:
+        """Wait until what is due now has happened: the loop accepts, makes and closes a connection in several turns."""
+        self.run(_some_turns())
+
     def later(self, delay_s: float, action: Callable[[], None]) -> None:
         """Call from the loop's thread after `delay_s`."""
         if self.running:
             self._loop.call_later(delay_s, action)
 
     def close(self) -> None:
-        """End the loop and its thread."""
+        """End the loop and its thread, when what is due has happened."""
+        self.settle()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_S)
         self._loop.close()

@@ -1,0 +1,44 @@
+"""What the tests of the payments service share: the service itself, which --service exchanges for a faulty one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --service, such as faults.TimeoutIsAnAbort."""
+    parser.addoption("--service", default="payments.Payments")
+
+
+@pytest.fixture
+def start(request: pytest.FixtureRequest, kafka_lab: Any) -> Iterator[Callable[[str], Any]]:
+    """Start an instance of the service; all are closed at the end, before the brokers."""
+    module, _, name = request.config.getoption("--service").rpartition(".")
+    instances: list[Any] = []
+
+    def start(instance: str) -> Any:
+        instances.append(getattr(import_module(module), name)(kafka_lab.bootstrap_servers, instance))
+        return instances[-1]
+
+    yield start
+    for one in instances:
+        with suppress(KafkaException, RuntimeError):  # it has closed itself
+            one.close()
+
+
+@pytest.fixture
+def orders(kafka_lab: Any) -> list[str]:
+    """Three orders, placed before the service starts; each payment has its order's key."""
+    placed = ["order-1", "order-2", "order-3"]
+    shop = Producer({"bootstrap.servers": kafka_lab.bootstrap_servers, "client.id": "shop", "linger.ms": 0})
+    for key in placed:
+        shop.produce("orders", key=key, value=key)
+    shop.flush(10)
+    kafka_lab.pipeline("orders", "payments")
+    return placed

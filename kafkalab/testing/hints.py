@@ -1,0 +1,45 @@
+"""What usually lies behind an anomaly in an application, in a sentence for its developer."""
+
+from __future__ import annotations
+
+ABORTED_INPUT = "whose transaction aborted"
+OUTSIDE = (
+    "offsets were committed outside of a transaction; a crash between the two commits doubles or loses what lies "
+    "between them: commit offsets with send_offsets_to_transaction"
+)
+AGAIN = (
+    "an input was processed in a second transaction after its first one had committed. Three usual causes: a commit "
+    "whose outcome was unknown (a timeout) was taken for an abort: call commit_transaction again until it answers; "
+    "records in hand were processed again after a rebalance or a fencing: drop them, and read on from the committed "
+    "offsets; the offsets were not sent to the same transaction"
+)
+SKIPPED = (
+    "an offset behind the input was committed, but no output of it: send the offsets to the transaction that holds "
+    "the output, and after an abort seek back to the committed offsets"
+)
+UNCOMMITTED = "the application reads records of aborted transactions: set isolation.level=read_committed"
+HINTS = {
+    "precommitted-read": "a process read what it had not committed yet: set isolation.level=read_committed",
+    "lost-write": "an acknowledged record is gone: use acks=all, and min.insync.replicas=2 on the topic",
+    "duplicate": "a value was sent twice: set enable.idempotence=true, and do not send again what may have arrived",
+    "torn transaction": (
+        "a producer went on after an unknown outcome: call commit_transaction again until it answers, or close the "
+        "producer and begin with a new one"
+    ),
+    "offset/output split": OUTSIDE,
+    "hanging transaction": "a producer ended without commit or abort, or its transactional.id was not used again",
+    "zombie write": "an instance went on writing after it had been fenced: end it when ProducerFenced is raised",
+    "sequence gap": "a batch is missing between two of one producer: set enable.idempotence=true",
+}
+
+
+def hint_for(anomaly: str, text: str, outside: bool) -> str:
+    """Return what to look for; "" if there is nothing to say.
+
+    `text` is that of the first finding, `outside` says whether offsets were committed outside of transactions.
+    """
+    if anomaly != "exactly-once":
+        return HINTS.get(anomaly, "")
+    if ABORTED_INPUT in text:
+        return UNCOMMITTED
+    return OUTSIDE if outside else AGAIN if " is duplicated: " in text else SKIPPED

@@ -1,0 +1,153 @@
+"""`KafkaLab`: what the fixture `kafka_lab` gives a test: a live cluster, faults, and checks of what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.checks.all import Report
+from kafkalab.history.export import history_of
+from kafkalab.history.fetched import with_fetches
+from kafkalab.history.history import History
+from kafkalab.limits import listed, quoted
+from kafkalab.live.cluster import LiveCluster
+from kafkalab.protocol.messages.fetch import READ_COMMITTED
+from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.protocol.partitions import offsets_partition, transaction_partition
+from kafkalab.sim.faults import AdvanceClock, Pause, Resume, did_you_mean
+from kafkalab.testing.kept import frame_lines
+from kafkalab.testing.pipeline import Identity, Pipeline
+from kafkalab.testing.read_to_the_end import with_reader
+from kafkalab.testing.record import LEVELS, TopicRecord, records_in
+from kafkalab.testing.verdict import examine
+
+
+def by_key(record: TopicRecord) -> bytes | None:
+    """Return the record's key: what an input and its output have in common unless a pipeline says otherwise."""
+    return record.key
+
+
+class KafkaLab(LiveCluster):
+    """A small Kafka for one test, in a thread of the test's process: see `LiveCluster` for hold, drop, crash and save.
+
+    A group's first rebalance does not wait for further members, unless `group_initial_rebalance_delay_ms` is given.
+    """
+
+    def __init__(self, brokers: int = 3, profile: str = "4.x/TV2", topics: Any = None, **settings: Any) -> None:
+        """Listen on free ports. `topics` are names, or a dict with numbers of partitions. Otherwise as `LiveCluster`.
+
+        ValueError and TypeError for what no cluster has.
+        """
+        if type(brokers) is not int or not 1 <= brokers <= 9:
+            raise ValueError(f"brokers is a number from 1 to 9, not {quoted(brokers)}")
+        if isinstance(topics, list | tuple):
+            topics = dict.fromkeys(topics, 1)
+        elif not isinstance(topics, dict | None):
+            raise TypeError(f"topics are a list of names or a dict with numbers of partitions, not {quoted(topics)}")
+        super().__init__(brokers, profile, topics, **{"group_initial_rebalance_delay_ms": 0, **settings})
+        self._pipelines: list[Pipeline] = []
+
+    # where
+
+    def coordinator_of(self, transactional_id: str = "", *, group: str = "") -> str:
+        """Return the broker that coordinates a transactional id, or a `group`: "b2"; "" while no broker does."""
+        if bool(transactional_id) == bool(group):
+            raise TypeError('coordinator_of("a transactional id") or coordinator_of(group="a group")')
+        partition = offsets_partition(group) if group else transaction_partition(transactional_id)
+        return self.do(lambda: self.cluster.controller.metadata.leader(partition))
+
+    def leader_of(self, partition: str) -> str:
+        """Return the broker that leads "orders-0"; "" while no broker does. ValueError for an unknown partition."""
+        known = self.cluster.controller.metadata.partitions
+        if partition not in known:
+            near = did_you_mean(partition, known)
+            raise ValueError(f"no partition {quoted(partition)}; there are {listed(self._partitions())}{near}")
+        return self.do(lambda: self.cluster.controller.metadata.leader(partition))
+
+    def _partitions(self) -> list[str]:
+        return [f"{topic}-{i}" for topic, count in self.topics.items() for i in range(count)]
+
+    # faults
+
+    def next(self, name: str) -> str:
+        """Return the name of the frame of this API that will be sent next: `drop(kafka_lab.next("EndTxnResponse"))`."""
+        if name.removesuffix("Response") not in BY_NAME:
+            raise ValueError(f"no API {quoted(name)}{did_you_mean(name, BY_NAME)}")
+        sent = self.do(lambda: sum(f.name == name and not f.copy_of for f in self.trace.frames.values()))
+        return f"{name}#{sent + 1}"
+
+    def pause(self, broker: str) -> None:
+        """Stop the broker's process without ending it (a long garbage collection); what arrives waits."""
+        self.strike(Pause(broker))
+
+    def resume(self, broker: str) -> None:
+        """Continue the paused broker, first with all that has waited."""
+        self.strike(Resume(broker))
+
+    def advance(self, ms: int) -> None:
+        """Move the brokers' clocks forward by `ms`: what is due by then expires at once.
+
+        Transaction timeouts, transactional ids, sessions of group members and of crashed brokers, retention. The clocks
+        of clients do not move.
+        """
+        if type(ms) is not int or ms <= 0:
+            raise ValueError(f"advance() takes milliseconds above 0, not {quoted(ms)}")
+        self.strike(AdvanceClock(ms))
+
+    # what happened
+
+    def records(self, topic: str, isolation_level: str = READ_COMMITTED) -> list[TopicRecord]:
+        """Return what a consumer of this isolation level would be given of a topic now, by partition and offset."""
+        if isolation_level not in LEVELS:
+            raise ValueError(f"isolation_level is {' or '.join(LEVELS)}, not {quoted(isolation_level)}")
+
+        def act() -> list[TopicRecord]:
+            if topic not in (known := self.topics):
+                raise ValueError(f"no topic {quoted(topic)}; there are {listed(known)}{did_you_mean(topic, known)}")
+            logs = [self.cluster.log_of(f"{topic}-{number}") for number in range(known[topic])]
+            return [record for log in logs for record in records_in(log, isolation_level)]
+
+        return self.do(act)
+
+    def values(self, topic: str, isolation_level: str = READ_COMMITTED) -> list[str | None]:
+        """Return the values of `records(topic, isolation_level)` as text in UTF-8."""
+        found = (record.value for record in self.records(topic, isolation_level))
+        return [None if value is None else value.decode() for value in found]
+
+    def pipeline(self, source: str, target: str, source_id: Identity = by_key, target_id: Identity = by_key) -> None:
+        """Declare that of each record of `source` the application makes one of `target`, for the check exactly-once.
+
+        The two have the same identity: what `source_id` returns of the input and `target_id` of the output. Without
+        them it is the key.
+        """
+        self._pipelines.append(Pipeline(source, target, source_id, target_id))
+
+    def history(self) -> History:
+        """Return what has happened so far as the tables that checks and audits read; `save` keeps it.
+
+        `reads` and `polls` are derived from Fetch responses. At the end of them a reader called kafka_lab reads every
+        topic to its end.
+        """
+
+        def act() -> History:
+            found = with_fetches(history_of(self.cluster), self.trace)
+            known = self.topics
+            for pipeline in self._pipelines:
+                for topic in (pipeline.source, pipeline.target):
+                    if topic not in known:
+                        raise ValueError(f"pipeline: no topic {quoted(topic)}; there are {listed(known)}")
+                found = pipeline.declared(found, self.records)
+            return with_reader(found, self.cluster, self._partitions())
+
+        return self.do(act)
+
+    def check(self, *names: str) -> Report:
+        """Raise `AnomalyError`, an AssertionError, for what the checks find; return their report, a table.
+
+        Without `names` for a broken promise of Kafka's or of a declared pipeline; with names for each of these
+        anomalies, also where Kafka allows it, and if nothing is known about it. ValueError for an unknown name.
+        """
+        return examine(self.history(), self.trace, self.began_ms, names, bool(self._pipelines))
+
+    def frames(self, count: int = 30) -> list[str]:
+        """Return a line for each of the last `count` frames between clients and brokers; metadata is left out."""
+        return frame_lines(self, count)

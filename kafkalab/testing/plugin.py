@@ -1,0 +1,150 @@
+"""The plugin of pytest with the fixture `kafka_lab`; nothing else of kafkalab is loaded before a test asks for it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from kafkalab.testing.kafka_lab import KafkaLab
+
+MARKER = "kafka_lab(topics, brokers, profile, hold, **settings): the cluster that the fixture kafka_lab begins with"
+EXAMPLE = '@pytest.mark.kafka_lab(topics={"orders": 3}, brokers=3, profile="4.x/TV2", min_insync_replicas=2)'
+SHARED = pytest.StashKey["KafkaLab"]()
+OWN = pytest.StashKey["KafkaLab"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what all tests of a run have in common, on the command line and in the ini file."""
+    group = parser.getgroup("kafka_lab", "kafka_lab: a small Kafka for tests of applications")
+    group.addoption("--kafka-lab-profile", metavar="NAME", help="4.x/TV2 (default) or 4.x/TV1")
+    group.addoption("--kafka-lab-brokers", metavar="N", help="how many brokers (3)")
+    group.addoption("--kafka-lab-keep", metavar="DIR", help="keep traces and pictures of failed tests in this folder")
+    parser.addini("kafka_lab_profile", "as --kafka-lab-profile", default="")
+    parser.addini("kafka_lab_brokers", "as --kafka-lab-brokers", default="")
+    parser.addini("kafka_lab_keep", "as --kafka-lab-keep; the default is in pytest's cache", default="")
+    parser.addini("kafka_lab_topics", "topics with their partitions: orders:3 payments:1", type="args", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Describe the marker, and refuse options that no cluster has."""
+    config.addinivalue_line("markers", MARKER)
+    if any(chosen(config, name) for name in ("profile", "brokers")) or config.getini("kafka_lab_topics"):
+        options_of(config)
+
+
+def chosen(config: pytest.Config, name: str) -> str:
+    """Return the option of the command line, else that of the ini file, else ""."""
+    return str(config.getoption(f"kafka_lab_{name}") or config.getini(f"kafka_lab_{name}") or "")
+
+
+def options_of(config: pytest.Config) -> dict[str, Any]:
+    """Return what the command line and the ini file choose. UsageError, one line, for what is wrong there."""
+    from kafkalab.limits import quoted, whole_number
+    from kafkalab.protocol.profiles import Rules
+
+    options: dict[str, Any] = {}
+    if profile := chosen(config, "profile"):
+        options["profile"] = profile
+        try:
+            level = Rules(profile).client_version
+        except ValueError as error:
+            raise pytest.UsageError(f"kafka_lab_profile: {error}") from None
+        if level == 0:
+            raise pytest.UsageError(f"kafka_lab_profile: {quoted(profile)} has no real clients: 4.x/TV1 or 4.x/TV2")
+    if brokers := chosen(config, "brokers"):
+        options["brokers"] = whole_number(brokers)
+        if not 1 <= options["brokers"] <= 9:
+            raise pytest.UsageError(f"kafka_lab_brokers: a number from 1 to 9, not {quoted(brokers)}")
+    topics: dict[str, int] = {}
+    for word in config.getini("kafka_lab_topics"):
+        topic, _, count = word.partition(":")
+        topics[topic] = whole_number(count or "1")
+        if not topic or topics[topic] < 1:
+            raise pytest.UsageError(f"kafka_lab_topics: orders:3 payments:1, not {quoted(word)}")
+    return {**options, "topics": topics} if topics else options
+
+
+@pytest.fixture
+def kafka_lab(request: pytest.FixtureRequest) -> Iterator[KafkaLab]:
+    """Brokers for this test alone, on free ports of this machine: `kafka_lab.bootstrap_servers` (docs/testing.md).
+
+    The marker `kafka_lab` chooses topics, brokers, profile and broker settings.
+    """
+    options = options_of(request.config)
+    for marker in reversed(list(request.node.iter_markers("kafka_lab"))):
+        if marker.args:
+            pytest.fail(f"kafka_lab takes names: {EXAMPLE}", pytrace=False)
+        options |= marker.kwargs
+    with _started(options, EXAMPLE) as lab:
+        request.node.stash[OWN] = lab
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def kafka_lab_session(request: pytest.FixtureRequest) -> Iterator[KafkaLab]:
+    """Brokers for all tests of this process that ask for them; command line and ini file choose the options."""
+    with _started(options_of(request.config), "the ini file's kafka_lab_topics = orders:3") as lab:
+        request.config.stash[SHARED] = lab
+        yield lab
+
+
+@contextmanager
+def _started(options: dict[str, Any], example: str) -> Iterator[KafkaLab]:
+    wrong = ""
+    try:
+        with _lean_imports():
+            from kafkalab.testing.kafka_lab import KafkaLab
+        lab = KafkaLab(**options)
+    except ModuleNotFoundError as missing:
+        library = str(missing.name).partition(".")[0]
+        wrong = f"{library} is missing: pip install 'kafkalab-course[wire]'"
+    except (TypeError, ValueError, OSError) as error:
+        wrong = f"{error}; for example {example}"
+    if wrong:
+        pytest.fail(f"kafka_lab: {wrong}", pytrace=False)
+    with lab:
+        yield lab
+
+
+@contextmanager
+def _lean_imports() -> Iterator[None]:
+    """Within, no garbage is collected, and kio does not find hypothesis, to which it would describe its types (0.2 s).
+    """
+    collects, hides = gc.isenabled(), "hypothesis" not in sys.modules
+    gc.disable()
+    if hides:
+        sys.modules["hypothesis"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        if hides:
+            del sys.modules["hypothesis"]
+        if collects:
+            gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Add to the report of a failed test the last frames, and where trace and picture are kept."""
+    report: Any = yield
+    lab = item.stash.get(OWN, None)
+    if lab is None and "kafka_lab_session" in getattr(item, "fixturenames", ()):
+        lab = item.config.stash.get(SHARED, None)
+    if report.failed and lab is not None and call.when != "teardown":
+        from kafkalab.testing.kept import keep
+
+        error = call.excinfo.value if call.excinfo else None
+        report.sections.append(("kafka_lab", keep(lab, folder_of(item.config), item.nodeid, error)))
+    return report
+
+
+def folder_of(config: pytest.Config) -> str:
+    """Return the folder in which failed tests are kept; "" where there is none, as pytest's cache is off."""
+    cache = getattr(config, "cache", None)
+    return chosen(config, "keep") or (str(cache.mkdir("kafka_lab")) if cache is not None else "")
