@@ -46,6 +46,13 @@ class Network:
         self.gate: Callable[[Frame], bool] | None = None
         """Whether a frame is kept on its way until somebody releases it (sim/gate.py)."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every frame that is sent arrives: no fault, cut or gate awaits it, and all nodes work."""
+        nodes = self.kernel.nodes.values()
+        waits = self.faults or self.gate or self.links.cuts or self.links.all_kept
+        return not waits and all(node.alive and not node.paused for node in nodes)
+
     # sending
 
     def request(

@@ -126,7 +126,8 @@ async def measure(count: int, records: int, keep: bool, profile: bool) -> None:
         await asyncio.sleep(0)
         server.live.catch_up()
     parts = ", ".join(f"{kind} {total / count * 1e6:4.0f}" for kind, total in used.items())
-    line(f"{records} records, trace {'kept' if keep else 'off'}", f"{sum(used.values()) / count * 1e6:5.0f} us: {parts}")
+    figures = f"{sum(used.values()) / count * 1e6:5.0f} us: {parts}"
+    line(f"{records} records, trace {'kept' if keep else 'off'}", figures)
     await server.close()
     if profile:
         pstats.Stats(profiler).sort_stats("tottime").print_stats(45)
