@@ -7,24 +7,29 @@ fetch that depends on it. From there replication by frames goes on as if it had 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from kafkalab.broker.services import Services
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.records import Batch
 
-if TYPE_CHECKING:
-    from kafkalab.broker.replication import Replication
+
+class Replica(Protocol):
+    """A broker's `Replication`, as this module sees it."""
+
+    broker: Services
+    led_since: dict[str, int]
 
 
 class DirectReplication:
     """What the brokers of one cluster share. It is used while `on`; with `eager` followers append at once, batch by
     batch, each with its event."""
 
-    def __init__(self, brokers: dict[str, Replication], eager: bool = False) -> None:
+    def __init__(self, brokers: dict[str, Replica], eager: bool = False) -> None:
         self.on, self._brokers, self._eager = True, brokers, eager
-        self._ahead: dict[str, tuple[Replication, PartitionLog]] = {}  # by partition: its followers were in step
+        self._ahead: dict[str, tuple[Replica, PartitionLog]] = {}  # by partition: its followers were in step
 
-    def replicates(self, leader: Replication, log: PartitionLog, batch: Batch, cause: int) -> bool:
+    def replicates(self, leader: Replica, log: PartitionLog, batch: Batch, cause: int) -> bool:
         """Return whether every replica has the batch that the leader has just appended; its high watermark may rise."""
         if not self.on:
             return False
@@ -37,7 +42,7 @@ class DirectReplication:
             self._replicate(leader, log, batch, cause)
         return True
 
-    def _in_step(self, leader: Replication, log: PartitionLog, offset: int) -> bool:
+    def _in_step(self, leader: Replica, log: PartitionLog, offset: int) -> bool:
         """Whether all replicas are in sync, have all below `offset`, know the leader's image, and wait for more."""
         state, partition, name = leader.broker.state, log.partition, leader.broker.name
         info = state.metadata.partitions[partition]
@@ -56,7 +61,7 @@ class DirectReplication:
                     return False
         return True
 
-    def _replicate(self, leader: Replication, log: PartitionLog, batch: Batch, cause: int) -> None:
+    def _replicate(self, leader: Replica, log: PartitionLog, batch: Batch, cause: int) -> None:
         for replica in leader.broker.state.metadata.partitions[log.partition].replicas:
             if replica != leader.broker.name:
                 follower = self._brokers[replica].broker

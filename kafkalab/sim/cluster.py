@@ -130,15 +130,15 @@ class Cluster:
     def _replicas(self, partition: str) -> list[Broker]:
         return [self.brokers[name] for name in self.controller.metadata.partitions[partition].replicas]
 
-    def replicate_directly(self, eager: bool) -> None:
-        """Replicate without frames as long as every frame would arrive: see `DirectReplication`.
+    def be_quiet(self, eager: bool) -> None:
+        """Replicate without frames, and send others without events, while all would arrive: see `DirectReplication`.
 
         For clusters in real time whose trace is not kept. ValueError for one that is kept.
         """
         if self.trace.keep:
             raise ValueError("frames that are not sent cannot be kept: build the cluster with keep=False")
         direct = DirectReplication({name: broker.replication for name, broker in self.brokers.items()}, eager)
-        direct.on = self.network.is_whole
+        direct.on = self.network.quiet = self.network.is_whole
         for broker in self.brokers.values():
             broker.replication.direct = direct
         self.injector.direct = direct

@@ -68,13 +68,13 @@ class FaultInjector:
     def _go_back_to_frames(self, direct: DirectReplication) -> None:
         """Replicate by frames until every fetch that the fault can have lost has timed out and been sent again."""
         direct.settle()
-        direct.on = False
+        direct.on = self.network.quiet = False
         self._struck += 1
         number = self._struck
 
         def calm() -> None:
             if number == self._struck:
-                direct.on = self.network.is_whole
+                direct.on = self.network.quiet = self.network.is_whole
 
         self.kernel.schedule.at(self.kernel.now + CALM_MS, Controller.name, -1, calm, True)
 

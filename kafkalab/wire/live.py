@@ -58,7 +58,7 @@ class RealTime:
 
         self.cluster = Cluster(scenario, keep=keep, prepare=begin)
         if not keep:
-            self.cluster.replicate_directly(eager=prepare is not None)
+            self.cluster.be_quiet(eager=prepare is not None)
         self.kernel, self.network = self.cluster.kernel, self.cluster.network
         self._loop: asyncio.AbstractEventLoop | None = None
         self._alarm: asyncio.TimerHandle | None = None

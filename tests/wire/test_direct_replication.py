@@ -40,6 +40,7 @@ class Session:
         self.real = RealTime(scenario_of("4.x/TV2", 3, {"t": 3}, {"replica_lag_time_max_ms": 2_000}))
         self.brokers = self.real.cluster.brokers
         if by_frames:
+            self.real.network.quiet, self.real.cluster.injector.direct = False, None
             for broker in self.brokers.values():
                 broker.replication.direct = None
         self.answers: list[Any] = []
