@@ -183,13 +183,15 @@ class Broker:
         if effect.acks == -1 and not effect.below_min_isr and self.state.is_under_min_isr(effect.partition):
             self.replication.in_sync.readmit(effect.partition)
             return Appended(Error.NOT_ENOUGH_REPLICAS)
-        batch = self.state.log(effect.partition).append(effect.batch, info.leader_epoch)
+        batch = (log := self.state.log(effect.partition)).append(effect.batch, info.leader_epoch)
         if topic_of(effect.partition) == OFFSETS_TOPIC:
             self.state.apply_offsets(self.state.newest_offsets, effect.partition, (batch,))
         incarnation = self.incarnation
         self.port.record(self.name, "append", effect.partition, context.cause, batch)
         if self.incarnation != incarnation:
             return WAITS
+        if self.replication.has_replicated(log, batch, context.cause):
+            return Appended(Error.NONE, batch)
         if effect.acks == -1:
             self._wait(effect, batch, effects, context)
         else:
@@ -243,21 +245,19 @@ class Broker:
         """Release what waited for the high watermark: appends that are durable now, and parked fetches."""
         if topic_of(partition) == OFFSETS_TOPIC:
             self._apply_offsets(partition, before)
-        waiters = self.state.waiters.get(partition)
-        if waiters:
-            mark = self.state.log(partition).high_watermark
+        if waiters := self.state.waiters.get(partition):
+            mark = self.state.logs[partition].high_watermark
             ready = [w for w in waiters if w.offset <= mark]
             self.state.waiters[partition] = [w for w in waiters if w.offset > mark]
-            for waiter in ready:
-                context = Context(waiter.context.request, cause)
-                self.run(waiter.effects, context, Appended(Error.NONE, waiter.appended))
+            for one in ready:
+                self.run(one.effects, Context(one.context.request, cause), Appended(Error.NONE, one.appended))
         self.wake(partition, cause)
 
     def _apply_offsets(self, partition: str, before: int) -> None:
         """Replay what is replicated now for those who read what is committed only."""
+        log = self.state.log(partition)
         if partition in self.state.offsets_loading or not self.state.leads(partition):
             return
-        log = self.state.log(partition)
         batches = (b for b in log.read(before, log.high_watermark) if before <= b.base_offset)
         self.state.apply_offsets(self.state.offsets, partition, batches)
 

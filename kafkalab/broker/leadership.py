@@ -46,6 +46,7 @@ class Leadership:
         self._every(config.replica_lag_time_max_ms // 2, self.replication.in_sync.shrink)
 
     def _scan(self, scan: Callable[[BrokerState], Effects[None]], context: Context) -> None:
+        self.replication.settle()
         self.broker.run(scan(self.broker.state), context)
 
     def _every(self, interval_ms: int, scan: Callable[[], None]) -> None:
@@ -71,6 +72,7 @@ class Leadership:
         old = state.metadata
         if image.version <= old.version:
             return ()
+        replication.settle()
         empty = self._empty(old, image)
         image = state.metadata = image.with_live_in_sync(empty)
         moved = [p for p, info in image.partitions.items() if self._changed(old, p, info.leader_epoch)]

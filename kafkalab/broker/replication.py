@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kafkalab.broker.direct_replication import DirectReplication
 from kafkalab.broker.handlers.delete_records import log_start_note
 from kafkalab.broker.in_sync_sets import InSyncSets
 from kafkalab.broker.services import Context, Services
@@ -29,6 +30,7 @@ class Replication:
         self.led_since: dict[str, int] = {}  # partition -> metadata version in which this broker became its leader
         self.failed: dict[str, int] = {}  # partition -> leader epoch whose batches this follower could not append
         self._generation = 0
+        self.direct: DirectReplication | None = None
 
     def forget(self) -> None:
         """A crash: no sessions, no requests under way."""
@@ -36,10 +38,26 @@ class Replication:
         self.in_sync.forget()
         self._generation += 1
 
+    def settle(self) -> None:
+        """Let followers have what they lack where replication needs no frames."""
+        if self.direct is not None:
+            self.direct.settle()
+
     # the leader's half
+
+    def has_replicated(self, log: PartitionLog, batch: Batch, cause: int) -> bool:
+        """Raise the high watermark over the batch just appended where replication needs no frames; else return False.
+        """
+        direct, before = self.direct, log.high_watermark
+        if direct is None or not direct.replicates(self, log, batch, cause):
+            return False
+        log.advance(log.log_end_offset)
+        self.broker.watermark_moved(log.partition, before, cause)
+        return True
 
     def serve(self, request: ReplicaFetch, context: Context) -> None:
         """Note how far the follower has got, move high watermarks, and answer or park the request."""
+        self.settle()
         state, now = self.broker.state, self.broker.port.now
         session = state.sessions.get(request.replica)
         if request.session_epoch == 0:
@@ -106,7 +124,8 @@ class Replication:
         )
 
     def feed(self, partition: str, cause: int) -> None:
-        """The log has grown: answer the followers that wait for this partition."""
+        """The log has grown, or begins later: answer the followers that wait for this partition."""
+        self.settle()
         state = self.broker.state
         for follower in state.metadata.partitions[partition].replicas:
             session = state.sessions.get(follower)
@@ -184,6 +203,7 @@ class Replication:
 
     def follow(self, leader: str, cause: int) -> None:
         """Start a new fetch session at this leader, with all that this broker has of its partitions."""
+        self.settle()
         state = self.broker.state
         positions = {
             partition: FORGOTTEN if self._has_failed(partition) else (log.log_end_offset, log.last_epoch)

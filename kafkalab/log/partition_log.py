@@ -112,6 +112,24 @@ class PartitionLog:
                 AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, stable)
             )
 
+    def take_over(self, leader: PartitionLog) -> None:
+        """Replicate all that the leader's log has more, of which this one is a beginning, high watermark included.
+
+        The result is that of `replicate` for each batch, at the cost of one copy.
+        """
+        end, new = self.log_end_offset, leader.batches_between(self.log_end_offset, leader.log_end_offset)
+        if self.producers.verifications:
+            for batch in new:
+                self.replicate(batch)
+        elif new:
+            self.batches += new
+            self._bases += [batch.base_offset for batch in new]
+            self._epochs += [known for known in leader._epochs if known[1] >= end]
+            self.transaction_index.entries += leader.transaction_index.between(end, leader.log_end_offset)
+            self.log_end_offset = leader.log_end_offset
+            self.producers.take_over(leader.producers, end)
+        self.advance(leader.high_watermark)
+
     def read(self, offset: int, upper: int) -> list[Batch]:
         """The batches that hold offsets from `offset` on, of which the first offset is below `upper`."""
         start = max(bisect_right(self._bases, offset) - 1, 0)

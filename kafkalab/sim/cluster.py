@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
+from kafkalab.broker.direct_replication import DirectReplication
 from kafkalab.broker.state import BrokerConfig, BrokerState
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.client.exceptions import KafkaError
@@ -128,6 +129,19 @@ class Cluster:
 
     def _replicas(self, partition: str) -> list[Broker]:
         return [self.brokers[name] for name in self.controller.metadata.partitions[partition].replicas]
+
+    def be_quiet(self, eager: bool) -> None:
+        """Replicate without frames, and send others without events, while all would arrive: see `DirectReplication`.
+
+        For clusters in real time whose trace is not kept. ValueError for one that is kept.
+        """
+        if self.trace.keep:
+            raise ValueError("frames that are not sent cannot be kept: build the cluster with keep=False")
+        direct = DirectReplication({name: broker.replication for name, broker in self.brokers.items()}, eager)
+        direct.on = self.network.quiet = self.network.is_whole
+        for broker in self.brokers.values():
+            broker.replication.direct = direct
+        self.injector.direct = direct
 
     def spawn(self, node: str, function: ProgramFunction, **args: Any) -> Promise[Any]:
         """Start a program on a client node of this name, now; its result will be in `results[node]`."""

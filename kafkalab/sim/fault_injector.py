@@ -8,6 +8,7 @@ from functools import partial
 
 from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
+from kafkalab.broker.direct_replication import DirectReplication
 from kafkalab.sim.broker_sessions import BrokerSessions
 from kafkalab.sim.faults import (
     AdvanceClock,
@@ -29,7 +30,10 @@ from kafkalab.sim.faults import (
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import Node
 from kafkalab.sim.network import Network
+from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
 from kafkalab.sim.storage_faults import StorageFaults
+
+CALM_MS = REQUEST_TIMEOUT_MS + 5_000
 
 
 class FaultInjector:
@@ -43,6 +47,8 @@ class FaultInjector:
         self.sessions = BrokerSessions(kernel, network.links, controller, brokers)
         self.storage = StorageFaults(kernel, controller, brokers)
         self.used: list[TimedFault] = []
+        self.direct: DirectReplication | None = None
+        self._struck = 0
 
     def plan(self, fault: TimedFault) -> None:
         """Strike at the fault's step or time; a step that is over already (the set-up) means now."""
@@ -54,8 +60,23 @@ class FaultInjector:
             self.kernel.interrupts.setdefault(fault.at_step, []).append(partial(self._apply, fault, fault.at_step))
 
     def _apply(self, fault: TimedFault, cause: int) -> None:
+        if self.direct is not None:
+            self._go_back_to_frames(self.direct)
         if self._strike(fault, cause):
             self.used.append(fault)
+
+    def _go_back_to_frames(self, direct: DirectReplication) -> None:
+        """Replicate by frames until every fetch that the fault can have lost has timed out and been sent again."""
+        direct.settle()
+        direct.on = self.network.quiet = False
+        self._struck += 1
+        number = self._struck
+
+        def calm() -> None:
+            if number == self._struck:
+                direct.on = self.network.quiet = self.network.is_whole
+
+        self.kernel.schedule.at(self.kernel.now + CALM_MS, Controller.name, -1, calm, True)
 
     def _strike(self, fault: TimedFault, cause: int) -> bool:
         """Let the fault happen because of event `cause`; return whether anything is different now."""

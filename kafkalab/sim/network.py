@@ -11,7 +11,7 @@ from typing import Any
 from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Reorder
 from kafkalab.sim.frame_headers import frame_headers
 from kafkalab.sim.kernel.kernel import Kernel
-from kafkalab.sim.kernel.task import no_requests
+from kafkalab.sim.kernel.task import Node, no_requests
 from kafkalab.sim.links import Links
 from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS, Answered, HeldFetches, Outstanding
 from kafkalab.trace import Frame, error_of
@@ -42,9 +42,18 @@ class Network:
         self._headers_of_servers = frame_headers(None)
         self._headers_of_clients = frame_headers(client_version)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
+        self.quiet = False
+        """In real time, with no trace kept: while `is_whole`, frames arrive at once and leave no events."""
         self.timing_out = False  # while a connection is being closed because a request timed out
         self.gate: Callable[[Frame], bool] | None = None
         """Whether a frame is kept on its way until somebody releases it (sim/gate.py)."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every frame that is sent arrives: no fault, cut or gate awaits it, and all nodes work."""
+        nodes = self.kernel.nodes.values()
+        waits = self.faults or self.gate or self.links.cuts or self.links.all_kept
+        return not waits and all(node.alive and not node.paused for node in nodes)
 
     # sending
 
@@ -103,6 +112,9 @@ class Network:
         kernel = self.kernel
         receiver, trace = kernel.nodes[frame.receiver], kernel.trace
         frame.receiver_incarnation = receiver.incarnation
+        if self.quiet:
+            kernel.schedule.at(kernel.schedule.now, frame.receiver, -1, partial(self._deliver, frame))
+            return
         frame.sent_ms = kernel.schedule.now
         if trace.keep:
             trace.frames[frame.id] = frame
@@ -190,33 +202,36 @@ class Network:
     # arriving
 
     def _deliver(self, frame: Frame) -> None:
-        kernel = self.kernel
-        node, links = kernel.nodes[frame.receiver], self.links
-        if links.behind:
-            links.flown(frame)
-        if not node.alive or node.incarnation != frame.receiver_incarnation:
-            frame.fate = "lost"
-            return
-        if links.cuts and links.is_cut(frame.sender, frame.receiver):
-            frame.fate = "dropped"
-            return
-        frame.fate, frame.received_ms = "delivered", kernel.schedule.now
-        frame.received_step = kernel.trace.steps
-        incarnation = node.incarnation
-        kernel.record(frame.receiver, "receive", frame.name, frame.sent_step, frame, frame.id)
-        if kernel.interrupted and not kernel.running(frame.receiver, incarnation):
+        node = self.kernel.nodes[frame.receiver]
+        if not self.quiet and not self._has_arrived(frame, node):
             return
         waiting = self._outstanding.get(frame.correlation_id)
         if frame.kind == "request":
             if waiting is not None and waiting.background:
                 self._held.hold(frame.correlation_id, waiting)
             node.receive(frame)
-            return
-        if waiting is not None and waiting.sender == frame.receiver and waiting.incarnation == incarnation:
+        elif waiting is not None and waiting.sender == frame.receiver and waiting.incarnation == node.incarnation:
             del self._outstanding[frame.correlation_id]
-            if error_of(frame.body) != "NONE":
+            if not self.quiet and error_of(frame.body) != "NONE":
                 self._remember_failure(waiting)
             waiting.then(frame.body, frame.received_step)
+
+    def _has_arrived(self, frame: Frame, node: Node) -> bool:
+        """Record that the frame has arrived; return whether its receiver still runs."""
+        kernel, links = self.kernel, self.links
+        if links.behind:
+            links.flown(frame)
+        if not node.alive or node.incarnation != frame.receiver_incarnation:
+            frame.fate = "lost"
+            return False
+        if links.cuts and links.is_cut(frame.sender, frame.receiver):
+            frame.fate = "dropped"
+            return False
+        frame.fate, frame.received_ms = "delivered", kernel.schedule.now
+        frame.received_step = kernel.trace.steps
+        incarnation = node.incarnation
+        kernel.record(frame.receiver, "receive", frame.name, frame.sent_step, frame, frame.id)
+        return not kernel.interrupted or kernel.running(frame.receiver, incarnation)
 
     def part(self, a: str, b: str) -> bool:
         """Cut the link both ways; return whether it was whole before."""

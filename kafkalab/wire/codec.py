@@ -32,6 +32,7 @@ API_NAMES = {api.key: api.name for api in ALL if api.name in OFFERED}
 REPEATED = {"FindCoordinator": ("coordinator_keys", "coordinators"), "OffsetFetch": ("groups", "groups")}
 """What one request of newer versions holds several of, where kafkalab's message is about one: request, response."""
 
+CORRELATION_AT = 4
 _HEADER = Struct(">hhi")
 _LENGTH = Struct(">h")
 _CORRELATION = Struct(">i")
@@ -51,6 +52,8 @@ class Asked:
     client_id: str
     message: Any
     bodies: tuple[Any, ...]
+    known: Any = None
+    """What `Repeated` has of it."""
 
 
 class Version:

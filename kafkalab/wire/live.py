@@ -61,6 +61,8 @@ class RealTime:
                 prepare(cluster)
 
         self.cluster = Cluster(scenario, keep=keep, prepare=begin)
+        if not keep:
+            self.cluster.be_quiet(eager=prepare is not None)
         self.kernel, self.network = self.cluster.kernel, self.cluster.network
         self._loop: asyncio.AbstractEventLoop | None = None
         self._alarm: asyncio.TimerHandle | None = None

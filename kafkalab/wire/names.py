@@ -22,7 +22,8 @@ class Names:
     _nodes: dict[int, str] = field(init=False)
     _topic_ids: dict[str, UUID] = field(default_factory=dict)
     _topics: dict[UUID, str] = field(default_factory=dict)
-    _learned: int = -1
+    learned: int = -1
+    """The version of the newest image whose topics are known."""
 
     def __post_init__(self) -> None:
         self._node_ids = {name: number for number, name in enumerate(self.addresses, 1)}
@@ -42,8 +43,8 @@ class Names:
 
     def learn(self, metadata: ClusterMetadata) -> None:
         """Give every topic of the image its id."""
-        if metadata.version != self._learned:
-            self._learned = metadata.version
+        if metadata.version != self.learned:
+            self.learned = metadata.version
             for partition in metadata.partitions:
                 self.topic_id(topic_of(partition))
 

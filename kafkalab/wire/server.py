@@ -14,9 +14,10 @@ from kafkalab.broker.handlers.create_topics import is_legal
 from kafkalab.protocol.messages.create_topics import CreateTopics
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
-from kafkalab.wire.codec import Asked, UnsupportedVersionError, read_request, response_bytes
+from kafkalab.wire.codec import Asked, UnsupportedVersionError
 from kafkalab.wire.live import RealTime
 from kafkalab.wire.names import UNKNOWN_ID, Names
+from kafkalab.wire.repeated import Repeated
 from kafkalab.wire.rules import BadMessageError
 from kafkalab.wire.special import all_topics, asked_topics
 from kafkalab.wire.values import Context
@@ -51,6 +52,7 @@ class Server:
         self.connections: dict[Connection, None] = {}
         self.unread_bytes = self.unsent_bytes = 0
         self.names = Names({})
+        self.repeated = Repeated(self.names)
         self._listeners: list[asyncio.Server] = []
 
     async def listen(self, host: str = "127.0.0.1", port: int = 9092, advertised: str = "") -> None:
@@ -74,6 +76,7 @@ class Server:
             await self.close()
             raise
         self.names = Names(addresses)
+        self.repeated = Repeated(self.names)
         self.names.learn(self.live.cluster.controller.metadata)
         self.live.when_ended = self.disconnect
         self.live.start(loop)
@@ -218,7 +221,7 @@ class Connection(asyncio.Protocol):
         names = self.server.names
         names.learn(self.live.cluster.brokers[self.broker].state.metadata)
         try:
-            asked = read_request(data, names)
+            asked = self.server.repeated.read(data)
         except (BadMessageError, UnsupportedVersionError) as error:
             kind = "a version that is not offered" if isinstance(error, UnsupportedVersionError) else "bad bytes"
             self.close(f"{kind}: {error}")
@@ -282,7 +285,7 @@ class Connection(asyncio.Protocol):
             self.close(f"{asked.api} {asked.version} has no answer: a frame is lost, or the broker has crashed")
             return
         try:
-            data = response_bytes(asked, answers, self.server.names)
+            data = self.server.repeated.response(asked, answers)
         except Exception:  # a mistake of ours must not reach the brokers, in whose midst this runs
             log.exception("%s: the answer to %s %d", self._peer(), asked.api, asked.version)
             self.close("its answer cannot be written")

@@ -6,6 +6,7 @@ A check never changes anything; `applied` is called for batches that are in the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kafkalab.log.producer_state.append import NO_GUARD, VERSION_UNKNOWN, Origin, data_error, marker_error
 from kafkalab.log.producer_state.entry import CACHED_BATCHES, CachedBatch, CompletedTxn, ProducerEntry, Verification
@@ -158,6 +159,17 @@ class ProducerStates:
         if batch.transactional and entry.txn_first_offset is None:
             entry.txn_first_offset = self.ongoing[producer_id] = batch.base_offset
         return None
+
+    def take_over(self, leader: ProducerStates, offset: int) -> None:
+        """Remember what the leader of this replica remembers of the batches from `offset` on."""
+        for producer_id, known in leader.entries.items():
+            new = [batch for batch in known.batches if batch.last_offset >= offset]
+            own = self.entries.get(producer_id)
+            if own is not None and own.producer_epoch == known.producer_epoch:
+                new = (own.batches + new)[-self._capacity :]
+            self.entries[producer_id] = replace(known, batches=new)
+        self.ongoing, self.unreplicated = dict(leader.ongoing), list(leader.unreplicated)
+        self.map_end_offset = leader.map_end_offset
 
     def _ended(self, batch: Batch, control: ControlType, entry: ProducerEntry) -> CompletedTxn | None:
         entry.take_epoch(batch.producer_epoch)

@@ -1,0 +1,72 @@
+"""Requests that come again are read once; their answers are those that are written each time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.end_txn import EndTxn, EndTxnResponse
+from kafkalab.protocol.messages.fetch import READ_COMMITTED, Fetch, FetchResponse, PartitionFetched
+from kafkalab.wire import repeated
+from kafkalab.wire.codec import read_request, read_response, request_bytes, response_bytes
+from kafkalab.wire.names import Names
+from kafkalab.wire.repeated import Repeated
+
+END = EndTxn(transactional_id="pay", producer_id=7, producer_epoch=1, committed=True)
+
+
+@pytest.fixture
+def names() -> Names:
+    return Names({"b1": ("127.0.0.1", 9092)})
+
+
+def sent(body: Any, version: int, correlation_id: int, names: Names) -> bytes:
+    """The bytes of a request, as a connection hands them on."""
+    return request_bytes(type(body).__name__, version, correlation_id, "app", body, names)[4:]
+
+
+def test_only_the_correlation_id_of_a_request_and_its_answer_is_new(names: Names) -> None:
+    known = Repeated(names)
+    for number, error in ((1, Error.NONE), (-2, Error.NONE), (2**31 - 1, Error.CONCURRENT_TRANSACTIONS)):
+        data = sent(END, 1, number, names)
+        asked, fresh = known.read(data), read_request(data, names)
+        assert (asked.correlation_id, asked.client_id, asked.bodies) == (number, "app", fresh.bodies)
+        answer = [EndTxnResponse(error=error)]
+        for _ in range(2):
+            assert known.response(asked, answer) == response_bytes(fresh, answer, names)
+
+
+def test_the_second_time_nothing_is_read_or_written(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Repeated(names)
+    known.response(known.read(sent(END, 1, 1, names)), [EndTxnResponse()])
+    monkeypatch.setattr(repeated, "read_request", None)
+    monkeypatch.setattr(repeated, "response_bytes", None)
+    found = known.response(known.read(sent(END, 1, 5, names)), [EndTxnResponse()])
+    assert read_response("EndTxn", 1, found[4:], names) == (5, EndTxnResponse())
+
+
+def test_a_topic_id_is_another_topic_once_the_image_has_it(names: Names) -> None:
+    known = Repeated(names)
+    learned = Names(names.addresses)
+    info = PartitionInfo(leader="b1", leader_epoch=0, replicas=("b1",), isr=("b1",))
+    image = ClusterMetadata(1, ("b1",), {"late-0": info})
+    learned.learn(image)
+    data = sent(Fetch(positions={"late-0": 0}, isolation_level=READ_COMMITTED), 13, 1, learned)
+    assert list(known.read(data).bodies[0].positions) != ["late-0"]
+    names.learn(image)
+    asked = known.read(data)
+    assert list(asked.bodies[0].positions) == ["late-0"]
+    answer = [FetchResponse(partitions={"late-0": PartitionFetched()})]
+    assert known.response(asked, answer) == response_bytes(asked, answer, names)
+
+
+def test_what_is_kept_is_bounded(names: Names) -> None:
+    known = Repeated(names)
+    for number in range(3 * repeated.MOST_REQUESTS):
+        known.read(sent(EndTxn(transactional_id="pay", producer_id=number, producer_epoch=1, committed=True), 1, 1, names))
+    assert len(known._known) <= repeated.MOST_REQUESTS
+    known.read(sent(EndTxn(transactional_id="p" * 600, producer_id=1, producer_epoch=1, committed=True), 1, 1, names))
+    assert not any(len(data) > repeated.MOST_BYTES for data in known._known)
