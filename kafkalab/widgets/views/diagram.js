@@ -1,10 +1,13 @@
 // The sequence diagram: lanes, each with one line of heading, rows along the time, arrows of frames, chips of events.
 // Each function takes the view, `v`: the run, the step, and where `measure` has put the lanes.
 
+const WORDY = 240; // a lane that is wider has the word on its button for a crash: sequence.css
+
 function laneMarkup(v, { id, kind, label }) {
 	const { state, u } = v,
 		life = state.node[id] ?? "up",
-		taken = label.length * u * 0.62 + u * (state.roles[id]?.some((role) => role in ROLES) ? 6 : 4),
+		coordinates = state.roles[id]?.some((role) => role in ROLES),
+		taken = u * (label.length * 0.62 + (coordinates ? 6 : 4) + (v.lane > WORDY ? 2.8 : 0)),
 		roles = rolesOf(state.roles[id], state.client[id], (text) => v.pen.measureText(text).width < v.lane - taken);
 	const crash =
 		kind === "controller" || life === "down"
