@@ -1,7 +1,13 @@
-"""From a key to the painted picture, in JupyterLab on localhost. `make bench` runs it; it is no test: no limits."""
+"""From a key to the painted picture, in JupyterLab on localhost. `make bench` runs it; it is no test: no limits.
+
+KAFKALAB_VIEWS="^Sequence" measures only the views whose name in VIEWS has this regular expression; `-k 'a_step and 5'`
+only the short run.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +39,8 @@ VIEWS = {
     "Share": "Share(journey)",
 }
 """Every widget that draws itself anew at a step, as a cell's last line. Each is shown alone."""
+
+CHOSEN = {name: source for name, source in VIEWS.items() if re.search(os.environ.get("KAFKALAB_VIEWS", ""), name)}
 
 # From the key event to the first task after the frame that shows its effect.
 LISTEN = """
@@ -83,10 +91,11 @@ OPENED = """
 
 
 def spread(name: str, taken: list[float], goal: str) -> None:
-    taken = sorted(taken)
+    order, taken = taken, sorted(taken)
     p95 = taken[int(len(taken) * 0.95) - 1]
     figures = f"median {statistics.median(taken):6.1f} ms, p95 {p95:6.1f} ms, {len(taken)} presses"
     print(f"  {name:<60}{figures}   (goal: {goal})")
+    print(f"    in order: {' '.join(f'{one:.0f}' for one in order)}")
 
 
 def notebook(folder: Path, transactions: int) -> str:
@@ -97,7 +106,7 @@ def notebook(folder: Path, transactions: int) -> str:
         f"programs = (Program('p0', 'transactions', {{'transactional_id': 't0', 'count': {transactions}}}),)\n"
         "journey = Journey(Scenario(topics={'out': 2}, programs=programs))"
     )
-    shows = [f"view.close()\nview = {source}\nview" for source in VIEWS.values()]
+    shows = [f"view.close()\nview = {source}\nview" for source in CHOSEN.values()]
     cells = [nbformat.v4.new_code_cell(source) for source in (first, *shows)]
     book = nbformat.v4.new_notebook(cells=cells, metadata=PYTHON)
     nbformat.write(book, folder / "labs" / f"{name}.ipynb")
@@ -145,7 +154,7 @@ def test_a_step(open_lab: Callable[[str], Page], jupyter: Jupyter, transactions:
     prompt = page.locator(".jp-Notebook .jp-Cell").first.locator(".jp-InputArea-prompt")
     expect(prompt).to_have_text("[1]:", timeout=LONG_MS)
     print()
-    for cell, name in enumerate(VIEWS, 1):
+    for cell, name in enumerate(CHOSEN, 1):
         widget = shown(page, cell)
         if cell == 1:
             idle = measure(page, widget, ("Shift",))

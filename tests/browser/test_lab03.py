@@ -183,7 +183,7 @@ def test_stepping_goes_on_while_a_cell_runs_and_nothing_moves_the_cursor_back_af
     page.keyboard.press("Home")
     for place in range(1, 9):
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(250)  # longer than the pause after which the kernel is told
+        page.wait_for_timeout(450)  # longer than the pause after which the kernel is told
         expect(widget).to_have_attribute("data-step", str(places[place]), timeout=1_000)
     expect(page.locator("#jp-bottom-panel")).to_contain_text("| Idle")
     page.wait_for_timeout(1_000)

@@ -190,7 +190,7 @@ def test_the_cursor_is_shared_with_another_view_of_the_journey(page: Page):
     page.keyboard.press("ArrowRight")
     steps: list[Any] = page.evaluate("[...document.querySelectorAll('.klab')].map((e) => e.dataset.step)")
     assert steps[0] == steps[1] != "13"
-    page.wait_for_timeout(200)
+    page.wait_for_timeout(450)
     live.settle()
     compare(page, panel)
 

@@ -90,6 +90,29 @@ def test_the_leaders_memory_is_in_the_payload_step_by_step():
 
 
 @pytest.mark.browser
+def test_the_leaders_memory_can_be_seen_below_the_diagram(page: Page):
+    view = Sequence(lab01())
+    view.press("end")
+    Live(page, view)
+    slots = page.locator('[data-memory="orders-0 0"] .slots > span')
+    expect(slots).to_have_text(["seq 0–1", "seq 2", "seq 3", "–", "–"])
+    for slot in slots.all():
+        expect(slot).to_be_visible()
+
+
+@pytest.mark.browser
+def test_what_is_allowed_is_marked_in_its_log_but_not_red(page: Page):
+    view = Sequence(lab00().with_faults(Drop("ProduceResponse#1")))
+    view.press("end")
+    Live(page, view).settle()
+    expect(page.locator(".cell.noted .anomaly")).to_have_text(["– duplicate", "– duplicate"])
+    expect(page.locator(".cell.wrong")).to_have_count(0)
+    expect(page.locator('[data-action="finding"]')).to_have_text("duplicate, allowed")
+    assert "– duplicate" in view.svg()
+    assert "✕ duplicate" not in view.svg()
+
+
+@pytest.mark.browser
 def test_a_duplicated_value_is_red_where_it_lies_and_a_chip_leads_to_its_steps(page: Page, console_errors: list[str]):
     view = Sequence(duplicated(), step=50)
     live = Live(page, view)

@@ -429,7 +429,7 @@ def test_the_projector_switch_is_the_journeys_and_leaves_the_text_as_it_is(page:
     expect(page.locator(".sequence")).to_have_attribute("data-size", "projector")
     expect(page.locator(".fault-panel")).to_have_attribute("data-size", "projector")
     page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(450)
     live.settle()
     assert view.journey.size == "projector"
     view.press("left")

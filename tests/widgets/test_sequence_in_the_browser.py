@@ -142,7 +142,7 @@ def test_the_cursor_moved_by_the_kernel_is_shown_and_told_back_only_if_moved_her
     show(page, payload, places[3])
     page.evaluate("step => journey.set('step', step)", places[9])
     assert look(page)["step"] == str(places[9])
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(450)
     assert page.evaluate("journey.sent") == []
     for _ in range(5):
         page.keyboard.press("ArrowRight")

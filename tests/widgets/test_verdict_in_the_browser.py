@@ -55,7 +55,7 @@ def test_a_finding_takes_the_cursor_of_every_view_to_the_step_that_proves_it(pag
     assert page.evaluate("document.querySelector('.verdict').dataset.step") == step
     page.keyboard.press("n")
     expect(page.locator(".verdict .now")).to_have_text("No finding is proved in this direction.")
-    page.wait_for_timeout(250)
+    page.wait_for_timeout(450)  # longer than the pause after which the kernel is told
     live.settle()
     assert verdict.step == int(step)
     assert console_errors == []

@@ -1,10 +1,13 @@
 // The sequence diagram: lanes, each with one line of heading, rows along the time, arrows of frames, chips of events.
 // Each function takes the view, `v`: the run, the step, and where `measure` has put the lanes.
 
+const WORDY = 240; // a lane that is wider has the word on its button for a crash: sequence.css
+
 function laneMarkup(v, { id, kind, label }) {
 	const { state, u } = v,
 		life = state.node[id] ?? "up",
-		taken = label.length * u * 0.62 + u * (state.roles[id]?.some((role) => role in ROLES) ? 6 : 4),
+		coordinates = state.roles[id]?.some((role) => role in ROLES),
+		taken = u * (label.length * 0.62 + (coordinates ? 6 : 4) + (v.lane > WORDY ? 2.8 : 0)),
 		roles = rolesOf(state.roles[id], state.client[id], (text) => v.pen.measureText(text).width < v.lane - taken);
 	const crash =
 		kind === "controller" || life === "down"
@@ -28,8 +31,8 @@ const drawLanes = (v) =>
 function measure(v) {
 	const scroll = v.$("scroll"),
 		{ clientWidth: width, clientHeight: height } = scroll,
-		{ across, plan, u } = v;
-	if (!width || (width === v.width && height === v.height)) return false;
+		{ across, plan, u, width: before } = v;
+	if (!width || (width === before && height === v.height)) return false;
 	const [breadth, gutter] = across ? [height, u * 3.4] : [width, u * 4.8],
 		lane = (breadth - gutter) / plan.lanes.length;
 	const x = Object.fromEntries(plan.lanes.map((n, i) => [n.id, gutter + lane * (i + 0.5)]));
@@ -38,10 +41,15 @@ function measure(v) {
 	v.$("lanes").style.gridTemplate = across ? `${tracks} / 1fr` : `auto / ${tracks}`;
 	const { fontFamily, fontSize } = getComputedStyle(v.$("logs"));
 	v.pen.font = `600 ${fontSize} ${fontFamily}`;
-	v.fitted.clear();
-	for (const strip of v.$("logs").children) strip.firstChild.end = ""; // their newest entry has to be found again
+	for (const row of plan.rows) row.past = undefined; // as wide as the lanes were
+	if (width !== before) {
+		v.fitted.clear();
+		// Their newest entry has to be found again.
+		for (const { firstChild } of v.$("logs").children) Object.assign(firstChild, { end: "", shows: [] });
+	}
 	const picture = v.$("sheet").firstChild,
 		long = plan.longest + u * 2.6 + (across ? width : height);
+	v.long = long;
 	[picture.style.width, picture.style.height] = turned(across, `${breadth}px`, `${long}px`);
 	return true;
 }
@@ -49,12 +57,13 @@ function measure(v) {
 const place = (element, transform) =>
 	element.getAttribute("transform") === transform || element.setAttribute("transform", transform);
 
-// Only the last rows up to the cursor are in the page; the newest stand at the bottom.
+// Only the last rows up to the cursor are in the page; the newest stand at the bottom. The life lines go on to the end
+// of the picture, below what the sheet shows, so that they stay as they are from step to step.
 function drawDiagram(v) {
 	const { plan, run, step, u, across } = v,
 		{ rows } = plan,
 		row = (v.row = plan.row(step));
-	const first = Math.max(0, row - ROWS),
+	const first = firstRow(row),
 		top = first ? rows[first].y : 0;
 	v.bottom = (row < 0 ? 0 : rows[row].end) + u * 2.6;
 	const long = across ? v.width : v.height,
@@ -69,12 +78,12 @@ function drawDiagram(v) {
 		chips = [],
 		arrows = [];
 	for (let i = first; i <= row; i++) {
-		bands.push([i, rowMarkup(v, rows[i], i)]);
+		bands.push([i, i === row ? rowMarkup(v, rows[i], i) : (rows[i].past ??= rowMarkup(v, rows[i], i))]);
 		if (run.marks[rows[i].event.step] && rows[i].stop) chips.push([i, chipMarkup(v, rows[i], i)]);
 	}
 	v.flights = plan.flying(first, row);
 	for (const flight of v.flights) arrows.push([flight.f.id, arrowMarkup(v, flight)]);
-	const lives = plan.lanes.map(({ id }) => [id, lifeMarkup(v, id, top, end)]);
+	const lives = plan.lanes.map(({ id }) => [id, lifeMarkup(v, id, top, top + v.long)]);
 	[bands, lives, arrows, chips, grips(v)].forEach((items, i) => sync(picture.children[i], items));
 	return start - top;
 }

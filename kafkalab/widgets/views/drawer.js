@@ -19,13 +19,13 @@ function drawerOf(v, pair) {
 		const under = root.clientWidth < NARROW_EM * v.u;
 		root.classList.toggle("faulting", !under);
 		aside.classList.toggle("under", under);
-		const [slot, room] = [$("slot"), pair].map((e) => e.getBoundingClientRect());
-		const places = { left: slot.left - room.left, top: slot.top - room.top, width: slot.width, height: slot.height };
+		const [free, room] = [$("beside"), pair].map((e) => e.getBoundingClientRect());
+		const places = { left: free.left - room.left, top: free.top - room.top, width: free.width, height: free.height };
 		for (const name in places) aside.style[name] = under ? "" : `${places[name]}px`;
 	}
 
 	const watch = new ResizeObserver(place);
-	for (const one of [root, $("slot")]) watch.observe(one);
+	for (const one of [root, $("beside")]) watch.observe(one);
 
 	async function show() {
 		root.classList.remove("inspecting");

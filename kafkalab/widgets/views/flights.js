@@ -1,6 +1,7 @@
 // Where the rows of a sequence stand along the time, downwards or across, and the ways of its frames between the lanes.
 
 const ROWS = 60,
+	LEAVES = 20,
 	LONG_MS = 25,
 	CHIP = 20,
 	LETTER = 0.63;
@@ -82,9 +83,12 @@ function plan(run, groups, hidden, u, across) {
 		[...new Set(pages.slice(Math.max(0, Math.floor(first / ROWS)), Math.floor(last / ROWS) + 1).flat())].filter(
 			(f) => f.from <= last && f.to >= first,
 		);
-	const longest = rows.reduce((long, { end }, i) => Math.max(long, end - rows[Math.max(0, i - ROWS)].y), 0);
+	const longest = rows.reduce((long, { end }, i) => Math.max(long, end - rows[firstRow(i)].y), 0);
 	return { groups, stops, rows, row, lanes, flying, longest, across };
 }
+
+// The first row in the page when `row` is the newest. Rows leave it twenty at a time: what stays keeps its place.
+const firstRow = (row) => Math.floor(Math.max(0, row - ROWS) / LEAVES) * LEAVES;
 
 // A place between the lanes, `x`, and along the time, `y`, as a point of the picture.
 const turned = (across, x, y) => (across ? [y, x] : [x, y]);

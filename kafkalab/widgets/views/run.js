@@ -1,7 +1,7 @@
 // What all views share: the journey's model, the run that it shows as a fold over patches, markup, presses.
 
 const CHECKPOINT = 64,
-	SAVE_MS = 150,
+	SAVE_MS = 300, // longer than between two presses of one who walks fast: the kernel's answer costs a frame or two
 	PATIENCE_MS = 20000,
 	RECHECK_MS = 1000,
 	NONE = [];

@@ -17,7 +17,7 @@ const SKELETON =
 <div class="main"><section class="diagram"><div class="lanes"></div><div class="scroll"><div class="sheet">` +
 	`<svg>${'<g aria-hidden="true"></g>'.repeat(4)}<g role="group" aria-label="Frames in flight"></g></svg>` +
 	`</div></div></section>
-	<section class="frame" aria-label="The chosen frame"></section><div class="slot"></div></div>
+	<section class="frame" aria-label="The chosen frame"></section><div class="beside"></div></div>
 <div class="states"></div>
 <div class="logs"></div>${HELP}`;
 
@@ -58,6 +58,7 @@ async function open(model, el) {
 	}
 
 	function pause() {
+		if (!v.playing) return;
 		clearInterval(v.playing);
 		v.playing = 0;
 		drawTools(v);
@@ -155,15 +156,19 @@ async function open(model, el) {
 	}
 
 	function resized() {
+		const { width } = v;
 		if (!measure(v)) return;
+		if (v.width === width && !v.across) return scrollTo(drawDiagram(v)); // only a strip has become higher
 		v.rail = railOf(v);
 		draw();
 	}
 
+	const scrollTo = (shift) => (scroll[v.across ? "scrollLeft" : "scrollTop"] = shift);
+
 	function draw() {
 		if (!v.width) return;
 		if (v.step !== v.drawn) forget(v);
-		const { run, step, across } = v,
+		const { run, step } = v,
 			focused = root.contains(document.activeElement),
 			event = run.events[step] ?? {},
 			count = v.stops.length,
@@ -188,12 +193,10 @@ async function open(model, el) {
 		drawFrame();
 		drawTools(v);
 		const moved = drawLogs(v);
-		scroll[across ? "scrollLeft" : "scrollTop"] = shift; // all is written before anything is measured: one layout
+		if (lively) glide(v);
+		scrollTo(shift); // all is written before anything is measured: one layout
 		for (const grid of moved) grid.scrollLeft = 1e6;
-		if (lively) {
-			dropAndSlide(v, bars); // measures, so it comes first
-			glide(v);
-		}
+		if (lively) dropAndSlide(v, bars);
 		if (focused && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
 		v.drawn = step;
 		askVerdict(v);

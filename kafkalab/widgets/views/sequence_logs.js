@@ -36,11 +36,12 @@ function batchMarkup(cell, how, keyed, wrong) {
 		data = why
 			? ""
 			: ` data-batch="${b.base}" data-last="${b.last}" data-kind="${b.kind}" data-fate="${marker ? "" : outcome}"`;
-	const about = wrong
-		? `<b class="anomaly">✕ ${esc(wrong.name)}</b>`
-		: `<span class="who">${whoOf(b).replace("pid ", "p")}</span>`;
+	const broken = wrong?.policy === "forbidden",
+		about = wrong
+			? `<b class="anomaly">${broken ? "✕" : "–"} ${esc(wrong.name)}</b>`
+			: `<span class="who">${whoOf(b).replace("pid ", "p")}</span>`;
 	return (
-		`<div class="cell ${kind}${how}${wrong ? " wrong" : ""}"${data}` +
+		`<div class="cell ${kind}${how}${wrong ? (broken ? " wrong" : " noted") : ""}"${data}` +
 		` aria-label="${words}${wrong ? ` · ${esc(wrong.name)}` : ""}" title="${wrong ? esc(wrong.text) : words}">` +
 		`<span class="line"><span class="off">${spanOf(b)}</span> ${text ? `<span class="text">${text}</span>` : ""}` +
 		`</span><span class="line"><b class="sign">${sign}</b> ${about}</span></div>`
@@ -129,7 +130,15 @@ function stripItems(v, partition) {
 	return items;
 }
 
-// Draws the strips; returns those whose newest entry has to be scrolled into view.
+// What a strip shows follows from these.
+function shownBy({ run, state, journey, shown, fresh }, partition) {
+	const leader = state.leader[partition],
+		name = `${leader} ${partition}`,
+		news = [...fresh].filter((one) => one.startsWith(`${name} `));
+	return [run, leader, state.logs[name], journey.get("verdict"), shown.length, news.join()];
+}
+
+// Draws the strips that have changed; returns those whose newest entry has to be scrolled into view.
 function drawLogs(v) {
 	const { run, step, stops } = v,
 		at = upTo(stops.length, (i) => stops[i] <= step),
@@ -140,8 +149,11 @@ function drawLogs(v) {
 	}
 	for (const [partition, strip] of v.$("logs").kept) {
 		const grid = strip.firstChild,
-			items = stripItems(v, partition),
+			shows = shownBy(v, partition);
+		if (shows.every((one, i) => one === grid.shows?.[i])) continue;
+		const items = stripItems(v, partition),
 			end = items.map(([key]) => key).join();
+		grid.shows = shows;
 		sync(grid, items);
 		if (grid.end !== end) moved.push(grid);
 		grid.end = end;

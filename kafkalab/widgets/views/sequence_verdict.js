@@ -16,7 +16,7 @@ function askVerdict(v) {
 	requestAnimationFrame(() => setTimeout(() => v.journey.send({ kind: "check" })));
 }
 
-// By partition: what is wrong at each offset, and the values that should be there.
+// By partition: what is found at each offset, first what breaks a promise; and the values that should be there.
 function takeFindings(v) {
 	v.found = findingsOf(v);
 	placeFindings(v);
@@ -27,7 +27,7 @@ function placeFindings(v) {
 	v.shown = (v.found ?? []).filter((f) => f.since <= v.step && (f.policy === "forbidden" || f.places.length));
 	v.wrong = new Map();
 	v.missing = {};
-	for (const f of v.shown) {
+	for (const f of [...v.shown].sort((a, b) => (a.policy !== "forbidden") - (b.policy !== "forbidden"))) {
 		for (const [partition, offset] of f.places) {
 			if (f.name === "lost-write") (v.missing[partition] ??= []).push({ ...f, offset });
 			else if (!v.wrong.has(`${partition}@${offset}`)) v.wrong.set(`${partition}@${offset}`, f);

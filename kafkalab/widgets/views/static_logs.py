@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.checks.check import FORBIDDEN
 from kafkalab.widgets.model.findings_in_logs import LOST
 from kafkalab.widgets.payload.log_view import producer_of
 from kafkalab.widgets.payload.marks import span
@@ -36,17 +37,17 @@ class LogStrips(Canvas):
     def __init__(self, payload: Payload, shown: Shown, y: float) -> None:
         super().__init__(y=y)
         self.payload, self.shown = payload, shown
-        self.wrong: dict[tuple[str, int], str] = {}
+        self.wrong: dict[tuple[str, int], dict[str, Any]] = {}
         self.missing: dict[str, list[tuple[int, str]]] = {}
 
     def take(self, findings: list[dict[str, Any]]) -> None:
-        """Note where the findings lie: what is wrong at an offset, and the values that should be at one."""
-        for found in findings:
+        """Note where the findings lie, first those that break a promise; and the values that should be at an offset."""
+        for found in sorted(findings, key=lambda one: one["policy"] != FORBIDDEN):
             for partition, offset in found["places"]:
                 if found["name"] == LOST:
                     self.missing.setdefault(partition, []).append((offset, found["value"]))
                 else:
-                    self.wrong.setdefault((partition, offset), found["name"])
+                    self.wrong.setdefault((partition, offset), found)
 
     def logs(self) -> None:
         """Draw one strip per partition: the leader's newest batches, high watermark and last stable offset."""
@@ -69,9 +70,9 @@ class LogStrips(Canvas):
         for i in range(first, len(batches)):
             while bars and bars[0][1] <= batches[i]["base"]:
                 x = self._bar(x, *bars.pop(0))
-            names = (self.wrong.get((partition, o)) for o in range(batches[i]["base"], batches[i]["last"] + 1))
-            wrong, room = next(filter(None, names), ""), (WIDTH - MARGIN - x - 110) / (len(batches) - i)
-            x = self._cell(x, batches[i], batch_outcome(batches, i), room, wrong)
+            here = (self.wrong.get((partition, o)) for o in range(batches[i]["base"], batches[i]["last"] + 1))
+            found, room = next(filter(None, here), None), (WIDTH - MARGIN - x - 110) / (len(batches) - i)
+            x = self._cell(x, batches[i], batch_outcome(batches, i), room, found)
         for offset, value in self.missing.get(partition, []):
             x = self._ghost(x, f"{offset}  {value}")
         for bar in bars:
@@ -91,14 +92,15 @@ class LogStrips(Canvas):
         self.text(x + 6, self.y + 28.5, "✕ lost", RED, more=' font-size="11"')
         return x + wide + 4
 
-    def _cell(self, x: float, batch: dict[str, Any], outcome: str, room: float, wrong: str) -> float:
+    def _cell(self, x: float, batch: dict[str, Any], outcome: str, room: float, found: dict[str, Any] | None) -> float:
         marker = batch["kind"] != "data"
         sign = batch["kind"] if marker else outcome
         glyph = {"committed": "✓ ", "COMMIT": "✓ ", "aborted": "✕ ", "ABORT": "✕ "}.get(sign, "")
         values = "  ".join(f"{k}={v}" if k else v for k, v in batch["records"])
         who = producer_of(batch)
         lines = [f"{span(batch['base'], batch['last'])}  {glyph}{sign}", "" if marker else batch["decoded"] or values]
-        who = f"✕ {wrong}" if wrong else who
+        wrong = found is not None and found["policy"] == FORBIDDEN
+        who = f"{'✕' if wrong else '–'} {found['name']}" if found else who
         lines = [line for line in [*lines, who] if line.strip()]
         wide = min(max(width_of(line, 11) for line in lines) + 14, max(room, 70.0), 330.0)
         if len(lines) == 2 and not marker and width_of(lines[1], 11) > wide - 10:
@@ -119,6 +121,8 @@ class LogStrips(Canvas):
                 if outcome and i == 0
                 else RED
                 if wrong
+                else AMBER
+                if found and line == who
                 else DIM
                 if i and line == who
                 else DARK

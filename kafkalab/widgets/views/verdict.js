@@ -1,6 +1,9 @@
 // What the checks say of the run that is shown; a finding takes the cursor of all pictures to the step that proves it.
 
 const SIGN = { ok: "✓", violated: "✕", unknown: "?", allowed: "–" };
+const AT_ONCE = 3;
+const folded = (count, words, inside) =>
+	`<details><summary><b>${words}</b> <small>${count}</small></summary>${inside}</details>`;
 const whereFound = (f) => `step ${f.step}${f.afterwards ? " and a reading after the end" : ""}`;
 
 function drawVerdict(p) {
@@ -44,11 +47,16 @@ function drawVerdict(p) {
 				`</li>`
 			);
 		});
-		const judged = r.verdict === "ok" ? "allowed" : r.verdict;
+		const more = list.splice(AT_ONCE);
+		if (more.length) list.push(`<li>${folded(more.length, "more", `<ul>${more.join("")}</ul>`)}</li>`);
+		const all = `<ul>${list.join("")}</ul>`,
+			judged = r.verdict === "ok" ? "allowed" : r.verdict;
 		items.push([
 			r.name,
 			`<section class="anomaly ${judged}"><h4><b>${SIGN[judged]} ${esc(r.name)}</b> ` +
-				`<span>${judged}</span> ${esc(r.meaning)}</h4><ul>${list.join("")}</ul></section>`,
+				`<span>${judged}</span> ${esc(r.meaning)}</h4>` +
+				(told.verdict === "violated" && judged === "allowed" ? folded(r.findings.length, "found", all) : all) +
+				"</section>",
 		]);
 	}
 	for (const verdict of ["ok", "unknown"]) {
@@ -56,9 +64,12 @@ function drawVerdict(p) {
 		if (names.length)
 			items.push([
 				verdict,
-				`<div class="quiet ${verdict}"><b>${SIGN[verdict]} ${verdict}` +
-					`</b> ` +
-					names.map((r) => `<span title="${esc(r.meaning)} Examined: ${r.examined}.">${esc(r.name)}</span>`).join("") +
+				`<div class="quiet ${verdict}">` +
+					folded(
+						names.length,
+						`${SIGN[verdict]} ${verdict}`,
+						names.map((r) => `<span title="${esc(r.meaning)} Examined: ${r.examined}.">${esc(r.name)}</span>`).join(""),
+					) +
 					`</div>`,
 			]);
 	}
