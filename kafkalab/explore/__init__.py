@@ -1,0 +1,1 @@
+"""Searches for the shortest way to break a promise: `explore(scenario, find="duplicate", rules_off=[...])`."""

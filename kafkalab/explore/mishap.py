@@ -1,0 +1,50 @@
+"""A mishap: one thing that goes wrong, as the faults that make it so, with what undoes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kafkalab.limits import quoted
+from kafkalab.sim.faults import Fault, did_you_mean
+
+KINDS = (
+    "drop", "late", "duplicate", "crash", "pause", "cut", "clock", "elect", "delete", "compact", "upgrade"
+)  # fmt: skip
+"""Every kind of mishap that a search tries, unless it is given others."""
+
+
+class Rank(NamedTuple):
+    """The order in which mishaps of one size are tried: the smallest first."""
+
+    tier: int
+    kind: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mishap:
+    """What goes wrong: its kind, its faults (a crash and the restart are one mishap), and the step at which it begins.
+
+    `rank` orders the mishaps that can follow the same run. `again` says that the mishap may be varied: a frame that is
+    lost may also be late.
+    """
+
+    kind: str
+    faults: tuple[Fault, ...]
+    step: int
+    rank: Rank = Rank(0, 0, 0)
+
+
+def kinds_named(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the kinds, all of them for none. ValueError for an unknown one."""
+    for kind in kinds:
+        if kind not in KINDS:
+            hint = did_you_mean(kind, KINDS)
+            raise ValueError(f"no kind of fault is called {quoted(kind)}; there are {', '.join(KINDS)}{hint}")
+    return tuple(kinds) or KINDS
+
+
+def faults_of(mishaps: tuple[Mishap, ...]) -> tuple[Fault, ...]:
+    """Return the faults of all the mishaps, in their order."""
+    return tuple(fault for mishap in mishaps for fault in mishap.faults)
