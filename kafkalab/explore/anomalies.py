@@ -51,7 +51,11 @@ def findings_of(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
 def _failed(cluster: Cluster) -> list[Finding]:
     ends = [e for e in cluster.trace.events if e.kind == "complete" and e.name == "program"]
     texts = ((e, f"the program of {e.node} ended with {e.data['exception']} ({e.data['error']})") for e in ends)
-    return [Finding(anomaly=FAILED, policy="forbidden", text=text, steps=(e.step,)) for e, text in texts]
+    found = [Finding(anomaly=FAILED, policy="forbidden", text=text, steps=(e.step,)) for e, text in texts]
+    if "" in cluster.results:
+        text = f"a program raised {cluster.results['']}"
+        found.append(Finding(anomaly=FAILED, policy="forbidden", text=text, steps=(cluster.trace.steps - 1,)))
+    return found
 
 
 def _stuck(cluster: Cluster) -> list[Finding]:

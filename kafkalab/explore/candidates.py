@@ -31,8 +31,8 @@ from kafkalab.trace import Event, Frame
 
 DOWN_MS = 20_000
 """How long a broker is down: longer than its session with the controller."""
-AWAY_MS = (12_000, 75_000)
-"""How long a node is paused or cut off: past a broker's session; past every default deadline of a transaction."""
+AWAY_MS = (12_000, 50_000, 75_000)
+"""How long a node is paused or cut off: past a broker's session; past a group member's; past a transaction's."""
 JUMPS_MS = (31_000, 61_000)
 """How far clocks jump: past a request's deadline, past a transaction's."""
 OVERTAKEN_MS = 1_000
@@ -118,7 +118,7 @@ def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tupl
     if event.kind == "send":
         frame: Frame = event.data
         yield from ((kind, faults) for kind, faults in _of_frame(moments, frame) if kind in kinds)
-    if event.kind not in ("send", "append") or event.name in PLUMBING:
+    if event.kind not in ("send", "append") or event.name in PLUMBING or event.node == "controller":
         return
     if event.node in cluster.brokers:
         found = _of_broker(cluster, event.node, event)
@@ -157,7 +157,7 @@ def _of_broker(cluster: Cluster, node: str, event: Event) -> list[tuple[str, tup
     if others:
         all_others = (*others, "controller")
         found += [
-            ("cut", (Cut(node, side, at_step=step), Heal(node, side, at_ms=ms + AWAY_MS[1])))
+            ("cut", (Cut(node, side, at_step=step), Heal(node, side, at_ms=ms + AWAY_MS[2])))
             for side in (others if len(others) > 1 else others[0], all_others)
         ]
     return found

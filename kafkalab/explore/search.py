@@ -12,7 +12,7 @@ from typing import TypeAlias
 from kafkalab.explore.anomalies import STUCK, named
 from kafkalab.explore.mishap import KINDS, Mishap, kinds_named
 from kafkalab.explore.result import FOUND, NONE, UNKNOWN, Coverage, Result
-from kafkalab.explore.trial import ENDED, RUNAWAY, WAITS, Job, Trial, attempt
+from kafkalab.explore.trial import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt
 from kafkalab.limits import quoted
 from kafkalab.sim.scenario import Scenario
 
@@ -68,6 +68,8 @@ def _check_baseline(job: Job) -> None:
     faults = "without any more fault" if job.scenario.faults else "without any fault"
     if trial.end == RUNAWAY or (trial.end == WAITS and STUCK not in job.find):
         raise ValueError(f"{job.scenario.title or 'the scenario'!r} does not end {faults}: a program waits for ever")
+    if trial.end.startswith(RAISED) and not trial.findings:
+        raise ValueError(f"a program of {job.scenario.title!r} raises {faults}: {trial.end.removeprefix(RAISED).strip()}")
     if trial.findings:
         first = trial.findings[0]
         rules = " and with every rule on" if job.restored else ""

@@ -10,6 +10,7 @@ from kafkalab.explore.anomalies import findings_of
 from kafkalab.explore.candidates import late_arrivals, mishaps_after
 from kafkalab.explore.mishap import Mishap, faults_of
 from kafkalab.explore.support import future_of
+from kafkalab.limits import told
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
@@ -17,7 +18,7 @@ from kafkalab.sim.scenario import Scenario
 
 LIMIT = 20_000
 """The most entries of the schedule in one run."""
-ENDED, WAITS, RUNAWAY = "ended", "waits", "runaway"
+ENDED, WAITS, RUNAWAY, RAISED = "ended", "waits", "runaway", "raised"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,10 @@ class Trial:
 
 
 def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Cluster, str]:
-    """Run the scenario as far as it goes; return the cluster, and how it ended."""
+    """Run the scenario as far as it goes; return the cluster, and how it ended.
+
+    What a program raises that is no error of Kafka ends the run; its text is in the cluster's `results`, under "".
+    """
     cluster, end = Cluster(scenario), ENDED
     try:
         cluster.run(LIMIT)
@@ -77,6 +81,9 @@ def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Cluster, str]:
         end = WAITS
     except RunawayError:
         end = RUNAWAY
+    except Exception as error:
+        end = RAISED
+        cluster.results[""] = f"{type(error).__name__}: {told(error)}"
     if read and end == ENDED:
         with suppress(StuckError, RunawayError):
             read_to_the_end(cluster)
@@ -89,6 +96,8 @@ def attempt(job: Job) -> Trial:
     if job.mishaps and any(fault in cluster.unused_faults for fault in job.mishaps[-1].faults[:1]):
         return Trial(end=end, in_vain=True)
     findings = findings_of(cluster, job.find)
+    if end == RAISED and not findings:
+        return Trial(end=f"{RAISED} {cluster.results['']}", future=future_of(cluster.trace))
     future = future_of(cluster.trace)
     if findings:
         prevented, runs = True, 1
