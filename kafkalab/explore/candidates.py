@@ -85,7 +85,7 @@ def mishaps_after(
     for event in moments.events():
         for kind, faults in _at(moments, event, kinds):
             rank = Rank(moments.tier(event.step, event.name), KINDS.index(kind), event.step)
-            found.append(Mishap(kind, faults, event.step, rank))
+            found.append(Mishap(kind, faults, event.step, rank, max(getattr(faults[-1], "at_ms", 0) - event.at_ms, 0)))
     kept = found if unsupported else [m for m in found if m.rank.tier != UNSUPPORTED]
     kept.sort(key=lambda mishap: mishap.rank)
     return kept, len(found) - len(kept)

@@ -14,6 +14,10 @@ KINDS = (
 """Every kind of mishap that a search tries, unless it is given others."""
 
 
+GIVEN = "given"
+"""The kind of a fault that the scenario had before the search."""
+
+
 class Rank(NamedTuple):
     """The order in which mishaps of one size are tried: the smallest first."""
 
@@ -26,14 +30,14 @@ class Rank(NamedTuple):
 class Mishap:
     """What goes wrong: its kind, its faults (a crash and the restart are one mishap), and the step at which it begins.
 
-    `rank` orders the mishaps that can follow the same run. `again` says that the mishap may be varied: a frame that is
-    lost may also be late.
+    `lasts_ms` is how much later it is undone. `rank` orders the mishaps that can follow the same run.
     """
 
     kind: str
     faults: tuple[Fault, ...]
     step: int
     rank: Rank = Rank(0, 0, 0)
+    lasts_ms: int = 0
 
 
 def kinds_named(kinds: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kafkalab.checks.check import Finding
+from kafkalab.explore.mishap import GIVEN, Mishap
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Scenario
-
-if TYPE_CHECKING:
-    from kafkalab.explore.mishap import Mishap
 
 FOUND, NONE, UNKNOWN = "found", "none", "unknown"
 
@@ -74,7 +72,7 @@ class Result:
     @property
     def size(self) -> int:
         """How many faults were needed; a crash and the restart after it are one. -1 if nothing was found."""
-        return len(self.mishaps) if self.found is not None else -1
+        return sum(mishap.kind != GIVEN for mishap in self.mishaps) if self.found is not None else -1
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -101,10 +99,6 @@ class Result:
         from kafkalab.explore.explanation import explained
 
         return "" if self.found is None else explained(self)
-
-    def with_scenario(self, found: Scenario, mishaps: tuple[Mishap, ...], findings: tuple[Finding, ...]) -> Result:
-        """The same result with a smaller scenario that shows the same."""
-        return replace(self, found=found, mishaps=mishaps, findings=findings)
 
     def __str__(self) -> str:
         names = " or ".join(self.find) if len(self.find) < 5 else "any forbidden anomaly"

@@ -190,9 +190,15 @@ class _Search:
         return Result(
             scenario=self.job.scenario, find=self.job.find, rules_off=self.job.restored, verdict=verdict,
             covered=self.covered, most_faults=self.most_faults, kinds=self.job.kinds, stopped=self.stopped,
-            mishaps=job.mishaps if job else (), found=job.struck if job else None,
+            mishaps=job.mishaps if job else (), found=_titled(job, trial) if job and trial else None,
             findings=trial.findings if trial else (), read=self.job.read,
         )  # fmt: skip
+
+
+def _titled(job: Job, trial: Trial) -> Scenario:
+    """The scenario that was found, under a title that says what it shows."""
+    without = "".join(f', without "{name}"' for name in job.restored)
+    return replace(job.struck, title=f"{trial.findings[0].anomaly}: {job.scenario.title}{without}")
 
 
 def _order(job: Job) -> tuple[int, ...]:

@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafkalab.explore.mishap import Mishap
+from kafkalab.explore.mishap import GIVEN, Mishap
 from kafkalab.explore.result import Result
 from kafkalab.explore.trial import RAISED, Job, attempt, run_to_end
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Delay, Duplicate, Fault, FrameFault, TimedFault
+from kafkalab.sim.faults import Fault, FrameFault, TimedFault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 
 MOST_RUNS = 500
 SHIFTS = (0, 1, 2, 3)
 """By how much the number of a struck frame or event may fall when something before it is left out."""
-FINAL_MS = 10
 Moment = tuple[str, str, str, int]
 """An event in any run of a scenario: its node, kind and name, and how many of the same came before it."""
 
@@ -87,7 +86,7 @@ class _Shrink:
             event = _found(cluster, (*moment[:3], moment[3] - shift))
             if event is None:
                 return None
-            moved = (*moved, _at(mishap, event, cluster))
+            moved = (*moved, _at(mishap, event))
         return moved
 
 
@@ -99,14 +98,17 @@ def shrink(result: Result, runs: int = MOST_RUNS) -> Result:
     """
     if result.found is None:
         raise ValueError("nothing was found, so there is nothing to make small")
-    job = Job(scenario=result.scenario, find=result.find, restored=result.rules_off, read=result.read)
+    bare = replace(result.scenario, faults=())
+    job = Job(scenario=bare, find=result.find, restored=result.rules_off, read=result.read)
     names = tuple(dict.fromkeys(f.anomaly for f in result.findings))
-    state = _Shrink(job, names, result.mishaps, result.findings, runs)
+    given = tuple(Mishap(GIVEN, (fault,), -1) for fault in result.scenario.faults)
+    state = _Shrink(job, names, (*given, *result.mishaps), result.findings, runs)
     while _fewer_faults(state) or any([_next_of(state, smaller) for smaller in SMALLER]):
         if state.runs < 2:
             break
     small = replace(state.job, mishaps=state.mishaps).struck
-    return replace(result.with_scenario(small, state.mishaps, state.findings), scenario=state.job.scenario)
+    title = result.found.title
+    return replace(result, found=replace(small, title=title), mishaps=state.mishaps, findings=state.findings)
 
 
 def _fewer_faults(state: _Shrink) -> bool:
@@ -187,15 +189,14 @@ def _found(cluster: Cluster, moment: Moment) -> Event | None:
     return same[moment[3]] if 0 <= moment[3] < len(same) else None
 
 
-def _at(mishap: Mishap, event: Event, cluster: Cluster) -> Mishap:
+def _at(mishap: Mishap, event: Event) -> Mishap:
     """The mishap at another event; what undoes it comes as long after it as before."""
     first, *undone = mishap.faults
     assert isinstance(first, TimedFault)
     moved: list[Fault] = [replace(first, at_step=event.step)]
-    length = {"crash": 20_000, "pause": 12_000, "cut": 75_000}.get(mishap.kind, 0)
     for fault in undone:
         assert isinstance(fault, TimedFault)
-        moved.append(replace(fault, at_ms=event.at_ms + length) if fault.at_ms >= 0 else fault)
+        moved.append(replace(fault, at_ms=event.at_ms + mishap.lasts_ms) if fault.at_ms >= 0 else fault)
     return replace(mishap, faults=tuple(moved), step=event.step)
 
 
@@ -207,6 +208,4 @@ def _renamed(fault: Fault, shift: int) -> Fault | None:
     if int(number) <= shift:
         return None
     frame = f"{name}#{int(number) - shift}"
-    if isinstance(fault, Delay | Duplicate):
-        return replace(fault, frame=frame)
     return replace(fault, frame=frame)
