@@ -29,7 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("file", help="a saved scenario (.klab)")
     add("--find", action="append", default=[], metavar="ANOMALY", help="what to look for (default: any forbidden one)")
     add("--off", action="append", default=[], metavar="RULE", help="a rule to switch off, by its name")
-    add("--kind", action="append", default=[], metavar="KIND", help=f"a kind of fault: {', '.join(KINDS)} (default all)")
+    kinds = f"a kind of fault, all by default: {', '.join(KINDS)}"
+    add("--kind", action="append", default=[], metavar="KIND", help=kinds)
     add("--faults", type=number_from(0, most=9), default=MOST_FAULTS, help=f"the most faults (default {MOST_FAULTS})")
     add("--runs", type=number_from(1), default=RUNS, help=f"the most runs (default {RUNS:,})")
     add("--seconds", type=number_from(1), default=0, help="the most seconds (default: no limit)")

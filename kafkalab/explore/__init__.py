@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class _Explore(ModuleType):
-    """The package, which can be called: `from kafkalab import explore` gives the search whatever was imported before."""
+    """The package, which can be called: `from kafkalab import explore` always gives the search."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Result:
         """Search: see `kafkalab.explore.search.explore`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kafkalab.explore.mishap import KINDS, Mishap, Rank
+from kafkalab.explore.mishap import KINDS, WEIGHTS, Mishap, Rank
 from kafkalab.explore.support import PLUMBING, support_of
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim.cluster import Cluster
@@ -82,9 +82,12 @@ def mishaps_after(
     """
     moments = Moments.of(cluster, after)
     found: list[Mishap] = []
+    turns: dict[tuple[int, str], int] = {}
     for event in moments.events():
         for kind, faults in _at(moments, event, kinds):
-            rank = Rank(moments.tier(event.step, event.name), KINDS.index(kind), event.step)
+            tier = moments.tier(event.step, event.name)
+            turn = turns[tier, kind] = turns.get((tier, kind), 0) + 1
+            rank = Rank(tier, turn / WEIGHTS.get(kind, 1), KINDS.index(kind), event.step)
             found.append(Mishap(kind, faults, event.step, rank, max(getattr(faults[-1], "at_ms", 0) - event.at_ms, 0)))
     kept = found if unsupported else [m for m in found if m.rank.tier != UNSUPPORTED]
     kept.sort(key=lambda mishap: mishap.rank)
@@ -92,9 +95,9 @@ def mishaps_after(
 
 
 def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
-    """Return the frame that `mishap` loses as late as matters: right after what its receiver does in the run without it.
+    """Return the frame that `mishap` loses, arriving late: right after each thing that its receiver does without it.
 
-    ``lost`` is the run in which it never arrives.
+    `lost` is the run in which it never arrives.
     """
     fault = mishap.faults[-1]
     assert isinstance(fault, Drop)
@@ -107,9 +110,10 @@ def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
     times = [ms for ms in moments if ms > frame.sent_ms]
     if len(times) > POINTS:
         times = [times[number * (len(times) - 1) // (POINTS - 1)] for number in range(POINTS)]
-    rank = mishap.rank._replace(kind=KINDS.index("late"))
+    turn, kind = mishap.rank.turn * WEIGHTS["drop"] / WEIGHTS["late"], KINDS.index("late")
     delays = dict.fromkeys(ms - frame.sent_ms for ms in times)
-    return [Mishap("late", (Delay(frame.id, delay),), mishap.step, rank) for delay in delays]
+    ranks = [mishap.rank._replace(turn=turn + number, kind=kind) for number in range(len(delays))]
+    return [Mishap("late", (Delay(frame.id, ms),), mishap.step, rank) for ms, rank in zip(delays, ranks, strict=True)]
 
 
 def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tuple[str, tuple[Fault, ...]]]:

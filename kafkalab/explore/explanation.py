@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from kafkalab.checks.check import Finding
 from kafkalab.explore.event_words import described, request_of
 from kafkalab.explore.support import PLUMBING
+from kafkalab.explore.trial import run_to_end
 from kafkalab.protocol.rules import REGISTRY
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame
-
-if TYPE_CHECKING:
-    from kafkalab.explore.result import Result
 
 MOST_EVENTS = 6
 
@@ -28,17 +26,21 @@ class Sentence:
     prevented: bool = False
 
 
-def explained(result: Result) -> str:
-    """Return the paragraph of what was found."""
-    return " ".join(sentence.text for sentence in sentences_of(result))
+def explained(cluster: Cluster, finding: Finding, rules_off: tuple[str, ...], read: bool = False) -> str:
+    """Return the paragraph: see `sentences_of`."""
+    return " ".join(sentence.text for sentence in sentences_of(cluster, finding, rules_off, read))
 
 
-def sentences_of(result: Result) -> tuple[Sentence, ...]:
-    """Return what went wrong, what followed, what shows the anomaly, and what the rules would have done instead."""
-    cluster = result.cluster
-    found = [*_struck(cluster), *_retried(cluster), *_proof(result, cluster)]
-    if result.rules_off:
-        found += _with_rules(result, cluster)
+def sentences_of(
+    cluster: Cluster, finding: Finding, rules_off: tuple[str, ...], read: bool = False
+) -> tuple[Sentence, ...]:
+    """Return what went wrong in a run, what followed, what shows the anomaly, and what the rules would have done.
+
+    `rules_off` are the rules that would have prevented the finding; with `read` every topic was read to its end.
+    """
+    found = [*_struck(cluster), *_retried(cluster), *_proof(finding, cluster)]
+    if rules_off:
+        found.append(_with_rules(cluster, rules_off, read))
     return tuple(found)
 
 
@@ -69,9 +71,8 @@ def _is_retry(frame: Frame, request: Frame) -> bool:
     return (frame.sender, frame.name) == (request.sender, request.name) and frame.body == request.body
 
 
-def _proof(result: Result, cluster: Cluster) -> list[Sentence]:
-    """The events that prove the first finding, and what the check says of them."""
-    finding = result.findings[0]
+def _proof(finding: Finding, cluster: Cluster) -> list[Sentence]:
+    """The events that prove the finding, and what the check says of them."""
     events = [cluster.trace.events[step] for step in finding.steps if 0 <= step < len(cluster.trace.events)]
     texts = list(dict.fromkeys(described(e, cluster) for e in events))
     more = f", and {len(texts) - MOST_EVENTS} more" if len(texts) > MOST_EVENTS else ""
@@ -80,14 +81,12 @@ def _proof(result: Result, cluster: Cluster) -> list[Sentence]:
     return [*found, Sentence(f"So there is a finding of {finding.anomaly}: {finding.text}.", finding.steps)]
 
 
-def _with_rules(result: Result, cluster: Cluster) -> list[Sentence]:
+def _with_rules(cluster: Cluster, rules_off: tuple[str, ...], read: bool) -> Sentence:
     """Where the run with the rules on goes another way."""
-    from kafkalab.explore.trial import run_to_end
-
-    assert result.found is not None
-    off = tuple(name for name in result.found.rules_off if name not in result.rules_off)
-    other = run_to_end(replace(result.found, rules_off=off), result.read)[0]
-    names = " and ".join(f'"{name}" ({_source(name)})' for name in result.rules_off)
+    scenario = cluster.scenario
+    off = tuple(name for name in scenario.rules_off if name not in rules_off)
+    other = run_to_end(replace(scenario, rules_off=off), read)[0]
+    names = " and ".join(f'"{name}" ({_source(name)})' for name in rules_off)
     here, there = first_difference(cluster, other)
     instead = ""
     if here is not None and there is not None:
@@ -97,13 +96,13 @@ def _with_rules(result: Result, cluster: Cluster) -> list[Sentence]:
     elif here is not None:
         instead = f": it never happens that {described(here, cluster)}"
     steps = (there.step,) if there is not None else ()
-    return [Sentence(f"With the rule {names} the same faults show no such anomaly{instead}.", steps, True)]
+    return Sentence(f"With the rule {names} the same faults show no such anomaly{instead}.", steps, True)
 
 
 def first_difference(cluster: Cluster, other: Cluster) -> tuple[Event | None, Event | None]:
     """Return the first events in which two runs differ, those of finding the way left out; None where one has ended."""
-    here = [e for e in cluster.trace.events if e.name not in PLUMBING and not (e.kind == "state")]
-    there = [e for e in other.trace.events if e.name not in PLUMBING and not (e.kind == "state")]
+    here = [e for e in cluster.trace.events if e.name not in PLUMBING and e.kind != "state"]
+    there = [e for e in other.trace.events if e.name not in PLUMBING and e.kind != "state"]
     for one, two in zip(here, there, strict=False):
         if described(one, cluster) != described(two, other) or (one.kind, one.node) != (two.kind, two.node):
             return one, two

@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from kafkalab.checks.check import Finding
+from kafkalab.explore.explanation import explained
 from kafkalab.explore.mishap import GIVEN, Mishap
+from kafkalab.explore.trial import run_to_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Scenario
@@ -82,8 +84,6 @@ class Result:
     @cached_property
     def cluster(self) -> Cluster:
         """The run that was found. ValueError if there is none."""
-        from kafkalab.explore.trial import run_to_end
-
         if self.found is None:
             raise ValueError("nothing was found, so there is no run to look at")
         return run_to_end(self.found, self.read)[0]
@@ -96,18 +96,16 @@ class Result:
     @property
     def explanation(self) -> str:
         """One paragraph that says how it came about; "" if nothing was found."""
-        from kafkalab.explore.explanation import explained
-
-        return "" if self.found is None else explained(self)
+        return "" if self.found is None else explained(self.cluster, self.findings[0], self.rules_off, self.read)
 
     def __str__(self) -> str:
-        names = " or ".join(self.find) if len(self.find) < 5 else "any forbidden anomaly"
+        names = " or ".join(self.find) if len(self.find) < 5 else "a forbidden anomaly"
         bound = f"at most {count(self.most_faults)} of the kinds {', '.join(self.kinds)}"
         if self.verdict == FOUND:
             shown = ", ".join(dict.fromkeys(f.anomaly for f in self.findings))
             head = f"found: {shown} with {count(self.size)}: {', '.join(map(repr, self.faults)) or 'none is needed'}"
         elif self.verdict == NONE:
-            head = f"none: no {names} with {bound}, at any event on which an outcome rests"
+            head = f"none: {names} never shows with {bound}, at any event on which an outcome rests"
         else:
             head = f"unknown: {self.stopped} before all of {bound} were tried for {names}"
         return f"{head}\n{self.covered}"

@@ -10,7 +10,7 @@ from random import Random
 from typing import TypeAlias
 
 from kafkalab.explore.anomalies import STUCK, named
-from kafkalab.explore.mishap import KINDS, Mishap, kinds_named
+from kafkalab.explore.mishap import Mishap, kinds_named
 from kafkalab.explore.result import FOUND, NONE, UNKNOWN, Coverage, Result
 from kafkalab.explore.trial import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt
 from kafkalab.limits import quoted
@@ -66,10 +66,11 @@ def _check_baseline(job: Job) -> None:
     """Run the scenario with all its rules. ValueError if it is broken before anything goes wrong."""
     trial = attempt(replace(job, scenario=job.with_rules, restored=(), kinds=()))
     faults = "without any more fault" if job.scenario.faults else "without any fault"
-    if trial.end == RUNAWAY or (trial.end == WAITS and STUCK not in job.find):
+    if trial.end in (RUNAWAY, WAITS) and STUCK not in job.find:
         raise ValueError(f"{job.scenario.title or 'the scenario'!r} does not end {faults}: a program waits for ever")
     if trial.end.startswith(RAISED) and not trial.findings:
-        raise ValueError(f"a program of {job.scenario.title!r} raises {faults}: {trial.end.removeprefix(RAISED).strip()}")
+        what = trial.end.removeprefix(RAISED).strip()
+        raise ValueError(f"a program of {job.scenario.title!r} raises {faults}: {what}")
     if trial.findings:
         first = trial.findings[0]
         rules = " and with every rule on" if job.restored else ""
@@ -201,14 +202,12 @@ def _titled(job: Job, trial: Trial) -> Scenario:
     return replace(job.struck, title=f"{trial.findings[0].anomaly}: {job.scenario.title}{without}")
 
 
-def _order(job: Job) -> tuple[int, ...]:
-    """What follows from a fault comes first, then the commonest kinds, then what is near in time."""
+def _order(job: Job) -> tuple[float, ...]:
+    """What follows from a fault comes first, then each kind in its turn."""
     if not job.mishaps:
         return ()
-    last = job.mishaps[-1]
-    before = job.mishaps[-2].step if len(job.mishaps) > 1 else 0
-    kinds = sum(KINDS.index(mishap.kind) for mishap in job.mishaps)
-    return (last.rank.tier, kinds, last.step - before, last.step)
+    last = job.mishaps[-1].rank
+    return (last.tier, sum(mishap.rank.turn for mishap in job.mishaps), *last[2:])
 
 
 def _varied(job: Job, late: Mishap) -> Job:

@@ -103,9 +103,11 @@ def shrink(result: Result, runs: int = MOST_RUNS) -> Result:
     names = tuple(dict.fromkeys(f.anomaly for f in result.findings))
     given = tuple(Mishap(GIVEN, (fault,), -1) for fault in result.scenario.faults)
     state = _Shrink(job, names, (*given, *result.mishaps), result.findings, runs)
-    while _fewer_faults(state) or any([_next_of(state, smaller) for smaller in SMALLER]):
-        if state.runs < 2:
-            break
+    again = True
+    while again and state.runs >= 2:
+        again = _fewer_faults(state)
+        for smaller in SMALLER:
+            again = _next_of(state, smaller) or again
     small = replace(state.job, mishaps=state.mishaps).struck
     title = result.found.title
     return replace(result, found=replace(small, title=title), mishaps=state.mishaps, findings=state.findings)

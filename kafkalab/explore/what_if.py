@@ -112,7 +112,8 @@ def _value(event: Event) -> object:
 
 def _writer(cluster: Cluster, step: int, wanted: Callable[[Event], bool]) -> str:
     """The node of the nearest wanted append up to `step`, else of the first one after it; "" if there is none."""
-    found = [e for e in cluster.trace.events[cluster.start :] if e.kind == "append" and wanted(e) and _leads(cluster, e)]
+    appends = (e for e in cluster.trace.events[cluster.start :] if e.kind == "append")
+    found = [e for e in appends if wanted(e) and _leads(cluster, e)]
     before = [e for e in found if e.step <= step]
     return (before or found[:1])[-1].node if found else ""
 
