@@ -55,7 +55,8 @@ def _appended(node: str, partition: str, batch: Batch) -> str:
     written = f"to {partition} at offset {batch.base_offset}"
     identity = f"producer id {batch.producer_id}, epoch {batch.producer_epoch}"
     if batch.control is not None:
-        return f"{node} appends a {batch.control.name} marker {written} ({identity})"
+        article = "an" if batch.control.name == "ABORT" else "a"
+        return f"{node} appends {article} {batch.control.name} marker {written} ({identity})"
     value = batch.records[0].value if batch.records else None
     if isinstance(value, Txn):
         whose = f"{value.transactional_id} (producer id {value.producer_id}, epoch {value.producer_epoch})"

@@ -78,7 +78,7 @@ def _proof(finding: Finding, cluster: Cluster) -> list[Sentence]:
     more = f", and {len(texts) - MOST_EVENTS} more" if len(texts) > MOST_EVENTS else ""
     steps = tuple(e.step for e in events[:MOST_EVENTS])
     found = [Sentence(f"{_first('; '.join(texts[:MOST_EVENTS]))}{more}.", steps)] if texts else []
-    return [*found, Sentence(f"So there is a finding of {finding.anomaly}: {finding.text}.", finding.steps)]
+    return [*found, Sentence(f"This is {finding.anomaly or 'what the rule prevents'}: {finding.text}.", finding.steps)]
 
 
 def _with_rules(cluster: Cluster, rules_off: tuple[str, ...], read: bool) -> Sentence:
@@ -88,15 +88,18 @@ def _with_rules(cluster: Cluster, rules_off: tuple[str, ...], read: bool) -> Sen
     other = run_to_end(replace(scenario, rules_off=off), read)[0]
     names = " and ".join(f'"{name}" ({_source(name)})' for name in rules_off)
     here, there = first_difference(cluster, other)
-    instead = ""
+    instead, when = "", "" if there is None else f"at {there.at_ms:,} ms "
+    if there is not None and when.strip() in described(there, other):
+        when = ""
     if here is not None and there is not None:
-        instead = f": at {there.at_ms:,} ms {described(there, other)}, where without it {described(here, cluster)}"
+        instead = f": {when}{described(there, other)}, where without it {described(here, cluster)}"
     elif there is not None:
-        instead = f": at {there.at_ms:,} ms {described(there, other)}, which does not happen without it"
+        instead = f": {when}{described(there, other)}, which does not happen without it"
     elif here is not None:
         instead = f": it never happens that {described(here, cluster)}"
     steps = (there.step,) if there is not None else ()
-    return Sentence(f"With the rule {names} the same faults show no such anomaly{instead}.", steps, True)
+    same = "the same faults show" if scenario.faults else "the same programs show"
+    return Sentence(f"With the rule {names} {same} no such anomaly{instead}.", steps, True)
 
 
 def first_difference(cluster: Cluster, other: Cluster) -> tuple[Event | None, Event | None]:
@@ -115,4 +118,5 @@ def _source(name: str) -> str:
 
 
 def _first(text: str) -> str:
-    return text[:1].upper() + text[1:] if not text.split(" ")[0].startswith(("b1", "b2", "b3")) else text
+    """The text as the beginning of a sentence: the name of a node or a frame stays as it is."""
+    return text[:1].upper() + text[1:] if text.partition(" ")[0] in ("a", "all", "from", "the") else text

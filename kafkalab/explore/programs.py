@@ -74,5 +74,5 @@ def two_workers(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     )
 
 
-GENERIC: tuple[Callable[[str], Scenario], ...] = (idempotent_produce, two_partition_transactions, two_workers)
+GENERIC: tuple[Callable[..., Scenario], ...] = (idempotent_produce, two_partition_transactions, two_workers)
 """Idempotent produce; transactions over several partitions; consume-transform-produce."""

@@ -16,11 +16,10 @@ from kafkalab.explore.shrink import shrink
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.reference.bug import scenario_of as bug_scenario
 from kafkalab.reference.bug_list import BUGS
-from kafkalab.reference.rule_matrix import EXPECTED, scenario_of, slug
-from kafkalab.sim.faults import Heal, Release, Restart, Resume
+from kafkalab.reference.found_scenarios import FOLDER, fault_count, slug
+from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 from kafkalab.sim.scenario import Scenario
 
-UNDO = (Restart, Resume, Heal, Release)
 RUNS, GENERIC_RUNS = 1_500, 200
 SECONDS = 30
 PROGRAMS = tuple([(make, "4.x/TV2") for make in GENERIC] + [(two_partition_transactions, "4.x/TV1")])
@@ -52,7 +51,7 @@ def by_hand(rule: Rule) -> tuple[Scenario | None, int]:
         if bug is None:
             return None, -1
         scenario = bug_scenario(bug, ROOT)
-    return scenario, sum(not isinstance(fault, UNDO) for fault in scenario.faults)
+    return scenario, fault_count(scenario)
 
 
 def searched(scenario: Scenario, rule: Rule, most: int, runs: int) -> tuple[Result | None, int, float, str]:
@@ -71,7 +70,7 @@ def searched(scenario: Scenario, rule: Rule, most: int, runs: int) -> tuple[Resu
 
 
 def row_of(rule: Rule) -> Row:
-    """Search in the rule's own programs, then in the generic ones; save what was found, made small, the generic if there is one."""
+    """Search in the rule's own programs and in the generic ones; save what was found, made small, the generic first."""
     scenario, hand = by_hand(rule)
     own, runs, seconds, stopped = None, 0, 0.0, "no scenario was made by hand"
     if scenario is not None:
@@ -88,7 +87,7 @@ def row_of(rule: Rule) -> Row:
         small = shrink(best, 200)
         assert small.found is not None
         off = tuple(name for name in small.found.rules_off if name != rule.name)
-        replace(small.found, rules_off=off).save(ROOT / "data" / "found" / f"{slug(rule)}.klab")
+        replace(small.found, rules_off=off).save(ROOT / FOLDER / f"{slug(rule)}.klab")
     size = found.size if found is not None else -1
     return Row(
         rule.name, hand, own.size if own else -1, runs, seconds, stopped,
