@@ -14,6 +14,7 @@ from kafkalab.limits import QUOTE, quoted, told
 COMMANDS = {
     "lab": ("lab", "open the labs in JupyterLab"),
     "run": ("run", "run a saved scenario and say what became of it"),
+    "explore": ("explore", "find the fewest faults with which a saved scenario breaks a promise"),
     "transactions": ("transactions", "list, describe, find or abort the transactions of a saved scenario"),
     "workload": ("workload", "make histories with known faults, simulated or synthetic (needs Spark)"),
     "audit": ("audit", "say which guarantees held in such histories (needs Spark)"),

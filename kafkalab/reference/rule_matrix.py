@@ -14,6 +14,7 @@ from kafkalab.history.export import history_of
 from kafkalab.protocol import rules
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.protocol.rules import REGISTRY, Rule
+from kafkalab.reference.found_scenarios import fault_count, section, slug
 from kafkalab.reference.protocol_page import table
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Scenario
@@ -119,11 +120,6 @@ class Row:
     besides: tuple[str, ...] = ()
 
 
-def slug(rule: Rule) -> str:
-    """The name of the rule's constant in small letters: `slug(DEDUPLICATION) == "deduplication"`."""
-    return next(name for name, value in vars(rules).items() if value == rule).lower()
-
-
 def scenario_of(rule: Rule, root: Path) -> Scenario:
     """The stored scenario of a rule, under the project's folder `root`. ValueError if its profile lacks the rule."""
     scenario = Scenario.load(root / FOLDER / f"{slug(rule)}.klab")
@@ -158,7 +154,8 @@ def matrix(root: Path) -> list[Row]:
 
 def text_of(root: Path) -> str:
     """Return docs/rules.md as the runs made now have it."""
-    return page(matrix(root))
+    hand = {rule: fault_count(scenario_of(rule, root)) for rule in EXPECTED}
+    return page(matrix(root)) + "\n" + "\n".join(section(hand, root)) + "\n"
 
 
 def page(rows: list[Row]) -> str:

@@ -1,0 +1,191 @@
+"""What could go wrong next in a run: mishaps that strike its support, those that follow from a fault first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kafkalab.explore.mishap import KINDS, WEIGHTS, Mishap, Rank
+from kafkalab.explore.support import PLUMBING, support_of
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import (
+    AdvanceClock,
+    Compact,
+    Crash,
+    Cut,
+    Delay,
+    DeleteSegment,
+    Drop,
+    Duplicate,
+    ElectLeader,
+    Fault,
+    Heal,
+    Pause,
+    Restart,
+    Resume,
+    Roll,
+    Upgrade,
+)
+from kafkalab.trace import Event, Frame
+
+DOWN_MS = 20_000
+"""How long a broker is down: longer than its session with the controller."""
+AWAY_MS = (12_000, 50_000, 75_000)
+"""How long a node is paused or cut off: past a broker's session; past a group member's; past a transaction's."""
+JUMPS_MS = (31_000, 61_000)
+"""How far clocks jump: past a request's deadline, past a transaction's."""
+OVERTAKEN_MS = 1_000
+POINTS = 12
+"""At how many moments a late frame is tried at most."""
+RECOVERY, OUTCOME, FINDING_THE_WAY, UNSUPPORTED = range(4)
+
+
+@dataclass(slots=True)
+class Moments:
+    """A run, which of its events outcomes rest on, and which follow from a fault."""
+
+    cluster: Cluster
+    supported: bytearray
+    follows: bytearray
+    after: int
+
+    @classmethod
+    def of(cls, cluster: Cluster, after: int) -> Moments:
+        """Look at a run behind step `after`."""
+        events = cluster.trace.events
+        follows = bytearray(len(events))
+        for event in events[after + 1 :]:
+            struck = event.kind in ("fault", "crash", "recover") or event.name == "request timeout"
+            follows[event.step] = struck or (event.cause >= 0 and follows[event.cause])
+        return cls(cluster, support_of(cluster), follows, after)
+
+    def tier(self, step: int, name: str) -> int:
+        """Return how early a mishap at this event is tried."""
+        if not self.supported[step]:
+            return UNSUPPORTED
+        if name in PLUMBING:
+            return FINDING_THE_WAY
+        return RECOVERY if self.follows[step] else OUTCOME
+
+    def events(self) -> Iterator[Event]:
+        """The events at which something may go wrong, in order."""
+        yield from self.cluster.trace.events[max(self.after, self.cluster.start) + 1 :]
+
+
+def mishaps_after(
+    cluster: Cluster, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False
+) -> tuple[list[Mishap], int]:
+    """Return the mishaps that may follow step `after` in the order of trying, and how many were left out.
+
+    Left out, unless `unsupported`, is what strikes an event on which no outcome rests.
+    """
+    moments = Moments.of(cluster, after)
+    found: list[Mishap] = []
+    turns: dict[tuple[int, str], int] = {}
+    for event in moments.events():
+        for kind, faults in _at(moments, event, kinds):
+            tier = moments.tier(event.step, event.name)
+            turn = turns[tier, kind] = turns.get((tier, kind), 0) + 1
+            rank = Rank(tier, turn / WEIGHTS.get(kind, 1), KINDS.index(kind), event.step)
+            found.append(Mishap(kind, faults, event.step, rank, max(getattr(faults[-1], "at_ms", 0) - event.at_ms, 0)))
+    kept = found if unsupported else [m for m in found if m.rank.tier != UNSUPPORTED]
+    kept.sort(key=lambda mishap: mishap.rank)
+    return kept, len(found) - len(kept)
+
+
+def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
+    """Return the frame that `mishap` loses, arriving late: right after each thing that its receiver does without it.
+
+    `lost` is the run in which it never arrives.
+    """
+    fault = mishap.faults[-1]
+    assert isinstance(fault, Drop)
+    frame = lost.trace.frames[fault.frame]
+    moments: dict[int, None] = {}
+    for event in lost.trace.events[frame.sent_step + 1 :]:
+        mine = event.node == frame.receiver and event.kind in ("append", "recover", "complete", "invoke")
+        if mine or (event.kind == "state" and event.name == "transaction" and event.node == frame.receiver):
+            moments[event.at_ms] = None
+    times = [ms for ms in moments if ms > frame.sent_ms]
+    if len(times) > POINTS:
+        times = [times[number * (len(times) - 1) // (POINTS - 1)] for number in range(POINTS)]
+    turn, kind = mishap.rank.turn * WEIGHTS["drop"] / WEIGHTS["late"], KINDS.index("late")
+    delays = dict.fromkeys(ms - frame.sent_ms for ms in times)
+    ranks = [mishap.rank._replace(turn=turn + number, kind=kind) for number in range(len(delays))]
+    return [Mishap("late", (Delay(frame.id, ms),), mishap.step, rank) for ms, rank in zip(delays, ranks, strict=True)]
+
+
+def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tuple[str, tuple[Fault, ...]]]:
+    """The mishaps of these kinds that begin with this event."""
+    cluster = moments.cluster
+    if event.kind == "send":
+        frame: Frame = event.data
+        yield from ((kind, faults) for kind, faults in _of_frame(moments, frame) if kind in kinds)
+    if event.kind not in ("send", "append") or event.name in PLUMBING or event.node == "controller":
+        return
+    if event.node in cluster.brokers:
+        found = _of_broker(cluster, event.node, event)
+    else:
+        found = _of_client(event.node, event) if event.kind == "send" else []
+    yield from ((kind, faults) for kind, faults in [*found, *_of_clocks(cluster, event)] if kind in kinds)
+    if event.kind == "append":
+        yield from ((kind, faults) for kind, faults in _of_log(cluster, event) if kind in kinds)
+
+
+def _of_frame(moments: Moments, frame: Frame) -> list[tuple[str, tuple[Fault, ...]]]:
+    found: list[tuple[str, tuple[Fault, ...]]] = [("drop", (Drop(frame.id),)), ("duplicate", (Duplicate(frame.id),))]
+    following = (
+        e.data for e in moments.cluster.trace.events[frame.sent_step + 1 :]
+        if e.kind == "send" and (e.data.sender, e.data.receiver) == (frame.sender, frame.receiver)
+    )  # fmt: skip
+    behind = next(following, None)
+    if behind is not None and 0 <= behind.received_ms - frame.sent_ms < OVERTAKEN_MS and frame.fate == "delivered":
+        found.append(("late", (Delay(frame.id, behind.received_ms - frame.received_ms + 1),)))
+    return found
+
+
+def _of_client(node: str, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
+    step, ms = event.step, event.at_ms
+    away = [("pause", (Pause(node, at_step=step), Resume(node, at_ms=ms + long))) for long in AWAY_MS]
+    return [("crash", (Crash(node, at_step=step, sent=True),)), *away]
+
+
+def _of_broker(cluster: Cluster, node: str, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
+    step, ms, away = event.step, event.at_ms, AWAY_MS[0]
+    others = tuple(name for name in cluster.broker_names if name != node)
+    found: list[tuple[str, tuple[Fault, ...]]] = [
+        ("crash", (Crash(node, at_step=step), Restart(node, at_ms=ms + DOWN_MS))),
+        ("pause", (Pause(node, at_step=step), Resume(node, at_ms=ms + away))),
+    ]
+    if others:
+        all_others = (*others, "controller")
+        found += [
+            ("cut", (Cut(node, side, at_step=step), Heal(node, side, at_ms=ms + AWAY_MS[2])))
+            for side in (others if len(others) > 1 else others[0], all_others)
+        ]
+    return found
+
+
+def _of_clocks(cluster: Cluster, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
+    found: list[tuple[str, tuple[Fault, ...]]] = []
+    if event.kind == "append":
+        found += [("clock", (AdvanceClock(ms, at_step=event.step),)) for ms in JUMPS_MS]
+        if cluster.scenario.rules.cluster_version < 2:
+            found.append(("upgrade", (Upgrade(at_step=event.step),)))
+    return found
+
+
+def _of_log(cluster: Cluster, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
+    partition, step = event.name, event.step
+    info = cluster.controller.metadata.partitions.get(partition)
+    found: list[tuple[str, tuple[Fault, ...]]] = []
+    if info is not None:
+        for replica in info.replicas:
+            if replica != event.node:
+                found.append(("elect", (ElectLeader(partition, replica, at_step=step),)))
+    if topic_of(partition) not in INTERNAL_TOPICS:
+        gone = event.at_ms + AWAY_MS[0] // 2
+        found.append(("delete", (Roll(partition, at_ms=gone), DeleteSegment(partition, at_ms=gone + 1_000))))
+        found.append(("compact", (Compact(partition, at_ms=gone),)))
+    return found

@@ -1,0 +1,147 @@
+"""One event of a trace in words, with its frame, offsets and epochs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.broker.group_coordinator.offsets import OffsetCommit
+from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.limits import told
+from kafkalab.protocol.records import Batch
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Delay, Fault, Release, Reorder
+from kafkalab.trace import Event, Frame, Trace
+
+SHOWN = 60
+
+
+def described(event: Event, cluster: Cluster) -> str:
+    """Return what happened, as part of a sentence: "b3 appends 'x' to out-0 at offset 1 (producer id 0, epoch 0)"."""
+    kind, data, node = event.kind, event.data, event.node
+    if isinstance(data, Frame):
+        return _of_frame(event, data)
+    if kind == "append":
+        return _appended(node, event.name, data)
+    if kind == "truncate":
+        return f"{node} truncates {event.name} to offset {data['offset']}"
+    if kind in ("fault", "crash", "recover"):
+        return _struck(event, cluster)
+    if kind == "timer":
+        return f"{node}'s {event.name} runs out"
+    if kind == "invoke":
+        return f"{node} calls {event.name}"
+    if kind == "complete" and event.name == "poll":
+        return f"a poll of {data['consumer']} returns {_records(data['records'])}"
+    if kind == "complete":
+        error = data.get("error", "NONE")
+        return f"{event.name} of {node} ends with {error}" if error != "NONE" else f"{event.name} of {node} succeeds"
+    return f"{node} changes the state of its {event.name}"
+
+
+def request_of(frame: Frame, trace: Trace) -> Frame:
+    """Return the request that a response answers; a request itself."""
+    return trace.frames.get(frame.of, frame) if frame.of else frame
+
+
+def _of_frame(event: Event, frame: Frame) -> str:
+    error = f" ({frame.error})" if frame.kind == "response" and frame.error != "NONE" else ""
+    if event.kind == "send":
+        answer = f", its answer to {frame.of}," if frame.of else ""
+        return f"{event.node} sends {frame.id}{error}{answer} to {frame.receiver}"
+    return f"{frame.id}{error} arrives at {event.node}"
+
+
+def _appended(node: str, partition: str, batch: Batch) -> str:
+    written = f"to {partition} at offset {batch.base_offset}"
+    identity = f"producer id {batch.producer_id}, epoch {batch.producer_epoch}"
+    if batch.control is not None:
+        article = "an" if batch.control.name == "ABORT" else "a"
+        return f"{node} appends {article} {batch.control.name} marker {written} ({identity})"
+    value = batch.records[0].value if batch.records else None
+    if isinstance(value, Txn):
+        whose = f"{value.transactional_id} (producer id {value.producer_id}, epoch {value.producer_epoch})"
+        return f"{node} appends {value.state.label} of {whose} {written}"
+    if isinstance(value, OffsetCommit):
+        whose = f" ({identity})" if batch.producer_id >= 0 else ""
+        return f"{node} appends offset {value.offset} of group {value.group} for {value.partition} {written}{whose}"
+    values = ", ".join(told(repr(record.value), SHOWN) for record in batch.records[:3])
+    more = f" and {len(batch.records) - 3} more" if len(batch.records) > 3 else ""
+    return f"{node} appends {values}{more} {written}" + (f" ({identity})" if batch.producer_id >= 0 else "")
+
+
+def _records(records: list[Any]) -> str:
+    if not records:
+        return "nothing"
+    texts = [f"{told(repr(value), SHOWN)} ({partition}, offset {offset})" for partition, offset, value in records[:3]]
+    return ", ".join(texts) + (f" and {len(records) - 3} more" if len(records) > 3 else "")
+
+
+def _struck(event: Event, cluster: Cluster) -> str:
+    node, data, after = event.node, event.data, _after(event, cluster)
+    if event.kind == "crash":
+        return f"{node} crashes at {event.at_ms:,} ms{after}"
+    if event.kind == "recover":
+        return f"{node} restarts at {event.at_ms:,} ms"
+    if event.frame:
+        return _frame_fault(event, cluster)
+    match event.name:
+        case "Pause":
+            return f"{node} is paused at {event.at_ms:,} ms{after}"
+        case "Resume":
+            return f"{node} continues at {event.at_ms:,} ms"
+        case "Cut" | "Heal":
+            pairs = " and ".join(f"{a} and {b}" if a < b else f"{b} and {a}" for a, b in data["pairs"])
+            what = "no frame passes between" if event.name == "Cut" else "frames pass again between"
+            return f"from {event.at_ms:,} ms on {what} {pairs}"
+        case "AdvanceClock":
+            return f"all clocks jump forward by {data['ms']:,} ms{after}"
+        case "ElectLeader":
+            return f"the controller elects {data['broker']} as leader of {data['partition']}{after}"
+        case "Upgrade":
+            return f"transaction.version rises to {data['level']}{after}"
+    partition = data.get("partition", "a partition")
+    words = {"Roll": "begins a new segment", "Compact": "is compacted", "DeleteSegment": "loses its oldest segment"}
+    return f"{partition} {words.get(event.name, event.name)} at {event.at_ms:,} ms"
+
+
+def _after(event: Event, cluster: Cluster) -> str:
+    """The event right after which a fault strikes: ", right after b1 sent …"."""
+    if event.cause < 0 or cluster.trace.events[event.cause].kind in ("fault", "crash", "recover"):
+        return ""
+    return f", right after this: {described(cluster.trace.events[event.cause], cluster)}"
+
+
+def _frame_fault(event: Event, cluster: Cluster) -> str:
+    frame = cluster.trace.frames[event.frame]
+    whose = f"{frame.id}, {frame.sender}'s answer to {frame.of}," if frame.of else (
+        f"{frame.id} from {frame.sender} to {frame.receiver}")  # fmt: skip
+    match event.name:
+        case "Drop":
+            return f"{whose} is lost"
+        case "Duplicate":
+            return f"{whose} arrives twice"
+        case "Hold":
+            return f"{whose} is held"
+        case "Release":
+            return f"{frame.id} goes on its way at {event.at_ms:,} ms"
+    if frame.received_step < 0:
+        return f"{whose} is late and never arrives"
+    fault = _fault(event, cluster)
+    late = f" {fault.delay_ms:,} ms" if isinstance(fault, Delay) else ""
+    return f"{whose} arrives{late} late, at {frame.received_ms:,} ms{_overtaken(frame, cluster.trace)}"
+
+
+def _fault(event: Event, cluster: Cluster) -> Fault | None:
+    faults = cluster.scenario.faults
+    return next((f for f in faults if not isinstance(f, Reorder | Release) and repr(f) == event.data["fault"]), None)
+
+
+def _overtaken(frame: Frame, trace: Trace) -> str:
+    """The first frame of the same name, or else from the same sender, that was sent later and arrived earlier."""
+    later = [
+        f for f in trace.frames.values()
+        if f.receiver == frame.receiver and f.kind == frame.kind and frame.sent_step < f.sent_step
+        and 0 <= f.received_step < frame.received_step and f.category == frame.category
+    ]  # fmt: skip
+    same = [f for f in later if f.name == frame.name] or [f for f in later if f.sender == frame.sender]
+    return f", overtaken by {same[0].id}" if same else ""

@@ -1,0 +1,63 @@
+"""A mishap: one thing that goes wrong, as the faults that make it so, with what undoes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kafkalab.limits import quoted
+from kafkalab.sim.faults import Fault, did_you_mean
+
+KINDS = (
+    "drop", "late", "duplicate", "crash", "pause", "cut", "clock", "elect", "delete", "compact", "upgrade"
+)  # fmt: skip
+"""Every kind of mishap that a search tries, unless it is given others."""
+
+
+GIVEN = "given"
+"""The kind of a fault that the scenario had before the search."""
+
+
+WEIGHTS = {"drop": 6, "crash": 4, "late": 3, "pause": 2}
+"""How many of a kind are tried for each one of another kind."""
+
+
+class Rank(NamedTuple):
+    """The order in which mishaps of one size are tried: the smallest first.
+
+    `turn` is a mishap's place among those of its kind, in the order of time, divided by the kind's weight: all kinds
+    have their turns, and the commonest have them more often.
+    """
+
+    tier: int
+    turn: float
+    kind: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mishap:
+    """What goes wrong: its kind, its faults (a crash and the restart are one mishap), and the step at which it begins.
+
+    `lasts_ms` is how much later it is undone. `rank` orders the mishaps that can follow the same run.
+    """
+
+    kind: str
+    faults: tuple[Fault, ...]
+    step: int
+    rank: Rank = Rank(0, 0, 0, 0)
+    lasts_ms: int = 0
+
+
+def kinds_named(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the kinds, all of them for none. ValueError for an unknown one."""
+    for kind in kinds:
+        if kind not in KINDS:
+            hint = did_you_mean(kind, KINDS)
+            raise ValueError(f"no kind of fault is called {quoted(kind)}; there are {', '.join(KINDS)}{hint}")
+    return tuple(kinds) or KINDS
+
+
+def faults_of(mishaps: tuple[Mishap, ...]) -> tuple[Fault, ...]:
+    """Return the faults of all the mishaps, in their order."""
+    return tuple(fault for mishap in mishaps for fault in mishap.faults)

@@ -1,0 +1,229 @@
+"""The search: fault sets in order of size, those that follow from a fault first; run, learn, stop."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from random import Random
+from typing import TypeAlias
+
+from kafkalab.explore.anomalies import STUCK, named
+from kafkalab.explore.mishap import Mishap, kinds_named
+from kafkalab.explore.result import FOUND, NONE, UNKNOWN, Coverage, Result
+from kafkalab.explore.trial import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt
+from kafkalab.limits import quoted
+from kafkalab.sim.scenario import Scenario
+
+BATCH = 16
+"""How many runs are planned before their results are looked at, whatever the number of processes."""
+ENGINES = ("lineage", "random")
+MOST_FAULTS, RUNS = 3, 2_000
+Mapper: TypeAlias = "Callable[[Callable[[Job], Trial], list[Job]], Iterable[Trial]]"
+Stop: TypeAlias = "Callable[[Coverage], str]"
+DELAYS_MS = (20, 200, 3_000, 31_500, 40_000)
+
+
+def explore(
+    scenario: Scenario,
+    find: str | Iterable[str] = (),
+    rules_off: Iterable[str] = (),
+    most_faults: int = MOST_FAULTS,
+    engine: str = "lineage",
+    runs: int = RUNS,
+    seed: int = 1,
+    kinds: tuple[str, ...] = (),
+    read: bool = False,
+    stop: Stop | None = None,
+    mapper: Mapper = map,
+) -> Result:
+    """Look for the fewest faults with which `scenario` shows an anomaly called `find`; any forbidden one by default.
+
+    With `rules_off` the rules of these names are off, and only a run counts that is clean with them on. `kinds` names
+    the kinds of faults that may happen, all by default. `stop` is asked between runs, and ends the search with the
+    reason that it returns; `mapper` makes the runs, perhaps in other processes. With `read` every topic is read to its
+    end after each run. Control-C ends the search, too, and what was covered is kept.
+
+    ValueError for a name that does not exist, for a program that does not end without any fault, and for a scenario
+    that shows the anomaly already.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine is {' or '.join(ENGINES)}, not {quoted(engine)}")
+    if type(most_faults) is not int or not 0 <= most_faults <= 9:
+        raise ValueError(f"most_faults is a number from 0 to 9, not {quoted(most_faults)}")
+    off = (rules_off,) if isinstance(rules_off, str) else tuple(rules_off)
+    restored = tuple(name for name in off if name not in scenario.rules_off)
+    without = replace(scenario, rules_off=(*scenario.rules_off, *restored))
+    wanted = kinds_named(tuple(kinds))
+    job = Job(scenario=without, find=named(find), restored=restored, kinds=wanted, read=read)
+    _check_baseline(job)
+    search = _Search(job, most_faults, runs, stop, mapper)
+    return search.lineage() if engine == "lineage" else search.random(Random(seed))
+
+
+def _check_baseline(job: Job) -> None:
+    """Run the scenario with all its rules. ValueError if it is broken before anything goes wrong."""
+    trial = attempt(replace(job, scenario=job.with_rules, restored=(), kinds=()))
+    faults = "without any more fault" if job.scenario.faults else "without any fault"
+    if trial.end in (RUNAWAY, WAITS) and STUCK not in job.find:
+        raise ValueError(f"{job.scenario.title or 'the scenario'!r} does not end {faults}: a program waits for ever")
+    if trial.end.startswith(RAISED) and not trial.findings:
+        what = trial.end.removeprefix(RAISED).strip()
+        raise ValueError(f"a program of {job.scenario.title!r} raises {faults}: {what}")
+    if trial.findings:
+        first = trial.findings[0]
+        rules = " and with every rule on" if job.restored else ""
+        raise ValueError(f"the scenario shows {first.anomaly} already, {faults}{rules}: {first.text}")
+
+
+class _Search:
+    """One search under way."""
+
+    def __init__(self, job: Job, most_faults: int, runs: int, stop: Stop | None, mapper: Mapper) -> None:
+        self.job, self.most_faults, self.runs = job, most_faults, runs
+        self.stop, self.mapper = stop, mapper
+        self.covered = Coverage()
+        self.seen: dict[str, None] = {}
+        self.stopped = ""
+
+    def lineage(self) -> Result:
+        """Try fault sets by size; a run that shows nothing says what may go wrong next."""
+        try:
+            waiting = [self.job]
+            for size in range(self.most_faults + 1):
+                more = size < self.most_faults
+                found, waiting = self._of_size(size, waiting, more)
+                if found is not None:
+                    return found
+                if self.stopped:
+                    break
+        except KeyboardInterrupt:
+            self.stopped = "it was interrupted"
+        return self._result(UNKNOWN if self.stopped else NONE)
+
+    def _of_size(self, size: int, jobs: list[Job], more: bool) -> tuple[Result | None, list[Job]]:
+        """Try all sets of one size; return what was found, and the sets of the next size in the order of trying."""
+        heap = [(_order(job), number, job) for number, job in enumerate(jobs)]
+        heapq.heapify(heap)
+        number, following = len(heap), list[Job]()
+        tried = self.covered.tried
+        while heap and not self.stopped:
+            batch = [heapq.heappop(heap)[2] for _ in range(min(BATCH, len(heap)))]
+            done = 0
+            asked = [job if more else replace(job, kinds=()) for job in batch]
+            for job, trial in zip(batch, self.mapper(attempt, asked), strict=False):
+                done += 1
+                tried[size] = tried.get(size, 0) + 1
+                self.covered.runs += trial.runs
+                if trial.findings and trial.prevented:
+                    return self._result(FOUND, job, trial), []
+                for late in trial.late if "late" in job.kinds else ():
+                    heapq.heappush(heap, (_order(varied := _varied(job, late)), number, varied))
+                    number += 1
+                if self._is_new(trial):
+                    following += [replace(job, mishaps=(*job.mishaps, mishap)) for mishap in trial.follow]
+                self._ask()
+                if self.stopped:
+                    break
+            self.covered.open[size] = len(heap) + len(batch) - done
+            if len(following) > 2 * self.runs:
+                following = self._nearest(following, size)
+        return None, self._nearest(following, size)
+
+    def _nearest(self, jobs: list[Job], size: int) -> list[Job]:
+        """Keep as many of the next sets as can be run."""
+        kept = heapq.nsmallest(self.runs, jobs, key=_order)
+        self.covered.open[size + 1] = self.covered.open.get(size + 1, 0) + len(jobs) - len(kept)
+        return kept
+
+    def _is_new(self, trial: Trial) -> bool:
+        """Count the trial; return whether its run is one to go on from."""
+        covered = self.covered
+        covered.left_out += trial.left_out
+        covered.in_vain += trial.in_vain
+        covered.endless += trial.end != ENDED
+        if trial.in_vain:
+            return False
+        if trial.findings:
+            covered.not_prevented += 1
+            return False
+        if trial.future in self.seen:
+            covered.equal += 1
+            return False
+        self.seen[trial.future] = None
+        covered.futures += 1
+        return True
+
+    def _ask(self) -> None:
+        if self.covered.runs >= self.runs:
+            self.stopped = f"the budget of {self.runs:,} runs was used up"
+        elif self.stop is not None:
+            self.stopped = self.stop(self.covered)
+
+    def random(self, chance: Random) -> Result:
+        """Draw fault sets until one shows the anomaly or the budget is used up."""
+        try:
+            base = next(iter(self.mapper(attempt, [replace(self.job, unsupported=True)])))
+            self.covered.runs += base.runs
+            self._is_new(base)
+            if base.findings:
+                return self._result(FOUND, self.job, base)
+            while not self.stopped and base.follow:
+                jobs = list(islice(_drawn(self.job, base.follow, self.most_faults, chance), BATCH))
+                for job, trial in zip(jobs, self.mapper(attempt, jobs), strict=True):
+                    self.covered.runs += trial.runs
+                    size = len(job.mishaps)
+                    self.covered.tried[size] = self.covered.tried.get(size, 0) + 1
+                    if trial.findings and trial.prevented:
+                        return self._result(FOUND, job, trial)
+                    self._is_new(trial)
+                    self._ask()
+                    if self.stopped:
+                        break
+        except KeyboardInterrupt:
+            self.stopped = "it was interrupted"
+        return self._result(UNKNOWN)
+
+    def _result(self, verdict: str, job: Job | None = None, trial: Trial | None = None) -> Result:
+        if verdict == NONE and any(self.covered.open.values()):
+            verdict, self.stopped = UNKNOWN, f"the budget of {self.runs:,} runs was too small"
+        return Result(
+            scenario=self.job.scenario, find=self.job.find, rules_off=self.job.restored, verdict=verdict,
+            covered=self.covered, most_faults=self.most_faults, kinds=self.job.kinds, stopped=self.stopped,
+            mishaps=job.mishaps if job else (), found=_titled(job, trial) if job and trial else None,
+            findings=trial.findings if trial else (), read=self.job.read,
+        )  # fmt: skip
+
+
+def _titled(job: Job, trial: Trial) -> Scenario:
+    """The scenario that was found, under a title that says what it shows."""
+    without = "".join(f', without "{name}"' for name in job.restored)
+    return replace(job.struck, title=f"{trial.findings[0].anomaly}: {job.scenario.title}{without}")
+
+
+def _order(job: Job) -> tuple[float, ...]:
+    """What follows from a fault comes first, then each kind in its turn."""
+    if not job.mishaps:
+        return ()
+    last = job.mishaps[-1].rank
+    return (last.tier, sum(mishap.rank.turn for mishap in job.mishaps), *last[2:])
+
+
+def _varied(job: Job, late: Mishap) -> Job:
+    return replace(job, mishaps=(*job.mishaps[:-1], late))
+
+
+def _drawn(job: Job, mishaps: tuple[Mishap, ...], most: int, chance: Random) -> Iterator[Job]:
+    """Draw sets of one to `most` mishaps, each set in the order of time; a lost frame is late half the times."""
+    from kafkalab.sim.faults import Delay, Drop
+
+    while True:
+        drawn = sorted(chance.sample(mishaps, min(chance.randint(1, max(most, 1)), len(mishaps))), key=lambda m: m.step)
+        varied = []
+        for mishap in drawn:
+            fault = mishap.faults[0]
+            if isinstance(fault, Drop) and "late" in job.kinds and chance.random() < 0.5:
+                mishap = replace(mishap, kind="late", faults=(Delay(fault.frame, chance.choice(DELAYS_MS)),))
+            varied.append(mishap)
+        yield replace(job, mishaps=tuple(varied), kinds=())

@@ -1,0 +1,213 @@
+"""Makes a scenario small: fewer faults, programs, steps, records, partitions, brokers, as long as it shows the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kafkalab.explore.mishap import GIVEN, Mishap
+from kafkalab.explore.result import Result
+from kafkalab.explore.trial import RAISED, Job, attempt, run_to_end
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Fault, FrameFault, TimedFault
+from kafkalab.sim.scenario import Scenario
+from kafkalab.trace import Event
+
+MOST_RUNS = 500
+SHIFTS = (0, 1, 2, 3)
+"""By how much the number of a struck frame or event may fall when something before it is left out."""
+Moment = tuple[str, str, str, int]
+"""An event in any run of a scenario: its node, kind and name, and how many of the same came before it."""
+
+
+@dataclass(slots=True)
+class _Shrink:
+    """A scenario that gets smaller, and how many runs are left."""
+
+    job: Job
+    names: tuple[str, ...]
+    mishaps: tuple[Mishap, ...]
+    findings: tuple[Any, ...] = ()
+    runs: int = MOST_RUNS
+
+    def try_(self, scenario: Scenario, mishaps: tuple[Mishap, ...]) -> bool:
+        """Take the smaller scenario over if it shows one of the same anomalies, which the rules prevent."""
+        if self.runs < 2:
+            return False
+        job = replace(self.job, scenario=scenario, mishaps=mishaps, kinds=(), find=self.names)
+        self.runs -= 1
+        try:
+            trial = attempt(job)
+        except ValueError:
+            return False  # a fault names a node or a partition that is gone
+        self.runs -= trial.runs - 1
+        if not trial.findings or not trial.prevented or trial.in_vain or trial.end.startswith(RAISED):
+            return False
+        self.job, self.mishaps, self.findings = replace(self.job, scenario=scenario), mishaps, trial.findings
+        return True
+
+    def without(self, scenario: Scenario) -> bool:
+        """Try a scenario from which something is gone, with the faults where they were, or a little earlier."""
+        old = self._moments(self.job.scenario, self.mishaps)
+        for shift in SHIFTS:
+            moved = self._moved(scenario, old, shift)
+            if moved is not None and self.try_(scenario, moved):
+                return True
+            if not self.mishaps:
+                return False
+        return False
+
+    def _moments(self, scenario: Scenario, mishaps: tuple[Mishap, ...]) -> list[Moment | None]:
+        """Return the event after which each mishap strikes, None for those that strike a frame or at a time."""
+        if all(_at_step(m) < 0 for m in mishaps):
+            return [None] * len(mishaps)
+        self.runs -= 1
+        events = run_to_end(replace(self.job, scenario=scenario, mishaps=mishaps).struck)[0].trace.events
+        return [_moment(events, _at_step(m)) if _at_step(m) >= 0 else None for m in mishaps]
+
+    def _moved(self, scenario: Scenario, old: list[Moment | None], shift: int) -> tuple[Mishap, ...] | None:
+        """Return the mishaps at the same places of a smaller scenario; None where a place is gone."""
+        moved: tuple[Mishap, ...] = ()
+        for mishap, moment in zip(self.mishaps, old, strict=True):
+            if moment is None:
+                faults = tuple(_renamed(fault, shift) for fault in mishap.faults)
+                if any(fault is None for fault in faults):
+                    return None
+                moved = (*moved, replace(mishap, faults=tuple(f for f in faults if f is not None)))
+                continue
+            if self.runs < 1:
+                return None
+            self.runs -= 1
+            try:
+                cluster = run_to_end(replace(self.job, scenario=scenario, mishaps=moved).struck)[0]
+            except ValueError:
+                return None
+            event = _found(cluster, (*moment[:3], moment[3] - shift))
+            if event is None:
+                return None
+            moved = (*moved, _at(mishap, event))
+        return moved
+
+
+def shrink(result: Result, runs: int = MOST_RUNS) -> Result:
+    """Return the result with a smaller scenario that shows one of the same anomalies, after at most `runs` runs.
+
+    First mishaps and single faults are left out, then programs, steps, records, partitions and brokers, again and again
+    until nothing can go. The same result gives the same small scenario. ValueError if nothing was found.
+    """
+    if result.found is None:
+        raise ValueError("nothing was found, so there is nothing to make small")
+    bare = replace(result.scenario, faults=())
+    job = Job(scenario=bare, find=result.find, restored=result.rules_off, read=result.read)
+    names = tuple(dict.fromkeys(f.anomaly for f in result.findings))
+    given = tuple(Mishap(GIVEN, (fault,), -1) for fault in result.scenario.faults)
+    state = _Shrink(job, names, (*given, *result.mishaps), result.findings, runs)
+    again = True
+    while again and state.runs >= 2:
+        again = _fewer_faults(state)
+        for smaller in SMALLER:
+            again = _next_of(state, smaller) or again
+    small = replace(state.job, mishaps=state.mishaps).struck
+    title = result.found.title
+    return replace(result, found=replace(small, title=title), mishaps=state.mishaps, findings=state.findings)
+
+
+def _fewer_faults(state: _Shrink) -> bool:
+    for number in range(len(state.mishaps)):
+        if state.try_(state.job.scenario, state.mishaps[:number] + state.mishaps[number + 1 :]):
+            return True
+    for number, mishap in enumerate(state.mishaps):
+        for one in reversed(range(1, len(mishap.faults))):
+            fewer = replace(mishap, faults=mishap.faults[:one] + mishap.faults[one + 1 :])
+            if state.try_(state.job.scenario, (*state.mishaps[:number], fewer, *state.mishaps[number + 1 :])):
+                return True
+    return False
+
+
+def _next_of(state: _Shrink, smaller: Any) -> bool:
+    """Leave out all that can go of one kind; return whether anything went."""
+    shrunk, again = False, True
+    while again and state.runs >= 2:
+        again = any(state.without(scenario) for scenario in smaller(state.job.scenario))
+        shrunk = shrunk or again
+    return shrunk
+
+
+def _fewer_programs(scenario: Scenario) -> Iterator[Scenario]:
+    for number in reversed(range(len(scenario.programs))):
+        yield replace(scenario, programs=scenario.programs[:number] + scenario.programs[number + 1 :])
+
+
+def _fewer_steps(scenario: Scenario) -> Iterator[Scenario]:
+    for at, program in enumerate(scenario.programs):
+        steps = program.args.get("steps")
+        if not isinstance(steps, list):
+            continue
+        for number in reversed(range(len(steps))):
+            args = {**program.args, "steps": steps[:number] + steps[number + 1 :]}
+            fewer = replace(program, args=args)
+            yield replace(scenario, programs=(*scenario.programs[:at], fewer, *scenario.programs[at + 1 :]))
+
+
+def _fewer_records(scenario: Scenario) -> Iterator[Scenario]:
+    for partition, values in scenario.records.items():
+        if values:
+            yield replace(scenario, records={**scenario.records, partition: values[:-1]})
+
+
+def _fewer_partitions(scenario: Scenario) -> Iterator[Scenario]:
+    for topic, partitions in scenario.topics.items():
+        rest = {name: number for name, number in scenario.topics.items() if name != topic}
+        try:
+            yield replace(scenario, topics=rest)
+            if partitions > 1:
+                yield replace(scenario, topics={**rest, topic: partitions - 1})
+        except ValueError:
+            continue
+
+
+def _fewer_brokers(scenario: Scenario) -> Iterator[Scenario]:
+    if scenario.brokers > 1:
+        yield replace(scenario, brokers=scenario.brokers - 1)
+
+
+SMALLER = (_fewer_programs, _fewer_steps, _fewer_records, _fewer_partitions, _fewer_brokers)
+
+
+def _at_step(mishap: Mishap) -> int:
+    first = mishap.faults[0]
+    return first.at_step if isinstance(first, TimedFault) else -1
+
+
+def _moment(events: list[Event], step: int) -> Moment:
+    event = events[step]
+    same = (event.node, event.kind, event.name)
+    return (*same, sum((e.node, e.kind, e.name) == same for e in events[:step]))
+
+
+def _found(cluster: Cluster, moment: Moment) -> Event | None:
+    same = [e for e in cluster.trace.events if (e.node, e.kind, e.name) == moment[:3]]
+    return same[moment[3]] if 0 <= moment[3] < len(same) else None
+
+
+def _at(mishap: Mishap, event: Event) -> Mishap:
+    """The mishap at another event; what undoes it comes as long after it as before."""
+    first, *undone = mishap.faults
+    assert isinstance(first, TimedFault)
+    moved: list[Fault] = [replace(first, at_step=event.step)]
+    for fault in undone:
+        assert isinstance(fault, TimedFault)
+        moved.append(replace(fault, at_ms=event.at_ms + mishap.lasts_ms) if fault.at_ms >= 0 else fault)
+    return replace(mishap, faults=tuple(moved), step=event.step)
+
+
+def _renamed(fault: Fault, shift: int) -> Fault | None:
+    """The fault of the frame whose number is lower by `shift`; the fault itself for one that strikes no frame."""
+    if not isinstance(fault, FrameFault) or not shift:
+        return fault
+    name, _, number = fault.frame.partition("#")
+    if int(number) <= shift:
+        return None
+    frame = f"{name}#{int(number) - shift}"
+    return replace(fault, frame=frame)

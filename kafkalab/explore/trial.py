@@ -1,0 +1,117 @@
+"""One run of a search: data in, data out, so that another process can make it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from kafkalab.checks.check import Finding
+from kafkalab.explore.anomalies import findings_of
+from kafkalab.explore.candidates import late_arrivals, mishaps_after
+from kafkalab.explore.mishap import Mishap, faults_of
+from kafkalab.explore.support import future_of
+from kafkalab.limits import told
+from kafkalab.programs.transfers import read_to_the_end
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.run_errors import RunawayError, StuckError
+from kafkalab.sim.scenario import Scenario
+
+LIMIT = 20_000
+"""The most entries of the schedule in one run."""
+ENDED, WAITS, RUNAWAY, RAISED = "ended", "waits", "runaway", "raised"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A run to be made: what to look for, in a scenario with these mishaps.
+
+    `restored` are the rules that must prevent the anomaly where they are on. `kinds` are those of the mishaps that may
+    follow, none where no further one is wanted; `unsupported` asks also for those on which no outcome rests. With
+    `read` every topic is read to its end, as a challenge does.
+    """
+
+    scenario: Scenario
+    find: tuple[str, ...]
+    mishaps: tuple[Mishap, ...] = ()
+    restored: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    unsupported: bool = False
+    read: bool = False
+
+    @property
+    def struck(self) -> Scenario:
+        """The scenario with the faults of the mishaps."""
+        return self.scenario.with_faults(*faults_of(self.mishaps))
+
+    @property
+    def with_rules(self) -> Scenario:
+        """The same with the `restored` rules on."""
+        struck = self.struck
+        return replace(struck, rules_off=tuple(name for name in struck.rules_off if name not in self.restored))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a run showed. `findings` are the anomalies; with `prevented` False they show with the rules on, too.
+
+    `future` names the run, up to its times; `follow` are the mishaps that may come next, `late` those that the last
+    one could be instead; `left_out` counts what no outcome rests on. `in_vain`: one of the faults changed nothing.
+    """
+
+    end: str
+    findings: tuple[Finding, ...] = ()
+    prevented: bool = True
+    future: str = ""
+    follow: tuple[Mishap, ...] = ()
+    late: tuple[Mishap, ...] = ()
+    left_out: int = 0
+    in_vain: bool = False
+    runs: int = field(default=1)
+
+
+def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Cluster, str]:
+    """Run the scenario as far as it goes; return the cluster, and how it ended.
+
+    What a program raises that is no error of Kafka ends the run; its text is in the cluster's `results`, under "".
+    """
+    cluster, end = Cluster(scenario), ENDED
+    try:
+        cluster.run(LIMIT)
+    except StuckError:
+        end = WAITS
+    except RunawayError:
+        end = RUNAWAY
+    except Exception as error:
+        end = RAISED
+        cluster.results[""] = f"{type(error).__name__}: {told(error)}"
+    if read and end == ENDED:
+        with suppress(StuckError, RunawayError):
+            read_to_the_end(cluster)
+    return cluster, end
+
+
+def attempt(job: Job) -> Trial:
+    """Make the run, apply the checks, and say what could go wrong next."""
+    cluster, end = run_to_end(job.struck, job.read)
+    if job.mishaps and any(fault in cluster.unused_faults for fault in job.mishaps[-1].faults[:1]):
+        return Trial(end=end, in_vain=True)
+    findings = findings_of(cluster, job.find)
+    if end == RAISED and not findings:
+        return Trial(end=f"{RAISED} {cluster.results['']}", future=future_of(cluster.trace))
+    future = future_of(cluster.trace)
+    if findings:
+        prevented, runs = True, 1
+        if job.restored:
+            prevented, runs = not findings_of(run_to_end(job.with_rules, job.read)[0], job.find), 2
+        return Trial(end=end, findings=findings, prevented=prevented, future=future, runs=runs)
+    late = _late(cluster, job)
+    after = job.mishaps[-1].step if job.mishaps else cluster.start
+    follow, left_out = mishaps_after(cluster, after, job.kinds, job.unsupported) if job.kinds else ([], 0)
+    cluster.discard()
+    return Trial(end=end, future=future, follow=tuple(follow), late=late, left_out=left_out)
+
+
+def _late(cluster: Cluster, job: Job) -> tuple[Mishap, ...]:
+    if not job.mishaps or job.mishaps[-1].kind != "drop":
+        return ()
+    return tuple(late_arrivals(cluster, job.mishaps[-1]))

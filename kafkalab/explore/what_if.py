@@ -1,0 +1,126 @@
+"""What if it broke here? For every step of a run and each of four mishaps: does a promise break, and which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.explore.anomalies import FAILED, findings_of, named
+from kafkalab.explore.trial import run_to_end
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Drop, Fault, Restart
+from kafkalab.sim.scenario import Scenario
+from kafkalab.trace import Event
+
+CLIENT, COORDINATOR, LEADER, FRAME = "crash of the client", "crash of the coordinator", "crash of the leader", "loss"
+DOWN_MS = 20_000
+CLEAN = "clean"
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What becomes of the run if `mishap` happens right after `step`.
+
+    `verdict` is "clean", or names the anomalies; `outcome` is what became of the transactions then: see
+    `Cluster.outcome`. `same_as` is the step whose run this is, because nothing that matters lies between the two.
+    """
+
+    step: int
+    mishap: str
+    faults: tuple[Fault, ...]
+    verdict: str
+    outcome: str
+    same_as: int
+
+    @property
+    def broken(self) -> bool:
+        """Whether a promise breaks."""
+        return self.verdict != CLEAN
+
+
+def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[str, list[WhatIf]]:
+    """Return for each of the four mishaps one verdict for each step after the set-up, in the order of steps.
+
+    The client is that of the first program; the coordinator is that of its transactional id, the leader that of the
+    partition to which its latest record went, both as the run has them. A crash between two events of the node is the
+    same as right after the first of the two, so each node is crashed once after each of its own events. A loss belongs
+    to the step at which a frame is sent. `stop` is asked before each run; where it returns True, what is missing is
+    left out.
+    """
+    cluster, _ = run_to_end(scenario)
+    found: dict[str, list[WhatIf]] = {CLIENT: [], COORDINATOR: [], LEADER: [], FRAME: []}
+    runs: dict[tuple[Fault, ...], tuple[str, str]] = {}
+    names = tuple(name for name in named(()) if name != FAILED)
+    base = _verdict(cluster, names)
+    for event in cluster.trace.events[cluster.start :]:
+        for mishap, faults, same_as in _mishaps(cluster, event):
+            if faults not in runs:
+                if stop is not None and stop():
+                    return found
+                runs[faults] = _verdict(run_to_end(scenario.with_faults(*faults))[0], names) if faults else base
+            verdict, outcome = runs[faults]
+            found[mishap].append(WhatIf(event.step, mishap, faults, verdict, outcome, same_as))
+    return found
+
+
+def _verdict(cluster: Cluster, names: tuple[str, ...]) -> tuple[str, str]:
+    anomalies = dict.fromkeys(f.anomaly for f in findings_of(cluster, names))
+    return ", ".join(anomalies) or CLEAN, str(cluster.outcome().verdict)
+
+
+def _mishaps(cluster: Cluster, event: Event) -> Iterator[tuple[str, tuple[Fault, ...], int]]:
+    """The four mishaps right after an event; no faults where there is nothing to strike."""
+    nodes = {
+        CLIENT: cluster.scenario.programs[0].node if cluster.scenario.programs else "",
+        COORDINATOR: _coordinator(cluster, event.step),
+        LEADER: _leader(cluster, event.step),
+    }
+    for mishap, node in nodes.items():
+        last = next((e for e in _back(cluster, event.step) if e.node == node), None) if node else None
+        if last is None:
+            yield mishap, (), event.step
+            continue
+        crash = Crash(node, at_step=last.step, sent=True)
+        restart = () if mishap == CLIENT else (Restart(node, at_ms=last.at_ms + DOWN_MS),)
+        yield mishap, (crash, *restart), last.step
+    yield FRAME, (Drop(event.frame),) if event.kind == "send" else (), event.step
+
+
+def _back(cluster: Cluster, step: int) -> Iterator[Event]:
+    """The events from `step` back to the end of the set-up, without copying of logs and changes of watermarks."""
+    for number in range(step, cluster.start - 1, -1):
+        event = cluster.trace.events[number]
+        if event.kind not in ("state", "timer") or number == cluster.start:
+            yield event
+
+
+def _coordinator(cluster: Cluster, step: int) -> str:
+    """The node that wrote the latest transaction record up to `step`, else the one that will write the first."""
+    return _writer(cluster, step, lambda e: topic_of(e.name) == TRANSACTION_TOPIC and isinstance(_value(e), Txn))
+
+
+def _leader(cluster: Cluster, step: int) -> str:
+    """The node that appended the latest record to one of the scenario's topics, else the one that will do so first."""
+    return _writer(cluster, step, lambda e: topic_of(e.name) in cluster.scenario.topics)
+
+
+def _value(event: Event) -> object:
+    return event.data.records[0].value if event.data.records else None
+
+
+def _writer(cluster: Cluster, step: int, wanted: Callable[[Event], bool]) -> str:
+    """The node of the nearest wanted append up to `step`, else of the first one after it; "" if there is none."""
+    appends = (e for e in cluster.trace.events[cluster.start :] if e.kind == "append")
+    found = [e for e in appends if wanted(e) and _leads(cluster, e)]
+    before = [e for e in found if e.step <= step]
+    return (before or found[:1])[-1].node if found else ""
+
+
+def _leads(cluster: Cluster, event: Event) -> bool:
+    """Whether an append is the leader's own: a follower's is caused by an answer to its fetch."""
+    cause = cluster.trace.events[event.cause] if event.cause >= 0 else None
+    return cause is None or cause.name != "ReplicaFetchResponse"
+
+

@@ -1,0 +1,110 @@
+"""For each rule the fewest faults with which its absence shows: found by the search, saved in data/found/."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+
+from kafkalab.explore.anomalies import FAILED
+from kafkalab.explore.programs import GENERIC, two_partition_transactions
+from kafkalab.explore.result import Result
+from kafkalab.explore.search import explore
+from kafkalab.explore.shrink import shrink
+from kafkalab.protocol.rules import REGISTRY, Rule
+from kafkalab.reference.bug import scenario_of as bug_scenario
+from kafkalab.reference.bug_list import BUGS
+from kafkalab.reference.found_scenarios import FOLDER, fault_count, slug
+from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
+from kafkalab.sim.scenario import Scenario
+
+RUNS, GENERIC_RUNS = 1_500, 200
+SECONDS = 30
+PROGRAMS = tuple([(make, "4.x/TV2") for make in GENERIC] + [(two_partition_transactions, "4.x/TV1")])
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was found for a rule: in its own programs, the faults taken out, and in a generic program."""
+
+    rule: str
+    hand: int
+    own: int
+    own_runs: int
+    own_seconds: float
+    own_stopped: str
+    program: str
+    generic: int
+    generic_runs: int
+    generic_seconds: float
+
+
+def by_hand(rule: Rule) -> tuple[Scenario | None, int]:
+    """Return the scenario that people made for a rule, and how many faults it needs; what undoes one is none."""
+    if rule in EXPECTED:
+        scenario = scenario_of(rule, ROOT)
+    else:
+        bug = next((bug for bug in BUGS if bug.rule == rule and not bug.profile), None)
+        if bug is None:
+            return None, -1
+        scenario = bug_scenario(bug, ROOT)
+    return scenario, fault_count(scenario)
+
+
+def searched(scenario: Scenario, rule: Rule, most: int, runs: int) -> tuple[Result | None, int, float, str]:
+    """Search for what the rule's absence shows; return the result, the runs, the seconds of CPU, and why it stopped."""
+    begun = time.process_time()
+    find = (FAILED,) if rule not in EXPECTED else ()
+
+    def stop(covered: object) -> str:
+        return f"{SECONDS} s were over" if time.process_time() - begun > SECONDS else ""
+
+    try:
+        result = explore(scenario, find, [rule.name], most, runs=runs, stop=stop)
+    except ValueError as error:
+        return None, 0, time.process_time() - begun, str(error)
+    return result, result.covered.runs, time.process_time() - begun, result.stopped
+
+
+def row_of(rule: Rule) -> Row:
+    """Search in the rule's own programs and in the generic ones; save what was found, made small, the generic first."""
+    scenario, hand = by_hand(rule)
+    own, runs, seconds, stopped = None, 0, 0.0, "no scenario was made by hand"
+    if scenario is not None:
+        own, runs, seconds, stopped = searched(replace(scenario, faults=()), rule, max(hand, 1), RUNS)
+    name, found, more_runs, more = "", None, 0, 0.0
+    for make, profile in PROGRAMS:
+        found, tried, took, _ = searched(make(profile), rule, 1, GENERIC_RUNS)
+        more_runs, more = more_runs + tried, more + took
+        name = f"{make.__name__} {profile}"
+        if found is not None and found.found is not None:
+            break
+    best = next((r for r in (found, own) if r is not None and r.found is not None), None)
+    if best is not None and best.found is not None:
+        small = shrink(best, 200)
+        assert small.found is not None
+        off = tuple(name for name in small.found.rules_off if name != rule.name)
+        replace(small.found, rules_off=off).save(ROOT / FOLDER / f"{slug(rule)}.klab")
+    size = found.size if found is not None else -1
+    return Row(
+        rule.name, hand, own.size if own else -1, runs, seconds, stopped,
+        name if size >= 0 else "", size, more_runs, more,
+    )  # fmt: skip
+
+
+def rows(names: list[str], jobs: int) -> Iterator[Row]:
+    """Return the rows of these rules, of all where none is named, as they are made."""
+    wanted = [rule for rule in REGISTRY if not names or slug(rule) in names]
+    with get_context("spawn").Pool(jobs) as pool:
+        yield from pool.imap(row_of, wanted)
+
+
+def line(row: Row) -> str:
+    """One row as a line of text."""
+    took = f"{row.own_seconds:5.1f} s" if row.own >= 0 else row.own_stopped
+    own = f"{row.own:2} {row.own_runs:5} {took}"
+    generic = f"{row.generic:2} {row.generic_runs:5} {row.generic_seconds:5.1f} s {row.program}"
+    return f"{row.rule:58} {row.hand:2} | {own:24} | {generic}"

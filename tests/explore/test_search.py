@@ -1,0 +1,160 @@
+"""The search finds the fewest faults, gives the same result every time, and says what it covered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from kafkalab.checks.all import check_all
+from kafkalab.explore.anomalies import STUCK
+from kafkalab.explore.programs import idempotent_produce
+from kafkalab.explore.result import Coverage
+from kafkalab.explore.search import explore
+from kafkalab.history.export import history_of
+from kafkalab.protocol import rules
+from kafkalab.reference.rule_matrix import scenario_of
+from kafkalab.sim.app import App
+from kafkalab.sim.cluster import ran
+from kafkalab.sim.faults import Drop
+from kafkalab.sim.scenario import Program, Scenario
+
+OFF = [rules.DEDUPLICATION.name]
+
+
+def one_send() -> Scenario:
+    """A producer that sends one record."""
+    program = Program("p", "operations", {"steps": [["send", "out", "x"], ["flush"]]})
+    return Scenario(title="one record", topics={"out": 1}, programs=(program,))
+
+
+def test_a_duplicate_needs_one_fault_and_its_scenario_shows_it():
+    found = explore(one_send(), "duplicate", OFF, most_faults=1)
+    assert (found.verdict, found.size) == ("found", 1)
+    assert found.found is not None
+    assert "duplicate" in check_all(history_of(ran(found.found))).violated
+    assert check_all(history_of(ran(replace(found.found, rules_off=())))).violated == ()
+    assert found.step == max(found.findings[0].steps)
+
+
+def test_a_saved_find_runs_again_with_the_same_digest(tmp_path: Path):
+    found = explore(one_send(), "duplicate", OFF, most_faults=1)
+    assert found.found is not None
+    found.found.save(tmp_path / "found.klab")
+    assert ran(Scenario.load(tmp_path / "found.klab")).trace.digest() == found.cluster.trace.digest()
+
+
+def test_with_all_rules_on_one_fault_breaks_nothing():
+    found = explore(one_send(), most_faults=1)
+    assert found.verdict == "none"
+    assert "a forbidden anomaly never shows with at most 1 fault of the kinds drop, late" in str(found)
+    assert found.covered.tried[1] > 50
+    assert found.covered.futures < found.covered.runs
+
+
+def test_the_bound_counts_faults_and_kinds():
+    assert explore(one_send(), "duplicate", OFF, most_faults=0).verdict == "none"
+    assert explore(one_send(), "duplicate", OFF, most_faults=1, kinds=("upgrade",)).verdict == "none"
+
+
+def test_two_faults_are_found_where_one_is_not_enough():
+    scenario = scenario_of(rules.STATE_OUTLIVES_DATA, Path(__file__).parents[2])
+    bare = replace(scenario, faults=())
+    off = [rules.STATE_OUTLIVES_DATA.name]
+    assert explore(bare, "duplicate", off, 1, kinds=("drop", "delete")).verdict == "none"
+    found = explore(bare, "duplicate", off, 2, kinds=("drop", "delete"))
+    assert (found.verdict, found.size) == ("found", 2)
+
+
+def test_the_same_search_gives_the_same_result_in_any_number_of_processes():
+    alone = explore(idempotent_produce(), "sequence gap", [rules.SEQUENCE_GAPS.name], 1)
+    with get_context("spawn").Pool(2) as pool:
+        shared = explore(idempotent_produce(), "sequence gap", [rules.SEQUENCE_GAPS.name], 1, mapper=pool.imap)
+    assert alone.found is not None
+    assert (str(alone), alone.found) == (str(shared), shared.found)
+
+
+def test_a_budget_that_is_used_up_is_no_proof():
+    found = explore(one_send(), most_faults=1, runs=20)
+    assert found.verdict == "unknown"
+    assert "the budget of 20 runs was used up" in str(found)
+    assert found.covered.open[1] > 0
+
+
+def test_a_search_can_be_stopped_and_keeps_what_it_covered():
+    def stop(covered: Coverage) -> str:
+        return "enough" if covered.runs >= 10 else ""
+
+    found = explore(one_send(), most_faults=1, stop=stop)
+    assert (found.verdict, found.stopped, found.covered.runs) == ("unknown", "enough", 10)
+
+
+@pytest.mark.parametrize("engine", ["lineage", "random"])
+def test_an_interrupt_keeps_what_was_covered(engine: str):
+    def stop(covered: Coverage) -> str:
+        if covered.runs >= 10:
+            raise KeyboardInterrupt
+        return ""
+
+    found = explore(one_send(), most_faults=1, engine=engine, stop=stop)
+    assert (found.verdict, found.stopped, found.covered.runs) == ("unknown", "it was interrupted", 10)
+
+
+def test_the_random_engine_finds_it_too_and_draws_the_same_for_a_seed():
+    first = explore(one_send(), "duplicate", OFF, 1, engine="random", seed=3)
+    again = explore(one_send(), "duplicate", OFF, 1, engine="random", seed=3)
+    other = explore(one_send(), "duplicate", OFF, 1, engine="random", seed=4)
+    assert first.verdict == "found"
+    assert (str(first), first.found) == (str(again), again.found)
+    assert other.covered.runs != first.covered.runs or other.found != first.found
+
+
+async def waits_for_ever(app: App) -> None:
+    """Poll a topic that stays empty."""
+    consumer = app.consumer(group_id="g", auto_offset_reset="earliest")
+    consumer.assign(["out-0"])
+    while not await consumer.poll(500):
+        pass
+
+
+async def divides_by_zero(app: App) -> float:
+    """Raise an error that is none of Kafka's."""
+    await app.sleep(1)
+    return 1 / 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"find": "duplicates"}, "no anomaly is called 'duplicates'; did you mean 'duplicate'?"),
+        ({"rules_off": ["dedup"]}, "no rule 'dedup'"),
+        ({"kinds": ("dorp",)}, "no kind of fault is called 'dorp'; there are drop, late"),
+        ({"engine": "brute"}, "engine is lineage or random, not 'brute'"),
+        ({"most_faults": -1}, "most_faults is a number from 0 to 9, not -1"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_named(change: dict[str, object], message: str):
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+        explore(one_send(), **change)  # type: ignore[arg-type]
+
+
+def test_a_program_that_does_not_end_is_refused_unless_that_is_looked_for():
+    endless = Scenario(title="endless", topics={"out": 1}, programs=(Program("c", waits_for_ever),))
+    with pytest.raises(ValueError, match="'endless' does not end without any fault: a program waits for ever"):
+        explore(endless, "duplicate")
+    with pytest.raises(ValueError, match=f"shows {STUCK} already"):
+        explore(endless, STUCK)
+
+
+def test_a_program_that_raises_is_refused():
+    broken = Scenario(title="broken", topics={"out": 1}, programs=(Program("c", divides_by_zero),))
+    with pytest.raises(ValueError, match="raises without any fault: ZeroDivisionError"):
+        explore(broken, "duplicate")
+
+
+def test_a_scenario_that_is_broken_already_is_refused():
+    scenario = replace(one_send(), rules_off=tuple(OFF), faults=(Drop("ProduceResponse#1"),))
+    with pytest.raises(ValueError, match="shows duplicate already, without any more fault"):
+        explore(scenario)
