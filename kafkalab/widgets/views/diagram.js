@@ -40,10 +40,17 @@ function measure(v) {
 	v.pen.font = `600 ${fontSize} ${fontFamily}`;
 	v.fitted.clear();
 	for (const strip of v.$("logs").children) strip.firstChild.end = ""; // their newest entry has to be found again
-	const picture = v.$("sheet").firstChild,
+	sizePicture(v);
+	return true;
+}
+
+// The picture has room for the longest part of the plan that is ever in the page.
+function sizePicture(v) {
+	const { across, plan, u, width, height, breadth } = v,
+		picture = v.$("sheet").firstChild,
 		long = plan.longest + u * 2.6 + (across ? width : height);
 	[picture.style.width, picture.style.height] = turned(across, `${breadth}px`, `${long}px`);
-	return true;
+	v.long = plan.longest;
 }
 
 const place = (element, transform) =>
