@@ -15,6 +15,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.payload.walk import LISTS, with_walk
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.log_tape import LogTape
@@ -40,7 +41,7 @@ def soon(true: Callable[[], bool]) -> None:
 
 def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, client: Client) -> None:
     growing = live.do(lambda: GrowingPayload(live.cluster, live.began_ms, "live"))
-    parts = []
+    parts = [growing.since(0)]
     for call in (client.init, lambda: client.send("a"), client.end, lambda: client.send("b"), client.end):
         assert client.now(call) is Error.NONE
         parts.append(live.do(growing.more))
@@ -48,21 +49,29 @@ def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, cl
     asked = client.later(lambda: client.send("c"))
     for name in ("Produce#3", "ProduceResponse#3"):
         live.wait_for(name)
-        live.do(growing.more)
+        parts.append(live.do(growing.more))
         live.let_go(name)
     assert asked.result(CALL_S) is Error.NONE
     live.crash("b1")
-    live.do(growing.more)
-    growing, whole = live.do(lambda: (growing.more() and growing, payload_of(live.cluster)))
+    parts.append(live.do(growing.more))
+    whole = live.do(lambda: (parts.append(growing.more()), payload_of(live.cluster))[1])
     assert list(growing.whole["frames"]) == list(whole["frames"])
     assert untimed(growing.whole["frames"].values()) == untimed(whole["frames"].values())
     grown, made = untimed(growing.whole["events"]), untimed(whole["events"])
     differ = [a["step"] for a, b in zip(grown, made, strict=True) if a != b]
     assert len(differ) <= CAME_LATER  # where partitions and roles are told as soon as they are there, not before
     assert all({**a, "patch": 0} == {**b, "patch": 0} for a, b in zip(grown, made, strict=True))
+    walked = with_walk({**growing.whole, "initial": []})
+    assert [growing.whole[name] for name in LISTS] == [walked[name] for name in LISTS]
+    assert [c["name"] for c in walked["chapters"] if c["name"].startswith("begin")] == ["begin", "begin 2", "begin 3"]
+    for name in LISTS:
+        joined: list[Any] = []
+        for part in parts:
+            joined[part["tails"][name] :] = part[name]
+        assert joined == growing.whole[name]
     last = len(grown) - 1
     assert fold(growing.whole, last) == fold(whole, last)
-    assert [part["from"] for part in parts] == sorted({part["from"] for part in parts})
+    assert [part["from"] for part in parts] == sorted(part["from"] for part in parts)
     assert all(event["at"] < CALL_S * 1000 for event in growing.whole["events"])
 
 
