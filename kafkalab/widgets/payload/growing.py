@@ -35,7 +35,8 @@ class GrowingPayload(PayloadMaker):
         self._transactions = Transactions(cluster.trace)
         self.frame_txns, self.event_txns = self._transactions.frames, self._transactions.events
         self._drawn = Shown()
-        self._flying: dict[str, Frame] = {}
+        self.flying: dict[str, Frame] = {}
+        """The frames that were on their way at the last look."""
         self._frames_known = 0
         self._crashes: dict[str, list[int]] = {}
         self._walk = GrowingWalk()
@@ -99,8 +100,9 @@ class GrowingPayload(PayloadMaker):
 
     def _nodes(self) -> list[str]:
         """Clients in the order in which they came, brokers, the controller."""
-        servers = [*self.cluster.brokers, "controller"]
-        return [*(name for name in self.cluster.nodes if name not in servers), *servers]
+        nodes = self.cluster.nodes
+        servers = [name for name in (*self.cluster.brokers, "controller") if name in nodes]
+        return [*(name for name in nodes if name not in servers), *servers]
 
     # what appears, and what changes later
 
@@ -134,7 +136,7 @@ class GrowingPayload(PayloadMaker):
     def _arrivals(self, events: list[Event]) -> Payload:
         """The frames that were on their way at the last look, as far as they or events about them have changed."""
         changed: Payload = {}
-        for name, frame in self._flying.items():
+        for name, frame in self.flying.items():
             if frame.fate != "in flight":
                 now = self._at(frame.received_ms) if frame.received_ms >= 0 else None
                 arrived = frame.received_step if frame.received_step >= 0 else None
@@ -144,8 +146,8 @@ class GrowingPayload(PayloadMaker):
         known = self.whole["frames"]
         changed |= {name: known[name] for name in sorted(named) if name in known and name not in changed}
         everything = islice(self.trace.frames.values(), len(known), None)
-        still = {**self._flying, **{frame.id: frame for frame in everything}}
-        self._flying = {name: frame for name, frame in still.items() if frame.fate == "in flight"}
+        still = {**self.flying, **{frame.id: frame for frame in everything}}
+        self.flying = {name: frame for name, frame in still.items() if frame.fate == "in flight"}
         return changed
 
     def _ends(self, rows: list[dict[str, Any]], frames: Payload) -> dict[str, int]:

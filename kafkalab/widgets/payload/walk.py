@@ -2,7 +2,8 @@
 
 Every stop has a rank: what changes the picture for good is above what only travels, and what happens for the first time
 is above its repetitions. A walk takes the highest ranks that are at most `AT_MOST` stops, or an eighth of all. What
-lies between two stops can be opened. Of a run that goes on the last `AT_MOST` stops are part of the walk, too. Both the browser and Python walk by the same ranks.
+lies between two stops can be opened. Of a run that goes on the last `AT_MOST` stops are part of the walk, too. Both the
+browser and Python walk by the same ranks.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 const CHECKPOINT = 64,
 	SAVE_MS = 150,
 	PATIENCE_MS = 20000,
-	RECHECK_MS = 1000,
 	NONE = [];
 
 const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -394,8 +393,6 @@ function grown(journey, { from, text, step }) {
 	journey.set("step", step);
 	klab.growing = false;
 	for (const grow of klab.grows) grow();
-	clearTimeout(klab.rechecking);
-	if (klab.checking !== undefined) klab.rechecking = setTimeout(() => journey.send({ kind: "check" }), RECHECK_MS);
 }
 
 const askMore = (journey) => journey.send({ kind: "more", have: journey.klab.run.events.length });
