@@ -137,7 +137,8 @@ class GrowingWalk:
         """Folds whose stretch is over."""
         self._stretch: list[dict[str, Any]] = []
         self._open: list[dict[str, Any]] = []
-        """The events since the stretch began, which are ranked again."""
+        """The events since the stretch began: they are ranked again when its fold is another."""
+        self._open_fold: list[dict[str, Any]] = []
         self._counted: list[Any] = []
         self._seen: Counter[Any] = Counter()
         self._stable: dict[str, int] = {}
@@ -154,17 +155,25 @@ class GrowingWalk:
         tails = {
             "chapters": min(len(known["chapters"]), len(chapters)) if same is None else same,
             "folds": self._over,
-            "ranks": len(known["ranks"]) - len(self._open),
         }
-        again = [*self._open, *events]
+        began = self._stretch[:1]
         over, folds = self._folds(payload, events)
-        ends = {"chapters": chapters[tails["chapters"] :], "folds": folds, "ranks": self._ranks(payload, again, folds)}
+        again = [*self._open, *events]
+        old = len(self._open) if folds[:1] == self._open_fold else 0
+        if not old:
+            self._seen.subtract(self._counted)
+        if not old or self._stretch[:1] != began:
+            self._counted = []
+        tails["ranks"] = len(known["ranks"]) - len(self._open) + old
+        ranks = self._ranks(payload, again[old:], folds)
+        ends = {"chapters": chapters[tails["chapters"] :], "folds": folds, "ranks": ranks}
         for name, values in ends.items():
             known[name] = [*known[name][: tails[name]], *values]
         self._over += over
-        if not self._stretch or len(again) > LONGEST_STRETCH:
-            self._stretch, self._over = [], len(known["folds"])
+        if len(again) > LONGEST_STRETCH:
+            self._stretch, self._over, self._counted = [], len(known["folds"]), []
         self._open = again[self._stretch[0]["step"] - again[0]["step"] :] if self._stretch else []
+        self._open_fold = folds[over:] if self._stretch else []
         return {**ends, "tails": tails}
 
     def _folds(self, payload: Payload, events: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
@@ -179,9 +188,7 @@ class GrowingWalk:
         return len(found), found + _fold(payload, self._stretch)
 
     def _ranks(self, payload: Payload, events: list[dict[str, Any]], folds: list[dict[str, Any]]) -> list[int]:
-        """Return the ranks of these events: those of the open stretch once more, and the new ones."""
-        self._seen.subtract(self._counted)
-        self._counted.clear()
+        """Return the ranks of these events; count those of the open stretch, in case they are ranked again."""
         first = events[0]["step"] if events else 0
         latest = takewhile(lambda chapter: chapter[0] >= first, reversed(self._chapters.found))
         begins = {step: (name.rstrip("0123456789 "), who) for step, name, who in latest}
