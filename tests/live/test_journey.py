@@ -241,6 +241,6 @@ def test_chapters_and_folds_come_while_frames_come_and_the_latest_stops_stay(
     every, kept = view.journey.every_stop(), view.journey.stops()
     assert kept[-AT_MOST:] == every[-AT_MOST:]
     assert len(kept) < len(every) / 2
-    view.press("find", "chapter:begin-11")
-    assert view.payload["events"][view.step]["frame"] == "Produce#11"
-    assert "chapter: begin 11; by stop: init (1)" in view.text()
+    view.press("find", "chapter:begin-12")
+    assert view.payload["events"][view.step]["frame"] == "Produce#12"
+    assert "chapter: begin 12; by stop: init (1)" in view.text()
