@@ -78,6 +78,19 @@ class GrowingJourney(Journey):
         """What can be pressed at the end of the run, and why each other button would change nothing."""
         raise NotImplementedError
 
+    def _let_next_go(self) -> None:
+        """In the run's thread: let the frame that has waited longest go; ValueError if none waits."""
+        raise NotImplementedError
+
+    def _press(self, content: Content) -> None:
+        """Do what a button of the browser does. It sends right only from the end of the run as it knows it."""
+        if content.get("action") != "right":
+            super()._press(content)
+            return
+        with self._lock:
+            self._act(self._let_next_go)
+        self.send({"kind": "done"})
+
     # growing
 
     def _changed(self) -> None:
@@ -92,7 +105,7 @@ class GrowingJourney(Journey):
 
     def _grow(self, follow: bool = False) -> None:
         """Take what is new, in the run's thread; the cursor follows if it is at the end, or with `follow`."""
-        follow = follow or self.step >= self._newest()
+        follow = follow or self._is_at_the_end()
         part = self._growing.more()
         actions = self._actions()
         if not part["events"] and not part["frames"] and actions == self.payload["actions"]:

@@ -97,11 +97,16 @@ class TapJourney(GrowingJourney):
             if reason := self.possible(action, target, **details):
                 raise ValueError(reason)
             if action == "right" and self._is_at_the_end():
-                self._act(lambda: self.source.gate.let_go(next(iter(self.source.gate.held))))
+                self._act(self._let_next_go)
             elif action == "next":
                 self._act(lambda: self.source.gate.let_go(target))
             else:
                 super().press(action, target, **details)
+
+    def _let_next_go(self) -> None:
+        if not self.source.gate.held:
+            raise ValueError(NOTHING_WAITS)
+        self.source.gate.let_go(next(iter(self.source.gate.held)))
 
     def possible(self, action: str, target: str = "", **details: Any) -> str:
         """Return why this press would change nothing; "" if it would change something."""

@@ -390,7 +390,7 @@ function grown(journey, { from, text, step }) {
 	if (from < klab.run.events.length) return;
 	klab.run.grow(text);
 	klab.growing = true;
-	journey.set("step", step);
+	if (!klab.saving) journey.set("step", step); // else the kernel does not know yet where the cursor is
 	klab.growing = false;
 	for (const grow of klab.grows) grow();
 }
@@ -433,7 +433,10 @@ function moveTo(journey, step) {
 	const { klab } = journey;
 	journey.set("step", step);
 	clearTimeout(klab.saving);
-	klab.saving = setTimeout(() => journey.send({ kind: "step", step }), SAVE_MS); // a save is echoed, late
+	klab.saving = setTimeout(() => {
+		klab.saving = 0;
+		journey.send({ kind: "step", step }); // a save is echoed, late
+	}, SAVE_MS);
 }
 
 // Asks the kernel for a press. Until it answers, `journey.klab.busy` holds, and no other view may ask.
@@ -441,6 +444,7 @@ function press(journey, action, target = "", details = {}) {
 	const { klab } = journey;
 	if (klab.busy) return;
 	clearTimeout(klab.saving);
+	klab.saving = 0;
 	journey.send({ kind: "press", action, target, step: journey.get("step"), ...details });
 	klab.busy = true;
 	klab.waiting = setTimeout(answered, PATIENCE_MS, journey, {
