@@ -40,7 +40,7 @@ _PLACES = {
 }
 _WITH_WIRE = {
     "LiveCluster": "kafkalab.live.cluster",
-    "Tap": "kafkalab.wire.tap.tap",
+    "Tap": "kafkalab.live.tap",
     "load_tap": "kafkalab.wire.tap.session",
 }
 """Names that need the wire extra; `from kafkalab import *` leaves them out."""

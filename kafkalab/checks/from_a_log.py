@@ -11,6 +11,8 @@ ANSWERED = ("zombie write", "hanging transaction", "sequence gap")
 """The anomalies that records and markers show; the transaction log adds what coordinators fenced and ended."""
 BY_DECISIONS = ("marker without decision", "decision without marker")
 """Those that compare a log with the transaction log."""
+OF_FRAMES = ("hanging transaction", *BY_DECISIONS)
+"""Those that frames before a running Kafka leave unknown: its markers and its transaction log do not pass a tap."""
 NEEDS = {
     "inconsistent-offsets": BOTH,
     "G1a": POLLS,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kafkalab.limits import listed, quoted
-from kafkalab.live.thread import EventLoopThread
+from kafkalab.live.thread import EventLoopThread, Watchers
 from kafkalab.programs.recorded_session import Recording, Saved, Struck, saved
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim import faults
@@ -27,8 +27,6 @@ from kafkalab.wire.live import RealTime, scenario_of
 from kafkalab.wire.server import Server
 
 Found = TypeVar("Found")
-CHANGED_S = 0.1
-"""Those who watch are called at most once in this time."""
 
 
 class LiveCluster:
@@ -60,11 +58,11 @@ class LiveCluster:
         self.gate = Gate(self.cluster.kernel, self.cluster.network)
         self.began_ms = self._real.now_ms
         self._struck: list[Struck] = []
-        self._watching: list[Callable[[], None]] = []
-        self._telling = self._waking = False
+        self._waking = False
         self._arrived = threading.Condition()
         self.cluster.kernel.watch = self._noted
         self.loop = EventLoopThread()
+        self._watchers = Watchers(self.loop.later)
         if hold:
             self.hold(*((SHOWN,) if hold is True else (hold,) if isinstance(hold, str) else hold))
         try:
@@ -108,7 +106,7 @@ class LiveCluster:
             self.loop.run(self._server.close())
             self.loop.close()
             self._wake()
-            self._tell()
+            self._watchers.tell()
 
     def __enter__(self) -> LiveCluster:
         return self
@@ -263,28 +261,25 @@ class LiveCluster:
 
         self.do(act)
 
+    def later(self, delay_s: float, action: Callable[[], None]) -> None:
+        """Do it in the cluster's thread after `delay_s`."""
+        self.loop.later(delay_s, action)
+
     def watch(self, action: Callable[[], None]) -> None:
         """Call `action` in the cluster's thread after changes, at most ten times a second."""
-        self._watching.append(action)
+        self._watchers.add(action)
 
     def _noted(self) -> None:
         """After each event: plan that those who wait, and those who watch, look again."""
         if not self._waking:
             self._waking = True
             self.loop.later(0.0, self._wake)
-        if self._watching and not self._telling:
-            self._telling = True
-            self.loop.later(CHANGED_S, self._tell)
+        self._watchers.changed()
 
     def _wake(self) -> None:
         self._waking = False
         with self._arrived:
             self._arrived.notify_all()
-
-    def _tell(self) -> None:
-        self._telling = False
-        for action in self._watching:
-            action()
 
     @property
     def topics(self) -> dict[str, int]:

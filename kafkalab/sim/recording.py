@@ -54,20 +54,33 @@ class Recording(Cluster):
         profile: str,
         faults: tuple[Fault, ...] = (),
     ) -> None:
+        self.trace, self.start = trace, 0
+        self.results = {}
+        self.learn(metadata, clients, brokers, profile, faults)
+
+    def learn(
+        self,
+        metadata: ClusterMetadata,
+        clients: tuple[str, ...],
+        brokers: tuple[str, ...],
+        profile: str,
+        faults: tuple[Fault, ...] = (),
+    ) -> None:
+        """Replace what is known of the cluster: of a recording that goes on, more with time."""
         topics: dict[str, int] = {}
         for topic, index in map(split, metadata.partitions):
             if topic not in INTERNAL_TOPICS:
                 topics[topic] = max(topics.get(topic, 0), index + 1)
         nodes = (*clients, *brokers)
         scenario: Any = RecordedScenario(
-            title=trace.title, profile=profile, topics=topics, nodes=nodes, faults=faults
+            title=self.trace.title, profile=profile, topics=topics, nodes=nodes, faults=faults
         )
         controller: Any = RecordedController(metadata)
         self.scenario, self.controller = scenario, controller
-        self.trace, self.start, self.broker_names = trace, 0, brokers
-        names: dict[str, Any] = dict.fromkeys(brokers)
-        self.brokers = names
-        self.rules, self.results = Rules(profile), {}
+        names: dict[str, Any] = dict.fromkeys(nodes)
+        self.nodes = names
+        self.broker_names, self.brokers = brokers, {name: names[name] for name in brokers}
+        self.rules = Rules(profile)
 
     def run(self, limit: int = 0) -> Trace:
         """Return the trace; there is nothing to run."""

@@ -27,6 +27,7 @@ class Client:
 
     def __init__(self, live: LiveCluster, tid: str = "pay", name: str = "app") -> None:
         self.live, self.tid, self.name = live, tid, name
+        self.servers = live.bootstrap_servers
         self.pid, self.epoch, self.sequence = -1, -1, 0
         self._pool = ThreadPoolExecutor(1)
         self._connections: dict[int, Connection] = {}
@@ -34,7 +35,7 @@ class Client:
     def ask(self, broker: str, body: Any, version: int) -> Any:
         number = int(broker[1:])
         if number not in self._connections:
-            self._connections[number] = Connection(self.live.bootstrap_servers, number, self.name)
+            self._connections[number] = Connection(self.servers, number, self.name)
         return self._connections[number].ask(body, version)
 
     def later(self, call: Callable[[], Any]) -> Future[Any]:

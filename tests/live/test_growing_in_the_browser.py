@@ -26,6 +26,10 @@ SAME = """(text) => {
 }"""
 
 
+DRAWN = """() => ["sheet", "logs", "states", "ticks", "where"].map((name) =>
+  document.querySelector(`.klab.sequence .${name}`).innerHTML.replace(/ style="[^"]*"/g, ""))"""
+
+
 @pytest.fixture
 def shown(page: Page, live: LiveCluster, client: Client) -> Live:
     for call in (client.init, lambda: client.send("a"), client.end):
@@ -94,6 +98,51 @@ def test_right_lets_the_next_frame_go(view: str, shown: Live, live: LiveCluster,
         assert live.trace.frames[name].fate == "delivered"
     assert asked.result(CALL_S) is Error.NONE
     expect(page.locator(".klab.sequence .now")).to_have_text("app receives ProduceResponse#2.")
+
+
+def test_what_has_grown_is_drawn_as_if_it_were_laid_out_anew(
+    shown: Live, live: LiveCluster, client: Client, page: Page
+) -> None:
+    live.hold()
+    asked = client.later(lambda: [client.send(value) for value in "bcd"])
+    for number in (2, 3, 4):
+        for name in (f"Produce#{number}", f"ProduceResponse#{number}"):
+            live.let_go(live.wait_for(name))
+            grown(live, shown)
+    assert asked.result(CALL_S) == [Error.NONE] * 3
+    page.wait_for_timeout(600)  # the ticks follow later
+    before = page.evaluate(DRAWN)
+    page.evaluate("models.j0.fire('change:groups')")
+    assert "ProduceResponse#4" in before[0]
+    assert page.evaluate(DRAWN) == before
+
+
+def test_growth_leaves_the_cursor_where_the_learner_has_gone(
+    shown: Live, live: LiveCluster, client: Client, page: Page
+) -> None:
+    sequence = page.locator(".klab.sequence")
+    sequence.focus()
+    page.keyboard.press("ArrowLeft")
+    step = sequence.get_attribute("data-step") or ""
+    assert client.now(lambda: client.send("b")) is Error.NONE
+    payload = grown(live, shown)
+    expect(sequence).to_have_attribute("data-events", str(len(payload["events"])))
+    expect(sequence).to_have_attribute("data-step", step)
+
+
+def test_right_lets_a_frame_go_also_if_the_run_has_grown_unseen(
+    shown: Live, live: LiveCluster, client: Client, page: Page
+) -> None:
+    live.hold()
+    asked = client.later(lambda: client.send("b"))
+    live.wait_for("Produce")
+    live.do(live.journey._grow)
+    page.locator(".klab.sequence").focus()
+    page.keyboard.press("ArrowRight")
+    shown.settle()
+    assert live.trace.frames["Produce#2"].fate == "delivered"
+    live.free_run()
+    assert asked.result(CALL_S) is Error.NONE
 
 
 def test_the_buttons_strike_the_frame_that_waits(shown: Live, live: LiveCluster, client: Client, page: Page) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from kafkalab.live import growing
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.live.journey import NOT_UNDONE, LiveJourney
 from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.payload.walk import AT_MOST, LISTS, with_walk
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.log_tape import LogTape
@@ -39,31 +42,39 @@ def soon(true: Callable[[], bool]) -> None:
 
 
 def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, client: Client) -> None:
-    growing = live.do(lambda: GrowingPayload(live.cluster, live.began_ms, "live"))
-    parts = []
+    grown_payload = live.do(lambda: GrowingPayload(live.cluster, live.began_ms, "live"))
+    parts = [grown_payload.since(0)]
     for call in (client.init, lambda: client.send("a"), client.end, lambda: client.send("b"), client.end):
         assert client.now(call) is Error.NONE
-        parts.append(live.do(growing.more))
+        parts.append(live.do(grown_payload.more))
     live.hold("Produce")
     asked = client.later(lambda: client.send("c"))
     for name in ("Produce#3", "ProduceResponse#3"):
         live.wait_for(name)
-        live.do(growing.more)
+        parts.append(live.do(grown_payload.more))
         live.let_go(name)
     assert asked.result(CALL_S) is Error.NONE
     live.crash("b1")
-    live.do(growing.more)
-    growing, whole = live.do(lambda: (growing.more() and growing, payload_of(live.cluster)))
-    assert list(growing.whole["frames"]) == list(whole["frames"])
-    assert untimed(growing.whole["frames"].values()) == untimed(whole["frames"].values())
-    grown, made = untimed(growing.whole["events"]), untimed(whole["events"])
-    differ = [a["step"] for a, b in zip(grown, made, strict=True) if a != b]
+    parts.append(live.do(grown_payload.more))
+    whole = live.do(lambda: (parts.append(grown_payload.more()), payload_of(live.cluster))[1])
+    assert list(grown_payload.whole["frames"]) == list(whole["frames"])
+    assert untimed(grown_payload.whole["frames"].values()) == untimed(whole["frames"].values())
+    rows, made = untimed(grown_payload.whole["events"]), untimed(whole["events"])
+    differ = [a["step"] for a, b in zip(rows, made, strict=True) if a != b]
     assert len(differ) <= CAME_LATER  # where partitions and roles are told as soon as they are there, not before
-    assert all({**a, "patch": 0} == {**b, "patch": 0} for a, b in zip(grown, made, strict=True))
-    last = len(grown) - 1
-    assert fold(growing.whole, last) == fold(whole, last)
-    assert [part["from"] for part in parts] == sorted({part["from"] for part in parts})
-    assert all(event["at"] < CALL_S * 1000 for event in growing.whole["events"])
+    assert all({**a, "patch": 0} == {**b, "patch": 0} for a, b in zip(rows, made, strict=True))
+    walked = with_walk({**grown_payload.whole, "initial": []})
+    assert [grown_payload.whole[name] for name in LISTS] == [walked[name] for name in LISTS]
+    assert [c["name"] for c in walked["chapters"] if c["name"].startswith("begin")] == ["begin", "begin 2", "begin 3"]
+    for name in LISTS:
+        joined: list[Any] = []
+        for part in parts:
+            joined[part["tails"][name] :] = part[name]
+        assert joined == grown_payload.whole[name]
+    last = len(rows) - 1
+    assert fold(grown_payload.whole, last) == fold(whole, last)
+    assert [part["from"] for part in parts] == sorted(part["from"] for part in parts)
+    assert all(event["at"] < CALL_S * 1000 for event in grown_payload.whole["events"])
 
 
 def test_right_at_the_end_lets_the_next_frame_go(live: LiveCluster, client: Client) -> None:
@@ -187,13 +198,49 @@ def test_presses_strike_frames_that_wait_and_brokers(live: LiveCluster, client: 
     assert [e.name for e in live.trace.of("fault")] == ["Hold", "Release", "Delay", "Drop"]
 
 
-def test_a_long_run_is_not_checked_while_it_goes_on(
+def test_a_long_run_is_checked_in_the_background_while_it_goes_on(
     live: LiveCluster, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    journey, seen = live.journey, []
+    monkeypatch.setattr(growing, "CHECK_S", 0.05)
+    monkeypatch.setattr(growing, "CHECKED_AT_ONCE", 5)
+    monkeypatch.setattr(growing, "report_of", lambda cluster: seen.append(threading.current_thread()) or {})
     client.now(client.init)
-    monkeypatch.setattr("kafkalab.live.journey.CHECKED_AT_ONCE", 5)
-    live.journey._check({})
-    assert live.journey.verdict == {}
-    monkeypatch.undo()
-    live.journey._check({})
-    assert live.journey.verdict["place"] == 0
+    soon(lambda: "InitProducerIdResponse#1" in journey.payload["frames"])
+    assert journey.known_report() == {}
+    journey._check({})
+    soon(lambda: journey.verdict.get("steps") == len(journey.payload["events"]) == live.trace.steps)
+    assert client.now(lambda: client.send("a")) is Error.NONE
+    soon(lambda: journey.verdict["steps"] == live.trace.steps)
+    assert {thread.name for thread in seen} == {"kafkalab checks"}
+    assert journey.known_report() == {"place": 0, "steps": live.trace.steps}
+
+
+def test_the_background_checks_find_what_a_simulated_run_shows(live: LiveCluster, client: Client) -> None:
+    verdict, journey = Verdict(live), live.journey
+    for call in (client.init, lambda: client.send("a"), client.end):
+        client.now(call)
+    journey._check({})
+    soon(lambda: verdict.told.get("steps") == live.trace.steps)
+    assert verdict.told["sentence"].startswith("No promise is broken.")
+    assert "no promise is broken so far" in Sequence(live).text()
+
+
+def test_chapters_and_folds_come_while_frames_come_and_the_latest_stops_stay(
+    live: LiveCluster, client: Client
+) -> None:
+    view = Sequence(live)
+    client.now(client.init)
+    for value in range(12):
+        client.now(lambda value=value: client.send(str(value)))
+        client.now(client.end)
+    soon(lambda: "EndTxnResponse#12" in view.payload["frames"])
+    names = [chapter["name"] for chapter in view.payload["chapters"]]
+    assert names[:3] == ["init", "begin", "commit"]
+    assert names[-1] == "begin 12"
+    every, kept = view.journey.every_stop(), view.journey.stops()
+    assert kept[-AT_MOST:] == every[-AT_MOST:]
+    assert len(kept) < len(every) / 2
+    view.press("find", "chapter:begin-12")
+    assert view.payload["events"][view.step]["frame"] == "Produce#12"
+    assert "chapter: begin 12; by stop: init (1)" in view.text()

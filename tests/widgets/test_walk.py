@@ -11,7 +11,7 @@ from kafkalab.sim.app import App
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.jumps import chapter_at
 from kafkalab.widgets.payload.chapters import chapters_of, slug_of
-from kafkalab.widgets.payload.walk import AT_MOST, is_change, walk
+from kafkalab.widgets.payload.walk import AT_MOST, LISTS, GrowingWalk, is_change, walk
 from kafkalab.widgets.views.sequence import Sequence
 
 SHOWN = ("transaction", "verification")
@@ -98,6 +98,24 @@ def test_chapters_follow_from_the_payload_alone_and_their_names_fit_into_a_link(
     assert slug_of("slow: first write") == "slow-first-write"
     slugs = [chapter["slug"] for chapter in payload["chapters"]]
     assert len(set(slugs)) == len(slugs)
+
+
+@pytest.mark.parametrize("size", [1, 7, 60])
+@pytest.mark.parametrize(
+    "scenario", [lab05(), lab02(records=0).with_faults(Crash("b3", at_step=7))], ids=["05", "with folds"]
+)
+def test_a_walk_that_grows_is_that_of_the_whole_run(scenario: Scenario, size: int):
+    payload = Sequence(scenario).payload
+    events, growing = payload["events"], GrowingWalk()
+    known: dict[str, list[Any]] = {name: [] for name in LISTS}
+    ranked = 0
+    for start in range(0, len(events), size):
+        part = growing.add(payload, events[start : start + size])
+        ranked += len(part["ranks"])
+        for name in LISTS:
+            known[name][part["tails"][name] :] = part[name]
+    assert known == {name: payload[name] for name in LISTS}
+    assert ranked < 2 * len(events) or payload["folds"]  # a stretch that goes on is ranked again
 
 
 @pytest.mark.parametrize("scenario", [lab02(), lab03(), lab05(), lab06()], ids=["02", "03", "05", "06"])

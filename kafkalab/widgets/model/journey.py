@@ -46,6 +46,7 @@ from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.payload.text import hideable, stops
 
 SHOWN = ("transaction", "verification")
+NO_FRAME_YET = "no frame has passed yet: point a client at the tap's bootstrap_servers, then look again"
 CHECKED_AT_ONCE = 5_000
 """Events of a run that a text or a static picture waits for the checks of: below a second."""
 
@@ -308,7 +309,7 @@ def finished(run: Scenario | Cluster | Recorded) -> Run:
         raise TypeError(f"a picture shows a Scenario or a Cluster, such as Sequence(lab03()), not {type(run).__name__}")
     run.run()
     if isinstance(run, Recording) and not run.trace.events:
-        raise ValueError("no frame has passed yet: point a client at the tap's bootstrap_servers, then look again")
+        raise ValueError(NO_FRAME_YET)
     if not run.trace.events:
         raise ValueError("this cluster kept no events; make it without keep=False")
     return Run(cluster=run)

@@ -34,6 +34,7 @@ LIKE_THE_FIRST = (
     "read", "first write", "offsets", "commit", "abort", "decision", "decision to abort", "markers", "complete"
 )  # fmt: skip
 """Chapters that a client's further transactions do not begin again: "begin 2" stands for them."""
+OF_A_TRANSACTION = ("AddPartitionsToTxn", "AddOffsetsToTxn", "Produce", "TxnOffsetCommit", "EndTxn")
 FENCED = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH")
 FAULTS = {
     "Drop": "is lost",
@@ -55,7 +56,12 @@ def chapters_of(payload: Payload) -> list[dict[str, Any]]:
 
     A name that several clients share is preceded by the client's; the second of a name has a number.
     """
-    found = _Chapters(payload).found
+    chapters = Chapters()
+    chapters.add(payload, payload["events"])
+    return chapters.named()
+
+
+def _named(found: list[tuple[int, str, str]]) -> list[dict[str, Any]]:
     shared = Counter(name for name, who in {(name, who) for _, name, who in found})
     seen: Counter[str] = Counter()
     chapters = []
@@ -72,13 +78,16 @@ def slug_of(name: str) -> str:
     return re.sub(r"\W+", "-", name.lower()).strip("-")
 
 
-class _Chapters:
-    """Reads the events once; `found` are steps, names and clients."""
+class Chapters:
+    """Reads events once, in as many parts as they come; `found` are steps, names and clients.
 
-    def __init__(self, payload: Payload) -> None:
-        self.payload = payload
-        self.labels = {node["id"]: node["label"] for node in payload["nodes"]}
-        self.clients = [node["id"] for node in payload["nodes"] if node["kind"] == "client"]
+    Where no call of a client is seen, because it runs elsewhere, the first request of each transaction begins "begin".
+    """
+
+    def __init__(self) -> None:
+        self.payload: Payload = {}
+        self.labels: dict[str, str] = {}
+        self.clients: list[str] = []
         self.found: list[tuple[int, str, str]] = []
         self.doing: dict[str, str] = {}
         self.ending: dict[str, str] = {}
@@ -86,10 +95,22 @@ class _Chapters:
         self.states: dict[str, str] = {}
         self.leaders: dict[str, str] = {}
         self.known: Counter[tuple[str, str]] = Counter()
+        self.under_way: dict[str, str] = {}
         self.repeats = False
-        for op in payload["initial"]:
-            self._note(op)
-        for event in payload["events"]:
+
+    def named(self) -> list[dict[str, Any]]:
+        """Return the chapters found by now: see `chapters_of`."""
+        return _named(self.found)
+
+    def add(self, payload: Payload, events: list[dict[str, Any]]) -> None:
+        """Read `events`, which follow those that were read; `payload` has their frames and nodes."""
+        if not self.payload:
+            for op in payload["initial"]:
+                self._note(op)
+        self.payload = payload
+        self.labels = {node["id"]: node["label"] for node in payload["nodes"]}
+        self.clients = [node["id"] for node in payload["nodes"] if node["kind"] == "client"]
+        for event in events:
             name, who = self._named(event) if event["stop"] else ("", "")
             for op in event["patch"]:
                 self._note(op)
@@ -149,9 +170,17 @@ class _Chapters:
         if frame["attempt"] > 1:
             again, self.repeats = self.repeats, False
             return "sent again" if again else "", who
+        if self._is_elsewhere() and api in OF_A_TRANSACTION and frame["txn"]:
+            began, self.under_way[frame["txn"]] = self.under_way.get(frame["txn"]), api
+            if began in (None, "EndTxn") and api != "EndTxn":
+                return "begin", who
         if api == "Produce":
             return "" if self.doing.get(who) == "first write" else "first write" if frame["txn"] else "write", who
         return self.ending.get(who, "commit") if api == "EndTxn" else REQUESTS.get(api, ""), who
+
+    def _is_elsewhere(self) -> bool:
+        """Whether clients run outside: of a live cluster, or before a running Kafka."""
+        return bool(self.payload.get("live")) or self.payload.get("seed", 0) is None
 
     def _state(self, event: dict[str, Any]) -> tuple[str, str]:
         for op in event["patch"]:

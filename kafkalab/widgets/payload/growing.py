@@ -13,13 +13,14 @@ from kafkalab.widgets.payload.marks import FRAMES, mark_of
 from kafkalab.widgets.payload.payload import Op, PayloadMaker, internal_order, meanings_of
 from kafkalab.widgets.payload.text import Shown
 from kafkalab.widgets.payload.transactions import Transactions
+from kafkalab.widgets.payload.walk import LISTS, GrowingWalk
 
 Payload = dict[str, Any]
 ARRIVALS = ("received", "received_at", "fate")
 
 
 class GrowingPayload(PayloadMaker):
-    """`whole` is the payload of the run up to the last `more()`. It has no ranks and chapters: nothing in it is folded.
+    """`whole` is the payload of the run up to the last `more()`, with marks and a walk.
 
     Times are counted from `began_ms`. What is returned is never changed later.
     """
@@ -34,17 +35,22 @@ class GrowingPayload(PayloadMaker):
         self._transactions = Transactions(cluster.trace)
         self.frame_txns, self.event_txns = self._transactions.frames, self._transactions.events
         self._drawn = Shown()
-        self._flying: dict[str, Frame] = {}
+        self.flying: dict[str, Frame] = {}
+        """The frames that were on their way at the last look."""
         self._frames_known = 0
         self._crashes: dict[str, list[int]] = {}
+        self._walk = GrowingWalk()
         self.whole: Payload = {
             **self._heads([], []), "live": live, "events": [], "frames": {}, "marks": {}, "ends": {},
             "homes": {"ids": {}, "groups": {}}, "transactions": [], "meanings": {}, "ending": "",
+            **{name: [] for name in LISTS},
         }  # fmt: skip
         self.more()
 
     def more(self) -> Payload:
-        """Add what has happened since the last call; return that part: "from", new events, new and changed frames."""
+        """Add what has happened since the last call; return that part: "from", new events, new and changed frames, the
+        ends of the lists of the walk.
+        """
         known = len(self.whole["events"])
         events = self.trace.events[known:]
         frames = list(islice(self.trace.frames.values(), self._frames_known, None))
@@ -60,7 +66,9 @@ class GrowingPayload(PayloadMaker):
         changed = {f.id: self._frame(f) for f in frames} | self._arrivals(events)
         part = self._parts(rows, changed, marks)
         self.whole = self._with(part)
-        return part
+        walk = self._walk.add(self.whole, rows)
+        self.whole |= {name: [*self.whole[name][: walk["tails"][name]], *walk[name]] for name in LISTS}
+        return part | walk
 
     def _parts(self, rows: list[dict[str, Any]], frames: Payload, marks: dict[str, str]) -> Payload:
         old, homes = self.whole, homes_of(self.trace.events[len(self.whole["events"]) :])
@@ -84,16 +92,17 @@ class GrowingPayload(PayloadMaker):
         old = self.whole
         joined = {name: old[name] | part[name] for name in ("frames", "meanings", "marks", "ends")}
         rest = {name: value for name, value in part.items() if name != "from"}
-        return {**rest, **joined, "events": [*old["events"], *part["events"]]}
+        return {**old, **rest, **joined, "events": [*old["events"], *part["events"]]}
 
     def since(self, step: int) -> Payload:
-        """Return the part of the payload that begins with this event, with every frame."""
-        return {**self.whole, "events": self.whole["events"][step:], "from": step}
+        """Return the part of the payload that begins with this event, with every frame and the whole walk."""
+        return {**self.whole, "events": self.whole["events"][step:], "from": step, "tails": dict.fromkeys(LISTS, 0)}
 
     def _nodes(self) -> list[str]:
         """Clients in the order in which they came, brokers, the controller."""
-        servers = [*self.cluster.brokers, "controller"]
-        return [*(name for name in self.cluster.nodes if name not in servers), *servers]
+        nodes = self.cluster.nodes
+        servers = [name for name in (*self.cluster.brokers, "controller") if name in nodes]
+        return [*(name for name in nodes if name not in servers), *servers]
 
     # what appears, and what changes later
 
@@ -127,7 +136,7 @@ class GrowingPayload(PayloadMaker):
     def _arrivals(self, events: list[Event]) -> Payload:
         """The frames that were on their way at the last look, as far as they or events about them have changed."""
         changed: Payload = {}
-        for name, frame in self._flying.items():
+        for name, frame in self.flying.items():
             if frame.fate != "in flight":
                 now = self._at(frame.received_ms) if frame.received_ms >= 0 else None
                 arrived = frame.received_step if frame.received_step >= 0 else None
@@ -137,8 +146,8 @@ class GrowingPayload(PayloadMaker):
         known = self.whole["frames"]
         changed |= {name: known[name] for name in sorted(named) if name in known and name not in changed}
         everything = islice(self.trace.frames.values(), len(known), None)
-        still = {**self._flying, **{frame.id: frame for frame in everything}}
-        self._flying = {name: frame for name, frame in still.items() if frame.fate == "in flight"}
+        still = {**self.flying, **{frame.id: frame for frame in everything}}
+        self.flying = {name: frame for name, frame in still.items() if frame.fate == "in flight"}
         return changed
 
     def _ends(self, rows: list[dict[str, Any]], frames: Payload) -> dict[str, int]:

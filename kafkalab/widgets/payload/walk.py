@@ -2,18 +2,19 @@
 
 Every stop has a rank: what changes the picture for good is above what only travels, and what happens for the first time
 is above its repetitions. A walk takes the highest ranks that are at most `AT_MOST` stops, or an eighth of all. What
-lies between two stops can be opened. Both the browser and Python walk by the same ranks.
+lies between two stops can be opened. Of a run that goes on the last `AT_MOST` stops are part of the walk, too. Both the
+browser and Python walk by the same ranks.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
-from kafkalab.widgets.payload.chapters import chapters_of
+from kafkalab.widgets.payload.chapters import Chapters
 from kafkalab.widgets.payload.text import ALWAYS, Payload, stops
 
 AT_MOST, ONE_IN = 25, 8
@@ -31,15 +32,17 @@ CHAPTERS = {
     "read": 58,
 }
 """The rank of a stop that begins one of these chapters; other chapters begin with something out of the ordinary."""
+LISTS = ("chapters", "folds", "ranks")
+LONGEST_STRETCH = 1_000
+"""Events after which a stretch without a change is cut."""
 RECORDS, AGAIN, LEAST = 62, 12, 1
 """What a repetition takes off a rank, and the lowest rank of a stop that is not folded."""
 
 
 def with_walk(payload: Payload) -> Payload:
     """Return the payload with three more keys, "ranks", "folds" and "chapters"; the given one is not changed."""
-    chapters = chapters_of(payload)
-    folds = folds_of(payload)
-    return {**payload, "chapters": chapters, "folds": folds, "ranks": ranks_of(payload, chapters, folds)}
+    part = GrowingWalk().add(payload, payload["events"])
+    return {**payload, **{name: part[name] for name in LISTS}}
 
 
 def walk(
@@ -66,7 +69,8 @@ def walk(
         if rank < LEAST or (taken > limit and least):
             break
         least = rank
-    kept = [step for step in places if ranks[step] >= max(least, LEAST) or step in (places[0], places[-1])]
+    last = places[-AT_MOST:] if payload.get("live") else places[-1:]
+    kept = [step for step in places if ranks[step] >= max(least, LEAST) or step >= last[0] or step == places[0]]
     if opened:
         inside = [(before, stop) for before, stop in pairwise([-1, *kept]) if stop in opened]
         stops_of_all = frozenset(kept)
@@ -100,19 +104,6 @@ def is_change(event: dict[str, Any]) -> bool:
     return event["kind"] in ALWAYS or any(op[0] in CHANGES for op in event["patch"])
 
 
-def folds_of(payload: Payload) -> list[dict[str, Any]]:
-    """Return each stretch in which a node only repeats requests: {"from", "to", "text"}, its first and last step."""
-    found: list[dict[str, Any]] = []
-    stretch: list[dict[str, Any]] = []
-    for event in payload["events"]:
-        if event["kind"] == "send" and event["category"] != "replication":
-            stretch.append(event)
-        elif is_change(event) or event["kind"] in ("append", "invoke", "complete"):
-            found += _fold(payload, stretch)
-            stretch = []
-    return found + _fold(payload, stretch)
-
-
 def _fold(payload: Payload, stretch: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the fold of the requests in a stretch without any change; none for fewer than two repeated ones."""
     frames = [payload["frames"][event["frame"]] for event in stretch]
@@ -132,31 +123,98 @@ def _fold(payload: Payload, stretch: list[dict[str, Any]]) -> list[dict[str, Any
     return [{"from": stretch[first]["step"], "to": stretch[last]["step"], "text": f"{'; '.join(parts)}: no change."}]
 
 
-def ranks_of(payload: Payload, chapters: list[dict[str, Any]], folds: list[dict[str, Any]]) -> list[int]:
-    """Return the rank of each event: 0 for those that are no stop or are folded."""
-    begins = {chapter["step"]: chapter["name"].rstrip("0123456789 ") for chapter in chapters}
-    inside = {step for fold in folds for step in range(fold["from"], fold["to"])}
-    ends = {fold["to"] for fold in folds}
-    stable: dict[str, int] = {}
-    seen: Counter[Any] = Counter()
-    ranks = []
-    for event in payload["events"]:
-        step = event["step"]
-        rank, sign = _weight(payload, event, stable)
-        for op in event["patch"]:
-            if op[0] == "lso":
-                stable[op[2]] = op[3]
-        if not event["stop"] or step in inside:
-            ranks.append(0)
-            continue
-        if event["kind"] in ALWAYS or step in ends:
-            rank = 100
-        elif step in begins and (told := CHAPTERS.get(begins[step].rpartition(": ")[2], 80)) > rank:
-            rank, sign = told, begins[step]
-        again = 1 if rank == RECORDS else AGAIN
-        ranks.append(max(LEAST, rank - again * min(seen[sign], 2)))
-        seen[sign] += 1
-    return ranks
+class GrowingWalk:
+    """The chapters, folds and ranks of a run that goes on; `add` reads only what is new.
+
+    A fold is each stretch in which a node only repeats requests: {"from", "to", "text"}, its first and last step. A
+    rank is 0 for events that are no stop or are folded. As long as a stretch goes on, its ranks may change.
+    """
+
+    def __init__(self) -> None:
+        self._chapters = Chapters()
+        self._known: dict[str, list[Any]] = {name: [] for name in LISTS}
+        self._over = 0
+        """Folds whose stretch is over."""
+        self._stretch: list[dict[str, Any]] = []
+        self._open: list[dict[str, Any]] = []
+        """The events since the stretch began: they are ranked again when its fold is another."""
+        self._open_fold: list[dict[str, Any]] = []
+        self._counted: list[Any] = []
+        self._seen: Counter[Any] = Counter()
+        self._stable: dict[str, int] = {}
+
+    def add(self, payload: Payload, events: list[dict[str, Any]]) -> dict[str, Any]:
+        """Read `events`, which follow those that were read; `payload` has their frames and nodes.
+
+        Return the ends of the three lists, and under "tails" the index from which on each replaces what was known.
+        """
+        known, old_chapters = self._known, len(self._chapters.found)
+        self._chapters.add(payload, events)
+        chapters = known["chapters"] if len(self._chapters.found) == old_chapters else self._chapters.named()
+        same = next((i for i, (a, b) in enumerate(zip(known["chapters"], chapters, strict=False)) if a != b), None)
+        tails = {
+            "chapters": min(len(known["chapters"]), len(chapters)) if same is None else same,
+            "folds": self._over,
+        }
+        began = self._stretch[:1]
+        over, folds = self._folds(payload, events)
+        again = [*self._open, *events]
+        old = len(self._open) if folds[:1] == self._open_fold else 0
+        if not old:
+            self._seen.subtract(self._counted)
+        if not old or self._stretch[:1] != began:
+            self._counted = []
+        tails["ranks"] = len(known["ranks"]) - len(self._open) + old
+        ranks = self._ranks(payload, again[old:], folds)
+        ends = {"chapters": chapters[tails["chapters"] :], "folds": folds, "ranks": ranks}
+        for name, values in ends.items():
+            known[name] = [*known[name][: tails[name]], *values]
+        self._over += over
+        if len(again) > LONGEST_STRETCH:
+            self._stretch, self._over, self._counted = [], len(known["folds"]), []
+        self._open = again[self._stretch[0]["step"] - again[0]["step"] :] if self._stretch else []
+        self._open_fold = folds[over:] if self._stretch else []
+        return {**ends, "tails": tails}
+
+    def _folds(self, payload: Payload, events: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
+        """Return the folds from the open stretch on, and how many of them are over."""
+        found: list[dict[str, Any]] = []
+        for event in events:
+            if event["kind"] == "send" and event["category"] != "replication":
+                self._stretch.append(event)
+            elif is_change(event) or event["kind"] in ("append", "invoke", "complete"):
+                found += _fold(payload, self._stretch)
+                self._stretch = []
+        return len(found), found + _fold(payload, self._stretch)
+
+    def _ranks(self, payload: Payload, events: list[dict[str, Any]], folds: list[dict[str, Any]]) -> list[int]:
+        """Return the ranks of these events; count those of the open stretch, in case they are ranked again."""
+        first = events[0]["step"] if events else 0
+        latest = takewhile(lambda chapter: chapter[0] >= first, reversed(self._chapters.found))
+        begins = {step: (name.rstrip("0123456789 "), who) for step, name, who in latest}
+        inside = {step for fold in folds for step in range(fold["from"], fold["to"])}
+        ends = {fold["to"] for fold in folds}
+        still_open = self._stretch[0]["step"] if self._stretch else first + len(events)
+        ranks = []
+        for event in events:
+            step = event["step"]
+            rank, sign = _weight(payload, event, self._stable)
+            for op in event["patch"]:
+                if op[0] == "lso":
+                    self._stable[op[2]] = op[3]
+            if not event["stop"] or step in inside:
+                ranks.append(0)
+                continue
+            if event["kind"] in ALWAYS or step in ends:
+                rank = 100
+            elif step in begins and (told := CHAPTERS.get(begins[step][0].rpartition(": ")[2], 80)) > rank:
+                rank, sign = told, ("chapter", *begins[step])
+            again = 1 if rank == RECORDS else AGAIN
+            ranks.append(max(LEAST, rank - again * min(self._seen[sign], 2)))
+            self._seen[sign] += 1
+            if step >= still_open:
+                self._counted.append(sign)
+        return ranks
 
 
 def _weight(payload: Payload, event: dict[str, Any], stable: dict[str, int]) -> tuple[int, Any]:

@@ -6,18 +6,34 @@ const WAY =
 	<div class="contents" role="dialog" aria-label="Chapters" hidden><ol></ol></div>`;
 const ONCE = { chapter: "chapter", change: "change of a log or a state", frame: "step" };
 
-// The walk, and what can be jumped to; computed once for the run, the groups and what is folded.
+const REDRAW_MS = 250;
+
+// The walk, and what can be jumped to; computed for the run, the groups and what is folded.
 function layWalk(v) {
-	const { run, journey, plan } = v,
+	v.changes = [];
+	v.looked = 0;
+	walkOn(v);
+	drawChapters(v);
+}
+
+// The same for a run that has grown. The ticks, of which each moves, follow a little later.
+function growWalk(v) {
+	walkOn(v);
+	v.ticking ??= setTimeout(() => {
+		v.ticking = undefined;
+		drawChapters(v);
+		drawWay(v, upTo(v.stops.length, (i) => v.stops[i] <= v.step) + 1);
+	}, REDRAW_MS);
+}
+
+function walkOn(v) {
+	const { run, journey, plan, changes } = v,
 		{ stops, folds } = walkOf(run, journey, plan.stops);
 	Object.assign(v, { stops, folds, foldStops: [...folds.keys()], whole: plan.stops });
 	v.chapters = chaptersAt(run, stops);
-	v.targets = {
-		chapter: v.chapters.map((one) => one.at),
-		change: plan.stops.filter((step) => isChange(run.events[step])),
-		frame: plan.stops,
-	};
-	drawChapters(v);
+	for (const step of plan.stops.slice(v.looked)) if (isChange(run.events[step])) changes.push(step);
+	v.looked = plan.stops.length;
+	v.targets = { chapter: v.chapters.map((one) => one.at), change: changes, frame: plan.stops };
 }
 
 // Where "next_chapter" and its like lead to; undefined for nowhere.

@@ -116,7 +116,7 @@ function drawFilter(v) {
 	const { run, journey, root } = v,
 		hidden = new Set(journey.get("hidden")),
 		groups = v.plan.groups;
-	const apis = [...new Set(run.flown.filter((f) => groups.has(f.category)).map(apiOf))].sort();
+	const apis = [...run.apis.keys()].filter((api) => groups.has(run.apis.get(api))).sort();
 	const kinds = {
 		nodes: run.nodes.map((n) => n.id),
 		APIs: [...apis, ...[...hidden].filter((name) => run.apis.has(name) && !apis.includes(name))],
@@ -133,6 +133,7 @@ function drawFilter(v) {
 	for (const one of v.$("things").querySelectorAll("input")) one.checked = !hidden.has(one.value);
 	for (const one of v.$("groups").querySelectorAll("input")) one.checked = groups.has(one.value);
 	root.querySelector("[data-action=filter]").textContent = hidden.size ? `view (${hidden.size} hidden)` : "view";
+	v.filtered = run.apis.size + run.transactions.length;
 }
 
 // Calls `act(action, target)` and `go(step)` for keys and clicks. Plain keys stay here; those with Ctrl, and

@@ -47,11 +47,18 @@ function measure(v) {
 		// Their newest entry has to be found again.
 		for (const { firstChild } of v.$("logs").children) Object.assign(firstChild, { end: "", shows: [] });
 	}
-	const picture = v.$("sheet").firstChild,
+	sizePicture(v);
+	return true;
+}
+
+// The picture has room for the longest part of the plan that is ever in the page.
+function sizePicture(v) {
+	const { across, plan, u, width, height, breadth } = v,
+		picture = v.$("sheet").firstChild,
 		long = plan.longest + u * 2.6 + (across ? width : height);
 	v.long = long;
 	[picture.style.width, picture.style.height] = turned(across, `${breadth}px`, `${long}px`);
-	return true;
+	v.sized = plan.longest;
 }
 
 const place = (element, transform) =>

@@ -31,13 +31,12 @@ function columns(run, lanes, u) {
 	};
 }
 
-// Which events have a row when these groups are visible, and where; at which of them the cursor stops.
+// Which events have a row when these groups are visible, and where; at which of them the cursor stops. `grow` goes on
+// with what has been added to the run, while its lanes are the same.
 function plan(run, groups, hidden, u, across) {
-	const stops = stopsOf(run, groups, hidden),
-		stopping = new Set(stops),
+	const stops = [],
 		rows = [],
-		flights = [],
-		rowOf = {};
+		pages = [];
 	const known = run.nodes.filter((n) => n.kind !== "controller" || groups.has("metadata")),
 		some = known.filter((n) => !hidden.has(n.id));
 	const lanes = some.length ? some : known.slice(0, 1),
@@ -45,46 +44,56 @@ function plan(run, groups, hidden, u, across) {
 		column = columns(run, lanes, u);
 	let y = u / 2,
 		clock = 0,
-		end = 0;
-	for (const event of run.events) {
+		end = 0,
+		seen = 0,
+		flown = 0,
+		away = [];
+	const addRow = (event) => {
 		const { step, kind, at } = event,
-			frame = run.frames[event.frame];
-		const stop = stopping.has(step);
-		if (!stop && !(frame && groups.has(frame.category) && /send|receive/.test(kind) && isShown(run, event, hidden)))
-			continue;
+			frame = run.frames[event.frame],
+			stop = isStop(run, event, groups, hidden);
+		if (stop) stops.push(step);
+		else if (!(frame && groups.has(frame.category) && /send|receive/.test(kind) && isShown(run, event, hidden))) return;
 		const wait = rows.length && at - clock >= LONG_MS ? at - clock : 0,
 			row = { event, stop, wait, clock: at !== clock || !rows.length };
 		const high = u * (stop ? 2.15 : frame.copy_of ? 1.9 : 1.1),
 			down = y + (wait ? u * 1.7 : 0);
 		[row.y, row.height, row.end] = across ? column(row, y) : [down, high, down + high];
 		row.end = end = Math.max(end, row.end);
-		rowOf[step] = rows.length;
 		rows.push(row);
 		y = row.y + (across ? u * (stop ? 2.4 : 1.6) : row.height);
 		clock = at;
-	}
+		made.longest = Math.max(made.longest, end - rows[firstRow(rows.length - 1)].y);
+	};
 	const row = (step) => upTo(rows.length, (i) => rows[i].event.step <= step);
-	for (const f of run.flown) {
-		if (
-			groups.has(f.category) &&
-			f.sent in rowOf &&
-			isShown(run, run.events[f.sent], hidden) &&
-			ids.includes(f.from) &&
-			ids.includes(f.to)
-		)
-			flights.push({ f, from: rowOf[f.sent], to: row(run.end(f)) });
-	}
-	flights.sort((a, b) => a.from - b.from);
-	const pages = rows.length ? Array.from({ length: Math.ceil(rows.length / ROWS) }, () => []) : [];
-	for (const flight of flights)
-		for (let p = Math.floor(flight.from / ROWS); p * ROWS <= flight.to && p < pages.length; p++) pages[p].push(flight);
+	const flightOf = (f) => {
+		const from = row(f.sent),
+			drawn = groups.has(f.category) && ids.includes(f.from) && ids.includes(f.to);
+		return drawn && rows[from]?.event.step === f.sent && isShown(run, run.events[f.sent], hidden)
+			? [{ f, from, to: from, page: Math.floor(from / ROWS) }]
+			: [];
+	};
+	// Up to where a flight is known to be on its way; and whether it goes on.
+	const fly = (flight) => {
+		const ended = run.end(flight.f);
+		flight.to = row(ended);
+		for (; flight.page * ROWS <= flight.to; flight.page++) (pages[flight.page] ??= []).push(flight);
+		return ended > run.last;
+	};
 	// The flights that touch these rows: they are on two pages at most.
 	const flying = (first, last) =>
-		[...new Set(pages.slice(Math.max(0, Math.floor(first / ROWS)), Math.floor(last / ROWS) + 1).flat())].filter(
-			(f) => f.from <= last && f.to >= first,
-		);
-	const longest = rows.reduce((long, { end }, i) => Math.max(long, end - rows[firstRow(i)].y), 0);
-	return { groups, stops, rows, row, lanes, flying, longest, across };
+		[...new Set(pages.slice(Math.max(0, Math.floor(first / ROWS)), Math.floor(last / ROWS) + 1).flat())]
+			.filter((f) => f.from <= last && f.to >= first)
+			.sort((a, b) => a.from - b.from);
+	const grow = () => {
+		for (; seen < run.events.length; seen++) addRow(run.events[seen]);
+		const fresh = run.flown.slice(flown).flatMap(flightOf);
+		flown = run.flown.length;
+		away = [...away, ...fresh].filter(fly);
+	};
+	const made = { groups, stops, rows, row, lanes, flying, longest: 0, across, grow };
+	grow();
+	return made;
 }
 
 // The first row in the page when `row` is the newest. Rows leave it twenty at a time: what stays keeps its place.

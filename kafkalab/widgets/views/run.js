@@ -3,7 +3,6 @@
 const CHECKPOINT = 64,
 	SAVE_MS = 300, // longer than between two presses of one who walks fast: the kernel's answer costs a frame or two
 	PATIENCE_MS = 20000,
-	RECHECK_MS = 1000,
 	NONE = [];
 
 const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -220,7 +219,7 @@ function openRun(text) {
 		labels = {},
 		events = [],
 		frames = {},
-		run = { events, frames, marks: {}, ends: {}, meanings: {}, life: {}, flown: [], apis: new Set() };
+		run = { events, frames, marks: {}, ends: {}, meanings: {}, life: {}, flown: [], apis: new Map() };
 	const fold = (state, changes, own) => {
 		for (const change of changes) state = apply(state, change, own);
 		return state;
@@ -249,7 +248,7 @@ function openRun(text) {
 		const known = frames[frame.id];
 		if (known) return Object.defineProperties(known, Object.getOwnPropertyDescriptors(frame));
 		run.flown.push((frames[frame.id] = frame));
-		run.apis.add(apiOf(frame));
+		run.apis.set(apiOf(frame), frame.category);
 	};
 	const happen = (event) => {
 		if (event.step % CHECKPOINT === 0) {
@@ -263,6 +262,11 @@ function openRun(text) {
 	};
 	run.grow = (text) => {
 		const { events: further, frames: new_, marks, ends, meanings, ...rest } = unpacked(text);
+		for (const [name, from] of Object.entries(rest.tails ?? {})) {
+			run[name].length = from;
+			for (const one of rest[name]) run[name].push(one);
+			delete rest[name];
+		}
 		Object.assign(run, rest);
 		Object.assign(run.marks, marks);
 		Object.assign(run.ends, ends);
@@ -373,21 +377,22 @@ function sync(parent, items) {
 // The model that all views of a journey share, with what they compute of it kept on it.
 async function journeyOf(model) {
 	const journey = await model.widget_manager.get_model(model.get("journey").slice("IPY_MODEL_".length));
-	journey.klab ??= { busy: false, heard: new Set(), loads: new Set() };
+	journey.klab ??= { busy: false, heard: new Set(), grows: new Set() };
 	return journey;
 }
 
-// Adds a part to a run that goes on; asks for what lies between if it does not follow what is known.
+// Adds a part to a run that goes on; asks for what lies between if it does not follow what is known. Views grow when run
+// and cursor are those of the part.
 function grown(journey, { from, text, step }) {
 	const { klab } = journey;
 	if (!klab.run) return;
 	if (from > klab.run.events.length) return askMore(journey);
 	if (from < klab.run.events.length) return;
 	klab.run.grow(text);
-	journey.set("step", step);
-	for (const load of klab.loads) load();
-	clearTimeout(klab.rechecking);
-	if (klab.checking !== undefined) klab.rechecking = setTimeout(() => journey.send({ kind: "check" }), RECHECK_MS);
+	klab.growing = true;
+	if (!klab.saving) journey.set("step", step); // else the kernel does not know yet where the cursor is
+	klab.growing = false;
+	for (const grow of klab.grows) grow();
 }
 
 const askMore = (journey) => journey.send({ kind: "more", have: journey.klab.run.events.length });
@@ -415,18 +420,23 @@ function isShown(run, event, hidden) {
 	return f ? ![apiOf(f), f.from, f.to].some((name) => hidden.has(name)) : !hidden.has(event.node);
 }
 
-// The steps at which the cursor stops when these groups are visible and these things hidden.
+// Whether the cursor stops at an event when these groups are visible and these things hidden.
+const isStop = (run, e, groups, hidden) =>
+	e.stop && (groups.has(e.category) || ALWAYS.has(e.kind)) && isShown(run, e, hidden);
+
+// The steps at which it stops.
 const stopsOf = (run, groups, hidden = new Set()) =>
-	run.events
-		.filter((e) => e.stop && (groups.has(e.category) || ALWAYS.has(e.kind)) && isShown(run, e, hidden))
-		.map((e) => e.step);
+	run.events.filter((e) => isStop(run, e, groups, hidden)).map((e) => e.step);
 
 // Moves the cursor of all views; the kernel is told when it has stood still for a moment.
 function moveTo(journey, step) {
 	const { klab } = journey;
 	journey.set("step", step);
 	clearTimeout(klab.saving);
-	klab.saving = setTimeout(() => journey.send({ kind: "step", step }), SAVE_MS); // a save is echoed, late
+	klab.saving = setTimeout(() => {
+		klab.saving = 0;
+		journey.send({ kind: "step", step }); // a save is echoed, late
+	}, SAVE_MS);
 }
 
 // Asks the kernel for a press. Until it answers, `journey.klab.busy` holds, and no other view may ask.
@@ -434,6 +444,7 @@ function press(journey, action, target = "", details = {}) {
 	const { klab } = journey;
 	if (klab.busy) return;
 	clearTimeout(klab.saving);
+	klab.saving = 0;
 	journey.send({ kind: "press", action, target, step: journey.get("step"), ...details });
 	klab.busy = true;
 	klab.waiting = setTimeout(answered, PATIENCE_MS, journey, {
@@ -450,24 +461,25 @@ function answered(journey, message) {
 	for (const hear of journey.klab.heard) hear(message);
 }
 
-// Calls `handlers[trait]` when that trait of the journey changes, and `hear` with {kind: "asked" | "done" |
-// "error", text};
-// gives back how to stop that.
-function listen(journey, handlers, hear) {
-	const { heard, loads } = journey.klab,
+// Calls `handlers[trait]` when that trait of the journey changes, `hear` with {kind: "asked" | "done" | "error", text},
+// and `grow` when a run that goes on has grown and the cursor has followed; gives back how to stop that.
+function listen(journey, { step, ...others }, hear, grow = others.payload) {
+	const { klab } = journey,
+		{ heard, grows } = klab,
+		handlers = { ...others, step: () => klab.growing || step() },
 		tell = (message) => (message?.kind === "more" ? grown : answered)(journey, message);
 	if (!heard.size) {
-		journey.on("msg:custom", (journey.klab.tell = tell));
-		if (journey.klab.run?.live) askMore(journey); // what has come since the payload was sent
+		journey.on("msg:custom", (klab.tell = tell));
+		if (klab.run?.live) askMore(journey); // what has come since the payload was sent
 	}
 	heard.add(hear);
-	loads.add(handlers.payload);
+	grows.add(grow);
 	for (const name in handlers) journey.on(`change:${name}`, handlers[name]);
 	return () => {
 		for (const name in handlers) journey.off(`change:${name}`, handlers[name]);
 		heard.delete(hear);
-		loads.delete(handlers.payload);
-		if (!heard.size) journey.off("msg:custom", journey.klab.tell);
+		grows.delete(grow);
+		if (!heard.size) journey.off("msg:custom", klab.tell);
 	};
 }
 

@@ -35,6 +35,7 @@ async function open(model, el) {
 		help = $("help"),
 		voice = aloud(journey, root, now);
 	const moving = [];
+	const extentOf = ({ nodes, partitions }) => `${nodes.length} ${partitions.length}`;
 
 	const place = () => upTo(v.stops.length, (i) => v.stops[i] <= v.step);
 
@@ -124,12 +125,8 @@ async function open(model, el) {
 	function load() {
 		const run = runOf(journey);
 		forget(v);
-		Object.assign(v, { run, tokens: {}, recent: [], opened: "", levels: levelsOf(run), keyed: keyedOf(run) });
+		Object.assign(v, { run, tokens: {}, recent: [], opened: "", writes: writesOf(run), extent: extentOf(run) });
 		v.step = v.drawn = Math.max(0, Math.min(journey.get("step"), run.last));
-		sync(
-			$("chips"),
-			run.faults.map((fault, i) => [i, `<code>${esc(fault)}</code>`]),
-		);
 		sync(
 			$("logs"),
 			run.partitions.map((p) => [
@@ -138,9 +135,33 @@ async function open(model, el) {
 					`<div class="grid"></div></section>`,
 			]),
 		);
-		Object.assign(root.dataset, { events: run.events.length, place: journey.get("place") });
 		root.setAttribute("aria-label", `${run.title}. Arrow keys step, question mark for help.`);
+		drawRun();
 		relay();
+	}
+
+	function drawRun() {
+		const { run } = v;
+		Object.assign(v, { levels: levelsOf(run, v.writes), keyed: keyedOf(run, v.writes) });
+		sync(
+			$("chips"),
+			run.faults.map((fault, i) => [i, `<code>${esc(fault)}</code>`]),
+		);
+		Object.assign(root.dataset, { events: run.events.length, place: journey.get("place") });
+	}
+
+	// The run has grown. Lay only out what is new, unless there are new lanes or strips.
+	function grow() {
+		const { run, plan } = v;
+		if (!v.width || extentOf(run) !== v.extent) return load();
+		writesOf(run, v.writes);
+		drawRun();
+		plan.grow();
+		if (plan.longest > v.sized) sizePicture(v);
+		if (run.apis.size + run.transactions.length !== v.filtered) drawFilter(v);
+		growWalk(v);
+		v.step = Math.max(0, Math.min(journey.get("step"), run.last));
+		draw();
 	}
 
 	function relay() {
@@ -240,6 +261,7 @@ async function open(model, el) {
 			can_redo: () => drawTools(v),
 		},
 		told,
+		grow,
 	);
 	for (const name of ["size", "time"]) model.on(`change:${name}`, relay);
 	const watch = new ResizeObserver(resized);
@@ -252,6 +274,7 @@ async function open(model, el) {
 		for (const name of ["size", "time"]) model.off(`change:${name}`, relay);
 		watch.disconnect();
 		clearInterval(v.playing);
+		clearTimeout(v.ticking);
 		v.drawer.close();
 		pair.remove();
 	};

@@ -5,12 +5,22 @@ const CELLS = 16;
 
 const isInternal = (partition) => partition.startsWith("__");
 
+// Where transactions have written, and the keys of internal partitions; `known` is the same of fewer events.
+function writesOf({ events }, known = { count: 0, transactional: new Set(), keys: {} }) {
+	const { transactional, keys } = known;
+	for (; known.count < events.length; known.count++)
+		for (const [op, , partition, batch] of events[known.count].patch) {
+			if (op !== "batch") continue;
+			if (batch.txn) transactional.add(partition);
+			if (isInternal(partition) && batch.kind === "data")
+				for (const [key] of batch.records) (keys[partition] ??= new Set()).add(key);
+		}
+	return known;
+}
+
 // The isolation levels whose readers stand below a log: where transactions write, and both where there is room.
-function levelsOf(run) {
-	const written = new Set();
-	for (const { patch } of run.events)
-		for (const [op, , partition, batch] of patch) if (op === "batch" && batch.txn) written.add(partition);
-	const data = run.partitions.filter((p) => written.has(p) && !isInternal(p)),
+function levelsOf(run, { transactional } = writesOf(run)) {
+	const data = run.partitions.filter((p) => transactional.has(p) && !isInternal(p)),
 		levels = data.length > 1 ? LEVELS.slice(1) : LEVELS;
 	return Object.fromEntries(run.partitions.map((p) => [p, data.includes(p) ? levels : []]));
 }
@@ -63,12 +73,7 @@ function newest(log) {
 }
 
 // Of each internal partition, whether entries of several keys are written to it.
-function keyedOf(run) {
-	const keys = {};
-	for (const { patch } of run.events)
-		for (const [op, , partition, batch] of patch)
-			if (op === "batch" && isInternal(partition) && batch.kind === "data")
-				for (const [key] of batch.records) (keys[partition] ??= new Set()).add(key);
+function keyedOf(run, { keys } = writesOf(run)) {
 	return Object.fromEntries(run.internal.map((p) => [p, keys[p]?.size > 1]));
 }
 

@@ -30,6 +30,8 @@ class Verdict(View):
         """See `View`. The run is checked when the report is first read."""
         super().__init__(run, size, told={})
         self.hear({"check": lambda _: self.report})
+        if self.payload.get("live"):
+            self.journey.observe(lambda change: self.set_trait("told", change["new"]), "verdict")
 
     @property
     def report(self) -> dict[str, Any]:

@@ -8,9 +8,10 @@ const AT_MOST = 25,
 // All stops with the journey's groups, without what it hides; nothing is folded.
 const everyStop = (run, journey) => stopsOf(run, new Set(journey.get("groups")), new Set(journey.get("hidden") ?? []));
 
-// Those of the stops `places` that are not folded: the highest ranks that are few enough.
-function foldedWalk({ ranks }, places) {
-	const ends = [places[0], places.at(-1)],
+// Those of the stops `places` that are not folded: the highest ranks that are few enough, and of a run that goes on the
+// latest.
+function foldedWalk({ ranks, live }, places) {
+	const last = live ? places.slice(-AT_MOST)[0] : places.at(-1),
 		limit = Math.max(AT_MOST, Math.floor(places.length / ONE_IN)),
 		counts = new Map();
 	for (const step of places.slice(1, -1)) counts.set(ranks[step], (counts.get(ranks[step]) ?? 0) + 1);
@@ -21,7 +22,7 @@ function foldedWalk({ ranks }, places) {
 		if (rank < 1 || (taken > limit && least)) break;
 		least = rank;
 	}
-	return places.filter((step) => ranks[step] >= Math.max(least, 1) || ends.includes(step));
+	return places.filter((step) => ranks[step] >= Math.max(least, 1) || step >= last || step === places[0]);
 }
 
 // The stops of the walk, and by stop the steps that are folded into it, whether they are opened or not.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkalab.protocol.acls import is_server
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.sim.network import NEVER_A_RETRY
 from kafkalab.sim.recording import Recording
@@ -45,6 +46,9 @@ class Recorder:
         self.most_events, self.most_bytes = most_events, most_bytes
         self.bytes = self.frames_seen = 0
         self.full = False
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after every change of the trace."""
+        self._read = 0
         self.now_ms = 0
         self.clients: dict[str, None] = {}
         self._counts: dict[str, int] = {}
@@ -61,6 +65,7 @@ class Recorder:
         step = self.trace.steps
         self.trace.events.append(Event(step, self.now_ms, node, kind, name, cause, frame, data))
         self.trace.steps += 1
+        self.on_change()
         return step
 
     def client(self, client_id: str) -> str:
@@ -138,6 +143,7 @@ class Recorder:
         for frame in frames:
             if frame.fate == "in flight":
                 frame.fate = fate
+            self.on_change()
             self._remember_failure(frame if frame.kind == "request" else self.trace.frames.get(frame.of, frame))
 
     def fault(self, at_ms: int, frame: Frame, fault: Any) -> None:
@@ -157,14 +163,25 @@ class Recorder:
 
     def recording(self) -> Recording:
         """Return a copy of what was recorded by now, for views, histories and checks."""
-        events = self.trace.events
-        for frame in self.trace.frames.values():
-            frame.body = with_records(frame.body)
-        for step, event in enumerate(events):
-            if event.kind == "append":
-                events[step] = event._replace(data=readable(event.data))
+        self.read_records()
         trace = Trace(events=list(self.trace.events), frames=dict(self.trace.frames), title=self.trace.title)
         trace.steps = len(trace.events)
+        return Recording(trace, *self.known)
+
+    def read_records(self) -> None:
+        """Decode the records of what has come since the last call."""
+        events = self.trace.events
+        for step in range(self._read, len(events)):
+            event = events[step]
+            if event.kind == "send":
+                event.data.body = with_records(event.data.body)
+            elif event.kind == "append":
+                events[step] = event._replace(data=readable(event.data))
+        self._read = len(events)
+
+    @property
+    def known(self) -> tuple[ClusterMetadata, tuple[str, ...], tuple[str, ...], str]:
+        """What a `Recording` needs beside the trace: metadata, clients, brokers and profile as known by now."""
         known = self.knowledge
         brokers = tuple(sorted(known.brokers, key=self.names.node_id))
-        return Recording(trace, known.metadata, tuple(self.clients), brokers, known.profile)
+        return known.metadata, tuple(self.clients), brokers, known.profile
