@@ -67,8 +67,10 @@ class GrowingJourney(Journey):
         payload = {**self._growing.whole, "actions": source.do(self._actions)}
         self._begin(Run(cluster=source.cluster), payload, groups)
         self.step = self._newest()
-        self.hear({"step": self._move, "press": self._press, "check": self._check, "more": self._send_since})
         source.watch(self._changed)
+
+    def _handlers(self) -> dict[str, Callable[[Content], None]]:
+        return {**super()._handlers(), "more": self._send_since}
 
     def _should_send_property(self, key: str, value: Any) -> bool:
         """The payload is sent in parts, and as a whole only to a browser that asks for the state."""
