@@ -107,7 +107,7 @@ class GrowingJourney(Journey):
 
     def _grow(self, follow: bool = False) -> None:
         """Take what is new, in the run's thread; the cursor follows if it is at the end, or with `follow`."""
-        follow = follow or self._is_at_the_end()
+        follow, was = follow or self._is_at_the_end(), self.step
         part = self._growing.more()
         actions = self._actions()
         if not part["events"] and not part["frames"] and actions == self.payload["actions"]:
@@ -117,7 +117,7 @@ class GrowingJourney(Journey):
             with self._lock_property(step=(step := self._newest())):  # the browser is told with the part
                 self.step = step
         text = packed({**part, "actions": actions})
-        self.send({"kind": "more", "from": part["from"], "text": text, "step": self.step})
+        self.send({"kind": "more", "from": part["from"], "text": text, "step": self.step, "was": was})
         if self._watched:
             self._plan_check()
 
