@@ -67,8 +67,10 @@ class GrowingJourney(Journey):
         payload = {**self._growing.whole, "actions": source.do(self._actions)}
         self._begin(Run(cluster=source.cluster), payload, groups)
         self.step = self._newest()
-        self.hear({"step": self._move, "press": self._press, "check": self._check, "more": self._send_since})
         source.watch(self._changed)
+
+    def _handlers(self) -> dict[str, Callable[[Content], None]]:
+        return {**super()._handlers(), "more": self._send_since}
 
     def _should_send_property(self, key: str, value: Any) -> bool:
         """The payload is sent in parts, and as a whole only to a browser that asks for the state."""
@@ -105,7 +107,7 @@ class GrowingJourney(Journey):
 
     def _grow(self, follow: bool = False) -> None:
         """Take what is new, in the run's thread; the cursor follows if it is at the end, or with `follow`."""
-        follow = follow or self._is_at_the_end()
+        follow, was = follow or self._is_at_the_end(), self.step
         part = self._growing.more()
         actions = self._actions()
         if not part["events"] and not part["frames"] and actions == self.payload["actions"]:
@@ -115,7 +117,7 @@ class GrowingJourney(Journey):
             with self._lock_property(step=(step := self._newest())):  # the browser is told with the part
                 self.step = step
         text = packed({**part, "actions": actions})
-        self.send({"kind": "more", "from": part["from"], "text": text, "step": self.step})
+        self.send({"kind": "more", "from": part["from"], "text": text, "step": self.step, "was": was})
         if self._watched:
             self._plan_check()
 

@@ -130,6 +130,25 @@ def test_growth_leaves_the_cursor_where_the_learner_has_gone(
     expect(sequence).to_have_attribute("data-step", step)
 
 
+def test_a_press_of_the_browser_lets_exactly_one_frame_go(live: LiveCluster, client: Client) -> None:
+    journey, sent = live.journey, []
+    journey.send = lambda content, buffers=None: sent.append(content["kind"])
+    live.hold()
+    asked, others = client.later(client.init), Client(live, "other", "second")
+    waits = others.later(others.init)
+    live.wait_for("InitProducerId#1")
+    live.wait_for("InitProducerId#2")
+    live.do(journey._grow)
+    sent.clear()
+    journey._handle_custom_msg({"kind": "press", "action": "right", "target": "", "step": journey.step}, [])
+    fates = [live.trace.frames[f"InitProducerId#{number}"].fate for number in (1, 2)]
+    assert sorted(fates) == ["delivered", "in flight"]
+    assert (sent.count("done"), sent.count("error")) == (1, 0)
+    live.free_run()
+    assert (asked.result(CALL_S), waits.result(CALL_S)) == (Error.NONE, Error.NONE)
+    others.close()
+
+
 def test_right_lets_a_frame_go_also_if_the_run_has_grown_unseen(
     shown: Live, live: LiveCluster, client: Client, page: Page
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import RLock
 from typing import Any
 
@@ -91,7 +91,11 @@ class Journey(Walking):
         self._forks = Forks(first)
         self._reports: dict[int, dict[str, Any]] = {}
         super().__init__(payload=payload, groups=list(groups), step=step, tree=[self._forks.here.row()])
-        self.hear({"step": self._move, "press": self._press, "check": self._check})
+        self.hear(self._handlers())
+
+    def _handlers(self) -> dict[str, Callable[[Content], None]]:
+        """By kind of message: what is done with it."""
+        return {"step": self._move, "press": self._press, "check": self._check}
 
     @classmethod
     def of(cls, thing: Any) -> Journey:

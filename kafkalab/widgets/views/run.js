@@ -383,14 +383,15 @@ async function journeyOf(model) {
 
 // Adds a part to a run that goes on; asks for what lies between if it does not follow what is known. Views grow when run
 // and cursor are those of the part.
-function grown(journey, { from, text, step }) {
+function grown(journey, { from, text, step, was }) {
 	const { klab } = journey;
 	if (!klab.run) return;
 	if (from > klab.run.events.length) return askMore(journey);
 	if (from < klab.run.events.length) return;
 	klab.run.grow(text);
 	klab.growing = true;
-	if (!klab.saving) journey.set("step", step); // else the kernel does not know yet where the cursor is
+	// unless the kernel did not know yet where the cursor had gone
+	if (klab.busy || (was ?? journey.get("step")) === journey.get("step")) journey.set("step", step);
 	klab.growing = false;
 	for (const grow of klab.grows) grow();
 }
@@ -433,10 +434,7 @@ function moveTo(journey, step) {
 	const { klab } = journey;
 	journey.set("step", step);
 	clearTimeout(klab.saving);
-	klab.saving = setTimeout(() => {
-		klab.saving = 0;
-		journey.send({ kind: "step", step }); // a save is echoed, late
-	}, SAVE_MS);
+	klab.saving = setTimeout(() => journey.send({ kind: "step", step }), SAVE_MS); // a save is echoed, late
 }
 
 // Asks the kernel for a press. Until it answers, `journey.klab.busy` holds, and no other view may ask.
@@ -444,7 +442,6 @@ function press(journey, action, target = "", details = {}) {
 	const { klab } = journey;
 	if (klab.busy) return;
 	clearTimeout(klab.saving);
-	klab.saving = 0;
 	journey.send({ kind: "press", action, target, step: journey.get("step"), ...details });
 	klab.busy = true;
 	klab.waiting = setTimeout(answered, PATIENCE_MS, journey, {
