@@ -32,8 +32,10 @@ API_NAMES = {api.key: api.name for api in ALL if api.name in OFFERED}
 REPEATED = {"FindCoordinator": ("coordinator_keys", "coordinators"), "OffsetFetch": ("groups", "groups")}
 """What one request of newer versions holds several of, where kafkalab's message is about one: request, response."""
 
+NO_REQUEST = (StructError, SerialError, ValueError, LookupError, OverflowError, TypeError, AttributeError)
+"""What reading raises for bytes that are no request."""
 CORRELATION_AT = 4
-_HEADER = Struct(">hhi")
+HEADER = Struct(">hhi")
 _LENGTH = Struct(">h")
 _CORRELATION = Struct(">i")
 
@@ -92,26 +94,26 @@ def read_request(data: bytes, names: Names) -> Asked:
     an unknown version is read as version 0, and has no body: its answer says which versions there are.
     """
     try:
-        key, version, correlation_id = _HEADER.unpack_from(data)
+        key, version, correlation_id = HEADER.unpack_from(data)
         api = API_NAMES.get(key, f"API {key}")
         if api == "ApiVersions" and version not in OFFERED[api]:
             return Asked(api, 0, correlation_id, "", None, ())
         spoken = version_of(api, version)
-        client_id, place = _client_id(data, spoken.tagged_request)
+        client_id, place = client_id_of(data, spoken.tagged_request)
         spoken.walk_request(data, place)
         message, size = spoken.read_request(data, place)
         if place + size != len(data):
             raise BadMessageError(f"{len(data) - place - size} bytes behind a {api} {version}")
         bodies = tuple(spoken.request.make(one, Context(names)) for one in _split(api, message))
-    except (StructError, SerialError, ValueError, LookupError, OverflowError, TypeError, AttributeError) as error:
+    except NO_REQUEST as error:
         raise BadMessageError(f"{type(error).__name__}: {error}") from None
     return Asked(api, version, correlation_id, client_id, message, bodies)
 
 
-def _client_id(data: bytes, tagged: bool) -> tuple[str, int]:
+def client_id_of(data: bytes, tagged: bool) -> tuple[str, int]:
     """The client id, "" for none, and where the header ends; its tagged fields are skipped."""
-    length = _LENGTH.unpack_from(data, _HEADER.size)[0]
-    place = _HEADER.size + _LENGTH.size
+    length = _LENGTH.unpack_from(data, HEADER.size)[0]
+    place = HEADER.size + _LENGTH.size
     client_id = data[place : place + max(length, 0)].decode()
     place += max(length, 0)
     if tagged:
@@ -195,7 +197,7 @@ def request_bytes(api: str, version: int, correlation_id: int, client_id: str, b
     """Return a request behind its length, as a client sends it."""
     spoken = version_of(api, version)
     out, name = io.BytesIO(), client_id.encode()
-    out.write(_HEADER.pack(BY_NAME[api].key, version, correlation_id) + _LENGTH.pack(len(name)) + name)
+    out.write(HEADER.pack(BY_NAME[api].key, version, correlation_id) + _LENGTH.pack(len(name)) + name)
     out.write(b"\0" if spoken.tagged_request else b"")
     spoken.write_request(out, spoken.request.write(body, Context(names)))
     data = out.getvalue()

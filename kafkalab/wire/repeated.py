@@ -1,17 +1,32 @@
-"""What clients ask again and again is read once, and answered with the same bytes while the answer is the same.
+"""What a server reads and writes fast: requests that come again, and Produce.
 
 A producer repeats AddPartitionsToTxn and EndTxn with every transaction up to version 1, a consumer Fetch and Heartbeat;
-only the correlation id differs.
+only the correlation id differs. They are read once, and answered with the same bytes while the answer is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from struct import Struct
 from typing import Any
 
-from kafkalab.wire.codec import CORRELATION_AT, Asked, read_request, response_bytes
+from kafkalab.wire import produce_bytes
+from kafkalab.wire.codec import (
+    CORRELATION_AT,
+    HEADER,
+    NO_REQUEST,
+    Asked,
+    UnsupportedVersionError,
+    client_id_of,
+    read_request,
+    response_bytes,
+)
 from kafkalab.wire.names import Names
+from kafkalab.wire.rules import BadMessageError
+from kafkalab.wire.special import OFFERED
+
+_FRAMED = Struct(">ii")
 
 MOST_BYTES, MOST_ANSWERED, MOST_REQUESTS = 512, 4_096, 1_024
 
@@ -36,6 +51,8 @@ class Repeated:
 
     def read(self, data: bytes) -> Asked:
         """Return the request in these bytes; for errors see `read_request`."""
+        if data[:2] == b"\0\0":
+            return self._produce(data)
         if len(data) > MOST_BYTES:
             return read_request(data, self.names)
         if self._learned != self.names.learned or len(self._known) >= MOST_REQUESTS:
@@ -51,8 +68,23 @@ class Repeated:
         correlation_id = int.from_bytes(data[CORRELATION_AT : CORRELATION_AT + 4], "big", signed=True)
         return Asked(first.api, first.version, correlation_id, first.client_id, first.message, first.bodies, known)
 
+    def _produce(self, data: bytes) -> Asked:
+        try:
+            _, version, correlation_id = HEADER.unpack_from(data)
+            if version not in OFFERED["Produce"]:
+                raise UnsupportedVersionError(f"Produce {version}")
+            client_id, place = client_id_of(data, version >= produce_bytes.FLEXIBLE_SINCE)
+            body = produce_bytes.read(data, place, version, self.names)
+        except NO_REQUEST as error:
+            raise BadMessageError(f"{type(error).__name__}: {error}") from None
+        return Asked("Produce", version, correlation_id, client_id, None, (body,))
+
     def response(self, asked: Asked, answers: Sequence[Any]) -> bytes:
         """Return the bytes of a response, behind its length."""
+        if asked.api == "Produce":
+            tags = b"\0" if asked.version >= produce_bytes.FLEXIBLE_SINCE else b""
+            data = tags + produce_bytes.write(answers[0], asked.version, self.names)
+            return _FRAMED.pack(4 + len(data), asked.correlation_id) + data
         known: Known | None = asked.known
         if known is None:
             return response_bytes(asked, answers, self.names)

@@ -1,5 +1,5 @@
-"""`python -m tests.benchmarks.wire_handling`: the time of a transaction from bytes to bytes, without sockets and clients
-(the fastest tenth); with --profile, where it goes.
+"""`python -m tests.benchmarks.wire_handling`: the time of a transaction from bytes to bytes, without sockets and
+clients (the fastest tenth); with --profile, where it goes.
 
 The requests are those of librdkafka: AddPartitionsToTxn 0, Produce 10 and EndTxn 1, each on its own connection.
 """

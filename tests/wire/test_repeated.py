@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.end_txn import EndTxn, EndTxnResponse
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, Fetch, FetchResponse, PartitionFetched
+from kafkalab.protocol.messages.produce import Produce, ProduceResponse
 from kafkalab.wire import repeated
 from kafkalab.wire.codec import read_request, read_response, request_bytes, response_bytes
 from kafkalab.wire.names import Names
 from kafkalab.wire.repeated import Repeated
+from kafkalab.wire.rules import BadMessageError
+from kafkalab.wire.special import OFFERED
+from tests.wire.messages import NAMES, message
 
 END = EndTxn(transactional_id="pay", producer_id=7, producer_epoch=1, committed=True)
 
@@ -66,7 +73,40 @@ def test_a_topic_id_is_another_topic_once_the_image_has_it(names: Names) -> None
 def test_what_is_kept_is_bounded(names: Names) -> None:
     known = Repeated(names)
     for number in range(3 * repeated.MOST_REQUESTS):
-        known.read(sent(EndTxn(transactional_id="pay", producer_id=number, producer_epoch=1, committed=True), 1, 1, names))
+        known.read(sent(replace(END, producer_id=number), 1, 1, names))
     assert len(known._known) <= repeated.MOST_REQUESTS
-    known.read(sent(EndTxn(transactional_id="p" * 600, producer_id=1, producer_epoch=1, committed=True), 1, 1, names))
+    known.read(sent(replace(END, transactional_id="p" * 600), 1, 1, names))
     assert not any(len(data) > repeated.MOST_BYTES for data in known._known)
+
+
+VERSIONS = st.sampled_from(OFFERED["Produce"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), version=VERSIONS)
+def test_produce_is_read_and_answered_as_by_the_codec(data: st.DataObject, version: int) -> None:
+    known = Repeated(NAMES)
+    request = request_bytes("Produce", version, 9, "app", data.draw(message(Produce)), NAMES)[4:]
+    asked, fresh = known.read(request), read_request(request, NAMES)
+    assert (asked.api, asked.version, asked.correlation_id, asked.client_id, asked.bodies) == (
+        fresh.api, fresh.version, fresh.correlation_id, fresh.client_id, fresh.bodies,
+    )  # fmt: skip
+    answer = [data.draw(message(ProduceResponse))]
+    assert known.response(asked, answer) == response_bytes(fresh, answer, NAMES)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), version=VERSIONS)
+def test_a_damaged_produce_is_refused_where_the_codec_refuses_it(data: st.DataObject, version: int) -> None:
+    request = bytearray(request_bytes("Produce", version, 9, "app", data.draw(message(Produce)), NAMES)[4:])
+    for _ in range(data.draw(st.integers(0, 3))):
+        request[data.draw(st.integers(8, len(request) - 1))] = data.draw(st.integers(0, 255))
+    damaged = bytes(request[: data.draw(st.integers(8, len(request)))])
+    assert _read(Repeated(NAMES).read, damaged) == _read(lambda data: read_request(data, NAMES), damaged)
+
+
+def _read(read: Any, data: bytes) -> Any:
+    try:
+        return read(data).bodies
+    except BadMessageError:
+        return None
