@@ -6,6 +6,7 @@ one more process.
 
 from __future__ import annotations
 
+import re
 import statistics
 import subprocess
 import sys
@@ -41,8 +42,7 @@ def taken(tests: int) -> list[tuple[float, float]]:
         command = [sys.executable, "-m", "pytest", "-p", PLUGIN, "-p", "no:nbval", "-sq", "-p", "no:cacheprovider"]
         environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
         run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-    rows = [row.split() for row in run.stdout.splitlines() if "took" in row]
-    return [(float(row[row.index("took") + 1]), float(row[row.index("took") + 2])) for row in rows]
+    return [(float(wall), float(processor)) for wall, processor in re.findall(r"took (\S+) (\S+)", run.stdout)]
 
 
 def measure(times: int = 20) -> None:

@@ -12,7 +12,7 @@ import confluent_kafka
 import pytest
 
 from kafkalab.testing.kafka_lab import KafkaLab
-from tests.testing.conftest import ARGS  # KafkaLab and its clients are loaded once, for all runs within this process
+from tests.testing.conftest import ARGS
 
 pytestmark = pytest.mark.clients
 pytest_plugins = ["pytester"]
