@@ -1,24 +1,24 @@
-"""`KafkaLab`: what the fixture `kafka_lab` gives a test: a live cluster, faults, and checks of what happened."""
+"""`KafkaLab`: what the fixture `kafka_lab` gives a test: a live cluster, faults, and checks of what happened.
+
+Checks and histories are imported when they are asked for: a test waits for its brokers only.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kafkalab.checks.all import Report
-from kafkalab.history.export import history_of
-from kafkalab.history.fetched import with_fetches
-from kafkalab.history.history import History
 from kafkalab.limits import listed, quoted
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.protocol.messages.fetch import READ_COMMITTED
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.sim.faults import AdvanceClock, Pause, Resume, did_you_mean
-from kafkalab.testing.kept import frame_lines
-from kafkalab.testing.pipeline import Identity, Pipeline
-from kafkalab.testing.read_to_the_end import with_reader
 from kafkalab.testing.record import LEVELS, TopicRecord, records_in
-from kafkalab.testing.verdict import examine
+
+if TYPE_CHECKING:
+    from kafkalab.checks.all import Report
+    from kafkalab.history.history import History
+    from kafkalab.testing.pipeline import Identity, Pipeline
 
 
 def by_key(record: TopicRecord) -> bytes | None:
@@ -119,6 +119,8 @@ class KafkaLab(LiveCluster):
         The two have the same identity: what `source_id` returns of the input and `target_id` of the output. Without
         them it is the key.
         """
+        from kafkalab.testing.pipeline import Pipeline
+
         self._pipelines.append(Pipeline(source, target, source_id, target_id))
 
     def history(self) -> History:
@@ -127,6 +129,10 @@ class KafkaLab(LiveCluster):
         `reads` and `polls` are derived from Fetch responses. At the end of them a reader called kafka_lab reads every
         topic to its end.
         """
+
+        from kafkalab.history.export import history_of
+        from kafkalab.history.fetched import with_fetches
+        from kafkalab.testing.read_to_the_end import with_reader
 
         def act() -> History:
             found = with_fetches(history_of(self.cluster), self.trace)
@@ -146,8 +152,12 @@ class KafkaLab(LiveCluster):
         Without `names` for a broken promise of Kafka's or of a declared pipeline; with names for each of these
         anomalies, also where Kafka allows it, and if nothing is known about it. ValueError for an unknown name.
         """
+        from kafkalab.testing.verdict import examine
+
         return examine(self.history(), self.trace, self.began_ms, names, bool(self._pipelines))
 
     def frames(self, count: int = 30) -> list[str]:
         """Return a line for each of the last `count` frames between clients and brokers; metadata is left out."""
+        from kafkalab.testing.kept import frame_lines
+
         return frame_lines(self, count)

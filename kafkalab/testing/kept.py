@@ -15,8 +15,8 @@ from kafkalab.testing.verdict import AnomalyError
 from kafkalab.trace import Frame
 
 FRAMES = 30
-LATER = 6
-"""So many stops behind the step that proves an anomaly are drawn, too."""
+LATER = 14
+"""How many stops behind the step that proves an anomaly are drawn: enough for the markers that commit it."""
 
 
 def keep(lab: LiveCluster, folder: str, test: str, error: BaseException | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import socket
 import subprocess
 import sys
 import threading
@@ -156,6 +158,22 @@ def test_waiting_ends_when_nothing_comes_and_when_the_cluster_closes(live: LiveC
     assert not live.running
     assert repr(live).endswith(f"is closed, {live.trace.steps} events, 0 frames wait>")
     assert not any(t.name == "kafkalab live" for t in threading.enumerate())
+
+
+def test_no_connection_stays_open_that_is_accepted_as_the_cluster_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    unclosed: list[str] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: unclosed.append(repr(found.exc_value)))
+    clients = []
+    for _ in range(10):
+        live = LiveCluster(brokers=1)
+        host, port = live.bootstrap_servers.split(":")
+        clients += [socket.create_connection((host, int(port))) for _ in range(3)]
+        live.close()
+        del live
+        gc.collect()
+    for client in clients:
+        client.close()
+    assert unclosed == []
 
 
 def test_without_kio_one_line_names_the_extra(root: Path) -> None:

@@ -7,12 +7,17 @@ from importlib.metadata import entry_points
 
 import pytest
 
+from kafkalab.testing import kept, verdict
 from kafkalab.testing.kafka_lab import KafkaLab
 from tests.live.conftest import Client
 
 PLUGIN = "kafka_lab" if entry_points(group="pytest11", name="kafka_lab") else "kafkalab.testing.plugin"
 """The plugin by the name under which it is installed; else by its module."""
 ARGS = ("-p", PLUGIN, "-p", "no:nbval", "-p", "no:rerunfailures", "-p", "no:randomly", "-W", "error")
+
+
+assert kept  # loaded once, with what it needs: a run within this process begins with the modules of this one
+assert verdict
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
 from kafkalab.protocol.messages.fetch import READ_UNCOMMITTED, Fetch
 from kafkalab.protocol.messages.offset_commit import OffsetCommit
+from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.testing.kafka_lab import KafkaLab
 from kafkalab.testing.verdict import AnomalyError
@@ -215,6 +216,25 @@ def test_what_clients_fetch_is_read_without_aborted_records(lab: KafkaLab, conne
     assert moves == [(1, 0, 4, "assign"), (3, 0, 4, "seek")]
     assert [r.value for r in history.reads if r.consumer == "kafka_lab"] == ["a"]
     lab.check("G1a")
+
+
+def test_a_read_belongs_to_no_producer_if_one_commits_offsets_of_an_unknown_member(
+    lab: KafkaLab, connect: Connect
+) -> None:
+    produced(lab, connect("feed", "feeder"), "1")
+    client, reader = connect(), connect("", "reader")
+    reader.ask(lab.leader_of("in-0"), Fetch(isolation_level="read_committed", positions={"in-0": 0}), 12)
+    assert {read.process for read in lab.history().reads} == {"reader", "kafka_lab"}
+    client.init()
+    client.send("paid")
+    group = {"group_id": "readers", "producer_id": client.pid, "producer_epoch": client.epoch, "offsets": {"in-0": 1}}
+    asked = TxnOffsetCommit(transactional_id="pay", **group)
+    assert client.ask(lab.coordinator_of(group="readers"), asked, 5).errors == {"in-0": Error.NONE}
+    assert client.end() is Error.NONE
+    assert {read.process for read in lab.history().reads} == {"reader, consumer", "kafka_lab"}
+    lab.pipeline("in", "out")
+    lab.check("exactly-once")
+    lab.check()
 
 
 @pytest.mark.parametrize("options", [{"brokers": 0}, {"brokers": "3"}, {"brokers": 10}, {"topics": {"a": 0}},

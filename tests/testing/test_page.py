@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import confluent_kafka
 import pytest
 
-from kafkalab.testing import kept
+from kafkalab.testing.kafka_lab import KafkaLab
 from tests.testing.conftest import ARGS
 
 pytestmark = pytest.mark.clients
 pytest_plugins = ["pytester"]
-assert kept
-assert confluent_kafka  # both loaded once, for all runs within this process
 FAULTS = {
     "TimeoutIsAnAbort": "test_the_answer_to_a_commit_is_late",
     "OffsetsOutside": "test_an_instance_stops_between_two_commits",
@@ -39,6 +39,26 @@ def test_each_fault_shows_in_its_test(fault: str, root: Path, pytester: pytest.P
     result = run(root, pytester, "--service", f"faults.{fault}", "-k", FAULTS[fault])
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E *AnomalyError: exactly-once: 'order-1' at offset 0 of orders-0 is duplicated: 2 *"])
+
+
+def test_a_service_is_one_process_though_it_has_two_clients(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(root / "docs" / "testing")
+    payments = importlib.import_module("payments")
+    monkeypatch.delitem(sys.modules, "payments")
+    with KafkaLab(topics=["orders", "payments"]) as lab:
+        shop = confluent_kafka.Producer({"bootstrap.servers": lab.bootstrap_servers})
+        shop.produce("orders", key="1", value="9 EUR")
+        assert shop.flush(10) == 0
+        service = payments.Payments(lab.bootstrap_servers, "1")
+        assert service.run(30, 1) == 1
+        service.close()
+        history = lab.history()
+        writers = {o.process: o.client for o in history.operations if o.function == "commit"}
+        assert writers == {"payments-1-in": "payments-1-out/payments-1"}
+        assert {(p.process, p.group) for p in history.polls if p.key == "orders-0"} == {
+            ("payments-1-in", "payments"), ("kafka_lab", None),
+        }  # fmt: skip
+        assert lab.check("offset/output split")["offset/output split"].examined == 1
 
 
 def test_the_page_names_each_fault_and_its_test_and_quotes_the_files(root: Path) -> None:

@@ -12,11 +12,9 @@ import pytest
 
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Scenario
-from kafkalab.testing import kept
 from tests.testing.conftest import ARGS
 
 pytest_plugins = ["pytester"]
-assert kept  # loaded once: a run within this process begins with the modules of this one
 ASKS = """
     from tests.live.conftest import Client
 
