@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab import lab03
+from kafkalab import lab03, lab06
 from kafkalab.programs.groups import two_members
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Scenario
@@ -45,6 +45,13 @@ def test_every_arrow_that_fires_is_in_the_machine(name: str) -> None:
         for place in places(journey.payload, chart):
             if place.via:
                 assert questions(chart, place.via, place.state), (place.via, place.state)
+
+
+def test_many_ways_to_a_state_are_not_told_as_one() -> None:
+    chart = StateChart(lab06(), "producer")
+    chart.press("end")
+    assert str(chart).count(" → FATAL_ERROR\n") == 1
+    assert "an error that nothing cures" not in str(chart).split("came by")[1].splitlines()[0]
 
 
 def test_the_text_tells_state_meaning_way_and_what_if() -> None:

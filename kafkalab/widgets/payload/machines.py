@@ -11,6 +11,9 @@ from kafkalab.widgets.payload.text import Payload
 OPS = {"coordinator": "txn", "producer": "client", "group": "group"}
 NOTHING = {"coordinator": "no transactional id yet", "producer": "no producer yet", "group": "no group yet"}
 
+FEW = 2
+"""Of so many questions that lead to a state each is named: the run does not say which of them it was."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -90,7 +93,9 @@ def chart_text(
     ]
     lines += [f"  {machine.states.get(place.state, '')}", f"  {' · '.join(place.facts(label))}"]
     if place.via:
-        lines.append(f"  came by {place.via} → {place.state}: {', '.join(questions(machine, place.via, place.state))}")
+        asked = questions(machine, place.via, place.state)
+        because = f": {' or '.join(asked)}" if len(asked) <= FEW else ""
+        lines.append(f"  came by {place.via} → {place.state}{because}")
     for cell in machine.row(place.state) if what_if else []:
         sign = "> " if cell.ask == question else "  "
         lines.append(f"  {sign}{cell.ask} | {cell.answer or '–'} | {cell.to or 'stays'}")

@@ -7,6 +7,7 @@ const OPS = { coordinator: "txn", producer: "client", group: "group" },
 	STATIONS = 16,
 	NARROW = 600;
 const NOTHING = { coordinator: "no transactional id yet", producer: "no producer yet", group: "no group yet" };
+const FEW = 2; // of so many questions that lead to a state each is named
 const SIGN = { go: "→", same: "=", wait: "…", refuse: "✕" };
 
 // Every change of every subject, in the order of steps; `via` is the state it came from, "" where no arrow led here.
@@ -109,14 +110,9 @@ function draw(view) {
 		asked = model.get("question");
 	$("which").value = model.get("subject");
 	const pending = place?.pending ? ` <i data-pending="${place.pending}">→ ${place.pending}, pending</i>` : "";
-	const via = place?.via
-		? `<p class="via">came by <b>${place.via} → ${place.state}</b>: ${esc(
-				view.machine.cells
-					.filter(([a, , , b]) => a === place.via && b === place.state)
-					.map(([, ask]) => ask)
-					.join(", "),
-			)}</p>`
-		: "";
+	const led = view.machine.cells.filter(([a, , , b]) => a === place?.via && b === place.state).map(([, ask]) => ask),
+		because = led.length <= FEW ? `: ${esc(led.join(" or "))}` : "",
+		via = place?.via ? `<p class="via">came by <b>${place.via} → ${place.state}</b>${because}</p>` : "";
 	sync($("subject"), [
 		[
 			"",
