@@ -8,11 +8,22 @@ from typing import NamedTuple
 from kafkalab.limits import quoted
 from kafkalab.sim.faults import Fault, did_you_mean
 
-KINDS = (
-    "drop", "late", "duplicate", "crash", "pause", "cut", "clock", "elect", "delete", "compact", "upgrade"
-)  # fmt: skip
-"""Every kind of mishap that a search tries, unless it is given others."""
-
+FAULTS_OF_KIND = {
+    "drop": "Drop",
+    "late": "Delay",
+    "duplicate": "Duplicate",
+    "crash": "Crash",
+    "pause": "Pause",
+    "cut": "Cut",
+    "clock": "AdvanceClock",
+    "elect": "ElectLeader",
+    "delete": "DeleteSegment",
+    "compact": "Compact",
+    "upgrade": "Upgrade",
+}
+"""Every kind of mishap, and the fault with which it does its harm."""
+KINDS = tuple(FAULTS_OF_KIND)
+"""The kinds that a search tries, unless it is given others."""
 
 GIVEN = "given"
 """The kind of a fault that the scenario had before the search."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -14,7 +15,8 @@ from kafkalab.explore.mishap import Mishap, kinds_named
 from kafkalab.explore.result import FOUND, NONE, UNKNOWN, Coverage, Result
 from kafkalab.explore.trial import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt
 from kafkalab.limits import quoted
-from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.faults import Delay, Drop
+from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 
 BATCH = 16
 """How many runs are planned before their results are looked at, whatever the number of processes."""
@@ -26,7 +28,7 @@ DELAYS_MS = (20, 200, 3_000, 31_500, 40_000)
 
 
 def explore(
-    scenario: Scenario,
+    scenario: Scenario | ProgramFunction,
     find: str | Iterable[str] = (),
     rules_off: Iterable[str] = (),
     most_faults: int = MOST_FAULTS,
@@ -40,6 +42,8 @@ def explore(
 ) -> Result:
     """Look for the fewest faults with which `scenario` shows an anomaly called `find`; any forbidden one by default.
 
+    A program of your own, `async def my_program(app)`, stands for the scenario in which it runs alone: it may read
+    the topic "in", which holds three records, and write to "out", both with two partitions.
     With `rules_off` the rules of these names are off, and only a run counts that is clean with them on. `kinds` names
     the kinds of faults that may happen, all by default. `stop` is asked between runs, and ends the search with the
     reason that it returns; `mapper` makes the runs, perhaps in other processes. With `read` every topic is read to its
@@ -52,6 +56,7 @@ def explore(
         raise ValueError(f"engine is {' or '.join(ENGINES)}, not {quoted(engine)}")
     if type(most_faults) is not int or not 0 <= most_faults <= 9:
         raise ValueError(f"most_faults is a number from 0 to 9, not {quoted(most_faults)}")
+    scenario = scenario if isinstance(scenario, Scenario) else around(scenario)
     off = (rules_off,) if isinstance(rules_off, str) else tuple(rules_off)
     restored = tuple(name for name in off if name not in scenario.rules_off)
     without = replace(scenario, rules_off=(*scenario.rules_off, *restored))
@@ -60,6 +65,17 @@ def explore(
     _check_baseline(job)
     search = _Search(job, most_faults, runs, stop, mapper)
     return search.lineage() if engine == "lineage" else search.random(Random(seed))
+
+
+def around(function: ProgramFunction) -> Scenario:
+    """Return a scenario in which the program runs alone. TypeError for anything but an async function."""
+    if not inspect.iscoroutinefunction(function):
+        raise TypeError(f"explore takes a Scenario or a program, an `async def` function, not {quoted(function)}")
+    name = function.__name__
+    return Scenario(
+        title=name, topics={"in": 2, "out": 2}, records={"in-0": ("a", "b"), "in-1": ("c",)},
+        programs=(Program("app", function),),
+    )  # fmt: skip
 
 
 def _check_baseline(job: Job) -> None:
@@ -216,8 +232,6 @@ def _varied(job: Job, late: Mishap) -> Job:
 
 def _drawn(job: Job, mishaps: tuple[Mishap, ...], most: int, chance: Random) -> Iterator[Job]:
     """Draw sets of one to `most` mishaps, each set in the order of time; a lost frame is late half the times."""
-    from kafkalab.sim.faults import Delay, Drop
-
     while True:
         drawn = sorted(chance.sample(mishaps, min(chance.randint(1, max(most, 1)), len(mishaps))), key=lambda m: m.step)
         varied = []

@@ -15,7 +15,7 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 
 MOST_RUNS = 500
-SHIFTS = (0, 1, 2, 3)
+SHIFTS = (0, 1, 2)
 """By how much the number of a struck frame or event may fall when something before it is left out."""
 Moment = tuple[str, str, str, int]
 """An event in any run of a scenario: its node, kind and name, and how many of the same came before it."""

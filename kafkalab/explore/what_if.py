@@ -59,7 +59,7 @@ def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[
             if faults not in runs:
                 if stop is not None and stop():
                     return found
-                runs[faults] = _verdict(run_to_end(scenario.with_faults(*faults))[0], names) if faults else base
+                runs[faults] = _of(scenario.with_faults(*faults), names) if faults else base
             verdict, outcome = runs[faults]
             found[mishap].append(WhatIf(event.step, mishap, faults, verdict, outcome, same_as))
     return found
@@ -68,6 +68,13 @@ def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[
 def _verdict(cluster: Cluster, names: tuple[str, ...]) -> tuple[str, str]:
     anomalies = dict.fromkeys(f.anomaly for f in findings_of(cluster, names))
     return ", ".join(anomalies) or CLEAN, str(cluster.outcome().verdict)
+
+
+def _of(scenario: Scenario, names: tuple[str, ...]) -> tuple[str, str]:
+    cluster, _ = run_to_end(scenario)
+    found = _verdict(cluster, names)
+    cluster.discard()
+    return found
 
 
 def _mishaps(cluster: Cluster, event: Event) -> Iterator[tuple[str, tuple[Fault, ...], int]]:
@@ -89,7 +96,7 @@ def _mishaps(cluster: Cluster, event: Event) -> Iterator[tuple[str, tuple[Fault,
 
 
 def _back(cluster: Cluster, step: int) -> Iterator[Event]:
-    """The events from `step` back to the end of the set-up, without copying of logs and changes of watermarks."""
+    """The events from `step` back to the end of the set-up, without those after which a crash changes nothing more."""
     for number in range(step, cluster.start - 1, -1):
         event = cluster.trace.events[number]
         if event.kind not in ("state", "timer") or number == cluster.start:

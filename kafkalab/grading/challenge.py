@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME, check_all
+from kafkalab.explore.mishap import FAULTS_OF_KIND, GIVEN, KINDS
+from kafkalab.explore.search import explore
+from kafkalab.explore.shrink import shrink
 from kafkalab.grading.exercise import Line, WrongAnswer, WrongValue
 from kafkalab.grading.presses import presses_of, run_with
 from kafkalab.history.export import history_of
@@ -24,6 +27,7 @@ from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
 MOST = 20
+PAR_RUNS = 400
 NAME_MAX = 60
 
 
@@ -58,6 +62,22 @@ class Challenge:
         if found := anomalies(self, run_with(self.scenario, ())):
             raise ValueError(f"this scenario shows {', '.join(found)} without any press; there is nothing to find")
         return encode(CHALLENGE, [scenario_row(self.scenario), list(self.find), self.most, list(self.allowed)])
+
+    def par(self, runs: int = PAR_RUNS) -> int:
+        """Return the fewest presses with which a search finds it, after at most `runs` runs; 0 if it finds none.
+
+        ValueError, as of `code`, if the scenario shows the anomaly by itself.
+        """
+        kinds = tuple(kind for kind in KINDS if not self.allowed or FAULTS_OF_KIND[kind] in self.allowed)
+        if not kinds:
+            return 0
+        found = explore(self.scenario, self.find, (), self.most, runs=runs, kinds=kinds, read=True)
+        if found.found is None:
+            return 0
+        pressed = shrink(found).mishaps
+        presses = [fault for mishap in pressed if mishap.kind != GIVEN for fault in mishap.faults]
+        allowed = all(not self.allowed or type(fault).__name__ in self.allowed for fault in presses)
+        return len(presses) if allowed and len(presses) <= self.most else 0
 
     @property
     def mark(self) -> str:

@@ -158,3 +158,23 @@ def test_a_scenario_that_is_broken_already_is_refused():
     scenario = replace(one_send(), rules_off=tuple(OFF), faults=(Drop("ProduceResponse#1"),))
     with pytest.raises(ValueError, match="shows duplicate already, without any more fault"):
         explore(scenario)
+
+
+async def forgets_to_commit_with_its_output(app: App) -> None:
+    """Read, write without a transaction, and commit the offsets afterwards."""
+    consumer = app.consumer(group_id="g", auto_offset_reset="earliest", enable_auto_commit=False)
+    consumer.assign(["in-0"])
+    producer = app.producer(enable_idempotence=False, retries=5)
+    while not (records := await consumer.poll(500)):
+        pass
+    for record in records:
+        await producer.send("out", record.value, partition=0)
+    await producer.flush()
+
+
+def test_a_program_of_ones_own_is_searched_as_it_is():
+    found = explore(forgets_to_commit_with_its_output, "duplicate", most_faults=1, kinds=("drop",))
+    assert (found.verdict, found.size) == ("found", 1)
+    assert "lies at the offsets" in found.explanation
+    with pytest.raises(TypeError, match="explore takes a Scenario or a program"):
+        explore("my_program")  # type: ignore[arg-type]

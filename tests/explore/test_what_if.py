@@ -1,0 +1,59 @@
+"""For each step of a run: what becomes of it if a node crashes there, or the frame is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+
+import pytest
+
+from kafkalab.explore.what_if import CLIENT, COORDINATOR, FRAME, LEADER, WhatIf, what_if
+from kafkalab.protocol import rules
+from kafkalab.sim.cluster import ran
+from kafkalab.sim.faults import Crash
+from kafkalab.sim.scenario import Program, Scenario
+
+ONE = Scenario(title="one transaction", topics={"accounts": 1}, programs=(Program("app", "first_transaction"),))
+
+
+@pytest.fixture(scope="module")
+def strips() -> dict[str, list[WhatIf]]:
+    return what_if(ONE)
+
+
+def test_a_client_that_crashes_has_a_point_of_no_return(strips: dict[str, list[WhatIf]]):
+    outcomes = [outcome for outcome, _ in groupby(strips[CLIENT][1:], key=lambda one: one.outcome)]
+    assert outcomes == ["nothing", "aborted", "committed"]
+    turn = next(one for one in strips[CLIENT][1:] if one.outcome == "committed")
+    assert ran(ONE).trace.events[turn.same_as].frame == "EndTxn#1"
+
+
+def test_with_all_rules_on_no_step_is_red(strips: dict[str, list[WhatIf]]):
+    steps = ran(ONE).trace.steps
+    assert [len(strip) for strip in strips.values()] == [steps - strips[FRAME][0].step] * 4
+    assert not any(one.broken for strip in strips.values() for one in strip)
+
+
+def test_every_verdict_is_that_of_a_crash_right_there(strips: dict[str, list[WhatIf]]):
+    checked = 0
+    for one in strips[CLIENT][5::25]:
+        (crash,) = one.faults
+        assert isinstance(crash, Crash)
+        there = ran(ONE.with_faults(replace(crash, at_step=one.step)))
+        assert str(there.outcome().verdict) == one.outcome
+        checked += 1
+    assert checked > 4
+
+
+def test_without_a_rule_the_strip_is_red_where_it_mattered():
+    scenario = replace(ONE, rules_off=(rules.REDRIVE_PREPARE.name,))
+    strips = what_if(scenario)
+    red = [one.step for one in strips[COORDINATOR] if one.outcome == "open"]
+    assert 0 < len(red) < len(strips[COORDINATOR])
+    assert len(strips[LEADER]) == len(strips[COORDINATOR])
+
+
+def test_it_can_be_stopped():
+    runs = iter(range(4))
+    strips = what_if(ONE, stop=lambda: next(runs) == 3)
+    assert sum(map(len, strips.values())) < 20
