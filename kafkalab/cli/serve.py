@@ -17,7 +17,6 @@ from typing import Any
 from kafkalab.cli.command_line import CommandLineError, integer, number_from
 from kafkalab.cli.typed_faults import listen
 from kafkalab.limits import quoted, whole_number
-from kafkalab.sim.fault_checks import check_fault
 
 LAST_PORT = 65_535
 
@@ -54,12 +53,12 @@ def act(options: argparse.Namespace, root: Path) -> int:
     folder = None
     try:
         config = dict(map(_setting, options.config))
-        faults = tuple(map(fault_of, options.fault))
+        faults = list(map(fault_of, options.fault))
         scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config)
         folder = DataFolder(options.data, options.fsync) if options.data else None
         live = RealTime(scenario, prepare=folder.prepare if folder else None)
         for fault in faults:
-            check_fault(fault, live.cluster.broker_names)
+            live.strike(fault)
     except (ValueError, argparse.ArgumentTypeError) as error:
         if folder:
             folder.close()
@@ -67,7 +66,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
-        asyncio.run(_serve(Server(live), options.host, options.port, faults))
+        asyncio.run(_serve(Server(live), options.host, options.port))
     finally:
         if folder:
             folder.close()
@@ -108,15 +107,13 @@ def _setting(text: str) -> tuple[str, Any]:
     return name.replace(".", "_"), words[value] if value in words else integer(value)
 
 
-async def _serve(server: Any, host: str, port: int, faults: tuple[Any, ...]) -> None:
+async def _serve(server: Any, host: str, port: int) -> None:
     from kafkalab.wire.live import fault_of
 
     await server.listen(host, port)
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    for fault in faults:
-        server.live.strike(fault)
     stop_listening = listen(lambda line: server.live.strike(fault_of(line)))
     print(f"ready: {server.bootstrap_servers}", flush=True)
     gc.collect()

@@ -160,7 +160,7 @@ class Network:
         """Return the additional latency in ms, and how often the frame arrives: 0 if dropped or held, 2 if doubled."""
         extra_ms, copies = 0, 1
         for fault in self.faults[frame.id]:
-            if isinstance(fault, Reorder) and self._was_sent(fault.after):
+            if isinstance(fault, Reorder) and self.was_sent(fault.after):
                 continue
             self.used.append(fault)
             if isinstance(fault, Hold | Reorder):
@@ -179,7 +179,8 @@ class Network:
     def _arrive_now(self, frame: Frame) -> None:
         self.kernel.schedule.at(self.kernel.now, frame.receiver, -1, lambda: self._deliver(frame))
 
-    def _was_sent(self, frame_id: str) -> bool:
+    def was_sent(self, frame_id: str) -> bool:
+        """Return whether the frame of this name, such as "EndTxn#1", has been sent."""
         name, _, number = frame_id.partition("#")
         return self._counts.get(name, 0) >= int(number)
 

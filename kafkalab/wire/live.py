@@ -132,14 +132,22 @@ class RealTime:
     def strike(self, fault: Fault) -> None:
         """Strike with a fault from now on: with a frame's when it is sent, with a broker's `at_ms` after now.
 
-        ValueError if the fault does not fit this cluster.
+        ValueError if the fault does not fit this cluster, or would change nothing now.
         """
+        from kafkalab.sim.possible_faults import why_not  # later, so that the server starts sooner
+
         check_fault(fault, self.cluster.broker_names)
         if isinstance(fault, FrameFault):
+            if self.network.was_sent(fault.frame):
+                raise ValueError(f"{fault.frame} has been sent already")
             self.network.faults.setdefault(fault.frame, []).append(fault)
-        else:
+        elif fault.at_ms > 0:
             self.cluster.plan(replace(fault, at_ms=self.now_ms + fault.at_ms))
-            self.catch_up()
+        elif reason := why_not(self.cluster, fault):
+            raise ValueError(reason)
+        else:
+            self.cluster.plan(replace(fault, at_step=self.kernel.trace.steps - 1, at_ms=-1))
+        self.catch_up()
 
     def alive(self, node: str) -> bool:
         """Return whether the broker runs."""

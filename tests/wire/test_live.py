@@ -133,3 +133,15 @@ def test_a_broker_crashes_and_restarts_at_its_time_and_on_request(live: Make) ->
     assert cluster.alive("b2")
     with pytest.raises(ValueError, match="b7"):
         cluster.strike(fault_of("Crash:b7"))
+
+
+def test_a_fault_that_comes_too_late_is_refused(live: Make) -> None:
+    cluster = live()
+    cluster.strike(fault_of("Drop:InitProducerId#2"))
+    ask(cluster, "b1", InitProducerId(transactional_id=None, transaction_timeout_ms=1), 4)
+    for fault, reason in (("Drop:InitProducerId#1", "has been sent already"), ("Restart:b1", "b1 is not down")):
+        with pytest.raises(ValueError, match=reason):
+            cluster.strike(fault_of(fault))
+    cluster.strike(fault_of("Crash:b1"))
+    with pytest.raises(ValueError, match="b1 is down already"):
+        cluster.strike(fault_of("Crash:b1"))

@@ -203,6 +203,7 @@ def test_requests_that_are_sent_ahead_are_answered_in_order(servers: str):
         (("--config", "nonsense=1"), "config has broker settings"),
         (("--fault", "Crash:b1:x"), "a fault is Drop:EndTxnResponse#1"),
         (("--fault", "Crash:b7"), "b7"),
+        (("--fault", "Restart:b1"), "b1 is not down"),
     ],
 )
 def test_a_wrong_option_is_one_line(options: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]):
