@@ -50,7 +50,7 @@ function sizePicture(v) {
 		picture = v.$("sheet").firstChild,
 		long = plan.longest + u * 2.6 + (across ? width : height);
 	[picture.style.width, picture.style.height] = turned(across, `${breadth}px`, `${long}px`);
-	v.long = plan.longest;
+	Object.assign(v, { long, longest: plan.longest });
 }
 
 const place = (element, transform) =>

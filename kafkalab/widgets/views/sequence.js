@@ -156,7 +156,7 @@ async function open(model, el) {
 		writesOf(run, v.writes);
 		drawRun();
 		plan.grow();
-		if (plan.longest > v.long) sizePicture(v);
+		if (plan.longest > v.longest) sizePicture(v);
 		if (run.apis.size + run.transactions.length !== v.filtered) drawFilter(v);
 		growWalk(v);
 		v.step = Math.max(0, Math.min(journey.get("step"), run.last));
