@@ -1,1 +1,1 @@
-"""A cluster for real clients in a notebook: it runs beside the cells, frames can be held, and views grow with it."""
+"""A cluster for real clients, and a tap before a running Kafka, in a notebook: frames can be held, and views grow."""

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kafkalab.limits import listed, quoted
-from kafkalab.live.thread import EventLoopThread, Watchers
+from kafkalab.live.thread import EventLoopThread
+from kafkalab.live.watchers import Watchers, in_time
 from kafkalab.programs.recorded_session import Recording, Saved, Struck, saved
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim import faults
@@ -262,8 +263,8 @@ class LiveCluster:
         self.do(act)
 
     def later(self, delay_s: float, action: Callable[[], None]) -> None:
-        """Do it in the cluster's thread after `delay_s`."""
-        self.loop.later(delay_s, action)
+        """Do it after `delay_s`. To be called in the cluster's thread, or after `close()`."""
+        (self.loop.later if self.running else in_time)(delay_s, action)
 
     def watch(self, action: Callable[[], None]) -> None:
         """Call `action` in the cluster's thread after changes, at most ten times a second."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from kafkalab.live.growing import GrowingJourney
-from kafkalab.live.thread import Watchers
+from kafkalab.live.watchers import Watchers, in_time
 from kafkalab.sim.recording import Recording
 from kafkalab.widgets.model.enabled_actions import EnabledActions, by_hand
 from kafkalab.widgets.model.journey import NO_FRAME_YET, SHOWN
@@ -57,9 +57,7 @@ class Tap(tap.Tap):
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.call_later, delay_s, action)
         else:
-            timer = threading.Timer(delay_s, action)
-            timer.daemon = True
-            timer.start()
+            in_time(delay_s, action)
 
     def watch(self, action: Callable[[], None]) -> None:
         """Call `action` in the tap's thread after changes, at most ten times a second."""

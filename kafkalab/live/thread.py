@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
 Found = TypeVar("Found")
 CLOSE_S = 10.0
-CHANGED_S, SOON_S = 0.1, 0.04
-"""Watchers are called at most once in the first time, and the second after a change: what belongs together comes
-together."""
 TURNS = 8
 """More than a connection takes from the socket that accepts it to the end of `connection_lost`."""
 
@@ -65,15 +61,9 @@ class EventLoopThread:
         self.run(_some_turns())
 
     def later(self, delay_s: float, action: Callable[[], None]) -> None:
-        """Call from the loop's thread after `delay_s`; after `close()` from a thread of its own."""
-        if self.is_here:
+        """Call from the loop's thread after `delay_s`."""
+        if self.running:
             self._loop.call_later(delay_s, action)
-        elif self.running:
-            self._loop.call_soon_threadsafe(self._loop.call_later, delay_s, action)
-        else:
-            timer = threading.Timer(delay_s, action)
-            timer.daemon = True
-            timer.start()
 
     def close(self) -> None:
         """End the loop and its thread, when what is due has happened."""
@@ -81,29 +71,3 @@ class EventLoopThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_S)
         self._loop.close()
-
-
-class Watchers:
-    """Calls those who watch something, soon after it has changed; `later(delay_s, action)` is the loop's."""
-
-    def __init__(self, later: Callable[[float, Callable[[], None]], None]) -> None:
-        self._later = later
-        self._actions: list[Callable[[], None]] = []
-        self._told_s = 0.0
-        self._planned = False
-
-    def add(self, action: Callable[[], None]) -> None:
-        """Call `action` from now on."""
-        self._actions.append(action)
-
-    def changed(self) -> None:
-        """Plan the next call, unless it is planned."""
-        if self._actions and not self._planned:
-            self._planned = True
-            self._later(max(SOON_S, self._told_s + CHANGED_S - time.monotonic()), self.tell)
-
-    def tell(self) -> None:
-        """Call all."""
-        self._planned, self._told_s = False, time.monotonic()
-        for action in self._actions:
-            action()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import takewhile
 from typing import Any
 
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
@@ -37,7 +37,6 @@ class GrowingPayload(PayloadMaker):
         self._drawn = Shown()
         self.flying: dict[str, Frame] = {}
         """The frames that were on their way at the last look."""
-        self._frames_known = 0
         self._crashes: dict[str, list[int]] = {}
         self._walk = GrowingWalk()
         self.whole: Payload = {
@@ -53,8 +52,8 @@ class GrowingPayload(PayloadMaker):
         """
         known = len(self.whole["events"])
         events = self.trace.events[known:]
-        frames = list(islice(self.trace.frames.values(), self._frames_known, None))
-        self._frames_known += len(frames)
+        new = takewhile(lambda name: name not in self.whole["frames"], reversed(self.trace.frames))
+        frames = [self.trace.frames[name] for name in new][::-1]
         self._transactions.add(events, frames)
         self.in_sync.learn(frames)
         self.in_sync.final = self.cluster.controller.metadata
@@ -63,7 +62,7 @@ class GrowingPayload(PayloadMaker):
         if rows and appeared:
             rows[0]["patch"] = [*self._placed(appeared), *rows[0]["patch"]]
         marks = self._marks(rows)
-        changed = {f.id: self._frame(f) for f in frames} | self._arrivals(events)
+        changed = {f.id: self._frame(f) for f in frames} | self._arrivals(events, frames)
         part = self._parts(rows, changed, marks)
         self.whole = self._with(part)
         walk = self._walk.add(self.whole, rows)
@@ -133,7 +132,7 @@ class GrowingPayload(PayloadMaker):
                 self._drawn.apply(op)
         return marks
 
-    def _arrivals(self, events: list[Event]) -> Payload:
+    def _arrivals(self, events: list[Event], frames: list[Frame]) -> Payload:
         """The frames that were on their way at the last look, as far as they or events about them have changed."""
         changed: Payload = {}
         for name, frame in self.flying.items():
@@ -145,8 +144,7 @@ class GrowingPayload(PayloadMaker):
         named = {event.frame for event in events} - {""}
         known = self.whole["frames"]
         changed |= {name: known[name] for name in sorted(named) if name in known and name not in changed}
-        everything = islice(self.trace.frames.values(), len(known), None)
-        still = {**self.flying, **{frame.id: frame for frame in everything}}
+        still = {**self.flying, **{frame.id: frame for frame in frames}}
         self.flying = {name: frame for name, frame in still.items() if frame.fate == "in flight"}
         return changed
 

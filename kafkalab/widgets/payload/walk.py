@@ -168,7 +168,7 @@ class GrowingWalk:
         ranks = self._ranks(payload, again[old:], folds)
         ends = {"chapters": chapters[tails["chapters"] :], "folds": folds, "ranks": ranks}
         for name, values in ends.items():
-            known[name] = [*known[name][: tails[name]], *values]
+            known[name][tails[name] :] = values
         self._over += over
         if len(again) > LONGEST_STRETCH:
             self._stretch, self._over, self._counted = [], len(known["folds"]), []

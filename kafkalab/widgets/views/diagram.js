@@ -56,9 +56,8 @@ function sizePicture(v) {
 	const { across, plan, u, width, height, breadth } = v,
 		picture = v.$("sheet").firstChild,
 		long = plan.longest + u * 2.6 + (across ? width : height);
-	v.long = long;
 	[picture.style.width, picture.style.height] = turned(across, `${breadth}px`, `${long}px`);
-	v.sized = plan.longest;
+	Object.assign(v, { long, longest: plan.longest });
 }
 
 const place = (element, transform) =>

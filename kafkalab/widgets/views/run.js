@@ -381,8 +381,8 @@ async function journeyOf(model) {
 	return journey;
 }
 
-// Adds a part to a run that goes on; asks for what lies between if it does not follow what is known. Views grow when run
-// and cursor are those of the part.
+// Adds a part to a run that goes on; asks for what lies between if it does not follow what is known. Views grow when
+// run and cursor are those of the part.
 function grown(journey, { from, text, step, was }) {
 	const { klab } = journey;
 	if (!klab.run) return;

@@ -157,7 +157,7 @@ async function open(model, el) {
 		writesOf(run, v.writes);
 		drawRun();
 		plan.grow();
-		if (plan.longest > v.sized) sizePicture(v);
+		if (plan.longest > v.longest) sizePicture(v);
 		if (run.apis.size + run.transactions.length !== v.filtered) drawFilter(v);
 		growWalk(v);
 		v.step = Math.max(0, Math.min(journey.get("step"), run.last));
