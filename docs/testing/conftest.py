@@ -36,7 +36,7 @@ def start(request: pytest.FixtureRequest, kafka_lab: Any) -> Iterator[Callable[[
 def orders(kafka_lab: Any) -> list[str]:
     """Three orders, placed before the service starts; each payment has its order's key."""
     placed = ["order-1", "order-2", "order-3"]
-    shop = Producer({"bootstrap.servers": kafka_lab.bootstrap_servers, "client.id": "shop", "linger.ms": 0})
+    shop = Producer({"bootstrap.servers": kafka_lab.bootstrap_servers, "client.id": "shop", "enable.idempotence": True})
     for key in placed:
         shop.produce("orders", key=key, value=key)
     shop.flush(10)

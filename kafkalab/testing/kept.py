@@ -15,6 +15,8 @@ from kafkalab.testing.verdict import AnomalyError
 from kafkalab.trace import Frame
 
 FRAMES = 30
+LONGEST = 50_000
+"""A longer session would take minutes to be run again."""
 LATER = 14
 """How many stops behind the step that proves an anomaly are drawn: enough for the markers that commit it."""
 
@@ -27,23 +29,27 @@ def keep(lab: LiveCluster, folder: str, test: str, error: BaseException | None) 
         lines.append(f"held at the gate: {', '.join(held)}")
     if not folder:
         return "\n".join([*lines, "nothing is kept: name a folder with --kafka-lab-keep DIR"])
+    if lab.trace.steps > LONGEST:
+        return "\n".join([*lines, f"nothing is kept: {lab.trace.steps:,} events; at most {LONGEST:,} are"])
     name = re.sub(r"[^\w.-]+", "_", test.replace("::", "."))[-150:].strip("_.")
     trace, picture = Path(folder).resolve() / f"{name}.klab", Path(folder).resolve() / f"{name}.svg"
-    trace.parent.mkdir(parents=True, exist_ok=True)
-    for path in (trace, picture):
-        path.unlink(missing_ok=True)
     try:
-        saved = lab.save(trace)
-        lines += [f"trace: {trace}", f"    {saved}".replace("\n", "\n    ")]
-    except ValueError as reason:
-        lines.append(f"no trace is kept: {told(reason)}")
-    findings = error.findings if isinstance(error, AnomalyError) else ()
-    try:
-        picture.write_text(picture_of(lab, findings), encoding="utf-8")
+        trace.parent.mkdir(parents=True, exist_ok=True)
+        for path in (trace, picture):
+            path.unlink(missing_ok=True)
+        lines.append(_saved(lab, trace))
+        picture.write_text(picture_of(lab, error.findings if isinstance(error, AnomalyError) else ()), encoding="utf-8")
         lines.append(f"picture: {picture}")
-    except ImportError as reason:
-        lines.append(f"no picture is kept: {told(reason)}")
+    except Exception as reason:  # whatever goes wrong here must not hide why the test has failed
+        lines.append(f"not all is kept: {reason!r}")
     return "\n".join(lines)
+
+
+def _saved(lab: LiveCluster, trace: Path) -> str:
+    try:
+        return f"trace: {trace}\n{lab.save(trace)}".replace("\n", "\n    ")
+    except ValueError as reason:
+        return f"no trace is kept: {told(reason)}"
 
 
 def frame_lines(lab: LiveCluster, count: int) -> list[str]:

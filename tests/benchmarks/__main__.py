@@ -21,7 +21,7 @@ from kafkalab.programs.transfers import transactions
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.payload import payload_of
-from tests.benchmarks import wire
+from tests.benchmarks import fixture, wire
 from tests.benchmarks.lines import line
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -181,6 +181,7 @@ def main() -> None:
         ("Pure-Python checks of one history, on one core", pure_checks),
         ("Audits, side by side on the same files", audits),
         ("Real clients, side by side with librdkafka's mock cluster", lambda: wire.main([])),
+        ("Brokers for a test", fixture.measure),
     ):
         print(title)
         part()

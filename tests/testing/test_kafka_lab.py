@@ -215,6 +215,7 @@ def test_what_clients_fetch_is_read_without_aborted_records(lab: KafkaLab, conne
     moves = [(p.poll, p.start, p.end, p.moved) for p in history.polls if p.consumer == "reader"]
     assert moves == [(1, 0, 4, "assign"), (3, 0, 4, "seek")]
     assert [r.value for r in history.reads if r.consumer == "kafka_lab"] == ["a"]
+    assert [(p.key, p.start, p.end) for p in history.polls if p.consumer == "kafka_lab"] == [("out-0", 0, 4)]
     lab.check("G1a")
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Scenario
+from kafkalab.testing import kept
 from tests.testing.conftest import ARGS
 
 pytest_plugins = ["pytester"]
@@ -116,12 +117,12 @@ def test_it(kafka_lab, what):
     assert "AnomalyError: duplicate: 'a' lies at the offsets 0, 2 of orders-0" in text
     assert "app → b" in text
     assert "EndTxnResponse#2 v5" in text
-    kept = sorted(path.name for path in (pytester.path / "kept").iterdir())
-    assert kept == ["test_a_failed_test_keeps_frames_trace_and_picture.py.test_it_fails.klab",
+    files = sorted(path.name for path in (pytester.path / "kept").iterdir())
+    assert files == ["test_a_failed_test_keeps_frames_trace_and_picture.py.test_it_fails.klab",
                     "test_a_failed_test_keeps_frames_trace_and_picture.py.test_it_fails.svg"]  # fmt: skip
-    assert all(str(pytester.path / "kept" / name) in text for name in kept)
-    assert ran(Scenario.load(pytester.path / "kept" / kept[0])).outcome().committed == {"orders-0": ("a", "a")}
-    picture = (pytester.path / "kept" / kept[1]).read_text()
+    assert all(str(pytester.path / "kept" / name) in text for name in files)
+    assert ran(Scenario.load(pytester.path / "kept" / files[0])).outcome().committed == {"orders-0": ("a", "a")}
+    picture = (pytester.path / "kept" / files[1]).read_text()
     assert ET.fromstring(picture).tag.endswith("svg")
     assert "duplicate (forbidden): 'a' lies at the offsets 0, 2 of orders-0" in picture
 
@@ -129,11 +130,27 @@ def test_it(kafka_lab, what):
 def test_the_default_folder_is_in_pytests_cache(pytester: pytest.Pytester) -> None:
     test = "def test_it(kafka_lab):\n    kafka_lab.hold('EndTxn')\n    assert False\n"
     result = run(pytester, test)
-    kept = pytester.path / ".pytest_cache" / "d" / "kafka_lab"
-    assert [path.suffix for path in kept.iterdir()] == [".svg"]
+    folder = pytester.path / ".pytest_cache" / "d" / "kafka_lab"
+    assert [path.suffix for path in folder.iterdir()] == [".svg"]
     assert "no trace is kept: no client has asked anything yet" in result.stdout.str()
     without = run(pytester, test, "-p", "no:cacheprovider")
     assert "nothing is kept: name a folder with --kafka-lab-keep DIR" in without.stdout.str()
+
+
+def test_what_cannot_be_kept_does_not_hide_the_failure(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = "def test_it(kafka_lab):\n    commits(kafka_lab)\n    assert 'the reason' == ''\n"
+    ini = "kafka_lab_topics = orders"
+    texts = [run(pytester, test, "--kafka-lab-keep", "/dev/null/kept", ini=ini).stdout.str()]
+    monkeypatch.setattr(kept, "LONGEST", 10)
+    texts.append(run(pytester, test, "--kafka-lab-keep", "kept", ini=ini).stdout.str())
+    for text, why in zip(texts, ("not all is kept: NotADirectoryError", "events; at most 10 are"), strict=True):
+        assert "1 failed" in text
+        assert "the reason" in text
+        assert "EndTxnResponse#1" in text
+        assert why in text
+    assert not (pytester.path / "kept").exists()
 
 
 def test_brokers_stop_when_a_test_fails_in_any_way(pytester: pytest.Pytester) -> None:
