@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 class FencedError(Exception):
