@@ -26,7 +26,7 @@ class DirectReplication:
     """What the brokers of one cluster share. It is used while `on` and nothing is `planned` to strike a frame; with
     `eager` followers append at once, batch by batch, each with its event."""
 
-    def __init__(self, brokers: dict[str, Replica], planned: Mapping[str, Any], eager: bool = False) -> None:
+    def __init__(self, brokers: Mapping[str, Replica], planned: Mapping[str, Any], eager: bool = False) -> None:
         self.on, self._brokers, self._planned, self._eager = True, brokers, planned, eager
         self._ahead: dict[str, tuple[Replica, PartitionLog]] = {}  # by partition: its followers were in step
 
