@@ -7,7 +7,8 @@ fetch that depends on it. From there replication by frames goes on as if it had 
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from kafkalab.broker.services import Services
 from kafkalab.log.partition_log import PartitionLog
@@ -22,16 +23,20 @@ class Replica(Protocol):
 
 
 class DirectReplication:
-    """What the brokers of one cluster share. It is used while `on`; with `eager` followers append at once, batch by
-    batch, each with its event."""
+    """What the brokers of one cluster share. It is used while `on` and nothing is `planned` to strike a frame; with
+    `eager` followers append at once, batch by batch, each with its event."""
 
-    def __init__(self, brokers: dict[str, Replica], eager: bool = False) -> None:
-        self.on, self._brokers, self._eager = True, brokers, eager
+    def __init__(self, brokers: Mapping[str, Replica], planned: Mapping[str, Any], eager: bool = False) -> None:
+        self.on, self._brokers, self._planned, self._eager = True, brokers, planned, eager
         self._ahead: dict[str, tuple[Replica, PartitionLog]] = {}  # by partition: its followers were in step
 
     def replicates(self, leader: Replica, log: PartitionLog, batch: Batch, cause: int) -> bool:
-        """Return whether every replica has the batch that the leader has just appended; its high watermark may rise."""
-        if not self.on:
+        """Return whether every replica has the batch that the leader has just appended; its high watermark may rise.
+
+        The first batch after something was planned is still brought to all; from the next on, frames bring them.
+        """
+        if not self.on or self._planned:
+            self.settle()
             return False
         known = self._ahead.get(log.partition)
         if known is None or known[1] is not log:

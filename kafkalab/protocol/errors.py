@@ -17,6 +17,8 @@ class Error(Enum):
     `message` is what its exception says: `Error.NOT_COORDINATOR.message == "This is not the correct coordinator."`.
     """
 
+    __hash__ = object.__hash__  # of Enum it is a function in Python; members are keys of tables
+
     UNKNOWN_SERVER_ERROR = (-1, False)
     NONE = (0, False)
     OFFSET_OUT_OF_RANGE = (1, False)

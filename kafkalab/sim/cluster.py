@@ -137,7 +137,8 @@ class Cluster:
         """
         if self.trace.keep:
             raise ValueError("frames that are not sent cannot be kept: build the cluster with keep=False")
-        direct = DirectReplication({name: broker.replication for name, broker in self.brokers.items()}, eager)
+        replicas = {name: broker.replication for name, broker in self.brokers.items()}
+        direct = DirectReplication(replicas, self.network.faults, eager)
         direct.on = self.network.quiet = self.network.is_whole
         for broker in self.brokers.values():
             broker.replication.direct = direct

@@ -43,7 +43,7 @@ class Network:
         self._headers_of_clients = frame_headers(client_version)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
         self.quiet = False
-        """In real time, with no trace kept: while `is_whole`, frames arrive at once and leave no events."""
+        """In real time, with no trace kept, while `is_whole`: frames arrive at once and leave no events."""
         self.timing_out = False  # while a connection is being closed because a request timed out
         self.gate: Callable[[Frame], bool] | None = None
         """Whether a frame is kept on its way until somebody releases it (sim/gate.py)."""
@@ -112,7 +112,7 @@ class Network:
         kernel = self.kernel
         receiver, trace = kernel.nodes[frame.receiver], kernel.trace
         frame.receiver_incarnation = receiver.incarnation
-        if self.quiet:
+        if self.quiet and not self.faults:
             kernel.schedule.at(kernel.schedule.now, frame.receiver, -1, partial(self._deliver, frame))
             return
         frame.sent_ms = kernel.schedule.now
@@ -204,7 +204,8 @@ class Network:
 
     def _deliver(self, frame: Frame) -> None:
         node = self.kernel.nodes[frame.receiver]
-        if not self.quiet and not self._has_arrived(frame, node):
+        quiet = self.quiet and not self.faults
+        if not quiet and not self._has_arrived(frame, node):
             return
         waiting = self._outstanding.get(frame.correlation_id)
         if frame.kind == "request":
@@ -213,7 +214,7 @@ class Network:
             node.receive(frame)
         elif waiting is not None and waiting.sender == frame.receiver and waiting.incarnation == node.incarnation:
             del self._outstanding[frame.correlation_id]
-            if not self.quiet and error_of(frame.body) != "NONE":
+            if not quiet and error_of(frame.body) != "NONE":
                 self._remember_failure(waiting)
             waiting.then(frame.body, frame.received_step)
 

@@ -18,6 +18,7 @@ from kafkalab.wire.batches import read_batch
 from kafkalab.wire.names import UNKNOWN_ID, Names
 from kafkalab.wire.rules import BadMessageError
 
+UNKNOWN_TOPIC_ID = 100
 FLEXIBLE_SINCE, BY_ID_SINCE, START_SINCE, MESSAGES_SINCE = 9, 13, 5, 8
 _ACKS_AND_TIMEOUT, _SHORT, _INT = Struct(">hi"), Struct(">h"), Struct(">i")
 _PRODUCED = Struct(">ihqq")
@@ -134,7 +135,10 @@ def _varint_bytes(value: int) -> bytes:
 def write(response: ProduceResponse, version: int, names: Names) -> bytes:
     """Return the body of a response."""
     flexible = version >= FLEXIBLE_SINCE
-    count = (lambda n: _varint_bytes(n + 1)) if flexible else _INT.pack
+
+    def count(rows: int) -> bytes:
+        return _varint_bytes(rows + 1) if flexible else _INT.pack(rows)
+
     tags = b"\0" if flexible else b""
     topics: dict[str, list[bytes]] = {}
     for partition, produced in response.partitions.items():
@@ -166,6 +170,3 @@ def _row(index: int, partition: str, produced: PartitionProduced, version: int) 
     if version < FLEXIBLE_SINCE:
         return row + _INT.pack(0) + (_SHORT.pack(len(message)) + message if message else _SHORT.pack(-1))
     return row + b"\x01" + (_varint_bytes(len(message) + 1) + message if message else b"\0")
-
-
-UNKNOWN_TOPIC_ID = 100

@@ -236,6 +236,15 @@ class Connection(asyncio.Protocol):
             self.live.ask(client, self.broker, asked.bodies[0], asked.version, None)
             return
         self._busy = True
+        if len(asked.bodies) == 1:
+            self.live.ask(client, self.broker, asked.bodies[0], asked.version, lambda one: self._answer(asked, (one,)))
+        else:
+            self._ask_several(client, asked)
+        if isinstance(asked.bodies[0], Metadata):
+            self._create_topics(asked)
+
+    def _ask_several(self, client: str, asked: Asked) -> None:
+        """Ask the parts of a request one after the other, and answer when all are answered."""
         answers: list[Any] = [None] * len(asked.bodies)
         missing = [len(answers)]
         for index, body in enumerate(asked.bodies):
@@ -246,8 +255,6 @@ class Connection(asyncio.Protocol):
                     self._answer(asked, answers)
 
             self.live.ask(client, self.broker, body, asked.version, then)
-        if isinstance(asked.bodies[0], Metadata):
-            self._create_topics(asked)
 
     def _is_too_much(self, asked: Asked) -> bool:
         """Close the connection of a client that wants more partitions than there may be (Kafka: POLICY_VIOLATION)."""

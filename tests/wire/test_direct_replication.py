@@ -23,7 +23,7 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.sim.fault_injector import CALM_MS
-from kafkalab.sim.faults import Crash, Cut, Heal, Pause, Restart, Resume, Roll, TimedFault
+from kafkalab.sim.faults import Crash, Cut, Drop, Heal, Pause, Restart, Resume, Roll, TimedFault
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.live import RealTime, scenario_of
 
@@ -176,3 +176,18 @@ def test_answers_and_logs_are_those_of_replication_by_frames(seed: int, monkeypa
     assert direct.marks() == frames.marks()
     assert direct.logs() == frames.logs()
     assert direct.real.network.frames_sent < frames.real.network.frames_sent
+
+
+def test_a_fault_that_is_planned_later_meets_its_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Session(1, False, monkeypatch)
+    made.produce("t-0", None, (-1, -1, -1))
+    sent = made.real.network.frames_sent
+    made.produce("t-0", None, (-1, -1, -1))
+    assert made.real.network.frames_sent == sent + 2  # Produce and its response
+    made.real.network.faults["Produce#5"] = [Drop("Produce#5")]
+    for _ in range(2):
+        made.produce("t-0", None, (-1, -1, -1))
+    assert made.real.network.frames_sent > sent + 6  # and from the second on, those of the followers
+    assert made.produce("t-0", None, (-1, -1, -1))[1] is None
+    logs = made.logs()
+    assert all(logs[f"{name} t-0"] == logs["b1 t-0"] for name in made.brokers)

@@ -18,6 +18,8 @@ TWO_PHASE_TIMEOUT_MS = 2**31 - 1
 class TxnState(Enum):
     """State ids of the log value. DEAD and PREPARE_EPOCH_FENCE exist only as pending states."""
 
+    __hash__ = object.__hash__  # of Enum it is a function in Python; members are keys of tables
+
     EMPTY = (0, "Empty")
     ONGOING = (1, "Ongoing")
     PREPARE_COMMIT = (2, "PrepareCommit")

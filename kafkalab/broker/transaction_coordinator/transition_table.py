@@ -20,6 +20,8 @@ from kafkalab.protocol.errors import Error, InvariantError
 class Ask(Enum):
     """A question put to the coordinator about one transactional id."""
 
+    __hash__ = object.__hash__  # of Enum it is a function in Python; members are keys of tables
+
     INIT = "InitProducerId"
     ADD = "AddPartitionsToTxn"
     COMMIT = "EndTxn(COMMIT)"
