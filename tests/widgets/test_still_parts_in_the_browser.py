@@ -10,7 +10,7 @@ from kafkalab.widgets.views.sequence import Sequence
 from tests.widgets.harness import show
 
 pytestmark = pytest.mark.browser
-STEPS = 50
+STEPS = 110
 LOOK = """() => {
   const root = document.querySelector(".klab"), of = (selector) => [...root.querySelectorAll(selector)];
   const [rows] = of(".sheet g");
@@ -25,6 +25,7 @@ LOOK = """() => {
 def test_the_diagram_keeps_its_height_and_its_rows_their_place(page: Page):
     programs = (Program("p0", "transactions", {"transactional_id": "t0", "count": 5}),)
     view = Sequence(Scenario(topics={"out": 2}, programs=programs))
+    page.set_viewport_size({"width": 864, "height": 800})
     page.emulate_media(reduced_motion="reduce")
     show(page, view.payload, 0, every=True)
     seen = []
