@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab import lab03
+from kafkalab import lab03, lab06
 from kafkalab.programs.transfers import kafka_17754
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.sequence import Sequence
@@ -76,3 +76,15 @@ def test_another_run_is_looked_at_when_it_is_shown(page: Page):
     page.locator(".verdict").focus()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Next, previous finding")
+
+
+def test_the_longest_verdict_of_a_lab_stands_on_one_screen(page: Page):
+    page.set_viewport_size({"width": 864, "height": 800})
+    verdict = Verdict(lab06(first="billing-7f3a", second="billing-c01e"))
+    Live(page, verdict)
+    compare(page, verdict)
+    assert page.evaluate("document.querySelector('.klab').offsetHeight") < 600
+    for kind, first in ((".anomaly.allowed", "li"), (".quiet.ok", "span")):
+        expect(page.locator(f"{kind} {first}").first).to_be_hidden()
+        page.locator(f"{kind} summary").click()
+        expect(page.locator(f"{kind} {first}").first).to_be_visible()

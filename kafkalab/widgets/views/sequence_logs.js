@@ -157,7 +157,7 @@ function drawLogs(v) {
 			shows = shownBy(v, partition);
 		if (shows.every((one, i) => one === grid.shows?.[i])) continue;
 		const items = stripItems(v, partition),
-			end = items.map(([key]) => key).join();
+			end = `${items.map(([key]) => key).join()} ${v.shown.length}`; // a finding makes its cell wider
 		grid.shows = shows;
 		sync(grid, items);
 		if (grid.end !== end) moved.push(grid);

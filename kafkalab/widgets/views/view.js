@@ -71,6 +71,7 @@ async function openView(model, el, spec) {
 	}
 
 	function pause() {
+		if (!playing) return;
 		clearInterval(playing);
 		playing = 0;
 		drawTools();
