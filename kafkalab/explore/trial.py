@@ -107,7 +107,7 @@ def attempt(job: Job) -> Trial:
     late = _late(cluster, job)
     after = job.mishaps[-1].step if job.mishaps else cluster.start
     follow, left_out = mishaps_after(cluster, after, job.kinds, job.unsupported) if job.kinds else ([], 0)
-    cluster.discard()
+    cluster.close()
     return Trial(end=end, future=future, follow=tuple(follow), late=late, left_out=left_out)
 
 

@@ -71,7 +71,7 @@ def searched(scenario: Scenario, rule: Rule, most: int, runs: int) -> tuple[Resu
 
 
 def row_of(rule: Rule) -> Row:
-    """Search in the generic programs, and in the rule's own if they need more faults; save what was found, made small."""
+    """Search in the generic programs, and in the rule's own if they need more faults; save it, made small."""
     scenario, hand = by_hand(rule)
     name, found, more_runs, more = "", None, 0, 0.0
     for make, profile in PROGRAMS:
