@@ -195,6 +195,8 @@ def _of_log(cluster: Cluster, event: Event) -> list[tuple[str, tuple[Fault, ...]
     partition, step = event.name, event.step
     info = cluster.controller.metadata.partitions.get(partition)
     found: list[tuple[str, tuple[Fault, ...]]] = []
+    if topic_of(partition) not in (*INTERNAL_TOPICS, *cluster.scenario.topics):
+        return found  # a program has made the topic: no fault of a scenario can name it
     if info is not None:
         for replica in info.replicas:
             if replica != event.node:

@@ -16,7 +16,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
-LIMIT = 20_000
+LIMIT = 8_000
 """The most entries of the schedule in one run."""
 ENDED, WAITS, RUNAWAY, RAISED = "ended", "waits", "runaway", "raised"
 
