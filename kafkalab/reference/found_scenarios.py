@@ -23,7 +23,8 @@ TOP = """\
 for a rule (`kafkalab/explore/programs.py`: an idempotent producer; transactions over two partitions and a successor;
 two workers that consume, transform and produce), then in the programs of the rule's own scenario without its faults.
 What it found is made small and saved in data/found/; each was run for this page with the rule on, which is clean, and
-off. A fault and what undoes it are one. "own programs": no fault of those tried was enough in the generic ones.
+off. A fault and what undoes it are one. "own programs": found there, and in no generic program with as few faults
+within the budget.
 """
 
 
@@ -70,7 +71,7 @@ def section(hand: dict[Rule, int], root: Path) -> list[str]:
         by_hand = str(hand[rule]) if rule in hand else ""
         faults = "; ".join(f"`{fault!r}`" for fault in scenario.faults) or "none"
         lines.append(f"| {rule.name} | {by_hand} | {fault_count(scenario)} | {place(scenario)} | {faults} | {shown} |")
-    rest = ["", "Nothing found within the budget:", "", *(f"* {rule.name}" for rule in missing)] if missing else []
+    rest = ["", "Nothing found within the budget, or no scenario to search in:", "", *(f"* {rule.name}" for rule in missing)] if missing else []
     return [TOP, *lines, *rest]
 
 
