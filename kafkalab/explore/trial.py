@@ -25,7 +25,8 @@ ENDED, WAITS, RUNAWAY, RAISED = "ended", "waits", "runaway", "raised"
 class Job:
     """A run to be made: what to look for, in a scenario with these mishaps.
 
-    `restored` are the rules that must prevent the anomaly where they are on. `kinds` are those of the mishaps that may
+    `restored` are the rules that must prevent the anomaly where they are on, and `clean`, or else `find`, what must not
+    show then. `kinds` are those of the mishaps that may
     follow, none where no further one is wanted; `unsupported` asks also for those on which no outcome rests. With
     `read` every topic is read to its end, as a challenge does.
     """
@@ -34,6 +35,7 @@ class Job:
     find: tuple[str, ...]
     mishaps: tuple[Mishap, ...] = ()
     restored: tuple[str, ...] = ()
+    clean: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     unsupported: bool = False
     read: bool = False
@@ -102,7 +104,8 @@ def attempt(job: Job) -> Trial:
     if findings:
         prevented, runs = True, 1
         if job.restored:
-            prevented, runs = not findings_of(run_to_end(job.with_rules, job.read)[0], job.find), 2
+            other = run_to_end(job.with_rules, job.read)[0]
+            prevented, runs = not findings_of(other, job.clean or job.find), 2
         return Trial(end=end, findings=findings, prevented=prevented, future=future, runs=runs)
     late = _late(cluster, job)
     after = job.mishaps[-1].step if job.mishaps else cluster.start

@@ -71,8 +71,9 @@ def section(hand: dict[Rule, int], root: Path) -> list[str]:
         by_hand = str(hand[rule]) if rule in hand else ""
         faults = "; ".join(f"`{fault!r}`" for fault in scenario.faults) or "none"
         lines.append(f"| {rule.name} | {by_hand} | {fault_count(scenario)} | {place(scenario)} | {faults} | {shown} |")
-    rest = ["", "Nothing found within the budget, or no scenario to search in:", "", *(f"* {rule.name}" for rule in missing)] if missing else []
-    return [TOP, *lines, *rest]
+    names = [f"* {rule.name}" for rule in missing]
+    head = ["", "Nothing found within the budget, or no program to search in:", ""] if names else []
+    return [TOP, *lines, *head, *names]
 
 
 def place(scenario: Scenario) -> str:
