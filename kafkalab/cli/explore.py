@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -81,7 +82,7 @@ def processes(count: int) -> Iterator[Mapper]:
     if count == 1:
         yield map
         return
-    with get_context("spawn").Pool(count) as pool:
+    with get_context("spawn").Pool(count, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
 
         def mapped(make: Callable[[Job], Trial], jobs: list[Job]) -> Iterable[Trial]:
             return pool.imap(make, jobs)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import VIOLATED, Finding
 from kafkalab.checks.view import view_of
 from kafkalab.history.export import history_of
 from kafkalab.limits import QUOTE, quoted
+from kafkalab.protocol.errors import Error
 from kafkalab.sim.cluster import Cluster
 
-FAILED, STUCK = "failed program", "stuck program"
+FAILED, STUCK, REFUSED = "failed program", "stuck program", "refused request"
+FATAL = frozenset(error.name for error in Error if not error.retriable and error is not Error.NONE)
 MEANINGS = {
     **{name: check.meaning for name, check in BY_NAME.items()},
     FAILED: "A program ended with an error.",
     STUCK: "A program waits for ever.",
+    REFUSED: "A client is answered with an error that trying again does not mend.",
 }
 """Every name that `find` may have, and one sentence that says what it is."""
 
@@ -37,10 +40,8 @@ def findings_of(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
     found: list[Finding] = []
     view = view_of(history_of(cluster))
     for name in names:
-        if name == FAILED:
-            found += _failed(cluster)
-        elif name == STUCK:
-            found += _stuck(cluster)
+        if name in OF_PROGRAMS:
+            found += OF_PROGRAMS[name](cluster)
         else:
             result = BY_NAME[name](view)
             if result.verdict == VIOLATED:
@@ -64,3 +65,16 @@ def _stuck(cluster: Cluster) -> list[Finding]:
     last = {node: max((e.step for e in cluster.trace.events if e.node == node), default=0) for node in waiting}
     text = "the program of {} waits for ever"
     return [Finding(anomaly=STUCK, policy="forbidden", text=text.format(n), steps=(last[n],)) for n in waiting]
+
+
+def _refused(cluster: Cluster) -> list[Finding]:
+    found = []
+    for event in cluster.trace.of("receive"):
+        frame = event.data
+        if frame.kind == "response" and event.node not in cluster.brokers and frame.error in FATAL:
+            text = f"{event.node} is answered {frame.error} to {frame.of}"
+            found.append(Finding(anomaly=REFUSED, policy="forbidden", text=text, steps=(event.step,)))
+    return found
+
+
+OF_PROGRAMS: dict[str, Callable[[Cluster], list[Finding]]] = {FAILED: _failed, STUCK: _stuck, REFUSED: _refused}

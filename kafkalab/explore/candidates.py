@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from kafkalab.explore.mishap import KINDS, WEIGHTS, Mishap, Rank
 from kafkalab.explore.support import PLUMBING, support_of
@@ -36,6 +37,8 @@ AWAY_MS = (12_000, 50_000, 75_000)
 JUMPS_MS = (31_000, 61_000)
 """How far clocks jump: past a request's deadline, past a transaction's."""
 OVERTAKEN_MS = 1_000
+DELAYS_MS = (200, 3_000, 31_500, 40_000)
+"""How late a frame is where losing it is not allowed: past its retry, and past the transaction that follows."""
 POINTS = 12
 """At how many moments a late frame is tried at most."""
 RECOVERY, OUTCOME, FINDING_THE_WAY, UNSUPPORTED = range(4)
@@ -49,6 +52,8 @@ class Moments:
     supported: bytearray
     follows: bytearray
     after: int
+    behind: dict[str, Frame]
+    """By the name of a frame, the one that was sent after it on the same connection."""
 
     @classmethod
     def of(cls, cluster: Cluster, after: int) -> Moments:
@@ -58,7 +63,14 @@ class Moments:
         for event in events[after + 1 :]:
             struck = event.kind in ("fault", "crash", "recover") or event.name == "request timeout"
             follows[event.step] = struck or (event.cause >= 0 and follows[event.cause])
-        return cls(cluster, support_of(cluster), follows, after)
+        behind: dict[str, Frame] = {}
+        last: dict[tuple[str, str], str] = {}
+        for frame in cluster.trace.frames.values():
+            connection = (frame.sender, frame.receiver)
+            if connection in last:
+                behind[last[connection]] = frame
+            last[connection] = frame.id
+        return cls(cluster, support_of(cluster), follows, after, behind)
 
     def tier(self, step: int, name: str) -> int:
         """Return how early a mishap at this event is tried."""
@@ -76,22 +88,27 @@ class Moments:
 def mishaps_after(
     cluster: Cluster, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False
 ) -> tuple[list[Mishap], int]:
-    """Return the mishaps that may follow step `after` in the order of trying, and how many were left out.
+    """Return the mishaps that may follow step `after` in the order of trying, and how many events were left out.
 
-    Left out, unless `unsupported`, is what strikes an event on which no outcome rests.
+    Left out, unless `unsupported`, are sent frames and appends on which no outcome rests.
     """
     moments = Moments.of(cluster, after)
     found: list[Mishap] = []
     turns: dict[tuple[int, str], int] = {}
+    left_out = 0
     for event in moments.events():
+        if event.kind not in ("send", "append"):
+            continue
+        tier = moments.tier(event.step, event.name)
+        if tier == UNSUPPORTED and not unsupported:
+            left_out += 1
+            continue
         for kind, faults in _at(moments, event, kinds):
-            tier = moments.tier(event.step, event.name)
             turn = turns[tier, kind] = turns.get((tier, kind), 0) + 1
             rank = Rank(tier, turn / WEIGHTS.get(kind, 1), KINDS.index(kind), event.step)
-            found.append(Mishap(kind, faults, event.step, rank, max(getattr(faults[-1], "at_ms", 0) - event.at_ms, 0)))
-    kept = found if unsupported else [m for m in found if m.rank.tier != UNSUPPORTED]
-    kept.sort(key=lambda mishap: mishap.rank)
-    return kept, len(found) - len(kept)
+            lasts_ms = max(getattr(faults[-1], "at_ms", 0) - event.at_ms, 0)
+            found.append(Mishap(kind, faults, event.step, rank, lasts_ms))
+    return sorted(found, key=attrgetter("rank")), left_out
 
 
 def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
@@ -122,6 +139,8 @@ def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tupl
     if event.kind == "send":
         frame: Frame = event.data
         yield from ((kind, faults) for kind, faults in _of_frame(moments, frame) if kind in kinds)
+        if "drop" not in kinds and "late" in kinds:  # no run without the frame says when it matters
+            yield from (("late", (Delay(frame.id, ms),)) for ms in DELAYS_MS)
     if event.kind not in ("send", "append") or event.name in PLUMBING or event.node == "controller":
         return
     if event.node in cluster.brokers:
@@ -135,11 +154,7 @@ def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tupl
 
 def _of_frame(moments: Moments, frame: Frame) -> list[tuple[str, tuple[Fault, ...]]]:
     found: list[tuple[str, tuple[Fault, ...]]] = [("drop", (Drop(frame.id),)), ("duplicate", (Duplicate(frame.id),))]
-    following = (
-        e.data for e in moments.cluster.trace.events[frame.sent_step + 1 :]
-        if e.kind == "send" and (e.data.sender, e.data.receiver) == (frame.sender, frame.receiver)
-    )  # fmt: skip
-    behind = next(following, None)
+    behind = moments.behind.get(frame.id)
     if behind is not None and 0 <= behind.received_ms - frame.sent_ms < OVERTAKEN_MS and frame.fate == "delivered":
         found.append(("late", (Delay(frame.id, behind.received_ms - frame.received_ms + 1),)))
     return found
@@ -180,6 +195,8 @@ def _of_log(cluster: Cluster, event: Event) -> list[tuple[str, tuple[Fault, ...]
     partition, step = event.name, event.step
     info = cluster.controller.metadata.partitions.get(partition)
     found: list[tuple[str, tuple[Fault, ...]]] = []
+    if topic_of(partition) not in (*INTERNAL_TOPICS, *cluster.scenario.topics):
+        return found  # a program has made the topic: no fault of a scenario can name it
     if info is not None:
         for replica in info.replicas:
             if replica != event.node:

@@ -40,7 +40,7 @@ class Coverage:
         pruned = [
             (self.equal, "had a future seen before"),
             (self.in_vain, "changed nothing"),
-            (self.left_out, "struck what no outcome rests on, and were not run"),
+            (self.left_out, "events were left out, since no outcome rests on them"),
             (self.not_prevented, "showed it with the rule on, too"),
             (self.endless, "never came to an end"),
         ]

@@ -99,7 +99,7 @@ def shrink(result: Result, runs: int = MOST_RUNS) -> Result:
     if result.found is None:
         raise ValueError("nothing was found, so there is nothing to make small")
     bare = replace(result.scenario, faults=())
-    job = Job(scenario=bare, find=result.find, restored=result.rules_off, read=result.read)
+    job = Job(scenario=bare, find=result.find, clean=result.find, restored=result.rules_off, read=result.read)
     names = tuple(dict.fromkeys(f.anomaly for f in result.findings))
     given = tuple(Mishap(GIVEN, (fault,), -1) for fault in result.scenario.faults)
     state = _Shrink(job, names, (*given, *result.mishaps), result.findings, runs)

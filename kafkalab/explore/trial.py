@@ -16,7 +16,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
-LIMIT = 20_000
+LIMIT = 8_000
 """The most entries of the schedule in one run."""
 ENDED, WAITS, RUNAWAY, RAISED = "ended", "waits", "runaway", "raised"
 
@@ -25,7 +25,8 @@ ENDED, WAITS, RUNAWAY, RAISED = "ended", "waits", "runaway", "raised"
 class Job:
     """A run to be made: what to look for, in a scenario with these mishaps.
 
-    `restored` are the rules that must prevent the anomaly where they are on. `kinds` are those of the mishaps that may
+    `restored` are the rules that must prevent the anomaly where they are on, and `clean`, or else `find`, what must not
+    show then. `kinds` are those of the mishaps that may
     follow, none where no further one is wanted; `unsupported` asks also for those on which no outcome rests. With
     `read` every topic is read to its end, as a challenge does.
     """
@@ -34,6 +35,7 @@ class Job:
     find: tuple[str, ...]
     mishaps: tuple[Mishap, ...] = ()
     restored: tuple[str, ...] = ()
+    clean: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     unsupported: bool = False
     read: bool = False
@@ -102,12 +104,13 @@ def attempt(job: Job) -> Trial:
     if findings:
         prevented, runs = True, 1
         if job.restored:
-            prevented, runs = not findings_of(run_to_end(job.with_rules, job.read)[0], job.find), 2
+            other = run_to_end(job.with_rules, job.read)[0]
+            prevented, runs = not findings_of(other, job.clean or job.find), 2
         return Trial(end=end, findings=findings, prevented=prevented, future=future, runs=runs)
     late = _late(cluster, job)
     after = job.mishaps[-1].step if job.mishaps else cluster.start
     follow, left_out = mishaps_after(cluster, after, job.kinds, job.unsupported) if job.kinds else ([], 0)
-    cluster.discard()
+    cluster.close()
     return Trial(end=end, future=future, follow=tuple(follow), late=late, left_out=left_out)
 
 

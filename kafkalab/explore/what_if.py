@@ -73,7 +73,7 @@ def _verdict(cluster: Cluster, names: tuple[str, ...]) -> tuple[str, str]:
 def _of(scenario: Scenario, names: tuple[str, ...]) -> tuple[str, str]:
     cluster, _ = run_to_end(scenario)
     found = _verdict(cluster, names)
-    cluster.discard()
+    cluster.close()
     return found
 
 

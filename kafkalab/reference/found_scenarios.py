@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from kafkalab.explore.anomalies import FAILED, findings_of, named
+from kafkalab.checks.all import BY_NAME
+from kafkalab.explore.anomalies import FAILED, REFUSED, findings_of, named
 from kafkalab.explore.programs import GENERIC
 from kafkalab.explore.trial import run_to_end
 from kafkalab.protocol import rules
@@ -22,7 +23,8 @@ TOP = """\
 for a rule (`kafkalab/explore/programs.py`: an idempotent producer; transactions over two partitions and a successor;
 two workers that consume, transform and produce), then in the programs of the rule's own scenario without its faults.
 What it found is made small and saved in data/found/; each was run for this page with the rule on, which is clean, and
-off. A fault and what undoes it are one. "own programs": no fault of those tried was enough in the generic ones.
+off. A fault and what undoes it are one. "own programs": found there, and in no generic program with as few faults
+within the budget.
 """
 
 
@@ -43,12 +45,17 @@ def fault_count(scenario: Scenario) -> int:
 
 
 def shown_without(rule: Rule, scenario: Scenario) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the anomalies of the run with the rule on, and with the rule off; programs that fail included."""
-    names = (*named(()), FAILED)
+    """Return the forbidden anomalies of the run with the rule on, and what shows only with the rule off.
+
+    Failed programs and refused requests are named where no anomaly of the checks shows.
+    """
+    names = (*named(()), FAILED, REFUSED)
     without = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
     both = [findings_of(run_to_end(one)[0], names) for one in (scenario, without)]
     on, off = (tuple(dict.fromkeys(f.anomaly for f in found)) for found in both)
-    return on, off
+    shown = tuple(name for name in off if name not in on)
+    checked = tuple(name for name in shown if name in BY_NAME)
+    return tuple(name for name in on if name in BY_NAME), checked or shown
 
 
 def section(hand: dict[Rule, int], root: Path) -> list[str]:
@@ -60,13 +67,13 @@ def section(hand: dict[Rule, int], root: Path) -> list[str]:
         if scenario is None:
             missing.append(rule)
             continue
-        on, off = shown_without(rule, scenario)
-        shown = ", ".join(name for name in off if name not in on)
+        shown = ", ".join(shown_without(rule, scenario)[1])
         by_hand = str(hand[rule]) if rule in hand else ""
         faults = "; ".join(f"`{fault!r}`" for fault in scenario.faults) or "none"
         lines.append(f"| {rule.name} | {by_hand} | {fault_count(scenario)} | {place(scenario)} | {faults} | {shown} |")
-    rest = ["", "Nothing found within the budget:", "", *(f"* {rule.name}" for rule in missing)] if missing else []
-    return [TOP, *lines, *rest]
+    names = [f"* {rule.name}" for rule in missing]
+    head = ["", "Nothing found within the budget, or no program to search in:", ""] if names else []
+    return [TOP, *lines, *head, *names]
 
 
 def place(scenario: Scenario) -> str:

@@ -146,6 +146,16 @@ def labs() -> None:
         line(what, f"{took:6.1f} s, {computed:6.1f} s of computing, peak {most:5.0f} MiB with the kernel", goal)
 
 
+def searches() -> None:
+    from tests.explore.campaign import engines, pace
+
+    for what, figures, goal in pace():
+        line(what, figures, goal)
+    for row in engines([], 150):
+        print(f"  {row}", flush=True)
+    print("  More: python -m tests.explore table | campaign | engines")
+
+
 def clicks() -> None:
     folder = ROOT / "tests" / "browser"
     measures = [str(folder / name) for name in ("measure_click_to_paint.py", "measure_frames.py")]
@@ -174,6 +184,7 @@ def main() -> None:
         ("Simulator", simulator),
         ("Memory", memory),
         ("Random testing", random_schedules),
+        ("Search: rules that are off, found by lineage and by random", searches),
         ("Click to paint in Chromium, localhost", clicks),
         ("The labs, run from top to bottom; memory is that of all processes", labs),
         ("Histories: synthetic and simulated, on two cores", histories),

@@ -1,31 +1,48 @@
-"""`python -m tests.explore table [RULE...] [--jobs N]`: search for what each rule's absence shows."""
+"""Long searches. `python -m tests.explore table`: what each rule's absence shows, saved in data/found/.
+
+`campaign` searches the generic programs with all rules on; `engines` compares lineage with random.
+"""
 
 from __future__ import annotations
 
 import argparse
 from statistics import median
 
-from tests.explore.table import line, rows
+from tests.explore.campaign import all_rules_on, engines
+from tests.explore.table import Row, line, rows
 
 
 def main() -> None:
-    """Print the table, row by row, and what it comes to."""
-    parser = argparse.ArgumentParser(prog="python -m tests.explore")
-    parser.add_argument("what", choices=("table",))
+    """Print what one of the three finds, line by line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.explore", description=__doc__)
+    parser.add_argument("what", choices=("table", "campaign", "engines"))
     parser.add_argument("rules", nargs="*", help="constants in small letters; default all")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--faults", type=int, default=1)
     options = parser.parse_args()
+    if options.what == "table":
+        table(options.rules, options.jobs)
+        return
+    campaign = options.what == "campaign"
+    lines = all_rules_on(options.runs, options.faults) if campaign else engines(options.rules, options.runs)
+    for text in lines:
+        print(text, flush=True)
+
+
+def table(names: list[str], jobs: int) -> None:
+    """Print the table, row by row, and what it comes to."""
     print(f"{'rule':58} by hand | own: faults runs time  | generic: faults runs time program", flush=True)
-    made = []
-    for row in rows(options.rules, options.jobs):
+    made: list[Row] = []
+    for row in rows(names, jobs):
         made.append(row)
         print(line(row), flush=True)
-    broken = [r for r in made if r.own >= 0 or r.generic >= 0]
-    few = [r for r in broken if r.hand < 0 or min(s for s in (r.own, r.generic) if s >= 0) <= r.hand]
-    times = [r.own_seconds if r.own >= 0 else r.generic_seconds for r in broken]
+    broken = [row for row in made if row.own >= 0 or row.generic >= 0]
+    few = [row for row in broken if row.hand < 0 or min(s for s in (row.own, row.generic) if s >= 0) <= row.hand]
+    times = [row.own_seconds + row.generic_seconds for row in broken]
     print(f"{len(broken)} of {len(made)} rules broken, {len(few)} with no more faults than by hand")
     if times:
-        print(f"seconds of CPU: median {median(times):.1f}, most {max(times):.1f}")
+        print(f"seconds of CPU for both searches: median {median(times):.1f}, most {max(times):.1f}")
 
 
 if __name__ == "__main__":

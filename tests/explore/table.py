@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
-from kafkalab.explore.anomalies import FAILED
+from kafkalab.explore.anomalies import FAILED, REFUSED
 from kafkalab.explore.programs import GENERIC, two_partition_transactions
 from kafkalab.explore.result import Result
 from kafkalab.explore.search import explore
@@ -58,7 +58,7 @@ def by_hand(rule: Rule) -> tuple[Scenario | None, int]:
 def searched(scenario: Scenario, rule: Rule, most: int, runs: int) -> tuple[Result | None, int, float, str]:
     """Search for what the rule's absence shows; return the result, the runs, the seconds of CPU, and why it stopped."""
     begun = time.process_time()
-    find = (FAILED,) if rule not in EXPECTED else ()
+    find = (FAILED, REFUSED) if rule not in EXPECTED else ()
 
     def stop(covered: object) -> str:
         return f"{SECONDS} s were over" if time.process_time() - begun > SECONDS else ""
@@ -71,7 +71,7 @@ def searched(scenario: Scenario, rule: Rule, most: int, runs: int) -> tuple[Resu
 
 
 def row_of(rule: Rule) -> Row:
-    """Search in the generic programs, and in the rule's own if they need more faults; save what was found, made small."""
+    """Search in the generic programs, and in the rule's own if they need more faults; save it, made small."""
     scenario, hand = by_hand(rule)
     name, found, more_runs, more = "", None, 0, 0.0
     for make, profile in PROGRAMS:

@@ -18,7 +18,7 @@ from kafkalab.protocol import rules
 from kafkalab.reference.rule_matrix import scenario_of
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import ran
-from kafkalab.sim.faults import Drop
+from kafkalab.sim.faults import Delay, Drop
 from kafkalab.sim.scenario import Program, Scenario
 
 OFF = [rules.DEDUPLICATION.name]
@@ -74,6 +74,12 @@ def test_the_same_search_gives_the_same_result_in_any_number_of_processes():
         shared = explore(idempotent_produce(), "sequence gap", [rules.SEQUENCE_GAPS.name], 1, mapper=pool.imap)
     assert alone.found is not None
     assert (str(alone), alone.found) == (str(shared), shared.found)
+
+
+def test_a_frame_that_may_be_late_but_not_lost_is_late_enough_to_be_sent_again():
+    found = explore(one_send(), "duplicate", OFF, 1, kinds=("late",))
+    assert found.verdict == "found"
+    assert isinstance(found.faults[0], Delay)
 
 
 def test_a_budget_that_is_used_up_is_no_proof():

@@ -207,3 +207,9 @@ def test_the_command_prints_the_table(tokens: Path, tmp_path: Path, capsys: pyte
 def test_a_challenge_may_ask_for_one_of_several_anomalies() -> None:
     challenge = Challenge(scenario=lab03(), find=("partial visibility", "hanging transaction"), most=3)
     assert open_challenge(challenge.code) == challenge
+
+
+def test_par_is_what_a_search_needs() -> None:
+    assert TWICE.par(60) == 1
+    assert Challenge(scenario=NO_DEDUP, find=("hanging transaction",), most=1, allowed=("Duplicate",)).par(60) == 0
+    assert Challenge(scenario=NO_DEDUP, find=("duplicate",), most=1, allowed=("Roll",)).par(60) == 0

@@ -1,0 +1,78 @@
+"""Searches that are long: all rules on in the generic programs, and how many runs each engine needs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from statistics import median
+
+from kafkalab.course.lab03.scenario import lab03
+from kafkalab.explore.anomalies import named
+from kafkalab.explore.mishap import KINDS
+from kafkalab.explore.programs import GENERIC
+from kafkalab.explore.search import explore
+from kafkalab.explore.trial import Job, attempt
+from kafkalab.explore.what_if import what_if
+from kafkalab.reference.found_scenarios import found_scenario, slug
+from kafkalab.reference.rule_matrix import EXPECTED
+from tests.explore.table import ROOT, SECONDS
+
+CURRENT = ("4.x/TV2", "4.x/TV1")
+PACE_RUNS = 100
+RANDOM_FACTOR, SEEDS = 20, (1, 2, 3)
+
+
+def all_rules_on(runs: int, most_faults: int) -> Iterator[str]:
+    """Search for any forbidden anomaly with all rules on; one line for each program and profile."""
+    for profile in CURRENT:
+        for make in GENERIC:
+            begun = time.process_time()
+            result = explore(make(profile), most_faults=most_faults, runs=runs)
+            took = time.process_time() - begun
+            speed = result.covered.runs / took if took else 0
+            yield f"{make.__name__} {profile}: {result}\n{took:.1f} s of CPU, {speed:.0f} runs a second\n"
+
+
+def pace() -> Iterator[tuple[str, str, str]]:
+    """Measure what, with which figures, and the goal: a run of lab 3 with all checks, and what if it broke there."""
+    job = Job(scenario=lab03(), find=named(()))
+    for kinds, what in (((), "lab 03's run with all checks"), (KINDS, "the same, and what could go wrong next")):
+        begun = time.process_time()
+        for _ in range(PACE_RUNS):
+            attempt(replace(job, kinds=kinds))
+        took = time.process_time() - begun
+        yield what, f"{PACE_RUNS / took:6.1f} runs/s and core", "" if kinds else "150 runs/s"
+    begun = time.process_time()
+    strips = what_if(lab03())
+    runs = len({one.faults for strip in strips.values() for one in strip})
+    yield "what if it broke here, lab 03", f"{time.process_time() - begun:6.1f} s of CPU, {runs} runs", "below 2 s"
+
+
+def engines(names: list[str], most_runs: int) -> Iterator[str]:
+    """Take each rule that is off for a seeded defect: how many runs lineage and random need; the medians at the end.
+
+    The programs are those of the found scenarios, without their faults. `random` may use 20 times the runs of
+    lineage, but at most `most_runs`; where it finds nothing, that many are counted.
+    """
+    ratios = []
+    for rule, anomaly in EXPECTED.items():
+        scenario = found_scenario(rule, ROOT)
+        if scenario is None or not scenario.faults or (names and slug(rule) not in names):
+            continue
+        bare = replace(scenario, faults=())
+        begun = time.process_time()
+
+        def stop(covered: object, begun: float = begun) -> str:
+            return "time" if time.process_time() - begun > SECONDS else ""
+
+        lineage = explore(bare, (), [rule.name], 2, runs=most_runs, stop=stop)
+        if lineage.found is None or lineage.size < 1:
+            continue
+        used = lineage.covered.runs
+        budget = min(RANDOM_FACTOR * used, most_runs)
+        drawn = [explore(bare, (), [rule.name], 2, "random", budget, seed).covered.runs for seed in SEEDS]
+        ratios.append(used / median(drawn))
+        yield f"{slug(rule):26} {anomaly:24} lineage {used:5}  random {median(drawn):7.0f}  ratio {ratios[-1]:.2f}"
+    if ratios:
+        yield f"{len(ratios)} rules: median ratio {median(ratios):.2f}"

@@ -1,0 +1,54 @@
+"""Each scenario that the search found is clean with its rule, and broken without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafkalab import explore as called
+from kafkalab.checks.all import BY_NAME
+from kafkalab.explore.search import explore
+from kafkalab.protocol.rules import REGISTRY, Rule
+from kafkalab.reference.found_scenarios import FOLDER, fault_count, found_scenario, section, shown_without, slug
+from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
+
+ROOT = Path(__file__).parents[2]
+FOUND = [rule for rule in REGISTRY if found_scenario(rule, ROOT) is not None]
+FEWEST = 36
+"""How many rules the search breaks at least."""
+
+
+@pytest.mark.parametrize("rule", FOUND, ids=slug)
+def test_what_was_found_shows_without_the_rule_only(rule: Rule, root: Path):
+    scenario = found_scenario(rule, root)
+    assert scenario is not None
+    on, shown = shown_without(rule, scenario)
+    assert on == ()
+    assert shown != ()
+    if rule in EXPECTED:
+        assert set(shown) <= set(BY_NAME)
+
+
+def test_every_file_belongs_to_a_rule(root: Path):
+    assert sorted(path.stem for path in (root / FOLDER).glob("*.klab")) == sorted(map(slug, FOUND))
+
+
+def test_most_rules_are_broken_with_no_more_faults_than_by_hand(root: Path):
+    counts = {rule: fault_count(scenario_of(rule, root)) for rule in EXPECTED}
+    found = {rule: found_scenario(rule, root) for rule in FOUND}
+    more = [slug(r) for r, one in found.items() if one is not None and r in counts and fault_count(one) > counts[r]]
+    assert more == []
+    assert len(FOUND) >= FEWEST
+
+
+def test_the_page_names_what_was_not_found(tmp_path: Path):
+    lines = section({}, tmp_path)
+    assert f"* {REGISTRY[0].name}" in lines
+
+
+def test_the_package_is_the_search():
+    assert called.__name__ in ("explore", "kafkalab.explore")
+    with pytest.raises(TypeError, match="explore takes a Scenario"):
+        called(3)  # type: ignore[operator]
+    assert callable(explore)
