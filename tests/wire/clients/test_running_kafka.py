@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +27,8 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     The chapter `crash` is the last one, and the crash is one for all.
     """
+    if "KAFKA_JARS" not in os.environ:
+        pytest.skip("takes five minutes: KAFKA_JARS=FOLDER names the jars (`make oracle` fetches them)")
     jars, folder = broker_jars(), tmp_path_factory.mktemp("kafka")
     clients = list(_installed())
     pool = ThreadPoolExecutor(len(clients))
