@@ -20,8 +20,8 @@ def style(*names: str) -> str:
 
 
 def sent(name: str) -> str:
-    """Return a file as it is sent to the browser: without its indentation."""
-    return re.sub(r"^\t+", "", (FOLDER / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    """Return a file as it is sent to the browser: without its indentation, and without lines that are a comment."""
+    return re.sub(r"^\t*//.*\n|^\t+", "", (FOLDER / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
 def _joined(suffix: str, names: tuple[str, ...]) -> str:
