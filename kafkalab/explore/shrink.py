@@ -105,7 +105,9 @@ def shrink(result: Result, runs: int = MOST_RUNS) -> Result:
     state = _Shrink(job, names, (*given, *result.mishaps), result.findings, runs)
     again = True
     while again and state.runs >= 2:
-        again = _fewer_faults(state)
+        again = False
+        while _fewer_faults(state):
+            again = True
         for smaller in SMALLER:
             again = _next_of(state, smaller) or again
     small = replace(state.job, mishaps=state.mishaps).struck

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafkalab.checks.all import check_all
-from kafkalab.explore.anomalies import STUCK
+from kafkalab.explore.anomalies import FAILED, STUCK
 from kafkalab.explore.programs import idempotent_produce
 from kafkalab.explore.result import Coverage
 from kafkalab.explore.search import explore
@@ -166,21 +166,20 @@ def test_a_scenario_that_is_broken_already_is_refused():
         explore(scenario)
 
 
-async def forgets_to_commit_with_its_output(app: App) -> None:
-    """Read, write without a transaction, and commit the offsets afterwards."""
+async def gives_up_after_a_second(app: App) -> None:
+    """Copy the records of one partition, each within a second or not at all."""
     consumer = app.consumer(group_id="g", auto_offset_reset="earliest", enable_auto_commit=False)
     consumer.assign(["in-0"])
-    producer = app.producer(enable_idempotence=False, retries=5)
+    producer = app.producer(request_timeout_ms=900, delivery_timeout_ms=1_000, linger_ms=0)
     while not (records := await consumer.poll(500)):
         pass
     for record in records:
-        await producer.send("out", record.value, partition=0)
-    await producer.flush()
+        await (await producer.send("out", record.value, partition=0))
 
 
 def test_a_program_of_ones_own_is_searched_as_it_is():
-    found = explore(forgets_to_commit_with_its_output, "duplicate", most_faults=1, kinds=("drop",))
+    found = explore(gives_up_after_a_second, FAILED, most_faults=1, kinds=("drop",))
     assert (found.verdict, found.size) == ("found", 1)
-    assert "lies at the offsets" in found.explanation
+    assert "This is failed program: the program of app ended with" in found.explanation
     with pytest.raises(TypeError, match="explore takes a Scenario or a program"):
         explore("my_program")  # type: ignore[arg-type]

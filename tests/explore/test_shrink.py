@@ -14,7 +14,7 @@ from kafkalab.explore.search import explore
 from kafkalab.explore.shrink import shrink
 from kafkalab.explore.trial import ENDED, run_to_end
 from kafkalab.protocol import rules
-from kafkalab.sim.faults import Drop
+from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Scenario
 
 TORN = rules.EPOCH_PER_TRANSACTION.name
@@ -46,10 +46,11 @@ def test_the_same_result_gives_the_same_small_scenario(found: Result):
 
 
 def test_a_fault_that_is_not_needed_goes_also_one_that_was_there_before(found: Result):
-    scenario = two_partition_transactions().with_faults(Drop("FetchResponse#1"))
+    pause = Pause("r", at_ms=150_000), Resume("r", at_ms=150_001)
+    scenario = two_partition_transactions().with_faults(*pause)
     more = explore(scenario, "torn transaction", [TORN], 1, kinds=("drop",))
     small = shrink(more, 20)
-    assert len(more.faults) == 2
+    assert len(more.faults) == 3
     assert (len(small.faults), small.size) == (1, 1)
 
 
