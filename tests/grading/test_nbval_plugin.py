@@ -19,7 +19,7 @@ LAB = "02_coordinator.ipynb"
 
 def test_pytest_finds_the_plugin_where_kafkalab_is_installed(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    assert project["entry-points"]["pytest11"] == {"kafkalab-labs": "kafkalab.grading.nbval_plugin"}
+    assert project["entry-points"]["pytest11"]["kafkalab-labs"] == "kafkalab.grading.nbval_plugin"
 
 
 @pytest.mark.notebooks
