@@ -39,8 +39,11 @@ async function open(model, el) {
 
 	const place = () => upTo(v.stops.length, (i) => v.stops[i] <= v.step);
 
-	// Moves an element for a moment. The next step ends it.
+	const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+	// Moves an element for a moment, unless less motion is asked for. The next step ends it.
 	v.move = (element, frames, ended, duration = GLIDE_MS) => {
+		if (still()) return ended?.();
 		const one = element.animate(frames, { duration, easing: "ease-out" });
 		one.onfinish = one.oncancel = () => ended?.();
 		moving.push(one);
@@ -194,7 +197,7 @@ async function open(model, el) {
 			event = run.events[step] ?? {},
 			count = v.stops.length,
 			index = place() + 1,
-			lively = step > v.drawn && !matchMedia("(prefers-reduced-motion: reduce)").matches,
+			lively = step > v.drawn && !still(),
 			bars = lively ? barsOf(v) : null; // before anything is written
 		for (const one of moving.splice(0)) one.cancel();
 		v.state = run.at(step);
