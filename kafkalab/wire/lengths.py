@@ -26,7 +26,7 @@ SIZES = {
 _SHORT, _INT = Struct(">h"), Struct(">i")
 
 
-def _within(data: bytes, place: int) -> int:
+def within(data: bytes, place: int) -> int:
     """Return the place, if the message reaches so far."""
     if place > len(data):
         raise BadMessageError(f"it ends {place - len(data)} bytes too early")
@@ -34,10 +34,10 @@ def _within(data: bytes, place: int) -> int:
 
 
 def _skip(size: int) -> Walk:
-    return lambda data, place: _within(data, place + size)
+    return lambda data, place: within(data, place + size)
 
 
-def _length(kind: str, flexible: bool) -> Callable[[bytes, int], tuple[int, int]]:
+def length_of(kind: str, flexible: bool) -> Callable[[bytes, int], tuple[int, int]]:
     """Return what reads a length, -1 for null, and where it ends."""
     number = _SHORT if kind == "string" else _INT
 
@@ -55,22 +55,22 @@ def _length(kind: str, flexible: bool) -> Callable[[bytes, int], tuple[int, int]
 
 
 def _text(kind: str, flexible: bool) -> Walk:
-    length = _length(kind, flexible)
+    length = length_of(kind, flexible)
 
     def walk(data: bytes, place: int) -> int:
         size, place = length(data, place)
-        return _within(data, place + max(size, 0))
+        return within(data, place + max(size, 0))
 
     return walk
 
 
 def _array(row: Walk, size: int, flexible: bool) -> Walk:
     """Rows of `size` bytes each, or at least one where that is 0."""
-    length = _length("array", flexible)
+    length = length_of("array", flexible)
 
     def walk(data: bytes, place: int) -> int:
         count, place = length(data, place)
-        end = _within(data, place + max(count, 0) * max(size, 1))
+        end = within(data, place + max(count, 0) * max(size, 1))
         if size:
             return end
         for _ in range(count):
@@ -85,7 +85,9 @@ def _nullable(row: Walk) -> Walk:
     return lambda data, place: row(data, place + 1) if data[place] == 1 else place + 1
 
 
-def _tagged(known: dict[int, Walk]) -> Walk:
+def tags_of(known: dict[int, Walk]) -> Walk:
+    """Return what walks over tagged fields; `known` has those whose content is walked over, too."""
+
     def walk(data: bytes, place: int) -> int:
         count, size = read_unsigned_varint(data, place)
         place += size
@@ -93,7 +95,7 @@ def _tagged(known: dict[int, Walk]) -> Walk:
             tag, size = read_unsigned_varint(data, place)
             length, more = read_unsigned_varint(data, place + size)
             place += size + more
-            end = _within(data, place + length)
+            end = within(data, place + length)
             if tag in known and known[tag](data, place) > end:
                 raise BadMessageError(f"tagged field {tag} is longer than it says")
             place = end
@@ -118,7 +120,7 @@ def walk_of(entity: Any) -> Walk:
         else:
             steps += [_skip(fixed)] * bool(fixed) + [walk]
             fixed = 0
-    steps += [_skip(fixed)] * bool(fixed) + [_tagged(tagged)] * entity.__flexible__
+    steps += [_skip(fixed)] * bool(fixed) + [tags_of(tagged)] * entity.__flexible__
 
     def walk_all(data: bytes, place: int) -> int:
         for step in steps:

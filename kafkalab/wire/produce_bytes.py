@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from io import BytesIO
 from struct import Struct
-from typing import TypeAlias
 from uuid import UUID
+
+from kio.serial.writers import write_unsigned_varint
+from kio.static.primitive import uvarint
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce, ProduceResponse
 from kafkalab.protocol.partitions import index_of, topic_of
 from kafkalab.protocol.records import Batch
 from kafkalab.wire.batches import read_batch
+from kafkalab.wire.lengths import length_of, tags_of, within
 from kafkalab.wire.names import UNKNOWN_ID, Names
 from kafkalab.wire.rules import BadMessageError
 
@@ -24,64 +27,22 @@ _ACKS_AND_TIMEOUT, _SHORT, _INT = Struct(">hi"), Struct(">h"), Struct(">i")
 _PRODUCED = Struct(">ihqq")
 _LONG = Struct(">q")
 
-Size: TypeAlias = Callable[[bytes, int], tuple[int, int]]
-"""Read a length, -1 for null; return it and where it ends."""
-
-
-def varint(data: bytes, place: int) -> tuple[int, int]:
-    """Read an unsigned varint; return it and where it ends. BadMessageError for more than five bytes."""
-    value = shift = 0
-    while shift < 35:
-        byte = data[place]
-        place += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, place
-        shift += 7
-    raise BadMessageError("a number that never ends")
-
-
-def _compact(data: bytes, place: int) -> tuple[int, int]:
-    size, place = varint(data, place)
-    return size - 1, place
-
-
-def _plain(number: Struct) -> Size:
-    def read(data: bytes, place: int) -> tuple[int, int]:
-        size = number.unpack_from(data, place)[0]
-        if size < -1:
-            raise BadMessageError(f"a length of {size}")
-        return size, place + number.size
-
-    return read
-
-
-_TEXT, _ARRAY = _plain(_SHORT), _plain(_INT)
+_LENGTHS = {flexible: (length_of("string", flexible), length_of("array", flexible)) for flexible in (False, True)}
+_skip_tags = tags_of({})
 
 
 def _bytes(data: bytes, place: int, size: int) -> tuple[bytes, int]:
-    end = place + size
-    if end > len(data):
-        raise BadMessageError(f"it ends {end - len(data)} bytes too early")
+    end = within(data, place + size)
     return data[place:end], end
-
-
-def _skip_tags(data: bytes, place: int) -> int:
-    count, place = varint(data, place)
-    for _ in range(count):
-        _, place = varint(data, place)
-        size, place = varint(data, place)
-        _, place = _bytes(data, place, size)
-    return place
 
 
 def read(data: bytes, place: int, version: int, names: Names) -> Produce:
     """Return the request whose body begins at `place`.
 
-    BadMessageError, IndexError, StructError or ValueError for bytes that are none.
+    BadMessageError, SerialError, StructError or ValueError for bytes that are none.
     """
     flexible = version >= FLEXIBLE_SINCE
-    text, array = (_compact, _compact) if flexible else (_TEXT, _ARRAY)
+    text, array = _LENGTHS[flexible]
     transactional_id = None
     size, place = text(data, place)
     if size >= 0:
@@ -124,12 +85,9 @@ def _rows(count: int) -> int:
 
 
 def _varint_bytes(value: int) -> bytes:
-    found = bytearray()
-    while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    found.append(value)
-    return bytes(found)
+    out = BytesIO()
+    write_unsigned_varint(out, uvarint(value))
+    return out.getvalue()
 
 
 def write(response: ProduceResponse, version: int, names: Names) -> bytes:
