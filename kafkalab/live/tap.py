@@ -35,12 +35,12 @@ class Tap(tap.Tap):
     def cluster(self) -> Recording:
         """What is recorded, not a copy: `look` takes over what has come since."""
         recorder = self._session.recorder
-        return Recording(recorder.trace, *recorder.known)
+        return Recording(recorder.trace, recorder.known)
 
     def look(self) -> None:
         """Decode the batches that have come since, and take over what is known of the cluster by now."""
         self._session.recorder.read_records()
-        self.cluster.learn(*self._session.recorder.known)
+        self.cluster.learn(self._session.recorder.known)
 
     @cached_property
     def journey(self) -> TapJourney:

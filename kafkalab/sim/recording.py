@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
@@ -37,6 +37,15 @@ class RecordedScenario:
     config: dict[str, Any] = field(default_factory=dict)
 
 
+class Known(NamedTuple):
+    """What frames have told of a cluster by now."""
+
+    metadata: ClusterMetadata
+    clients: tuple[str, ...]
+    brokers: tuple[str, ...]
+    profile: str
+
+
 class Recording(Cluster):
     """A finished run for views and checks. It has no simulator: `run` changes nothing, and it cannot be forked.
 
@@ -45,35 +54,21 @@ class Recording(Cluster):
 
     why = "these frames were recorded before a running Kafka: they cannot be run again with a change"
 
-    def __init__(
-        self,
-        trace: Trace,
-        metadata: ClusterMetadata,
-        clients: tuple[str, ...],
-        brokers: tuple[str, ...],
-        profile: str,
-        faults: tuple[Fault, ...] = (),
-    ) -> None:
+    def __init__(self, trace: Trace, known: Known) -> None:
         self.trace, self.start = trace, 0
         self.results = {}
-        self.learn(metadata, clients, brokers, profile, faults)
+        self.learn(known)
 
-    def learn(
-        self,
-        metadata: ClusterMetadata,
-        clients: tuple[str, ...],
-        brokers: tuple[str, ...],
-        profile: str,
-        faults: tuple[Fault, ...] = (),
-    ) -> None:
+    def learn(self, known: Known) -> None:
         """Replace what is known of the cluster: of a recording that goes on, more with time."""
+        metadata, clients, brokers, profile = known
         topics: dict[str, int] = {}
         for topic, index in map(split, metadata.partitions):
             if topic not in INTERNAL_TOPICS:
                 topics[topic] = max(topics.get(topic, 0), index + 1)
         nodes = (*clients, *brokers)
         scenario: Any = RecordedScenario(
-            title=self.trace.title, profile=profile, topics=topics, nodes=nodes, faults=faults
+            title=self.trace.title, profile=profile, topics=topics, nodes=nodes
         )
         controller: Any = RecordedController(metadata)
         self.scenario, self.controller = scenario, controller

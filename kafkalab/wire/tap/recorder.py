@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkalab.protocol.acls import is_server
-from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.sim.network import NEVER_A_RETRY
-from kafkalab.sim.recording import Recording
+from kafkalab.sim.recording import Known, Recording
 from kafkalab.trace import Event, Frame, Trace, error_of
 from kafkalab.wire.codec import Asked
 from kafkalab.wire.learned_names import LearnedNames
@@ -166,7 +165,7 @@ class Recorder:
         self.read_records()
         trace = Trace(events=list(self.trace.events), frames=dict(self.trace.frames), title=self.trace.title)
         trace.steps = len(trace.events)
-        return Recording(trace, *self.known)
+        return Recording(trace, self.known)
 
     def read_records(self) -> None:
         """Decode the records of what has come since the last call."""
@@ -180,8 +179,8 @@ class Recorder:
         self._read = len(events)
 
     @property
-    def known(self) -> tuple[ClusterMetadata, tuple[str, ...], tuple[str, ...], str]:
-        """What a `Recording` needs beside the trace: metadata, clients, brokers and profile as known by now."""
+    def known(self) -> Known:
+        """What a `Recording` needs beside the trace."""
         known = self.knowledge
         brokers = tuple(sorted(known.brokers, key=self.names.node_id))
-        return known.metadata, tuple(self.clients), brokers, known.profile
+        return Known(known.metadata, tuple(self.clients), brokers, known.profile)
