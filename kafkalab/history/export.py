@@ -119,7 +119,7 @@ class _Tables:
             end, moved = data["to"].get(key, -1), data["moved"].get(key, "")
             self.polls.append(Poll(group=data["group_id"], key=key, start=start, end=end, moved=moved, **same))
         for index, (key, offset, value) in enumerate(data["records"]):
-            read = Read(index=index, key=key, offset=offset, value=_text(value), at_ms=event.at_ms, **same)
+            read = Read(index=index, key=key, offset=offset, value=text_of(value), at_ms=event.at_ms, **same)
             self.reads.append(read)
 
     def removed(self, cluster: Cluster | None) -> dict[Place, tuple[str, int]]:
@@ -180,7 +180,7 @@ class _Tables:
             key=event.name,
             offset=_offsets(batch)[i],
             record_key=record_key if batch.control is None else None,
-            value=_text(value),
+            value=text_of(value),
             producer_id=batch.producer_id,
             producer_epoch=batch.producer_epoch,
             sequence=sequence_after(batch.base_sequence, _offsets(batch)[i] - batch.base_offset),
@@ -235,5 +235,6 @@ def _labels(source: Cluster | Trace) -> tuple[Label, ...]:
     return tuple(Label(name=name, value=value) for name, value in pairs)
 
 
-def _text(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
+    """Return a record's value as the tables have it."""
     return value if value is None or isinstance(value, str) else str(value)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.client.consumer.aborted_filter import deliver
+from kafkalab.history.export import text_of
 from kafkalab.history.history import History
 from kafkalab.history.operations import SERVER
 from kafkalab.history.schema import Poll, Read
@@ -102,8 +103,8 @@ class _Fetches:
             group = self._groups.get(client)
             self.polls.append(Poll(group=group, key=key, start=start, end=end, moved=moved, **same))
             for record in records:
-                value = record.value if record.value is None else str(record.value)
-                row = Read(index=index, key=key, offset=record.offset, value=value, at_ms=event.at_ms, **same)
+                value, at_ms = text_of(record.value), event.at_ms
+                row = Read(index=index, key=key, offset=record.offset, value=value, at_ms=at_ms, **same)
                 self.reads.append(row)
                 index += 1
 

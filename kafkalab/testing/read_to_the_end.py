@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.client.consumer.aborted_filter import deliver
+from kafkalab.history.export import text_of
 from kafkalab.history.history import History
 from kafkalab.history.schema import Poll, Read
 from kafkalab.protocol.messages.fetch import READ_COMMITTED
@@ -29,7 +30,7 @@ def with_reader(history: History, cluster: Cluster, partitions: Iterable[str]) -
         records, position = deliver(key, start, log.read(start, end), log.aborted_between(start, end))
         polls.append(Poll(key=key, start=start, end=position, moved="assign", step=step, **same))
         for record in records:
-            value = record.value if record.value is None else str(record.value)
+            value = text_of(record.value)
             reads.append(Read(index=len(reads), key=key, offset=record.offset, value=value, step=step,
                               at_ms=cluster.now, **same))  # fmt: skip
     return replace(history, reads=(*history.reads, *reads), polls=(*history.polls, *polls))
