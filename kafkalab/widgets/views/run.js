@@ -9,6 +9,8 @@ const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(
 const time = (ms) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).toFixed(3)} s`);
 const breakable = (text) => esc(text).replaceAll("_", "_<wbr>");
 const rounded = (value) => (typeof value === "number" ? Math.round(value * 10) / 10 : value);
+// Whether less motion is asked for.
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 const svg = (texts, ...values) => texts.reduce((all, text, i) => all + rounded(values[i - 1]) + text);
 
 // The last index below `count` for which `holds`, where it holds for a first part only; -1 for none.

@@ -39,8 +39,6 @@ async function open(model, el) {
 
 	const place = () => upTo(v.stops.length, (i) => v.stops[i] <= v.step);
 
-	const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-
 	// Moves an element for a moment, unless less motion is asked for. The next step ends it.
 	v.move = (element, frames, ended, duration = GLIDE_MS) => {
 		if (still()) return ended?.();

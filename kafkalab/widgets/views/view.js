@@ -13,7 +13,6 @@ let instances = 0;
 
 const toolOf = (all, action) => `<button type="button" data-action="${action}">${all[action][0]}</button>`;
 const arrowName = (key) => ({ ArrowUp: "↑", ArrowDown: "↓" })[key] ?? keyName(key);
-const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // `spec`: name, title, tools {action: [text, what it does, key]}, hidden (those without a button), head and body
 // (markup),
