@@ -246,7 +246,7 @@ class Broker:
         if topic_of(partition) == OFFSETS_TOPIC:
             self._apply_offsets(partition, before)
         if waiters := self.state.waiters.get(partition):
-            mark = self.state.logs[partition].high_watermark
+            mark = self.state.log(partition).high_watermark
             ready = [w for w in waiters if w.offset <= mark]
             self.state.waiters[partition] = [w for w in waiters if w.offset > mark]
             for one in ready:
@@ -255,9 +255,9 @@ class Broker:
 
     def _apply_offsets(self, partition: str, before: int) -> None:
         """Replay what is replicated now for those who read what is committed only."""
-        log = self.state.log(partition)
         if partition in self.state.offsets_loading or not self.state.leads(partition):
             return
+        log = self.state.log(partition)
         batches = (b for b in log.read(before, log.high_watermark) if before <= b.base_offset)
         self.state.apply_offsets(self.state.offsets, partition, batches)
 
