@@ -55,7 +55,7 @@ class Broker:
         self.state = state
         self.name = state.name
         self.port = port
-        self.incarnation = 0
+        self.incarnation, self._registrations = 0, 0
         self.replication = Replication(self)
         self.leadership = Leadership(self, self.replication)
         self._live: dict[Effects[Any], None] = {}  # begun and not ended
@@ -303,11 +303,11 @@ class Broker:
         self.register(cause)
 
     def register(self, cause: int) -> None:
-        """Ask the controller to be let in, until it answers."""
-        incarnation = self.incarnation
+        """Ask the controller to be let in, until it answers; what was asked before is not repeated."""
+        number = self._registrations = self._registrations + 1
 
         def answered(response: Any, step: int) -> None:
-            if response is None and self.incarnation == incarnation:
+            if response is None and self._registrations == number:
                 self.register(step)
 
         self.port.request(self.name, "controller", BrokerRegistration(broker=self.name), answered, cause)

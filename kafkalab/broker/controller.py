@@ -42,6 +42,8 @@ class Controller:
         self.next_producer_id, self.producer_id_block = 0, producer_id_block
         self.let_in: dict[str, int] = {}
         """The version of the image in which each restarted broker was alive again."""
+        self.awaited: dict[str, bool] = {}
+        """The brokers that have started again and not asked yet to be let in: no image is sent to them."""
 
     def place(self, topic: str, partitions: int, replication_factor: int = -1) -> dict[str, PartitionInfo]:
         """Partition p of a topic is led by a broker that p and the topic's name choose; the next ones follow it.
@@ -135,7 +137,12 @@ class Controller:
         self._publish({partition: self._led_by(broker, info, info.isr)}, self.metadata.alive, cause)
 
     def _let_in(self, broker: str, cause: int) -> None:
-        """A restarted broker is fenced first (its session of before is over), then alive again."""
+        """A restarted broker is fenced first (its session of before is over), then alive again.
+
+        A broker that asks again, because the answer was lost, changes nothing.
+        """
+        if not self.awaited.pop(broker, False) and broker in self.metadata.alive:
+            return
         self.lost(broker, cause)
         alive = tuple(b for b in self.brokers if b in self.metadata.alive or b == broker)
         changed = {
@@ -192,6 +199,8 @@ class Controller:
             self._tell(broker, cause)
 
     def _tell(self, broker: str, cause: int) -> None:
+        if broker in self.awaited:
+            return
         image = self.metadata
 
         def answered(response: Any, step: int) -> None:

@@ -58,14 +58,14 @@ class InSyncSets:
                 self.maybe_expand(partition, replica)
 
     def maybe_expand(self, partition: str, replica: str) -> None:
-        """Ask the controller to let a replica back in that has reached the high watermark."""
+        """Ask the controller to let a replica back in that fetches, and has reached the high watermark."""
         state = self.broker.state
         info = state.metadata.partitions.get(partition)
         if info is None or info.leader != self.broker.name or replica in info.isr or replica not in info.replicas:
             return
-        if replica in state.metadata.alive and state.sessions[replica].positions.get(partition, 0) >= max(
-            state.log(partition).high_watermark, 0
-        ):
+        session, reached = state.sessions[replica], max(state.log(partition).high_watermark, 0)
+        fetches = replica in state.metadata.alive and session.silent_since_ms < 0
+        if fetches and session.positions.get(partition, 0) >= reached:
             isr = tuple(r for r in info.replicas if r in info.isr or r == replica)
             self._alter(partition, info.leader_epoch, isr)
 

@@ -59,9 +59,13 @@ class Replication:
         """Note how far the follower has got, move high watermarks, and answer or park the request."""
         self.settle()
         state, now = self.broker.state, self.broker.port.now
-        session = state.sessions.get(request.replica)
+        assert context.request is not None
+        sent, session = context.request.correlation_id, state.sessions.get(request.replica)
+        if session is not None and sent < session.opened:
+            self._refuse(context, Error.FETCH_SESSION_ID_NOT_FOUND)
+            return
         if request.session_epoch == 0:
-            session = state.sessions[request.replica] = FetchSession(behind=dict.fromkeys(state.logs))
+            session = state.sessions[request.replica] = FetchSession(sent, behind=dict.fromkeys(state.logs))
         elif session is None or request.session_epoch != session.epoch:
             error = Error.FETCH_SESSION_ID_NOT_FOUND if session is None else Error.INVALID_FETCH_SESSION_EPOCH
             self._refuse(context, error)

@@ -77,9 +77,12 @@ class FetchSession:
     """A follower as its leader sees it: what it has of each partition, and its parked request (KIP-227).
 
     While nothing is new, the follower is taken to repeat its request every `replica.fetch.wait.max.ms`, until
-    `silent_since_ms` if that is not -1.
+    `silent_since_ms` if that is not -1. `opened` is the number of the request that began the session; a fetch with a
+    smaller one belongs to an earlier session, perhaps of the follower's process before its crash. Kafka compares
+    session ids instead.
     """
 
+    opened: int = -1
     epoch: int = 0
     positions: dict[str, int] = field(default_factory=dict)
     behind: dict[str, None] = field(default_factory=dict)  # partitions of which the follower may lack something
@@ -234,13 +237,8 @@ class BrokerState:
     def is_under_min_isr(self, partition: str) -> bool:
         """Return whether fewer replicas are in sync than min.insync.replicas requires, which is never more than there
         are (`Partition.effectiveMinIsr`)."""
-        info, config = self.metadata.partitions.get(partition), self.config
-        if info is None:
-            return False
-        in_sync = len(info.isr)
-        if in_sync >= config.min_insync_replicas and in_sync >= config.transaction_state_log_min_isr:
-            return False  # enough for any topic, without a look at which one it is
-        return in_sync < self.min_isr(partition)
+        info = self.metadata.partitions.get(partition)
+        return info is not None and len(info.isr) < self.min_isr(partition)
 
     def high_watermark_stands(self, partition: str) -> bool:
         """Return whether too few replicas are in sync for the high watermark to move."""

@@ -38,14 +38,21 @@ class BrokerSessions:
             self.kernel.schedule.at(self.kernel.now + SESSION_TIMEOUT_MS, Controller.name, -1, over)
 
     def restarted(self, name: str) -> None:
-        """Forget the previous session of a broker that starts again, if the controller can hear of it."""
+        """Forget the previous session of a broker that starts again, if the controller can hear of it.
+
+        Its new process has no session before it is let in.
+        """
+        self.controller.awaited[name] = True
         if not self.is_silent(name):
             self._silent.pop(name, None)
 
     def heard_again(self, name: str, cause: int) -> None:
-        """Continue the broker's session if its heartbeats get through now; a fenced broker asks to be let in."""
+        """Continue the broker's session if its heartbeats get through now.
+
+        A broker that is fenced, or has started again and was not let in yet, asks to be let in.
+        """
         if self.is_silent(name):
             return
         self._silent.pop(name, None)
-        if name not in self.controller.metadata.alive:
+        if name not in self.controller.metadata.alive or name in self.controller.awaited:
             self.kernel.timer(name, 0, lambda: self.brokers[name].register(cause))

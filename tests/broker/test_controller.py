@@ -245,11 +245,33 @@ def test_a_change_that_changes_nothing_makes_no_new_image() -> None:
 
 def test_a_broker_that_comes_back_is_fenced_first_and_then_alive() -> None:
     w, c = cluster(t_0=info("b1", 2))
+    c.awaited["b1"] = True
     assert ask(w, "b1", BrokerRegistration(broker="b1")) == BrokerRegistrationResponse()
     assert c.metadata.partitions["t-0"] == info("b2", 3, ("b2", "b3")), "its old session is over"
     assert (c.metadata.alive, c.metadata.version) == (BROKERS, 3)
     assert told(w) == [("b2", 2), ("b3", 2), ("b1", 3), ("b2", 3), ("b3", 3)]
     assert [n.cause for n in w.noted("metadata")] == [5, 5]
+
+
+def test_a_broker_that_asks_again_because_the_answer_was_lost_changes_nothing() -> None:
+    w, c = cluster(t_0=info("b1", 2))
+    c.awaited["b1"] = True
+    ask(w, "b1", BrokerRegistration(broker="b1"))
+    before, c.metadata = c.metadata, c.metadata.with_partitions({"t-0": info("b1", 4)}, BROKERS)
+    assert ask(w, "b1", BrokerRegistration(broker="b1")) == BrokerRegistrationResponse()
+    assert (c.metadata.partitions["t-0"], c.metadata.version) == (info("b1", 4), before.version + 1)
+
+
+def test_a_broker_that_has_started_again_is_told_nothing_before_it_asks_to_be_let_in() -> None:
+    w, c = cluster(t_0=info("b1", 2))
+    c.elect("t-0", "b2", 5)
+    w.answer(w.take(UpdateMetadata, to="b1"), None)
+    c.awaited["b1"] = True
+    w.run_for(1_000)
+    c.tell_if_alive("b1", 5)
+    assert [to for to, _ in told(w)] == ["b2", "b3"]
+    ask(w, "b1", BrokerRegistration(broker="b1"))
+    assert told(w)[-3:] == [("b1", 4), ("b2", 4), ("b3", 4)]
 
 
 def test_the_last_in_sync_replica_leads_again_when_it_is_back() -> None:

@@ -319,3 +319,16 @@ def test_a_restarted_broker_believes_nothing_and_registers_until_it_is_answered(
     assert sent.cause == 6
     w.answer(sent, BrokerRegistrationResponse())
     assert w.waiting(BrokerRegistration) == []
+
+
+def test_of_two_registrations_only_the_later_one_is_repeated() -> None:
+    w = ReplicaWorld(real=("b1",))
+    b1 = w.brokers["b1"]
+    b1.crash()
+    b1.restart(4)
+    first = w.take(BrokerRegistration)
+    b1.register(5)
+    w.answer(first, None)
+    (second,) = [s for s in w.waiting(BrokerRegistration) if s is not first]
+    w.answer(second, None)
+    assert len(w.waiting(BrokerRegistration)) == 1

@@ -67,6 +67,18 @@ def test_a_partition_that_the_follower_fetches_no_more_is_not_sent_and_holds_the
     assert [b.base_offset for b in found.batches] == [1, 2]
 
 
+@pytest.mark.parametrize("session", [0, 1])
+def test_a_fetch_that_was_sent_before_the_session_began_says_nothing_of_it(session: int) -> None:
+    w = led("x", "y")
+    parked = w.fetch("b2", 2, 0, session=0)
+    w.fetch("b3", 2, 0, session=0)
+    old = w.fetch("b2", 1, 0, session=session, late=True)
+    assert old.response == ReplicaFetchResponse(error=Error.FETCH_SESSION_ID_NOT_FOUND, partitions={})
+    assert w.session("b1", "b2").positions == {"t-0": 2}
+    w.write("b1", "z")
+    assert [b.base_offset for b in partition_of(parked.response).batches] == [2], "the session goes on"
+
+
 @pytest.mark.parametrize(
     ("sessions", "error"),
     [

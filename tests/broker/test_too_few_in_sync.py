@@ -81,6 +81,7 @@ def _back(late: bool) -> ReplicaWorld:
     w.deliver(told := w.take(UpdateMetadata, to="b1"))
     if late:
         w.write("b1", "x", acks=1)
+        w.controller.awaited["b3"] = True
         w.deliver(Sent("b3", "controller", registration, lambda response, cause: None, False, 1))
     w.answer(told)
     return w

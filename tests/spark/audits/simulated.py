@@ -22,8 +22,10 @@ RULES_OFF = tuple(rule.name for rule in EXPECTED)
 
 
 def stored() -> list[History]:
-    """A run of every .klab file, zombies that wake up, and of every scenario of a rule once more with the rule off."""
+    """A run of every .klab file, of new producer ids whose appends time out, of zombies that wake up, and of every
+    scenario of a rule once more with the rule off."""
     found = [run(Scenario.load(path)) for folder in FOLDERS for path in sorted((ROOT / "data" / folder).glob("*.klab"))]
+    found.append(run(Scenario.load(Path(__file__).parent / "rotations_timed_out.klab")))
     found += [run(lab06(paused_ms=ms, profile=profile)) for ms in (80, 150, 200) for profile in ("4.x/TV1", "4.x/TV2")]
     for rule in EXPECTED:
         scenario = scenario_of(rule, ROOT)
