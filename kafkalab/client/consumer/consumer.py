@@ -38,6 +38,7 @@ class Consumer:
         self._polling: Promise[list[ConsumerRecord]] | None = None  # a poll that timed out and goes on
         self._finding: Promise[None] | None = None  # positions that a poll asked for and did not wait for
         self._before: dict[str, int] = {}  # the positions when the present poll began
+        self._stale = False  # a leader has refused a Fetch, or not answered: ask for metadata before the next
 
     # what to read
 
@@ -174,15 +175,16 @@ class Consumer:
             self.commits.commit_if_due()
             if not await self._positions_by(until):
                 return []
+            if self._stale:
+                await self.connection.refresh()
             self._before = dict(self.subscriptions.positions)
             wait_ms = max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0)
-            records, failed = await self.fetcher.fetch(wait_ms)
+            records, self._stale = await self.fetcher.fetch(wait_ms)
             if records or self.port.now >= until:
                 return records
-            if failed:
+            if self._stale:
                 await self.connection.back_off(attempt)
                 attempt += 1
-                await self.connection.refresh()
 
     async def _positions_by(self, until: int) -> bool:
         """Return whether every assigned partition has a position at `until`; the search for them goes on for later."""
