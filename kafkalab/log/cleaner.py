@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 
 from kafkalab.log.cleaned_transactions import CleanedTransactions
 from kafkalab.log.cleaner_checkpoint import CleanerCheckpoint
@@ -233,20 +233,5 @@ class _Cleaner:
 
 
 def _rewritten(batch: Batch, records: tuple[Record, ...], deltas: tuple[int, ...], horizon: int) -> CleanedBatch:
-    if isinstance(batch, CleanedBatch):
-        return replace(batch, records=records, offset_deltas=deltas, delete_horizon_ms=horizon)
-    return CleanedBatch(
-        records=records,
-        base_offset=batch.base_offset,
-        leader_epoch=batch.leader_epoch,
-        timestamp_ms=batch.timestamp_ms,
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        base_sequence=batch.base_sequence,
-        transactional=batch.transactional,
-        control=batch.control,
-        coordinator_epoch=batch.coordinator_epoch,
-        last_offset_delta=batch.offset_delta,
-        offset_deltas=deltas,
-        delete_horizon_ms=horizon,
-    )
+    told = {f.name: getattr(batch, f.name) for f in fields(Batch)} | {"last_offset_delta": batch.offset_delta}
+    return CleanedBatch(**told | {"records": records}, offset_deltas=deltas, delete_horizon_ms=horizon)

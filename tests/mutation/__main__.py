@@ -78,7 +78,7 @@ def prepare(name: str, part: dict[str, Any]) -> Path:
     folder = BUILD / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    ignored = shutil.ignore_patterns("__pycache__", "node_modules", "mutation", "browser", "spark")
+    ignored = shutil.ignore_patterns("__pycache__", "node_modules", "mutation", "spark")
     for tree in ("kafkalab", "tests"):
         shutil.copytree(ROOT / tree, folder / tree, ignore=ignored)
     for file in mutated_files(part):
@@ -102,13 +102,16 @@ def _toml(table: dict[str, Any]) -> Iterable[str]:
     return (f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}" for key, value in table.items())
 
 
+def environment() -> dict[str, str]:
+    """PYTHONPATH must not lead to the unbroken package, and no plugin may import it before the mutants are in place."""
+    return {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": ""}
+
+
 def mutmut(folder: Path, jobs: int, *names: str) -> None:
     """Run mutmut in the folder; its output goes to mutmut.log there."""
-    # PYTHONPATH must not lead to the unbroken package, and no plugin may import it before the mutants are in place.
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": ""}
     with (folder / "mutmut.log").open("w") as log:
         command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(jobs), *names]
-        run = subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=log)
+        run = subprocess.run(command, cwd=folder, env=environment(), stdout=log, stderr=log)
     if run.returncode:
         print((folder / "mutmut.log").read_text("utf-8")[-4000:])
         raise SystemExit(f"mutmut failed: see {folder / 'mutmut.log'}")

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
-from tests.mutation.__main__ import SURVIVORS, listed, mutated_files, parts, with_plain_properties
+import pytest
+
+from tests.mutation import __main__ as command
+from tests.mutation.__main__ import SURVIVORS, environment, listed, mutated_files, parts, prepare, with_plain_properties
 
 PROPERTY = '''class Log:
     @property
@@ -23,6 +28,17 @@ def test_every_part_names_files_and_tests_that_exist(root: Path) -> None:
     for name, part in parts().items():
         assert mutated_files(part), name
         assert [t for t in part["tests"] if not (root / t).exists()] == [], name
+
+
+def test_the_tests_of_every_part_are_found_in_the_folder_that_is_made_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(command, "BUILD", tmp_path)
+    folder = prepare("journey", parts()["journey"])
+    tests = sorted({test for part in parts().values() for test in part["tests"]})
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "-q", *tests]
+    found = subprocess.run(collect, cwd=folder, env=environment(), capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout[-2000:] + found.stderr[-2000:]
 
 
 def test_every_survivor_belongs_to_a_part_and_stands_in_its_files_with_a_reason(root: Path) -> None:

@@ -1,0 +1,180 @@
+"""What a cleaning says that it did, what it leaves beside the records, and whether one would change anything."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from random import Random
+
+import pytest
+
+from kafkalab.log.cleaner import Cleaning, clean, cleanable_end, would_clean
+from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.records import Batch, CleanedBatch, ControlType, marker
+from kafkalab.protocol.rules import DELETE_HORIZON, LAST_BATCH_STAYS
+from tests.conformance.cleaning import RETENTION_MS, Written
+
+
+def written_by_chance(seed: int) -> Written:
+    """A log of two transactional producers and one without an id: some segments, some cleanings, some still open."""
+    random = Random(seed)
+    off = tuple(r.name for r in (DELETE_HORIZON, LAST_BATCH_STAYS) if random.random() < 0.3)
+    w = Written(Rules("4.x/TV2", off))
+    opened: dict[int, None] = {}
+    for _ in range(random.randrange(12)):
+        act = random.random()
+        producer = random.choice((-1, 1, 2))
+        if act < 0.5:
+            keys = [random.choice((*"abcdefgh", None if random.random() < 0.1 else "i")) for _ in range(2)]
+            w.data(producer, *keys, value=None if random.random() < 0.2 else "v")
+            if producer > 0:
+                opened[producer] = None
+        elif act < 0.75 and opened:
+            producer = next(iter(opened))
+            del opened[producer]
+            w.end(random.choice(("COMMIT", "ABORT")), producer)
+        elif act < 0.9:
+            w.log.roll(w.now)
+        else:
+            w.clean(after_ms=random.choice((0, RETENTION_MS)))
+        w.now += random.choice((1, RETENTION_MS // 2))
+    return w
+
+
+@pytest.mark.parametrize("seeds", [range(i, i + 50) for i in range(0, 400, 50)], ids=repr)
+def test_whether_a_cleaning_would_change_a_log_is_known_before_and_told_after(seeds: range) -> None:
+    told = []
+    for seed in seeds:
+        w = written_by_chance(seed)
+        batches, segments = list(w.log.batches), list(w.log.segments)
+        expected = would_clean(w.log, w.now, RETENTION_MS)
+        assert (w.log.batches, w.log.segments) == (batches, segments), f"seed {seed}: looking has changed the log"
+        other = deepcopy(w)
+        found = other.clean()
+        assert found.changed == (other.log.batches != batches) == expected, f"seed {seed}"
+        assert found.batches_removed == len(batches) - len(other.log.batches)
+        assert found.records_removed == sum(len(b.records) for b in batches) - len(other.offsets)
+        told.append(expected)
+    assert 10 < sum(told) < 45
+
+
+def test_a_log_without_records_is_not_cleaned() -> None:
+    w = Written()
+    assert not would_clean(w.log, w.now)
+    assert w.clean() == Cleaning(first_dirty=0, end=0)
+
+
+def test_an_undecided_transaction_keeps_a_log_from_being_cleaned() -> None:
+    w = Written()
+    w.data(1, "a", "a")
+    assert not would_clean(w.log, w.now)
+    w.end("COMMIT", 1)
+    assert would_clean(w.log, w.now)
+
+
+def test_a_record_without_a_key_goes() -> None:
+    w = Written()
+    w.data(-1, "a", None)
+    assert would_clean(w.log, w.now)
+    w.clean()
+    assert w.keys == ["a"]
+
+
+def test_the_log_start_limits_what_is_cleaned() -> None:
+    w = Written()
+    w.data(-1, "a", "a")
+    w.log.roll(w.now)
+    w.log.raise_log_start(w.log.log_end_offset)
+    assert not would_clean(w.log, w.now)
+    assert w.clean() == Cleaning(first_dirty=2, end=2)
+
+
+def test_a_cleaning_says_from_where_to_where_it_went() -> None:
+    w = Written()
+    w.data(-1, "a", "a", "b")
+    assert w.clean() == Cleaning(first_dirty=0, end=3, records_removed=1)
+    w.data(-1, "a")
+    w.data(-1, "b")
+    assert w.clean() == Cleaning(first_dirty=3, end=5, batches_removed=1, records_removed=2)
+    assert w.clean() == Cleaning(first_dirty=5, end=5)
+
+
+def test_a_rewritten_batch_keeps_all_but_its_records() -> None:
+    w = Written()
+    w.log.append(replaced("a", "b"), 4)
+    w.data(1, "a")
+    w.end("ABORT", 1)
+    w.data(-1, "b")
+    w.log.advance(w.log.log_end_offset)
+    before = w.log.batches[0]
+    w.clean()
+    after = w.log.batches[0]
+    assert isinstance(after, CleanedBatch)
+    assert (after.offsets, after.last_offset, after.leader_epoch) == ((0,), 1, 4)
+    assert (after.timestamp_ms, after.producer_id) == (before.timestamp_ms, -1)
+
+
+def replaced(*keys: str) -> Batch:
+    """A batch without a producer id."""
+    other = Written()
+    other.data(-1, *keys)
+    return other.log.batches[0]
+
+
+def test_a_marker_that_is_rewritten_keeps_its_coordinators_epoch() -> None:
+    w = Written()
+    w.data(1, "a")
+    w.log.append(marker(1, 0, ControlType.COMMIT, 7, w.now), 0)
+    w.data(1, "a")
+    w.end("COMMIT", 1)
+    w.clean()
+    w.clean()
+    found = w.log.batches[0]
+    assert isinstance(found, CleanedBatch)
+    assert (found.coordinator_epoch, found.delete_horizon_ms) == (7, w.now + RETENTION_MS)
+
+
+# segments
+
+
+def segments_of_one_record(count: int) -> Written:
+    w = Written()
+    for number in range(count):
+        w.data(1, f"k{number}", txn=False)
+        w.log.roll(w.now)
+        w.now += 1
+    return w
+
+
+@pytest.mark.parametrize(("short", "segments"), [(0, [0, 2, 3]), (1, [0, 1, 2, 3])])
+def test_neighbours_that_fill_a_segment_exactly_become_one(short: int, segments: list[int]) -> None:
+    w = segments_of_one_record(3)
+    size = w.log.batches[0].size_bytes
+    w.clean(roll=False, segment_bytes=2 * size - short)
+    assert w.log.segments == segments
+
+
+def test_a_first_segment_that_a_cleaning_has_emptied_is_merged_with_the_next() -> None:
+    w = Written()
+    for key in "aab":
+        w.data(-1, key)
+        w.log.roll(w.now)
+    size = w.log.batches[0].size_bytes
+    w.clean(roll=False, segment_bytes=size)
+    assert (w.offsets, w.log.segments) == ([1, 2], [0, 1, 2, 3])
+    w.clean(roll=False, segment_bytes=size)
+    assert (w.offsets, w.log.segments) == ([1, 2], [0, 2, 3])
+
+
+def test_merged_segments_have_the_newest_file_time_and_one_snapshot() -> None:
+    w = segments_of_one_record(3)
+    assert sorted(w.log.producers.snapshots) == [1, 2, 3]
+    w.clean(roll=False)
+    assert (w.log.segments, sorted(w.log.producers.snapshots)) == ([0, 3], [3])
+    assert w.log.checkpoint.modified_ms == {0: 1_002}
+    assert w.log.checkpoint.first_dirty_offset == 3
+
+
+def test_a_segment_that_is_too_young_ends_a_cleaning_only_with_a_lag() -> None:
+    w = segments_of_one_record(3)
+    assert [cleanable_end(w.log, w.now, lag) for lag in (0, 1, 2, 3, 10)] == [3, 3, 2, 1, 0]
+    assert clean(w.log, w.now, RETENTION_MS).end == 3
