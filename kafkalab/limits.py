@@ -95,3 +95,11 @@ def told(text: object, most: int = MESSAGE) -> str:
     """Return the first line of a message, at most `most` characters of it."""
     line = str(text).partition("\n")[0]
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def place_of(address: str) -> tuple[str, int]:
+    """`place_of("localhost:9092") == ("localhost", 9092)`. ValueError for anything else."""
+    host, _, port = address.rpartition(":")
+    if not host or not 0 < whole_number(port) <= 65_535:
+        raise ValueError(f"an address is HOST:PORT, not {quoted(address)}")
+    return host.strip("[]"), whole_number(port)

@@ -52,11 +52,26 @@ def random_fault(pick: Pick, run: DryRun, unclean: bool = False) -> list[Fault]:
     return pick.one_of(KINDS)(pick, run)
 
 
+NAMELESS = ("EndTxn#", "WriteTxnMarkers#", "TxnOffsetCommit#")
+"""Requests that before transaction version 2 do not say which transaction of an epoch they are of."""
+
+
 def outlives_its_retry(fault: Fault) -> bool:
-    """Whether an EndTxn, or a marker, comes after the request that its sender has made instead (KAFKA-17754)."""
-    if not isinstance(fault, Hold | Reorder | Delay) or not fault.frame.startswith(("EndTxn#", "WriteTxnMarkers#")):
+    """Whether an EndTxn, a marker or a TxnOffsetCommit comes after the request that its sender has made instead.
+
+    See KAFKA-17754 and KIP-890.
+    """
+    if not isinstance(fault, Hold | Reorder | Delay) or not fault.frame.startswith(NAMELESS):
         return False
     return not isinstance(fault, Delay) or fault.delay_ms > REQUEST_TIMEOUT_MS
+
+
+def lets_a_batch_be_overtaken(fault: Fault) -> bool:
+    """Whether a Produce comes late, and what its producer sends next first: on one connection TCP keeps their order.
+
+    A leader that knows nothing of an idempotent producer takes its second batch as its first.
+    """
+    return isinstance(fault, Hold | Reorder | Delay) and fault.frame.startswith("Produce#")
 
 
 # frames

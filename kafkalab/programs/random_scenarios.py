@@ -17,7 +17,7 @@ from kafkalab.programs.random_clients import (
     random_writers,
 )
 from kafkalab.programs.random_cluster import BROKERS, random_config, random_denial, random_epochs
-from kafkalab.programs.random_faults import outlives_its_retry, random_fault
+from kafkalab.programs.random_faults import lets_a_batch_be_overtaken, outlives_its_retry, random_fault
 from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -34,7 +34,9 @@ def random_scenario(
     The later faults are drawn from a run with the earlier ones. With `unclean`, elections may be unclean ones.
 
     What every Kafka before transaction version 2 is exposed to is left out: an EndTxn or a marker that comes after its
-    own retry ends the next transaction, which has the same epoch (KAFKA-17754; data/kafka_17754.klab shows it).
+    own retry ends the next transaction, which has the same epoch (KAFKA-17754; data/kafka_17754.klab shows it), and a
+    TxnOffsetCommit enters it (KIP-890). So is a batch that the next one of an idempotent producer overtakes, which TCP
+    does not let happen.
     """
     scenario = random_work(pick, profile, rules_off)
     for most in (3, 2):
@@ -48,10 +50,13 @@ def random_scenario(
 
 
 def random_mishap(pick: Pick, run: DryRun, unclean: bool) -> list[Fault]:
-    """Draw one mishap; none if the client cannot know an end that outlives its retry from the next one."""
-    found = random_fault(pick, run, unclean)
-    speaks_2 = run.cluster.rules.client_version == 2 and "transaction_version" not in run.cluster.scenario.config
-    return found if speaks_2 else [fault for fault in found if not outlives_its_retry(fault)]
+    """Draw one mishap, without the faults that no client withstands, and those that no network makes."""
+    found, scenario = random_fault(pick, run, unclean), run.cluster.scenario
+    if run.cluster.rules.client_version < 2 or "transaction_version" in scenario.config:
+        found = [fault for fault in found if not outlives_its_retry(fault)]
+    if any(program.run == "idempotent_writer" for program in scenario.programs):
+        found = [fault for fault in found if not lets_a_batch_be_overtaken(fault)]
+    return found
 
 
 def random_work(pick: Pick, profile: str | None = None, rules_off: tuple[str, ...] = ()) -> Scenario:

@@ -47,7 +47,10 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """The frame arrives `delay_ms` later than it would have, overtaken by frames sent after it."""
+    """The frame arrives `delay_ms` later than it would have.
+
+    Frames sent after it overtake it, those of the same connection too, which TCP would keep in order.
+    """
 
     frame: str
     delay_ms: int = 1000

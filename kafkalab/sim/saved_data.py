@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 from kafkalab.limits import FILE, ITEMS, NESTING, NUMBER, TEXT, Limit, quoted
 
 
-def file_text(path: str | Path, limit: Limit = FILE) -> str:
+def file_text(path: str | Path, limit: Limit = FILE, errors: str = "strict") -> str:
     """Return the text of a regular file. ValueError for a folder, device or pipe, a larger file, and what is no UTF-8.
 
-    OSError as of `open`.
+    `errors` as of `bytes.decode`. OSError as of `open`.
     """
     name = quoted(str(path))
     try:
@@ -28,7 +28,7 @@ def file_text(path: str | Path, limit: Limit = FILE) -> str:
         content = file.read(limit.most + 1)
     limit.check(len(content), f"the file {name}")
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8", errors)
     except UnicodeDecodeError:
         raise ValueError(f"{name} is no text in UTF-8") from None
 

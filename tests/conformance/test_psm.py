@@ -99,7 +99,7 @@ def test_psm_10_one_batch_may_lie_on_both_sides_of_the_wrap() -> None:
     fed = Fed().replicate(data(15, 2147483637, 21, at=2000))
     entry = fed.entry()
     assert state_of(entry) == (15, 2147483637, 9, None)
-    assert (entry.first_data_offset, entry.last_data_offset) == (2000, 2020)
+    assert (entry.batches[0].first_offset, entry.last_data_offset) == (2000, 2020)
     assert duplicate_of(fed.states, data(15, 2147483637, 21)) is entry.batches[0]
     assert fed.answer(data(15, 10)) is OK
 
@@ -135,7 +135,7 @@ def test_psm_19_an_unfinished_transaction_comes_back_from_a_snapshot() -> None:
     fed.states.take_snapshot()
     again = fed.reloaded(0, 3)
     assert state_of(again.entry()) == (0, 1, 1, 0)
-    assert (again.entry().first_data_offset, first_undecided_offset(again.states)) == (1, 0)
+    assert (again.entry().batches[0].first_offset, first_undecided_offset(again.states)) == (1, 0)
     assert again.answer(data(0, 2, txn=True)) is OK
     assert duplicate_of(again.states, data(0, 1, txn=True)) is not None
     assert duplicate_of(again.states, data(0, 0, txn=True)) is None
@@ -152,7 +152,7 @@ def test_psm_20_a_finished_transaction_comes_back_as_finished() -> None:
 def test_psm_22_after_a_fencing_abort_the_producer_is_known_though_it_has_no_data() -> None:
     fed = Fed(expiration_ms=1000).replicate(data(0, 0, txn=True, ms=0), end(ABORT, 1, ms=900))
     assert fed.states.remove_expired(1000) == ()
-    assert (fed.entry().first_data_offset, fed.entry().last_data_offset) == (-1, -1)
+    assert (fed.entry().batches, fed.entry().last_data_offset) == ([], -1)
     assert fed.states.remove_expired(1900) == (PID,)
 
 

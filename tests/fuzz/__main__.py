@@ -10,9 +10,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from multiprocessing import Pool
+from multiprocessing import get_context
 
-from tests.fuzz.campaign import KINDS, SHARES, Report, campaign
+from tests.fuzz.campaign import KINDS, SHARES, portion
 
 PORTION = 500
 """Cases of a process: a new one begins with the memory of a new one."""
@@ -30,9 +30,10 @@ def main() -> int:
     kinds, number = options.only or KINDS, options.seed
     began, ended, failed = time.monotonic(), Counter[str](), 0
     slowest, memory = 0.0, 0
-    with Pool(options.jobs, maxtasksperchild=1) as pool:
+    # not by fork: a child of a process with threads may wait for a lock that nobody will release
+    with get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
         while number == options.seed or time.monotonic() - began < options.minutes * 60:
-            for report in pool.imap_unordered(_portion, _work(kinds, options.cases, number)):
+            for report in pool.imap_unordered(portion, _work(kinds, options.cases, number)):
                 ended += report.ended
                 slowest, memory = max(slowest, report.slowest_s), max(memory, report.memory_mb)
                 for key, (text, case) in report.failures.items():
@@ -55,10 +56,6 @@ def _work(kinds: Sequence[str], cases: int, number: int) -> list[tuple[str, int,
             work.append((kind, min(PORTION, left), number * 1_000_000 + len(work)))
             left -= PORTION
     return work
-
-
-def _portion(work: tuple[str, int, int]) -> Report:
-    return campaign(*work)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,11 @@ class Report:
         return self.ended.total()
 
 
+def portion(work: tuple[str, int, int]) -> Report:
+    """Run `campaign` with kind, cases and number: what a process of a pool is given."""
+    return campaign(*work)
+
+
 def campaign(kind: str, cases: int, number: int = 0) -> Report:
     """Run so many cases of one kind; the same number gives the same cases."""
     report = Report()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
@@ -15,7 +16,7 @@ from kafkalab.checks.all import Report, check_all
 from kafkalab.history.export import history_of
 from kafkalab.programs.moments import DECIDED, OPEN, REBALANCE, dry_run, moments_of
 from kafkalab.programs.random_cluster import SETTINGS
-from kafkalab.programs.random_faults import outlives_its_retry
+from kafkalab.programs.random_faults import lets_a_batch_be_overtaken, outlives_its_retry
 from kafkalab.programs.random_scenarios import Seeded, random_mishap, random_scenario, random_work
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.rules import ABORTED_FILTER
@@ -117,7 +118,7 @@ def test_every_kind_of_fault_is_drawn_and_elections_are_clean_unless_asked_for_o
 def test_an_end_that_outlives_its_retry_is_drawn_for_version_2_alone(profile: str) -> None:
     late = [fault for fault in drawn_from(work(profile), 1_000) if outlives_its_retry(fault)]
     names = {fault.frame.partition("#")[0] for fault in late}  # type: ignore[union-attr]
-    assert names == ({"EndTxn", "WriteTxnMarkers"} if profile == "4.x/TV2" else set())
+    assert names == ({"EndTxn", "WriteTxnMarkers", "TxnOffsetCommit"} if profile == "4.x/TV2" else set())
 
 
 def test_most_moments_are_in_a_transaction_or_a_rebalance_and_rare_frames_are_struck_as_often_as_fetches() -> None:
@@ -193,3 +194,10 @@ def test_a_leader_that_has_not_heard_yet_that_it_leads_deletes_nothing() -> None
 def test_the_same_seed_draws_the_same_scenario() -> None:
     assert random_scenario(Seeded(7)) == random_scenario(Seeded(7))
     assert random_scenario(Seeded(7)) != random_scenario(Seeded(8))
+
+
+@pytest.mark.parametrize("others", [(), (Program("idle", "idempotent_writer", {"topic": "out", "partitions": [0]}),)])
+def test_no_batch_of_an_idempotent_producer_is_overtaken_on_its_connection(others: tuple[Program, ...]) -> None:
+    scenario = work()
+    drawn = drawn_from(replace(scenario, programs=(*scenario.programs, *others)), 1_000)
+    assert any(lets_a_batch_be_overtaken(fault) for fault in drawn) is not bool(others)

@@ -254,6 +254,20 @@ def test_a_leader_cut_off_from_everybody_is_replaced_and_truncates_what_only_it_
     assert cluster.brokers[old].state.logs["out-0"].log_end_offset == 2
 
 
+def test_a_leader_that_starts_again_behind_a_cut_leads_nothing_before_it_is_let_in_when_it_is_healed() -> None:
+    scenario = writing(6, 100, acks=1)
+    old = leader_of(scenario)
+    others = tuple(n for n in ("b1", "b2", "b3", "controller") if n != old)
+    nodes = Crash(old, at_ms=120), Restart(old, at_ms=160)
+    cluster = run(scenario, Cut(old, others, at_ms=60), *nodes, Heal(old, others, at_ms=220))
+    back = cluster.trace.of("recover", old)[0].step
+    registered = [e for e in cluster.trace.of("send", "BrokerRegistration") if e.node == old]
+    assert [e.at_ms for e in registered] == [160, 220], "at once, and when the controller can be reached"
+    led = [e.data for e in cluster.trace.of("state", "leader") if e.node == old and e.step > back]
+    assert not [data for data in led if data["partition"] == "out-0" and data["leader_epoch"] == 0]
+    assert cluster.controller.metadata.partitions["out-0"].leader != old
+
+
 @program
 async def wait(app: App, ms: int) -> str:
     await app.sleep(ms)
