@@ -41,17 +41,21 @@ def zombie_write(check: Check, view: View) -> Examined:
 def _fences(view: View) -> dict[int, tuple[list[int], list[int]]]:
     """For each producer id the steps from which on epochs below a number are fenced, both rising.
 
-    An entry after which the coordinator goes on with an older epoch fenced nobody: its append had timed out.
+    An entry after which the coordinator goes on with an older producer id or epoch fenced nobody: its append had timed
+    out.
     """
     found: dict[int, tuple[list[int], list[int]]] = {}
     owner: dict[str, int] = {}
-    still_to_come: dict[tuple[str, int], int] = {}
+    first: dict[tuple[str, int], int] = {}
+    for number, entry in enumerate(view.entries):
+        first.setdefault((entry.transactional_id, entry.producer_id), number)
+    still_to_come: dict[str, tuple[int, int]] = {}
     counted = []
     for entry in reversed(view.entries):
-        identity = (entry.transactional_id, entry.producer_id)
-        oldest = min(entry.producer_epoch, still_to_come.get(identity, entry.producer_epoch))
-        still_to_come[identity] = oldest
-        if entry.state in AT_REST and oldest == entry.producer_epoch:
+        identity = (first[entry.transactional_id, entry.producer_id], entry.producer_epoch)
+        oldest = min(identity, still_to_come.get(entry.transactional_id, identity))
+        still_to_come[entry.transactional_id] = oldest
+        if entry.state in AT_REST and oldest == identity:
             counted.append(entry)
     for entry in reversed(counted):
         before = owner.get(entry.transactional_id, entry.producer_id)

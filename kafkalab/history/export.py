@@ -20,6 +20,8 @@ from kafkalab.sim.recording import Recording
 from kafkalab.trace import Event, Trace
 
 FRAME_FIELDS = attrgetter(*FrameRow._fields)
+FLOWN = ("send", "receive")
+"""The kinds of events of which `_Tables` takes no note: the frames have a table of their own."""
 Place = tuple[str, int, int]  # key, offset, leader epoch: where one record was appended, once
 
 
@@ -35,7 +37,8 @@ def history_of(source: Cluster | Trace) -> History:
         raise ValueError("this run kept no events (keep=False): a history cannot be made of it")
     tables = _Tables(trace)
     for event in trace.events:
-        tables.add(event)
+        if event.kind not in FLOWN:
+            tables.add(event)
     removed = tables.removed(source if isinstance(source, Cluster) else None)
     records, entries = tables.log_rows(removed)
     return History(

@@ -275,6 +275,8 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("zombie write", lambda m: fenced(m, 1, state="PrepareAbort"), OK),
     ("zombie write", lambda m: fenced(m, 1, state="CompleteAbort"), VIOLATED),
     ("zombie write", lambda m: (m.entry("Empty"), fenced(m, 0, pid=2))[1], VIOLATED),
+    ("zombie write", lambda m: (m.entry("Empty"), fenced(m, 0, pid=2), m.entry("Ongoing", K))[1], OK),
+    ("zombie write", lambda m: (m.entry("Empty"), fenced(m, 1), m.entry("Ongoing", K))[1], OK),
     ("zombie write", lambda m: old_epoch_on_the_key(m, marker=False), VIOLATED),
     ("zombie write", lambda m: old_epoch_on_the_key(m, marker=True), VIOLATED),
     ("hanging transaction", lambda m: left_open(m, ""), VIOLATED),

@@ -145,6 +145,8 @@ def test_describe_producers_of_the_leader_or_of_a_replica(table: Any) -> None:
         (["run", str(DATA / "README.md")], "is not a scenario that kafkalab saved"),
         (["run", ONE, "--at-ms", "soon"], "a number of milliseconds from 0 on, not 'soon'"),
         (["run", ONE, "--at-ms", "1", "--after-ms", "1"], "not allowed with argument"),
+        (["run", ONE, "--at-ms", "1000000000000"], "more than 20000 steps in 1000000000000 ms"),
+        (["run", ONE, "--after-ms", "1000000000000"], "more than 20000 steps in 1000000000000 ms"),
         (["transactions"], "the following arguments are required: COMMAND"),
         (["transactions", "forget", ONE], "invalid choice: 'forget'"),
         (["transactions", "list"], "the following arguments are required: file"),

@@ -104,7 +104,7 @@ def standalone(workers: int = 2, cores: int = 1, memory: str = "1g", timeout_s: 
 @contextmanager
 def connect_server(master: str = "local[2,2]", memory: str = "768m", timeout_s: float = 240) -> Iterator[str]:
     """A Spark Connect server; what it is reached by, such as sc://127.0.0.1:15002, is a master for `spark_session`."""
-    from kafkalab.spark.session.session import LEAN_JVM
+    from kafkalab.spark.session.session import BRIEF_JVM, LEAN_JVM
 
     with tempfile.TemporaryDirectory(prefix="kafkalab-connect-") as name, _daemons() as started:
         (port,) = free_ports(1)
@@ -114,7 +114,7 @@ def connect_server(master: str = "local[2,2]", memory: str = "768m", timeout_s: 
             "spark.driver.host": HOST,
             "spark.driver.bindAddress": HOST,
             "spark.driver.memory": memory,
-            "spark.driver.extraJavaOptions": LEAN_JVM,
+            "spark.driver.extraJavaOptions": f"{LEAN_JVM} {BRIEF_JVM}",
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "4",
             "spark.sql.catalogImplementation": "in-memory",
@@ -175,14 +175,14 @@ def _program(name: str) -> str:
 
 def _settings(cores: int, memory: str) -> dict[str, str]:
     """Executors as large as their worker allows, less what a JVM needs besides its heap."""
-    from kafkalab.spark.session.session import LEAN_JVM, megabytes
+    from kafkalab.spark.session.session import BRIEF_JVM, LEAN_JVM, megabytes
 
     return {
         "spark_driver_host": HOST,
         "spark_driver_bindAddress": HOST,
         "spark_executor_cores": str(cores),
         "spark_executor_memory": f"{megabytes(memory)}m",
-        "spark_executor_extraJavaOptions": LEAN_JVM,
+        "spark_executor_extraJavaOptions": f"{LEAN_JVM} {BRIEF_JVM}",
         "spark_executorEnv_PYTHONPATH": PACKAGES,
         "spark_sql_shuffle_partitions": "4",
     }

@@ -34,7 +34,7 @@ Finding = tuple[int, str, str, tuple[str, ...], tuple[int, ...], tuple[int, ...]
 NAMES = [check.name for check in CHECKS]
 CHANCES, MUTANTS = 70, 100
 ONE_IN = 6
-"""Of the simulator's histories so many are audited again in another way or order; the synthetic ones always are."""
+"""One in so many of the simulator's histories is audited again in another way or order; so is what was injected."""
 INJECTED, CLEAN = 90_001, 90_002
 
 
@@ -43,6 +43,7 @@ class Everything:
     """The histories, what the checks say of those of the simulator, the labels of the synthetic one, one audit."""
 
     histories: Histories
+    files: Path
     reports: dict[int, Report]
     truth: list[Any]
     summary: Summary
@@ -69,15 +70,15 @@ def both(one: Histories, *others: Histories) -> Histories:
 
 
 def some(whole: Histories) -> Histories:
-    """One history in ONE_IN, and the synthetic ones."""
+    """One history in ONE_IN, and the synthetic one with anomalies."""
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.schemas import TABLES
 
-    return Histories(**{name: whole.table(name).where(f"run % {ONE_IN} = 0 OR run >= {INJECTED}") for name in TABLES})
+    return Histories(**{name: whole.table(name).where(f"run % {ONE_IN} = 0 OR run = {INJECTED}") for name in TABLES})
 
 
 def is_of_some(run: int) -> bool:
-    return run % ONE_IN == 0 or run >= INJECTED
+    return run == INJECTED or run < INJECTED and run % ONE_IN == 0
 
 
 @pytest.fixture(scope="module")
@@ -95,11 +96,14 @@ def everything(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     clean = synthetic(spark, records=10_000, seed=CLEAN)
     files = tmp_path_factory.mktemp("everything") / "histories"
     with quick(spark, FOR_SMALL):  # once: each test would make them again
-        write_histories(both(Histories.of(spark, list(enumerate(made))), injected, clean), files)
-    histories = read_histories(spark, files)
-    summary = audit(histories, progress=False, files=files, way="key pass")
+        write_histories(both(Histories.of(spark, list(enumerate(made))), injected, clean), files, buckets=3)
+    histories, scratch = read_histories(spark, files), tmp_path_factory.mktemp("scratch")
+    summary = audit(histories, progress=False, files=files, way="key pass", scratch=scratch)
+    assert list(scratch.iterdir())
+    assert not list(scratch.glob("*/histories")), "histories that are files are written again"
     return Everything(
         histories,
+        files,
         {run: check_all(history) for run, history in enumerate(made)},
         injected.truth.collect(),
         summary,
@@ -160,10 +164,12 @@ def test_the_summary_can_be_read_as_a_table_as_text_and_as_a_picture(everything:
     assert set(summary._repr_mimebundle_()) == {"image/svg+xml", "text/plain"}
 
 
-def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(
-    everything: Everything, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`everything` was audited in the order in which it was made, by one task a stage."""
+@pytest.fixture(scope="module")
+def again(everything: Everything) -> Summary:
+    """Some of it audited in another order, by three tasks a stage, from files with as many buckets as are usual.
+
+    `everything` was audited in the order in which it was made, by one task a stage, from files with three buckets.
+    """
     from pyspark.sql import functions as F
 
     from kafkalab.spark.audits import audit
@@ -172,25 +178,29 @@ def test_the_order_of_rows_and_the_number_of_partitions_change_nothing(
 
     histories = some(everything.histories)
     shuffled = {name: histories.table(name).orderBy(F.rand(7)).repartition(3) for name in TABLES}
-    for number in ("spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):
-        assert audit.FOR_SMALL[number] == "1"
-        monkeypatch.setitem(audit.FOR_SMALL, number, "3")
-    again = audit.audit(Histories(**shuffled), progress=False, way="key pass")
+    with pytest.MonkeyPatch.context() as patch:
+        for number in ("spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):
+            assert audit.FOR_SMALL[number] == "1"
+            patch.setitem(audit.FOR_SMALL, number, "3")
+        return audit.audit(Histories(**shuffled), progress=False, way="key pass")
+
+
+def test_the_order_of_rows_the_number_of_partitions_and_of_buckets_change_nothing(
+    everything: Everything, again: Summary
+) -> None:
     assert Counter(plain(again.findings)) == Counter(row for row in everything.findings if is_of_some(row[0]))
     assert examined_of(again) == {at: n for at, n in everything.examined.items() if is_of_some(at[0])}
 
 
-def test_the_checks_in_tasks_find_the_same(everything: Everything) -> None:
+def test_the_checks_in_tasks_find_the_same(everything: Everything, again: Summary) -> None:
     from kafkalab.spark.audits.audit import audit
-    from kafkalab.spark.key_pass.key_pass import ONE_KEY
 
     checked = audit(some(everything.histories), progress=False)
     assert checked.way == "checks"
     assert "Python checks" in str(checked)
     assert Counter(plain(checked.findings)) == Counter(row for row in everything.findings if is_of_some(row[0]))
     assert examined_of(checked) == {at: n for at, n in everything.examined.items() if is_of_some(at[0])}
-    by_key = audit(some(everything.histories), progress=False, only=list(ONE_KEY), way="key pass")
-    assert [row for row in checked.rows if row.anomaly in ONE_KEY] == by_key.rows
+    assert checked.rows == again.rows
 
 
 def test_simulations_are_checked_where_they_are_simulated(spark: SparkSession) -> None:
@@ -208,19 +218,6 @@ def test_simulations_are_checked_where_they_are_simulated(spark: SparkSession) -
     )
     wanted = {(run, r.name): r.examined for run, report in reports.items() for r in report.results if r.examined}
     assert examined_of(summary) == wanted
-
-
-def test_histories_that_are_files_are_not_written_again(everything: Everything, tmp_path: Path) -> None:
-    from kafkalab.spark.audits.audit import audit
-    from kafkalab.spark.key_pass.key_pass import ONE_KEY
-    from kafkalab.spark.storage.history_files import read_histories, write_histories
-
-    write_histories(everything.histories, tmp_path / "h", buckets=3)
-    histories = read_histories(everything.histories.log.sparkSession, tmp_path / "h")
-    again = audit(histories, only=ONE_KEY, progress=False, files=tmp_path / "h", way="key pass", scratch=tmp_path)
-    assert Counter(plain(again.findings)) == Counter(row for row in everything.findings if row[1] in ONE_KEY)
-    assert again.rows == [row for row in everything.summary.rows if row.anomaly in ONE_KEY]
-    assert not list(tmp_path.glob("*/histories"))
 
 
 def test_of_an_empty_history_nothing_is_known(spark: SparkSession) -> None:
@@ -271,7 +268,9 @@ def test_every_anomaly_is_found_in_one_place_and_one_can_be_asked_alone(everythi
 
     found = [*ONE_KEY, *(one.check.name for plan in PLANS.values() for one in plan)]
     assert sorted(found) == sorted(NAMES)
-    alone = audit(everything.histories, only="LSO regression", progress=False, way="key pass")
+    alone = audit(
+        everything.histories, only="LSO regression", progress=False, way="key pass", files=everything.files
+    )
     assert Counter(plain(alone.findings)) == Counter(row for row in everything.findings if row[1] == "LSO regression")
 
 

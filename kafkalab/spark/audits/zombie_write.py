@@ -14,12 +14,15 @@ from kafkalab.spark.audits.derived_tables import DerivedTables
 def fences(derived: DerivedTables) -> DataFrame:
     """For each producer id the steps from which on epochs below `epoch` are fenced: run, producer_id, step, fence.
 
-    An entry after which the coordinator goes on with an older epoch fenced nobody: its append had timed out.
+    An entry after which the coordinator goes on with an older producer id or epoch fenced nobody: its append had timed
+    out.
     """
-    to_come = Window.partitionBy("run", "transactional_id", "producer_id").orderBy(F.desc("n"))
+    first = F.min("n").over(Window.partitionBy("run", "transactional_id", "producer_id"))
+    to_come = Window.partitionBy("run", "transactional_id").orderBy(F.desc("n"))
     to_come = to_come.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    entries = derived.entries.withColumn("oldest", F.min("producer_epoch").over(to_come))
-    counts = F.col("state").isin(*AT_REST) & (F.col("oldest") == F.col("producer_epoch"))
+    entries = derived.entries.withColumn("identity", F.struct(first.alias("first"), "producer_epoch"))
+    entries = entries.withColumn("oldest", F.min("identity").over(to_come))
+    counts = F.col("state").isin(*AT_REST) & (F.col("oldest") == F.col("identity"))
     order = Window.partitionBy("run", "transactional_id").orderBy("n")
     counted_ = entries.where(counts).withColumn("before", F.lag("producer_id").over(order))
     own = counted_.select("run", "producer_id", "step", F.col("producer_epoch").cast("long").alias("epoch"))

@@ -6,19 +6,15 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kafkalab.spark.simulation.source import register
 from kafkalab.spark.storage.schemas import columns
-from kafkalab.spark.streaming.arrivals import ARRIVALS, CONDITIONS, ORDER, RENAMED, Arrival
-from kafkalab.spark.streaming.schema import COLUMNS, SCHEMA, arrow_arrivals
+from kafkalab.spark.streaming.arrivals import ARRIVALS, CONDITIONS, ORDER, RENAMED
+from kafkalab.spark.streaming.schema import COLUMNS, SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kafkalab.spark.storage.frames import Histories
 
 _DEFAULTS = {"int64": "-1", "int32": "-1", "string": "''", "bool": "false", "list<string>": "array()"}
@@ -48,17 +44,6 @@ def read_arrivals(spark: SparkSession, path: str | Path, files_at_once: int = 1)
         raise FileNotFoundError(f"there is no folder {path} to read arrivals from")
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files_at_once)
     return reader.parquet(str(path))
-
-
-def write_arrivals(rows: Iterable[Arrival], path: str | Path, name: str) -> Path:
-    """One more Parquet file in the folder, whole at once: readers see all of it or nothing."""
-    folder = Path(path)
-    folder.mkdir(parents=True, exist_ok=True)
-    whole = folder / f"{name}.parquet"
-    part = folder / f".{name}.part"
-    pq.write_table(pa.Table.from_batches([arrow_arrivals(rows)]), part)
-    part.rename(whole)
-    return whole
 
 
 def stream_of_simulations(spark: SparkSession, seeds: str = "1-1000", seeds_at_once: int = 10) -> DataFrame:

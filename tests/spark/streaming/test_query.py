@@ -36,12 +36,16 @@ def rows() -> list[Arrival]:
 @pytest.fixture(scope="module")
 def feed(rows: list[Arrival], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of Parquet files, written one after the other."""
-    from kafkalab.spark.streaming.frames import write_arrivals
+    import pyarrow.parquet as pq
+    from pyarrow import Table
+
+    from kafkalab.spark.streaming.schema import arrow_arrivals
 
     folder = tmp_path_factory.mktemp("feed")
     size = -(-len(rows) // FILES)
     for number in range(FILES):
-        file = write_arrivals(rows[number * size : (number + 1) * size], folder, f"{number:04}")
+        file = folder / f"{number:04}.parquet"
+        pq.write_table(Table.from_batches([arrow_arrivals(rows[number * size : (number + 1) * size])]), file)
         os.utime(file, (1_000_000_000 + number, 1_000_000_000 + number))
     return folder
 
