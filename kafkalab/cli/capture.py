@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, stoppable
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import place_of, quoted, whole_number
 
 PROGRESS_S = 1.0
 
@@ -35,7 +35,6 @@ def act(options: argparse.Namespace, root: Path) -> int:
     try:
         from kafkalab.spark.storage.chunks import write_index
         from kafkalab.wire.capture.source import CaptureError, Source
-        from kafkalab.wire.tap.tap import place_of
     except ModuleNotFoundError as missing:
         raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire,spark]'") from None
     topics = list(dict.fromkeys(filter(None, options.topics.split(","))))

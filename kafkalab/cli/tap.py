@@ -13,6 +13,7 @@ from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, number_from
 from kafkalab.cli.serve import LAST_PORT
+from kafkalab.limits import place_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     """Pass frames on until SIGTERM or Control-C; print the doors when ready."""
     try:
         from kafkalab.wire.tap.gate import fault_of
-        from kafkalab.wire.tap.tap import TapError, place_of
+        from kafkalab.wire.tap.proxy import TapError
     except ModuleNotFoundError as missing:
         raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire]'") from None
     try:

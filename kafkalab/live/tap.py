@@ -1,35 +1,113 @@
-"""`Tap` for notebooks: its views grow while frames pass, and → lets a frame that it holds go on."""
+"""`Tap("host:9092")`: a proxy before a running Kafka in a thread of its own, for notebooks and scripts.
+
+Its views grow while frames pass, and → lets a frame that it holds go on.
+"""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
+from kafkalab.limits import place_of
 from kafkalab.live.growing import GrowingJourney
+from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
+from kafkalab.sim.faults import Delay, Drop
 from kafkalab.sim.recording import Recording
 from kafkalab.widgets.model.enabled_actions import EnabledActions, by_hand
 from kafkalab.widgets.model.journey import NO_FRAME_YET, SHOWN
 from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.presses import MOVES
-from kafkalab.wire.tap import tap
+from kafkalab.wire.tap.gate import Gate
+from kafkalab.wire.tap.proxy import Proxy
+from kafkalab.wire.tap.recorder import MOST_EVENTS, Recorder
+from kafkalab.wire.tap.session import Session
 
 NOTHING_WAITS = "no frame waits; tap.hold() lets frames wait, if the tap was made with faults=True"
 NOT_HELD = "{} does not wait: tap.hold() lets frames wait, if the tap was made with faults=True"
 Found = TypeVar("Found")
 
 
-class Tap(tap.Tap):
-    __doc__ = tap.Tap.__doc__
+class Tap:
+    """Record what clients and a running Kafka say to each other; `Sequence(tap)` shows it.
+
+    Clients connect to `bootstrap_servers`. The tap reads, and changes nothing but brokers' addresses, unless `faults`
+    is true. `events` bounds what is kept for pictures; with `save` every frame is written to that file as it passes.
+    TapError if no broker answers at `address`, or a port is taken.
+    """
 
     began_ms = 0
 
-    def __init__(self, address: str, *more: Any, **settings: Any) -> None:
+    def __init__(
+        self,
+        address: str,
+        port: int = 0,
+        faults: bool = False,
+        host: str = "127.0.0.1",
+        save: str | Path = "",
+        events: int = MOST_EVENTS,
+    ) -> None:
+        upstream = place_of(address)
+        self._files = ExitStack()
+        file = self._files.enter_context(Path(save).open("w", encoding="utf-8")) if save else None  # noqa: SIM115
+        self._session = Session(Recorder(f"tap of {address}", events), file)
+        self.gate = Gate(allowed=faults)
+        self._proxy = Proxy(upstream, self._session, self.gate, host, port)
+        self.loop = EventLoopThread()
         self._watchers = Watchers(self.later)
-        super().__init__(address, *more, **settings)
         self._session.recorder.on_change = self._watchers.changed
+        try:
+            self.loop.run(self._proxy.open())
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What clients need instead of the cluster's own bootstrap servers."""
+        return self._proxy.bootstrap_servers
+
+    def recording(self) -> Recording:
+        """Return what has passed by now; a copy, which does not grow."""
+        return self.do(self._session.recorder.recording)
+
+    # faults
+
+    def drop(self, frame: str) -> None:
+        """Lose a frame that is still to come, "EndTxnResponse#1": its connection breaks, as it would over TCP."""
+        self.do(lambda: self.gate.plan(Drop(frame)))
+
+    def delay(self, frame: str, ms: int) -> None:
+        """Let a frame that is still to come, and all behind it on its connection, wait for `ms`."""
+        self.do(lambda: self.gate.plan(Delay(frame, ms)))
+
+    def hold(self, name: str = "") -> None:
+        """Hold every frame of an API ("EndTxn"), of an answer ("EndTxnResponse"), of a client or a broker; of all
+        without a name."""
+
+        def hold() -> None:
+            self.gate.check()
+            self.gate.names[name] = None
+
+        self.do(hold)
+
+    def free(self, name: str = "") -> None:
+        """Hold such frames no longer; those that are held stay so until `let_go`."""
+        self.do(lambda: self.gate.names.pop(name, None))
+
+    @property
+    def held(self) -> list[str]:
+        """The frames that wait, oldest first."""
+        return self.do(lambda: list(self.gate.held))
+
+    def let_go(self, frame: str) -> None:
+        """Let a held frame go on. ValueError for one that is not held."""
+        self.do(lambda: self.gate.let_go(frame))
+
+    # views
 
     @cached_property
     def cluster(self) -> Recording:
@@ -38,8 +116,7 @@ class Tap(tap.Tap):
         return Recording(recorder.trace, recorder.known)
 
     def look(self) -> None:
-        """Decode the batches that have come since, and take over what is known of the cluster by now."""
-        self._session.recorder.read_records()
+        """Take over what is known of the cluster by now."""
         self.cluster.learn(self._session.recorder.known)
 
     @cached_property
@@ -49,24 +126,37 @@ class Tap(tap.Tap):
 
     def do(self, action: Callable[[], Found]) -> Found:
         """Do it between two frames, and return the result; after `close()` do it here."""
-        here = threading.current_thread() is self._thread or not self._thread.is_alive()
-        return action() if here else self._do(action)
+        return self.loop.call(action)
 
     def later(self, delay_s: float, action: Callable[[], None]) -> None:
-        """Do it between two frames after `delay_s`; after `close()` in a thread of its own."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.call_later, delay_s, action)
-        else:
-            in_time(delay_s, action)
+        """Do it after `delay_s`. To be called in the tap's thread, or after `close()`."""
+        (self.loop.later if self.loop.running else in_time)(delay_s, action)
 
     def watch(self, action: Callable[[], None]) -> None:
         """Call `action` in the tap's thread after changes, at most ten times a second."""
         self._watchers.add(action)
 
+    # the end
+
     def close(self) -> None:
         """Close every connection; what was recorded stays."""
-        super().close()
+        if self.loop.running:
+            try:
+                self.loop.run(self._proxy.close())
+            finally:
+                self.loop.close()
+        self._files.close()
         self._watchers.tell()
+
+    def __enter__(self) -> Tap:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        recorder = self._session.recorder
+        return f"<Tap {self.bootstrap_servers}, {recorder.frames_seen} frames{', full' if recorder.full else ''}>"
 
 
 class TapJourney(GrowingJourney):

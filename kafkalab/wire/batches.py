@@ -25,8 +25,14 @@ _XERIAL = b"\x82SNAPPY\x00"
 DECODED_MOST = 64 * 1024 * 1024
 
 
+UNREADABLE = Record(None, "(records that cannot be read)")
+
+
 class LazyRecords(Sequence[Record]):
-    """The records of a batch, decoded when the first of them is asked for; how many there are is in its header."""
+    """The records of a batch, decoded when the first of them is asked for; how many there are is in its header.
+
+    Where they cannot be decoded, each is `UNREADABLE`; no more of them than there are bytes.
+    """
 
     __slots__ = ("_count", "_data", "_records")
 
@@ -43,7 +49,10 @@ class LazyRecords(Sequence[Record]):
     def __getitem__(self, index: slice) -> Sequence[Record]: ...
     def __getitem__(self, index: int | slice) -> Record | Sequence[Record]:
         if self._records is None:
-            self._records = decoded(self._data)
+            try:
+                self._records = decoded(self._data)
+            except CorruptBatchError:
+                self._records = (UNREADABLE,) * min(self._count, len(self._data))
         return self._records[index]
 
     def __eq__(self, other: object) -> bool:

@@ -19,7 +19,9 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersionsResponse
 from kafkalab.protocol.messages.fetch import FetchResponse, PartitionFetched
 from kafkalab.protocol.messages.registry import ALL, BY_NAME
-from kafkalab.wire.batches import fitting
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.protocol.records import Batch
+from kafkalab.wire.batches import fitting, read_batch
 from kafkalab.wire.lengths import walk_of
 from kafkalab.wire.names import Names
 from kafkalab.wire.rules import BadMessageError
@@ -183,11 +185,21 @@ def within_limits(response: FetchResponse, asked: Asked) -> FetchResponse:
     partitions: dict[str, PartitionFetched] = {}
     empty = True
     for partition, fetched in response.partitions.items():
-        batches = fitting(fetched.batches, min(left, limits[partition]), empty)
+        internal = topic_of(partition) in INTERNAL_TOPICS
+        found = _as_stored(partition, fetched.batches) if internal else fetched.batches
+        batches = fitting(found, min(left, limits[partition]), empty)
         empty = empty and not batches
         left -= sum(b.size_bytes for b in batches)
-        partitions[partition] = fetched if len(batches) == len(fetched.batches) else replace(fetched, batches=batches)
+        same = not internal and len(batches) == len(found)
+        partitions[partition] = fetched if same else replace(fetched, batches=batches)
     return FetchResponse(partitions=partitions)
+
+
+def _as_stored(partition: str, batches: Sequence[Batch]) -> tuple[Batch, ...]:
+    """Return batches of an internal topic as Kafka's log holds them (docs/protocol.md#transaction-state-records)."""
+    from kafkalab.wire.data.log_files import stored_bytes  # its modules are a tenth of the start
+
+    return tuple(read_batch(stored_bytes(partition, batch)) for batch in batches)
 
 
 # the other half: what a client writes and reads

@@ -225,8 +225,9 @@ def campaign(folder: Path, times: int, seed: int, *options: str, producers: int 
         server.start()
     for worker in workers:
         worker.ended.set()
+    until = time.monotonic() + STUCK_S
     for worker in workers:
-        worker.join(STUCK_S)
+        worker.join(max(0.0, until - time.monotonic()))
     found = [f"{w.name} has stopped: {w.failed!r}" for w in workers if w.failed]
     for worker in workers:
         Worker(worker.name, server.servers, 0).producer()  # it aborts what a client that never returned has left open

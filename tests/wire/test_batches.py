@@ -11,7 +11,17 @@ import pytest
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.crc32c import crc32c
 from kafkalab.protocol.records import Batch, ControlType, OtherRecords, Record, marker
-from kafkalab.wire.batches import ClientBatch, batch_bytes_of, bytes_of, decoded, fitting, read_batch, read_batches
+from kafkalab.trace import plain
+from kafkalab.wire.batches import (
+    UNREADABLE,
+    ClientBatch,
+    batch_bytes_of,
+    bytes_of,
+    decoded,
+    fitting,
+    read_batch,
+    read_batches,
+)
 
 RECORDS = (Record("k", "v"), Record(None, "w" * 200, headers=(("h", b"1"),)))
 SENT = batch_bytes.encode(Batch(records=RECORDS, producer_id=7, producer_epoch=1, base_sequence=3, transactional=True))
@@ -84,6 +94,17 @@ def test_records_that_are_no_records_are_found_when_somebody_looks():
             decoded(compressed(0, body))
     with pytest.raises(batch_bytes.CorruptBatchError):
         decoded(compressed(4, b"not zstd"))
+
+
+def test_a_picture_of_records_that_cannot_be_decoded_says_so():
+    batch = read_batch(compressed(4, b"not zstd"))
+    assert (tuple(batch.records), len(batch.records)) == ((UNREADABLE,) * 2, 2)
+    row = plain(batch)
+    assert [r["value"] for r in row["records"]] == ["(records that cannot be read)"] * 2
+    many = compressed(4, b"not zstd")
+    many = many[:57] + b"\x7f\xff\xff\xff" + many[61:]
+    many = many[:17] + struct.pack(">I", crc32c(many[21:])) + many[21:]
+    assert len(list(read_batch(many).records)) == len(many)
 
 
 def test_bytes_that_are_no_text_can_be_shown():

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,12 +20,17 @@ from kafkalab.protocol.messages.api_versions import ApiVersions
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.messages.fetch import Fetch
 from kafkalab.protocol.messages.find_coordinator import FindCoordinator
+from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets
 from kafkalab.protocol.messages.metadata import Metadata
+from kafkalab.protocol.messages.offset_commit import OffsetCommit
 from kafkalab.protocol.messages.offset_fetch import OffsetFetch
 from kafkalab.protocol.messages.produce import Produce
+from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
+from kafkalab.wire.capture.internal import committed_offset, txn_entry
+from kafkalab.wire.capture.records import raw_records
 from kafkalab.wire.codec import version_of
 from kafkalab.wire.server import Limits
 from tests.wire.clients.clusters import lab
@@ -109,6 +115,27 @@ def test_records_come_back_as_they_were_sent(servers: str):
             found = client.ask(fetch, version).partitions["orders-1"]
             assert (found.high_watermark, found.last_stable_offset) == (1, 1)
             assert [b.data[16:] for b in found.batches] == [SENT[16:]]
+
+
+def first_record(servers: str, of: FindCoordinator, request: Any, partition: str) -> tuple[bytes, bytes | None]:
+    """Ask this of the coordinator, and return key and value of the first record of its log."""
+    with Connection(servers) as client:
+        coordinator = int(client.ask(of, 3).node_id[1:])
+    with Connection(servers, coordinator) as client:
+        client.ask(request, 4)
+        fetched = client.ask(Fetch(isolation_level="read_committed", positions={partition: 0}), 12)
+    (record, *_) = raw_records(fetched.partitions[partition].batches[0])
+    return record.key or b"", record.value
+
+
+def test_a_client_reads_the_internal_topics_as_kafka_writes_them(servers: str):
+    of = FindCoordinator(key="reader", key_type=1)
+    entry = first_record(servers, of, InitProducerId(transactional_id="reader"), transaction_partition("reader"))
+    value = txn_entry(*entry)
+    assert (value.transactional_id, value.state, value.producer_epoch) == ("reader", "Empty", 0)
+    commit = OffsetCommit(group_id="workers", offsets={"orders-0": 7})
+    entry = first_record(servers, FindCoordinator(key="workers", key_type=0), commit, offsets_partition("workers"))
+    assert committed_offset(*entry) == ("workers/orders-0", "7")
 
 
 def test_a_batch_with_a_wrong_checksum_is_refused(servers: str):

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from struct import error as StructError
 
@@ -11,6 +10,7 @@ from kio.serial.errors import SerialError
 from kio.serial.readers import read_unsigned_varint
 
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.history.schema import TxnEntry
 from kafkalab.protocol.messages.describe_transactions import DescribedTransaction
 
 _SHORT, _INT = Struct(">h"), Struct(">i")
@@ -26,20 +26,6 @@ UNREADABLE = (StructError, SerialError, ValueError)
 
 class EntryError(ValueError):
     """Bytes that are no entry of this topic in a version that is known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TxnValue:
-    """What an entry of the transaction log says; `state` is Kafka's name, "Dead" for a tombstone."""
-
-    transactional_id: str
-    state: str = "Dead"
-    producer_id: int = -1
-    producer_epoch: int = -1
-    timeout_ms: int = -1
-    partitions: tuple[str, ...] = ()
-    updated_ms: int = -1
-    start_ms: int = -1
 
 
 class Reader:
@@ -89,14 +75,17 @@ class Reader:
         return int(number)
 
 
-def txn_value(key: bytes, value: bytes | None) -> TxnValue:
-    """Return an entry of `__transaction_state`. EntryError for bytes that are none."""
+def txn_entry(key: bytes, value: bytes | None) -> TxnEntry:
+    """Return what key and value of a record of `__transaction_state` say; EntryError for bytes that are none.
+
+    `at_ms` is the time of the transaction's last update. The state is Kafka's name, "Dead" for a tombstone.
+    """
     try:
         if _SHORT.unpack_from(key)[0] != 0:
             raise EntryError(f"a key of version {_SHORT.unpack_from(key)[0]}")
         transactional_id = Reader(key, False).text()
         if value is None:
-            return TxnValue(transactional_id=transactional_id)
+            return TxnEntry(transactional_id=transactional_id, state="Dead")
         version = _SHORT.unpack_from(value)[0]
         if not 0 <= version <= OF_NEWER_VERSIONS:
             raise EntryError(f"a value of version {version}")
@@ -106,15 +95,15 @@ def txn_value(key: bytes, value: bytes | None) -> TxnValue:
         updated_ms, start_ms = reader.unpack(_TIMES)
     except UNREADABLE as error:
         raise EntryError(str(error)) from None
-    return TxnValue(
+    return TxnEntry(
         transactional_id=transactional_id,
         state=STATES.get(status, f"state {status}"),
         producer_id=producer_id,
         producer_epoch=epoch,
         timeout_ms=timeout_ms,
         partitions=partitions,
-        updated_ms=updated_ms,
         start_ms=start_ms,
+        at_ms=updated_ms,
     )
 
 

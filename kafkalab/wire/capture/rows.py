@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.history.schema import LogRecord, TxnEntry
+from kafkalab.history.schema import LogRecord
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.records import Batch, sequence_after
 from kafkalab.wire.batches import ClientBatch
-from kafkalab.wire.capture.internal import EntryError, committed_offset, txn_value
+from kafkalab.wire.capture.internal import EntryError, committed_offset, txn_entry
 from kafkalab.wire.capture.records import append_time, raw_records
 from kafkalab.wire.capture.state import PartitionState
 
@@ -121,25 +121,12 @@ def add_entries(columns: Columns, key: str, node: str, batch: Batch, state: Part
     count = 0
     if isinstance(batch, ClientBatch):
         for record in raw_records(batch):
-            entry = txn_value(record.key or b"", record.value)
-            at_ms = entry.updated_ms if entry.updated_ms >= 0 else record.at_ms
+            entry = txn_entry(record.key or b"", record.value)
+            at_ms = entry.at_ms if entry.at_ms >= 0 else record.at_ms
             order = DECIDED if entry.state.startswith("Prepare") else AT_REST
             state.clock = max(at_ms * STEPS_A_MS + order, state.clock + 1)
-            row = TxnEntry(
-                key=key,
-                offset=record.offset,
-                transactional_id=entry.transactional_id,
-                state=entry.state,
-                producer_id=entry.producer_id,
-                producer_epoch=entry.producer_epoch,
-                partitions=entry.partitions,
-                timeout_ms=entry.timeout_ms,
-                start_ms=entry.start_ms,
-                coordinator_epoch=batch.leader_epoch,
-                node=node,
-                step=state.clock,
-                at_ms=at_ms,
-            )
+            place: Any = {"key": key, "offset": record.offset, "coordinator_epoch": batch.leader_epoch, "node": node}
+            row = entry._replace(**place, step=state.clock, at_ms=at_ms)
             count += add_row(columns, row)
     return count
 

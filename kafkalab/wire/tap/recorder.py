@@ -17,7 +17,6 @@ from kafkalab.sim.recording import Known, Recording
 from kafkalab.trace import Event, Frame, Trace, error_of
 from kafkalab.wire.codec import Asked
 from kafkalab.wire.learned_names import LearnedNames
-from kafkalab.wire.tap.batches import readable, with_records
 from kafkalab.wire.tap.frames import Answer
 from kafkalab.wire.tap.knowledge import Knowledge
 
@@ -47,7 +46,6 @@ class Recorder:
         self.full = False
         self.on_change: Callable[[], None] = lambda: None
         """Called after every change of the trace."""
-        self._read = 0
         self.now_ms = 0
         self.clients: dict[str, None] = {}
         self._counts: dict[str, int] = {}
@@ -162,21 +160,9 @@ class Recorder:
 
     def recording(self) -> Recording:
         """Return a copy of what was recorded by now, for views, histories and checks."""
-        self.read_records()
         trace = Trace(events=list(self.trace.events), frames=dict(self.trace.frames), title=self.trace.title)
         trace.steps = len(trace.events)
         return Recording(trace, self.known)
-
-    def read_records(self) -> None:
-        """Decode the records of what has come since the last call."""
-        events = self.trace.events
-        for step in range(self._read, len(events)):
-            event = events[step]
-            if event.kind == "send":
-                event.data.body = with_records(event.data.body)
-            elif event.kind == "append":
-                events[step] = event._replace(data=readable(event.data))
-        self._read = len(events)
 
     @property
     def known(self) -> Known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.wire.capture.internal import EntryError, committed_offset, txn_value
+from kafkalab.wire.capture.internal import EntryError, committed_offset, txn_entry
 
 KEY = bytes.fromhex("000000066c6f61642d34")
 EMPTY = "0001000000000000000500000000ea600000000001a204b41656ffffffffffffffff0100080000000000000005"
@@ -26,13 +26,13 @@ COMPLETE = "0001000000000000000400000000ea600401000001a204b01c66000001a204b01c3d
 def test_an_entry_of_the_transaction_log(
     value: str, state: str, producer_id: int, partitions: tuple[str, ...], start_ms: int
 ):
-    found = txn_value(KEY, bytes.fromhex(value))
+    found = txn_entry(KEY, bytes.fromhex(value))
     assert (found.transactional_id, found.state, found.producer_id) == ("load-4", state, producer_id)
     assert (found.partitions, found.start_ms, found.timeout_ms) == (partitions, start_ms, 60_000)
 
 
 def test_a_tombstone_is_dead():
-    assert txn_value(KEY, None).state == "Dead"
+    assert txn_entry(KEY, None).state == "Dead"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_tombstone_is_dead():
 )
 def test_bytes_that_are_no_entry(key: bytes, value: bytes | None):
     with pytest.raises(EntryError):
-        txn_value(key, value)
+        txn_entry(key, value)
 
 
 def test_a_committed_offset():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kafkalab.limits import place_of
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.find_coordinator import TRANSACTION, FindCoordinator
@@ -14,7 +15,6 @@ from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.asker import Asker
 from kafkalab.wire.learned_names import LearnedNames
-from kafkalab.wire.tap.tap import place_of
 
 
 class Writer:

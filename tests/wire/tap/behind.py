@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from kafkalab.limits import place_of
+from kafkalab.live.tap import Tap
 from kafkalab.wire.asker import Asker
 from kafkalab.wire.learned_names import LearnedNames
-from kafkalab.wire.tap.tap import Tap, place_of
 
 OPEN: list[Asker] = []
 """The connections of a test."""

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.live.tap import Tap
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
-from kafkalab.wire.tap.tap import Tap
 from tests.kafka.jars import broker_jars
 from tests.wire.clients.clusters import apache
 from tests.wire.clients.java_client import jars, java

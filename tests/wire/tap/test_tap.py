@@ -13,6 +13,7 @@ import pytest
 from kio.index import load_response_schema
 from kio.serial import entity_writer
 
+from kafkalab.live.tap import Tap
 from kafkalab.protocol.messages.api_versions import ApiVersions
 from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.fetch import Fetch
@@ -31,7 +32,6 @@ from kafkalab.wire.tap.frames import Answer, read_frame
 from kafkalab.wire.tap.knowledge import Knowledge
 from kafkalab.wire.tap.proxy import TapError
 from kafkalab.wire.tap.session import load_tap
-from kafkalab.wire.tap.tap import Tap
 from tests.wire.tap.behind import asker, exchange, tapped, until
 
 NAMES = LearnedNames()
@@ -99,7 +99,7 @@ def test_frames_have_the_simulators_names_and_tell_of_logs_and_states(servers: s
     assert {f.fate for f in trace.frames.values()} == {"delivered"}
     (appended,) = trace.of("append")
     produced = trace.frames["ProduceResponse#1"].body.partitions["in-0"]
-    assert (appended.name, appended.data.records) == ("in-0", (Record("k", "v"),))
+    assert (appended.name, tuple(appended.data.records)) == ("in-0", (Record("k", "v"),))
     assert appended.data.base_offset == produced.base_offset
     assert trace.events[appended.cause].frame == "Produce#1"
     states = [e.data["state"] for e in trace.of("state", "transaction")]

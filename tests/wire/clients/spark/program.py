@@ -13,6 +13,8 @@ from typing import Any
 import confluent_kafka
 from pyspark.sql import DataFrame, SparkSession
 
+from kafkalab.spark.session.session import BRIEF_JVM, LEAN_JVM
+
 
 def transact(servers: str, topic: str, rows: list[tuple[str, bool]]) -> None:
     """Write each value in a transaction of its own, which commits or aborts."""
@@ -30,6 +32,7 @@ def session(jars: Path) -> SparkSession:
     config = {
         "spark.driver.memory": "600m", "spark.ui.enabled": False, "spark.sql.shuffle.partitions": 1,
         "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"{LEAN_JVM} {BRIEF_JVM}",
         "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
     }  # fmt: skip
     return SparkSession.builder.master("local[1]").config(map=config).getOrCreate()
