@@ -99,7 +99,7 @@ def test_the_cursor_follows_unless_it_has_been_moved_away(live: LiveCluster, cli
     view.press("home")
     there = view.step
     client.now(lambda: client.send("a"))
-    soon(lambda: "ProduceResponse#1" in view.payload["frames"])
+    soon(lambda: live.do(lambda: "ProduceResponse#1" in view.payload["frames"]))
     assert view.step == there
     view.press("end")
     assert view.step > there
@@ -112,11 +112,10 @@ def test_all_views_show_the_run_so_far(live: LiveCluster, client: Client) -> Non
     assert all(view.journey is live.journey for view in views)
     for call in (lambda: client.send("a"), client.end):
         client.now(call)
-    soon(lambda: "EndTxnResponse#1" in views[0].payload["frames"])
-    assert "[0 a p2000 e0 s0 committed] [1 COMMIT e1]" in views[0].text()
-    assert "\n__transaction_state-10 on b3, HW 4" in views[0].text()
-    assert "read_committed gets 0" in views[1].text()
-    assert "CompleteCommit" in views[2].text()
+    soon(lambda: "[0 a p2000 e0 s0 committed] [1 COMMIT e1]" in views[0].text())  # the markers come after the answer
+    soon(lambda: "\n__transaction_state-10 on b3, HW 4" in views[0].text())
+    soon(lambda: "read_committed gets 0" in views[1].text())
+    soon(lambda: "CompleteCommit" in views[2].text())
     for view in views:
         assert view.svg().startswith("<svg")
 
@@ -206,14 +205,14 @@ def test_a_long_run_is_checked_in_the_background_while_it_goes_on(
     monkeypatch.setattr(growing, "CHECKED_AT_ONCE", 5)
     monkeypatch.setattr(growing, "report_of", lambda cluster: seen.append(threading.current_thread()) or {})
     client.now(client.init)
-    soon(lambda: "InitProducerIdResponse#1" in journey.payload["frames"])
+    soon(lambda: live.do(lambda: "InitProducerIdResponse#1" in journey.payload["frames"]))
     assert journey.known_report() == {}
     journey._check({})
     soon(lambda: journey.verdict.get("steps") == len(journey.payload["events"]) == live.trace.steps)
     assert client.now(lambda: client.send("a")) is Error.NONE
     soon(lambda: journey.verdict["steps"] == live.trace.steps)
     assert {thread.name for thread in seen} == {"kafkalab checks"}
-    assert journey.known_report() == {"place": 0, "steps": live.trace.steps}
+    soon(lambda: journey.known_report() == {"place": 0, "steps": live.trace.steps})
 
 
 def test_the_background_checks_find_what_a_simulated_run_shows(live: LiveCluster, client: Client) -> None:
@@ -234,7 +233,7 @@ def test_chapters_and_folds_come_while_frames_come_and_the_latest_stops_stay(
     for value in range(12):
         client.now(lambda value=value: client.send(str(value)))
         client.now(client.end)
-    soon(lambda: "EndTxnResponse#12" in view.payload["frames"])
+    soon(lambda: live.do(lambda: "EndTxnResponse#12" in view.payload["frames"]))
     names = [chapter["name"] for chapter in view.payload["chapters"]]
     assert names[:3] == ["init", "begin", "commit"]
     assert names[-1] == "begin 12"
