@@ -31,7 +31,7 @@ _PLACES = {
         "widgets.views.share": "Share",
         "widgets.views.predict": "Predict",
         "grading.check": "check hint question counterexample",
-        "explore.search": "explore",
+        "cli.notebook_search": "explore",
         "explore.shrink": "shrink",
         "explore.what_if": "what_if",
         "grading.challenge": "Challenge open_challenge answer_challenge",

@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
+from kafkalab.cli.kept_runs import kept_runs
 from kafkalab.cli.saved_scenarios import loaded
 from kafkalab.explore.mishap import KINDS
 from kafkalab.explore.result import FOUND, Coverage, Result
@@ -38,6 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--engine", choices=ENGINES, default=ENGINES[0], help="how fault sets are chosen (default lineage)")
     add("--seed", type=number_from(0), default=1, help="of the engine random")
     add("--jobs", type=number_from(1, most=MOST_JOBS), default=1, help="processes; the result is the same")
+    add("--keep", metavar="RUNS.sqlite", help="keep each run in this file, and go on from those that it has")
     add("--no-shrink", action="store_true", help="leave the scenario as large as it was found")
     add("--out", metavar="FOUND.klab", help="save the scenario that was found")
     add("--json", action="store_true", help="print JSON")
@@ -47,7 +49,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     """Search, print the verdict and what was covered; return 0 if something was found, else 1."""
     scenario = loaded(options.file)
     try:
-        with stoppable(), processes(options.jobs) as mapper:
+        with stoppable(), processes(options.jobs) as made, kept_runs(options.keep, made) as mapper:
             found = explore(
                 scenario, options.find, options.off, options.faults, options.engine, options.runs, options.seed,
                 tuple(options.kind), stop=after(options.seconds), mapper=mapper,
@@ -70,7 +72,7 @@ def _text(result: Result, out: str | None) -> str:
     return "\n".join(lines)
 
 
-def after(seconds: int) -> Callable[[Coverage], str]:
+def after(seconds: float) -> Callable[[Coverage], str]:
     """Return what ends a search after so many seconds; 0 is never."""
     end = time.monotonic() + seconds
     return lambda covered: f"{seconds:,} s were over" if seconds and time.monotonic() >= end else ""

@@ -39,11 +39,11 @@ def simulated(scenario: Scenario, at_ms: int | None, after_ms: int) -> Cluster:
     try:
         cluster = Cluster(scenario)
         if at_ms is not None:
-            cluster.run_for(at_ms)
+            cluster.run_for(at_ms, RUN.most)
             return cluster
         cluster.run(RUN.most)
         if after_ms:
-            cluster.run_for(after_ms)
+            cluster.run_for(after_ms, RUN.most)
     except (ValueError, TypeError, StuckError, RunawayError) as error:
         raise CommandLineError(told(error)) from None
     return cluster

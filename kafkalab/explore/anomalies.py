@@ -13,13 +13,14 @@ from kafkalab.limits import QUOTE, quoted
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.cluster import Cluster
 
-FAILED, STUCK, REFUSED = "failed program", "stuck program", "refused request"
+FAILED, STUCK, REFUSED, OTHER = "failed program", "stuck program", "refused request", "other answer"
 FATAL = frozenset(error.name for error in Error if not error.retriable and error is not Error.NONE)
 MEANINGS = {
     **{name: check.meaning for name, check in BY_NAME.items()},
     FAILED: "A program ended with an error.",
     STUCK: "A program waits for ever.",
     REFUSED: "A client is answered with an error that trying again does not mend.",
+    OTHER: "A client gets another answer than with the rules on, of those that a search switches off.",
 }
 """Every name that `find` may have, and one sentence that says what it is."""
 
@@ -36,13 +37,16 @@ def named(find: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def findings_of(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
-    """Return the forbidden findings of these names in a run, those of programs included."""
+    """Return the forbidden findings of these names in a run, those of programs included.
+
+    `OTHER` needs two runs: see `kafkalab.explore.answers.other_answers`.
+    """
     found: list[Finding] = []
     view = view_of(history_of(cluster))
     for name in names:
         if name in OF_PROGRAMS:
             found += OF_PROGRAMS[name](cluster)
-        else:
+        elif name != OTHER:
             result = BY_NAME[name](view)
             if result.verdict == VIOLATED:
                 found += [f for f in result.findings if f.policy == "forbidden"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from operator import attrgetter
 
 from kafkalab.explore.mishap import KINDS, WEIGHTS, Mishap, Rank
@@ -41,6 +42,10 @@ DELAYS_MS = (200, 3_000, 31_500, 40_000)
 """How late a frame is where losing it is not allowed: past its retry, and past the transaction that follows."""
 POINTS = 12
 """At how many moments a late frame is tried at most."""
+DECIDING = (
+    "InitProducerId", "AddPartitionsToTxn", "Produce", "EndTxn", "WriteTxnMarkers", "OffsetCommit", "TxnOffsetCommit",
+)  # fmt: skip
+"""Requests that carry records, offsets, or what becomes of them."""
 RECOVERY, OUTCOME, FINDING_THE_WAY, UNSUPPORTED = range(4)
 
 
@@ -63,6 +68,9 @@ class Moments:
         for event in events[after + 1 :]:
             struck = event.kind in ("fault", "crash", "recover") or event.name == "request timeout"
             follows[event.step] = struck or (event.cause >= 0 and follows[event.cause])
+        for event in events[cluster.start :]:
+            if event.kind == "fault":
+                _note_window(cluster, event, follows)
         behind: dict[str, Frame] = {}
         last: dict[tuple[str, str], str] = {}
         for frame in cluster.trace.frames.values():
@@ -85,6 +93,22 @@ class Moments:
         yield from self.cluster.trace.events[max(self.after, self.cluster.start) + 1 :]
 
 
+def _note_window(cluster: Cluster, fault: Event, follows: bytearray) -> None:
+    """Let follow from the fault what both ends of a late frame do while it flies, and what a node does when it resumes.
+    """
+    events, frame = cluster.trace.events, cluster.trace.frames.get(fault.frame)
+    nodes: tuple[str, ...]
+    if fault.name == "Delay" and frame is not None:
+        nodes, end = (frame.sender, frame.receiver), frame.received_step
+    elif fault.name == "Resume":
+        nodes, end = (fault.node,), -1
+    else:
+        return
+    for event in events[fault.step : end if end >= 0 else len(events)]:
+        if event.node in nodes:
+            follows[event.step] = 1
+
+
 def mishaps_after(
     cluster: Cluster, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False
 ) -> tuple[list[Mishap], int]:
@@ -93,8 +117,7 @@ def mishaps_after(
     Left out, unless `unsupported`, are sent frames and appends on which no outcome rests.
     """
     moments = Moments.of(cluster, after)
-    found: list[Mishap] = []
-    turns: dict[tuple[int, str], int] = {}
+    groups: dict[tuple[int, str], list[tuple[bool, Event, tuple[Fault, ...]]]] = {}
     left_out = 0
     for event in moments.events():
         if event.kind not in ("send", "append"):
@@ -103,12 +126,41 @@ def mishaps_after(
         if tier == UNSUPPORTED and not unsupported:
             left_out += 1
             continue
+        decides = _decides(event)
         for kind, faults in _at(moments, event, kinds):
-            turn = turns[tier, kind] = turns.get((tier, kind), 0) + 1
-            rank = Rank(tier, turn / WEIGHTS.get(kind, 1), KINDS.index(kind), event.step)
+            groups.setdefault((tier, kind), []).append((decides, event, faults))
+    found: list[Mishap] = []
+    for (tier, kind), group in groups.items():
+        number, weight = KINDS.index(kind), WEIGHTS.get(kind, 1)
+        for turn, (_, event, faults) in enumerate(_spread(group), 1):
             lasts_ms = max(getattr(faults[-1], "at_ms", 0) - event.at_ms, 0)
-            found.append(Mishap(kind, faults, event.step, rank, lasts_ms))
+            found.append(Mishap(kind, faults, event.step, Rank(tier, turn / weight, number, event.step), lasts_ms))
     return sorted(found, key=attrgetter("rank")), left_out
+
+
+def _decides(event: Event) -> bool:
+    """Whether the event is an append of a decision, an offset or a marker, or a frame that carries one."""
+    if event.kind == "append":
+        return topic_of(event.name) in INTERNAL_TOPICS or event.data.control is not None
+    return event.name.removesuffix("Response") in DECIDING
+
+
+def _spread(group: list[tuple[bool, Event, tuple[Fault, ...]]]) -> list[tuple[bool, Event, tuple[Fault, ...]]]:
+    """Order what is in the order of time so that each beginning covers the whole run; what decides comes first.
+
+    Number i of n comes in the order of i's bits, read backwards: the first, the middle, the quarters, and so on.
+    """
+    ordered = []
+    for decides in (True, False):
+        part = [one for one in group if one[0] is decides]
+        ordered += [part[i] for i in _spread_numbers(len(part))]
+    return ordered
+
+
+@cache
+def _spread_numbers(count: int) -> list[int]:
+    width = max(count - 1, 1).bit_length()
+    return sorted(range(count), key=lambda i: int(f"{i:0{width}b}"[::-1], 2))
 
 
 def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
@@ -127,9 +179,10 @@ def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
     times = [ms for ms in moments if ms > frame.sent_ms]
     if len(times) > POINTS:
         times = [times[number * (len(times) - 1) // (POINTS - 1)] for number in range(POINTS)]
-    turn, kind = mishap.rank.turn * WEIGHTS["drop"] / WEIGHTS["late"], KINDS.index("late")
+    weight, kind = WEIGHTS["late"], KINDS.index("late")
+    turn = mishap.rank.turn * WEIGHTS["drop"] / weight
     delays = dict.fromkeys(ms - frame.sent_ms for ms in times)
-    ranks = [mishap.rank._replace(turn=turn + number, kind=kind) for number in range(len(delays))]
+    ranks = [mishap.rank._replace(turn=turn + number / weight, kind=kind) for number in range(len(delays))]
     return [Mishap("late", (Delay(frame.id, ms),), mishap.step, rank) for ms, rank in zip(delays, ranks, strict=True)]
 
 

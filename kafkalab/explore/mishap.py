@@ -29,15 +29,15 @@ GIVEN = "given"
 """The kind of a fault that the scenario had before the search."""
 
 
-WEIGHTS = {"drop": 6, "crash": 4, "late": 3, "pause": 2}
+WEIGHTS = {"drop": 6, "crash": 4, "cut": 4, "late": 3, "pause": 2}
 """How many of a kind are tried for each one of another kind."""
 
 
 class Rank(NamedTuple):
     """The order in which mishaps of one size are tried: the smallest first.
 
-    `turn` is a mishap's place among those of its kind, in the order of time, divided by the kind's weight: all kinds
-    have their turns, and the commonest have them more often.
+    `turn` is a mishap's place among those of its kind, which are spread over the run, divided by the kind's weight: all
+    kinds have their turns, and the commonest have them more often.
     """
 
     tier: int

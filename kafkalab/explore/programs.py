@@ -24,9 +24,11 @@ def idempotent_produce(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
         config={"producer_id_expiration_ms": 300_000, "producer_id_expiration_check_interval_ms": 1_000},
         programs=(
             Program("p", "operations", {"steps": steps}),
-            Program("r", "consumer_operations", {"steps": [["assign", ["out-0"]], *polls]}),
+            Program("r", "consumer_operations", {
+                "steps": [["assign", ["out-0"]], *polls], "isolation_level": "read_uncommitted",
+            }),
         ),
-    )
+    )  # fmt: skip
 
 
 def two_partition_transactions(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:

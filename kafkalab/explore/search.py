@@ -6,11 +6,11 @@ import heapq
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import count, islice
 from random import Random
 from typing import TypeAlias
 
-from kafkalab.explore.anomalies import STUCK, named
+from kafkalab.explore.anomalies import OTHER, STUCK, named
 from kafkalab.explore.mishap import Mishap, kinds_named
 from kafkalab.explore.result import FOUND, NONE, UNKNOWN, Coverage, Result
 from kafkalab.explore.trial import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt
@@ -24,6 +24,9 @@ ENGINES = ("lineage", "random")
 MOST_FAULTS, RUNS = 3, 2_000
 Mapper: TypeAlias = "Callable[[Callable[[Job], Trial], list[Job]], Iterable[Trial]]"
 Stop: TypeAlias = "Callable[[Coverage], str]"
+Mishaps: TypeAlias = tuple[Mishap, ...]
+Waiting: TypeAlias = tuple[tuple[float, ...], int, Mishaps]
+"""A set that is to be tried: its order, when it was thought of, and what goes wrong."""
 DELAYS_MS = (20, 200, 3_000, 31_500, 40_000)
 
 
@@ -61,7 +64,9 @@ def explore(
     restored = tuple(name for name in off if name not in scenario.rules_off)
     without = replace(scenario, rules_off=(*scenario.rules_off, *restored))
     wanted = kinds_named(tuple(kinds))
-    job = Job(scenario=without, find=named(find), restored=restored, kinds=wanted, read=read)
+    if OTHER in (names := named(find)) and not restored:
+        raise ValueError(f"{OTHER!r} compares with a run that has the rules on: name those in rules_off")
+    job = Job(scenario=without, find=names, restored=restored, kinds=wanted, read=read)
     _check_baseline(job)
     search = _Search(job, most_faults, runs, stop, mapper)
     return search.lineage() if engine == "lineage" else search.random(Random(seed))
@@ -102,14 +107,14 @@ class _Search:
         self.covered = Coverage()
         self.seen: dict[str, None] = {}
         self.stopped = ""
+        self.numbers = count()
 
     def lineage(self) -> Result:
         """Try fault sets by size; a run that shows nothing says what may go wrong next."""
         try:
-            waiting = [self.job]
+            waiting = [self._waiting(())]
             for size in range(self.most_faults + 1):
-                more = size < self.most_faults
-                found, waiting = self._of_size(size, waiting, more)
+                found, waiting = self._of_size(size, waiting)
                 if found is not None:
                     return found
                 if self.stopped:
@@ -118,27 +123,25 @@ class _Search:
             self.stopped = "it was interrupted"
         return self._result(UNKNOWN if self.stopped else NONE)
 
-    def _of_size(self, size: int, jobs: list[Job], more: bool) -> tuple[Result | None, list[Job]]:
+    def _of_size(self, size: int, heap: list[Waiting]) -> tuple[Result | None, list[Waiting]]:
         """Try all sets of one size; return what was found, and the sets of the next size in the order of trying."""
-        heap = [(_order(job), number, job) for number, job in enumerate(jobs)]
-        heapq.heapify(heap)
-        number, following = len(heap), list[Job]()
+        job = self.job if size < self.most_faults else replace(self.job, kinds=())
+        following: list[Waiting] = []
         tried = self.covered.tried
         while heap and not self.stopped:
             batch = [heapq.heappop(heap)[2] for _ in range(min(BATCH, len(heap)))]
             done = 0
-            asked = [job if more else replace(job, kinds=()) for job in batch]
-            for job, trial in zip(batch, self.mapper(attempt, asked), strict=False):
+            jobs = [replace(job, mishaps=mishaps) for mishaps in batch]
+            for mishaps, trial in zip(batch, self.mapper(attempt, jobs), strict=False):
                 done += 1
                 tried[size] = tried.get(size, 0) + 1
                 self.covered.runs += trial.runs
                 if trial.findings and trial.prevented:
-                    return self._result(FOUND, job, trial), []
-                for late in trial.late if "late" in job.kinds else ():
-                    heapq.heappush(heap, (_order(varied := _varied(job, late)), number, varied))
-                    number += 1
+                    return self._result(FOUND, mishaps, trial), []
+                for late in trial.late if "late" in self.job.kinds else ():
+                    heapq.heappush(heap, self._waiting((*mishaps[:-1], late)))
                 if self._is_new(trial):
-                    following += [replace(job, mishaps=(*job.mishaps, mishap)) for mishap in trial.follow]
+                    following += [self._waiting((*mishaps, one)) for one in trial.follow]
                 self._ask()
                 if self.stopped:
                     break
@@ -147,10 +150,18 @@ class _Search:
                 following = self._nearest(following, size)
         return None, self._nearest(following, size)
 
-    def _nearest(self, jobs: list[Job], size: int) -> list[Job]:
+    def _waiting(self, mishaps: Mishaps) -> Waiting:
+        """Place a set in the order of trying: what follows from a fault comes first, then each kind in its turn."""
+        number = next(self.numbers)
+        if not mishaps:
+            return (), number, mishaps
+        last = mishaps[-1].rank
+        return (last.tier, sum(mishap.rank.turn for mishap in mishaps), last.kind, last.step), number, mishaps
+
+    def _nearest(self, waiting: list[Waiting], size: int) -> list[Waiting]:
         """Keep as many of the next sets as can be run."""
-        kept = heapq.nsmallest(self.runs, jobs, key=_order)
-        self.covered.open[size + 1] = self.covered.open.get(size + 1, 0) + len(jobs) - len(kept)
+        kept = heapq.nsmallest(self.runs, waiting)
+        self.covered.open[size + 1] = self.covered.open.get(size + 1, 0) + len(waiting) - len(kept)
         return kept
 
     def _is_new(self, trial: Trial) -> bool:
@@ -184,7 +195,7 @@ class _Search:
             self.covered.runs += base.runs
             self._is_new(base)
             if base.findings:
-                return self._result(FOUND, self.job, base)
+                return self._result(FOUND, (), base)
             while not self.stopped and base.follow:
                 jobs = list(islice(_drawn(self.job, base.follow, self.most_faults, chance), BATCH))
                 for job, trial in zip(jobs, self.mapper(attempt, jobs), strict=True):
@@ -192,7 +203,7 @@ class _Search:
                     size = len(job.mishaps)
                     self.covered.tried[size] = self.covered.tried.get(size, 0) + 1
                     if trial.findings and trial.prevented:
-                        return self._result(FOUND, job, trial)
+                        return self._result(FOUND, job.mishaps, trial)
                     self._is_new(trial)
                     self._ask()
                     if self.stopped:
@@ -201,13 +212,13 @@ class _Search:
             self.stopped = "it was interrupted"
         return self._result(UNKNOWN)
 
-    def _result(self, verdict: str, job: Job | None = None, trial: Trial | None = None) -> Result:
+    def _result(self, verdict: str, mishaps: Mishaps = (), trial: Trial | None = None) -> Result:
         if verdict == NONE and any(self.covered.open.values()):
             verdict, self.stopped = UNKNOWN, f"the budget of {self.runs:,} runs was too small"
         return Result(
             scenario=self.job.scenario, find=self.job.find, rules_off=self.job.restored, verdict=verdict,
             covered=self.covered, most_faults=self.most_faults, kinds=self.job.kinds, stopped=self.stopped,
-            mishaps=job.mishaps if job else (), found=_titled(job, trial) if job and trial else None,
+            mishaps=mishaps, found=_titled(replace(self.job, mishaps=mishaps), trial) if trial else None,
             findings=trial.findings if trial else (), read=self.job.read,
         )  # fmt: skip
 
@@ -216,18 +227,6 @@ def _titled(job: Job, trial: Trial) -> Scenario:
     """The scenario that was found, under a title that says what it shows."""
     without = "".join(f', without "{name}"' for name in job.restored)
     return replace(job.struck, title=f"{trial.findings[0].anomaly}: {job.scenario.title}{without}")
-
-
-def _order(job: Job) -> tuple[float, ...]:
-    """What follows from a fault comes first, then each kind in its turn."""
-    if not job.mishaps:
-        return ()
-    last = job.mishaps[-1].rank
-    return (last.tier, sum(mishap.rank.turn for mishap in job.mishaps), *last[2:])
-
-
-def _varied(job: Job, late: Mishap) -> Job:
-    return replace(job, mishaps=(*job.mishaps[:-1], late))
 
 
 def _drawn(job: Job, mishaps: tuple[Mishap, ...], most: int, chance: Random) -> Iterator[Job]:

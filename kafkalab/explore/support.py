@@ -57,8 +57,8 @@ def future_of(trace: Trace) -> str:
 
 def _row(event: Event) -> str:
     data = event.data
-    if isinstance(data, Frame):
-        return f"{event.kind} {event.frame} {data.error}"
+    if isinstance(data, Frame):  # a frame arrives with the error with which it was sent
+        return f"send {event.frame} {data.error}" if event.kind == "send" else f"receive {event.frame}"
     if event.kind in ("append", "truncate") and hasattr(data, "base_offset"):
         return f"{event.kind} {event.name} {data.base_offset} {data.producer_id} {data.producer_epoch} {data.control}"
     if event.kind == "complete":

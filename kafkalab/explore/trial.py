@@ -5,19 +5,25 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import Finding
-from kafkalab.explore.anomalies import findings_of
+from kafkalab.explore.anomalies import OTHER, findings_of
+from kafkalab.explore.answers import other_answers
 from kafkalab.explore.candidates import late_arrivals, mishaps_after
 from kafkalab.explore.mishap import Mishap, faults_of
 from kafkalab.explore.support import future_of
 from kafkalab.limits import told
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Heal, Restart, Resume
+from kafkalab.sim.kernel.kernel import few_collections
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
 LIMIT = 8_000
 """The most entries of the schedule in one run."""
+SHOWN_BY_TIME = ("decision without marker", "hanging transaction")
+"""Anomalies that something is missing: it may still come."""
 ENDED, WAITS, RUNAWAY, RAISED = "ended", "waits", "runaway", "raised"
 
 
@@ -26,9 +32,8 @@ class Job:
     """A run to be made: what to look for, in a scenario with these mishaps.
 
     `restored` are the rules that must prevent the anomaly where they are on, and `clean`, or else `find`, what must not
-    show then. `kinds` are those of the mishaps that may
-    follow, none where no further one is wanted; `unsupported` asks also for those on which no outcome rests. With
-    `read` every topic is read to its end, as a challenge does.
+    show then. `kinds` are those of the mishaps that may follow, none where no further one is wanted; `unsupported` asks
+    also for those on which no outcome rests. With `read` every topic is read to its end, as a challenge does.
     """
 
     scenario: Scenario
@@ -92,12 +97,13 @@ def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Cluster, str]:
     return cluster, end
 
 
+@few_collections()
 def attempt(job: Job) -> Trial:
     """Make the run, apply the checks, and say what could go wrong next."""
     cluster, end = run_to_end(job.struck, job.read)
     if job.mishaps and any(fault in cluster.unused_faults for fault in job.mishaps[-1].faults[:1]):
         return Trial(end=end, in_vain=True)
-    findings = findings_of(cluster, job.find)
+    findings = findings_of(cluster, _of_this_end(cluster, end, job.find))
     if end == RAISED and not findings:
         return Trial(end=f"{RAISED} {cluster.results['']}", future=future_of(cluster.trace))
     future = future_of(cluster.trace)
@@ -107,11 +113,26 @@ def attempt(job: Job) -> Trial:
             other = run_to_end(job.with_rules, job.read)[0]
             prevented, runs = not findings_of(other, job.clean or job.find), 2
         return Trial(end=end, findings=findings, prevented=prevented, future=future, runs=runs)
+    compared = bool(job.restored) and OTHER in job.find
+    if compared:
+        other = run_to_end(job.with_rules, job.read)[0]
+        if findings := other_answers(cluster, other):
+            prevented = not findings_of(other, job.clean or BY_NAME)
+            return Trial(end=end, findings=findings, prevented=prevented, future=future, runs=2)
     late = _late(cluster, job)
     after = job.mishaps[-1].step if job.mishaps else cluster.start
     follow, left_out = mishaps_after(cluster, after, job.kinds, job.unsupported) if job.kinds else ([], 0)
     cluster.close()
-    return Trial(end=end, future=future, follow=tuple(follow), late=late, left_out=left_out)
+    return Trial(
+        end=end, future=future, follow=tuple(follow), late=late, left_out=left_out, runs=2 if compared else 1
+    )  # fmt: skip
+
+
+def _of_this_end(cluster: Cluster, end: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out what only time shows if the run was stopped before what undoes its faults."""
+    if end == RUNAWAY and any(isinstance(fault, Heal | Restart | Resume) for fault in cluster.unused_faults):
+        return tuple(name for name in names if name not in SHOWN_BY_TIME)
+    return names
 
 
 def _late(cluster: Cluster, job: Job) -> tuple[Mishap, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.explore.anomalies import FAILED, findings_of, named
@@ -11,12 +13,15 @@ from kafkalab.explore.trial import run_to_end
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault, Restart
+from kafkalab.sim.kernel.kernel import few_collections
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 
 CLIENT, COORDINATOR, LEADER, FRAME = "crash of the client", "crash of the coordinator", "crash of the leader", "loss"
 DOWN_MS = 20_000
 CLEAN = "clean"
+SEEN = ("send", "append", "truncate", "complete")
+"""What outlasts a crash: frames, logs, and what a program was told. What a node has received only is lost with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +45,14 @@ class WhatIf:
         return self.verdict != CLEAN
 
 
+@few_collections()
 def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[str, list[WhatIf]]:
     """Return for each of the four mishaps one verdict for each step after the set-up, in the order of steps.
 
     The client is that of the first program; the coordinator is that of its transactional id, the leader that of the
-    partition to which its latest record went, both as the run has them. A crash between two events of the node is the
-    same as right after the first of the two, so each node is crashed once after each of its own events. A loss belongs
-    to the step at which a frame is sent. `stop` is asked before each run; where it returns True, what is missing is
+    partition to which its latest record went, both as the run has them. A crash is the same until the node sends a
+    frame, changes a log, or completes a call, so each node is crashed once after each of these. A loss belongs to the
+    step at which a frame is sent. `stop` is asked before each run; where it returns True, what is missing is
     left out.
     """
     cluster, _ = run_to_end(scenario)
@@ -54,8 +60,9 @@ def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[
     runs: dict[tuple[Fault, ...], tuple[str, str]] = {}
     names = tuple(name for name in named(()) if name != FAILED)
     base = _verdict(cluster, names)
+    appends = _coordinators(cluster), _leaders(cluster)
     for event in cluster.trace.events[cluster.start :]:
-        for mishap, faults, same_as in _mishaps(cluster, event):
+        for mishap, faults, same_as in _mishaps(cluster, event, *appends):
             if faults not in runs:
                 if stop is not None and stop():
                     return found
@@ -77,15 +84,17 @@ def _of(scenario: Scenario, names: tuple[str, ...]) -> tuple[str, str]:
     return found
 
 
-def _mishaps(cluster: Cluster, event: Event) -> Iterator[tuple[str, tuple[Fault, ...], int]]:
+def _mishaps(
+    cluster: Cluster, event: Event, coordinators: list[Event], leaders: list[Event]
+) -> Iterator[tuple[str, tuple[Fault, ...], int]]:
     """The four mishaps right after an event; no faults where there is nothing to strike."""
     nodes = {
         CLIENT: cluster.scenario.programs[0].node if cluster.scenario.programs else "",
-        COORDINATOR: _coordinator(cluster, event.step),
-        LEADER: _leader(cluster, event.step),
+        COORDINATOR: _writer(coordinators, event.step),
+        LEADER: _writer(leaders, event.step),
     }
     for mishap, node in nodes.items():
-        last = next((e for e in _back(cluster, event.step) if e.node == node), None) if node else None
+        last = _crash_after(cluster, node, event.step) if node else None
         if last is None:
             yield mishap, (), event.step
             continue
@@ -95,39 +104,39 @@ def _mishaps(cluster: Cluster, event: Event) -> Iterator[tuple[str, tuple[Fault,
     yield FRAME, (Drop(event.frame),) if event.kind == "send" else (), event.step
 
 
-def _back(cluster: Cluster, step: int) -> Iterator[Event]:
-    """The events from `step` back to the end of the set-up, without those after which a crash changes nothing more."""
-    for number in range(step, cluster.start - 1, -1):
-        event = cluster.trace.events[number]
-        if event.kind not in ("state", "timer") or number == cluster.start:
-            yield event
+def _crash_after(cluster: Cluster, node: str, step: int) -> Event | None:
+    """The last event of the node up to `step` that outlasts a crash, else its first one; None before that."""
+    events = cluster.trace.events
+    own = [events[number] for number in range(step, cluster.start - 1, -1) if events[number].node == node]
+    return next((e for e in own if e.kind in SEEN), own[-1] if own else None)
 
 
-def _coordinator(cluster: Cluster, step: int) -> str:
-    """The node that wrote the latest transaction record up to `step`, else the one that will write the first."""
-    return _writer(cluster, step, lambda e: topic_of(e.name) == TRANSACTION_TOPIC and isinstance(_value(e), Txn))
+def _coordinators(cluster: Cluster) -> list[Event]:
+    """The appends of transaction records by coordinators."""
+    return _appends(cluster, lambda e: topic_of(e.name) == TRANSACTION_TOPIC and isinstance(_value(e), Txn))
 
 
-def _leader(cluster: Cluster, step: int) -> str:
-    """The node that appended the latest record to one of the scenario's topics, else the one that will do so first."""
-    return _writer(cluster, step, lambda e: topic_of(e.name) in cluster.scenario.topics)
+def _leaders(cluster: Cluster) -> list[Event]:
+    """The appends to the scenario's topics by leaders."""
+    return _appends(cluster, lambda e: topic_of(e.name) in cluster.scenario.topics)
 
 
 def _value(event: Event) -> object:
     return event.data.records[0].value if event.data.records else None
 
 
-def _writer(cluster: Cluster, step: int, wanted: Callable[[Event], bool]) -> str:
-    """The node of the nearest wanted append up to `step`, else of the first one after it; "" if there is none."""
+def _appends(cluster: Cluster, wanted: Callable[[Event], bool]) -> list[Event]:
     appends = (e for e in cluster.trace.events[cluster.start :] if e.kind == "append")
-    found = [e for e in appends if wanted(e) and _leads(cluster, e)]
-    before = [e for e in found if e.step <= step]
-    return (before or found[:1])[-1].node if found else ""
+    return [e for e in appends if wanted(e) and _leads(cluster, e)]
+
+
+def _writer(appends: list[Event], step: int) -> str:
+    """The node of the latest append up to `step`, else of the first one after it; "" if there is none."""
+    number = bisect_right(appends, step, key=attrgetter("step"))
+    return appends[max(number - 1, 0)].node if appends else ""
 
 
 def _leads(cluster: Cluster, event: Event) -> bool:
     """Whether an append is the leader's own: a follower's is caused by an answer to its fetch."""
     cause = cluster.trace.events[event.cause] if event.cause >= 0 else None
     return cause is None or cause.name != "ReplicaFetchResponse"
-
-

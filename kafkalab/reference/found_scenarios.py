@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.explore.anomalies import FAILED, REFUSED, findings_of, named
+from kafkalab.explore.answers import other_answers
 from kafkalab.explore.programs import GENERIC
 from kafkalab.explore.trial import run_to_end
 from kafkalab.protocol import rules
@@ -24,8 +25,29 @@ for a rule (`kafkalab/explore/programs.py`: an idempotent producer; transactions
 two workers that consume, transform and produce), then in the programs of the rule's own scenario without its faults.
 What it found is made small and saved in data/found/; each was run for this page with the rule on, which is clean, and
 off. A fault and what undoes it are one. "own programs": found there, and in no generic program with as few faults
-within the budget.
+within the budget. Where no anomaly of the checks shows, "failed program" and "refused request" say what does, and
+"other answer" that a client is answered otherwise than with the rule on.
 """
+
+
+WHY_NOT: dict[Rule, str] = {
+    rules.COMPLETE_REWRITTEN: "it takes a late marker while two of five brokers are down",
+    rules.ROTATION_LOGGED: "it takes the crash of a coordinator, and three frames that are lost or late",
+    rules.MARKERS_BY_EPOCH: "it takes two elections of the coordinator's partition, and three markers that are lost or "
+    "late",
+    rules.MARKER_EPOCH: "it takes a marker that is late by more than a transaction, and a coordinator that crashes in "
+    "between",
+    rules.GROUP_SEEN_AGAIN: "it takes a paused member, and a verification that is as late as its pause is long",
+    rules.NEXT_GUARD_STAYS: "it takes a marker and a verification that are late by a few milliseconds each",
+    rules.LEADER_EPOCH: "it takes a cut, two elections, and the crash of the leader",
+    rules.CLEAN_ELECTION: "it takes a replica that is cut off for long, and then the crash of both others",
+    rules.LAST_BATCH_STAYS: "it takes a lost answer, a compaction, a replica that was down meanwhile, and its election",
+    rules.INVALID_RECORD_CODE: "it takes a malformed batch, which no program of the lab can send",
+    rules.EFFECTIVE_MIN_ISR: "it takes a disk that fails, which is no fault of the simulator",
+    rules.GROUP_LOG_WAITS: "a commit is refused with it and without it; with it only later",
+    rules.DELETE_HORIZON: "what is read is the same; only the log grows",
+}
+"""For each rule that no search has found: what it takes, or why nothing shows."""
 
 
 def found_scenario(rule: Rule, root: Path) -> Scenario | None:
@@ -47,15 +69,17 @@ def fault_count(scenario: Scenario) -> int:
 def shown_without(rule: Rule, scenario: Scenario) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the forbidden anomalies of the run with the rule on, and what shows only with the rule off.
 
-    Failed programs and refused requests are named where no anomaly of the checks shows.
+    Failed programs and refused requests are named where no anomaly of the checks shows, and another answer where
+    not even these do.
     """
     names = (*named(()), FAILED, REFUSED)
     without = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
-    both = [findings_of(run_to_end(one)[0], names) for one in (scenario, without)]
-    on, off = (tuple(dict.fromkeys(f.anomaly for f in found)) for found in both)
+    runs = [run_to_end(one)[0] for one in (scenario, without)]
+    on, off = (tuple(dict.fromkeys(f.anomaly for f in findings_of(run, names))) for run in runs)
     shown = tuple(name for name in off if name not in on)
     checked = tuple(name for name in shown if name in BY_NAME)
-    return tuple(name for name in on if name in BY_NAME), checked or shown
+    answers = tuple(f.anomaly for f in other_answers(runs[1], runs[0]))
+    return tuple(name for name in on if name in BY_NAME), checked or shown or answers
 
 
 def section(hand: dict[Rule, int], root: Path) -> list[str]:
@@ -71,8 +95,8 @@ def section(hand: dict[Rule, int], root: Path) -> list[str]:
         by_hand = str(hand[rule]) if rule in hand else ""
         faults = "; ".join(f"`{fault!r}`" for fault in scenario.faults) or "none"
         lines.append(f"| {rule.name} | {by_hand} | {fault_count(scenario)} | {place(scenario)} | {faults} | {shown} |")
-    names = [f"* {rule.name}" for rule in missing]
-    head = ["", "Nothing found within the budget, or no program to search in:", ""] if names else []
+    names = [f"* {rule.name}: {WHY_NOT[rule]}" if rule in WHY_NOT else f"* {rule.name}" for rule in missing]
+    head = ["", "Not found within 30 seconds, because of what it takes:", ""] if names else []
     return [TOP, *lines, *head, *names]
 
 

@@ -1,6 +1,7 @@
 """Long searches. `python -m tests.explore table`: what each rule's absence shows, saved in data/found/.
 
-`campaign` searches the generic programs with all rules on; `engines` compares lineage with random.
+`campaign` searches the generic programs with all rules on; `engines` compares lineage with random where a rule is off,
+`defects` where a handler has a mutant.
 """
 
 from __future__ import annotations
@@ -9,23 +10,29 @@ import argparse
 from statistics import median
 
 from tests.explore.campaign import all_rules_on, engines
+from tests.explore.defects import compared
 from tests.explore.table import Row, line, rows
 
 
 def main() -> None:
     """Print what one of the three finds, line by line."""
     parser = argparse.ArgumentParser(prog="python -m tests.explore", description=__doc__)
-    parser.add_argument("what", choices=("table", "campaign", "engines"))
+    parser.add_argument("what", choices=("table", "campaign", "engines", "defects"))
     parser.add_argument("rules", nargs="*", help="constants in small letters; default all")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--count", type=int, default=20, help="of defects")
     parser.add_argument("--faults", type=int, default=1)
     options = parser.parse_args()
     if options.what == "table":
         table(options.rules, options.jobs)
         return
-    campaign = options.what == "campaign"
-    lines = all_rules_on(options.runs, options.faults) if campaign else engines(options.rules, options.runs)
+    if options.what == "campaign":
+        lines = all_rules_on(options.runs, options.faults)
+    elif options.what == "engines":
+        lines = engines(options.rules, options.runs)
+    else:
+        lines = compared(options.count)
     for text in lines:
         print(text, flush=True)
 

@@ -9,13 +9,22 @@ import pytest
 from kafkalab import explore as called
 from kafkalab.checks.all import BY_NAME
 from kafkalab.explore.search import explore
+from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
-from kafkalab.reference.found_scenarios import FOLDER, fault_count, found_scenario, section, shown_without, slug
+from kafkalab.reference.found_scenarios import (
+    FOLDER,
+    WHY_NOT,
+    fault_count,
+    found_scenario,
+    section,
+    shown_without,
+    slug,
+)
 from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 
 ROOT = Path(__file__).parents[2]
 FOUND = [rule for rule in REGISTRY if found_scenario(rule, ROOT) is not None]
-FEWEST = 36
+FEWEST = 43
 """How many rules the search breaks at least."""
 
 
@@ -45,6 +54,11 @@ def test_most_rules_are_broken_with_no_more_faults_than_by_hand(root: Path):
 def test_the_page_names_what_was_not_found(tmp_path: Path):
     lines = section({}, tmp_path)
     assert f"* {REGISTRY[0].name}" in lines
+    assert f"* {rules.LEADER_EPOCH.name}: {WHY_NOT[rules.LEADER_EPOCH]}" in lines
+
+
+def test_the_page_says_why_a_rule_was_not_found():
+    assert sorted(map(slug, WHY_NOT)) == sorted(slug(rule) for rule in REGISTRY if rule not in FOUND)
 
 
 def test_the_package_is_the_search():

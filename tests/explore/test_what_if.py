@@ -34,15 +34,22 @@ def test_with_all_rules_on_no_step_is_red(strips: dict[str, list[WhatIf]]):
     assert not any(one.broken for strip in strips.values() for one in strip)
 
 
-def test_every_verdict_is_that_of_a_crash_right_there(strips: dict[str, list[WhatIf]]):
+@pytest.mark.parametrize("mishap", [CLIENT, COORDINATOR])
+def test_every_verdict_is_that_of_a_crash_right_there(strips: dict[str, list[WhatIf]], mishap: str):
     checked = 0
-    for one in strips[CLIENT][5::25]:
-        (crash,) = one.faults
+    for one in strips[mishap][5::20]:
+        crash, *restart = one.faults
         assert isinstance(crash, Crash)
-        there = ran(ONE.with_faults(replace(crash, at_step=one.step)))
+        there = ran(ONE.with_faults(replace(crash, at_step=one.step), *restart))
         assert str(there.outcome().verdict) == one.outcome
         checked += 1
     assert checked > 4
+
+
+def test_a_node_is_crashed_once_for_all_that_it_only_receives(strips: dict[str, list[WhatIf]]):
+    events = ran(ONE).trace.events
+    crashed = [events[one.same_as] for one in strips[COORDINATOR] if one.step == one.same_as and one.faults]
+    assert {event.kind for event in crashed[1:]} == {"send", "append"}
 
 
 def test_without_a_rule_the_strip_is_red_where_it_mattered():

@@ -1,0 +1,132 @@
+"""A file of the runs that a search has made: the next search for the same takes them from there, and goes on."""
+
+from __future__ import annotations
+
+import json
+import marshal
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import kafkalab
+from kafkalab.checks.check import Finding
+from kafkalab.explore.mishap import Mishap, Rank
+from kafkalab.explore.search import Mapper
+from kafkalab.explore.trial import Job, Trial
+from kafkalab.limits import quoted
+from kafkalab.sim.faults import fault_from_json, fault_to_json
+
+COMMIT_EVERY = 16
+"""After how many runs the file is written: a process that is killed loses no more."""
+
+
+class KeptRuns:
+    """Runs by what was tried. The key has the scenario, its programs' code, the faults, and kafkalab's own code."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Open or make the file. ValueError for a file that is something else."""
+        self.taken = 0
+        try:
+            self.file = sqlite3.connect(path)
+            self.file.execute("CREATE TABLE IF NOT EXISTS runs (job TEXT PRIMARY KEY, trial BLOB NOT NULL)")
+        except sqlite3.Error as error:
+            raise ValueError(f"{quoted(str(path))} cannot keep runs: {error}") from None
+
+    def __len__(self) -> int:
+        """How many runs the file has."""
+        return int(self.file.execute("SELECT count(*) FROM runs").fetchone()[0])
+
+    def known(self, key: str) -> Trial | None:
+        """Return what the run showed, None if it was never made."""
+        row = self.file.execute("SELECT trial FROM runs WHERE job = ?", (key,)).fetchone()
+        return None if row is None else _trial(json.loads(zlib.decompress(row[0])))
+
+    def keep(self, key: str, trial: Trial) -> None:
+        """Write what the run showed; it is on disk at the next commit."""
+        text = zlib.compress(json.dumps(_row(trial)).encode(), 1)
+        self.file.execute("INSERT OR REPLACE INTO runs VALUES (?, ?)", (key, text))
+
+    def around(self, mapper: Mapper) -> Mapper:
+        """Return a mapper that takes runs from the file, and makes the others with `mapper` and keeps them."""
+
+        def mapped(make: Callable[[Job], Trial], jobs: list[Job]) -> Iterator[Trial]:
+            keys = [key_of(job) for job in jobs]
+            found = {key: trial for key in keys if (trial := self.known(key)) is not None}
+            made = iter(mapper(make, [job for job, key in zip(jobs, keys, strict=True) if key not in found]))
+            try:
+                for number, key in enumerate(keys, 1):
+                    if key in found:
+                        self.taken += 1
+                        yield found[key]
+                        continue
+                    trial = next(made)
+                    self.keep(key, trial)
+                    if number % COMMIT_EVERY == 0:
+                        self.file.commit()
+                    yield trial
+            finally:
+                self.file.commit()
+
+        return mapped
+
+
+@contextmanager
+def kept_runs(path: str | Path | None, mapper: Mapper) -> Iterator[Mapper]:
+    """Within, the mapper keeps its runs in the file; the same mapper where `path` is None."""
+    if path is None:
+        yield mapper
+        return
+    runs = KeptRuns(path)
+    try:
+        yield runs.around(mapper)
+    finally:
+        runs.file.close()
+
+
+def key_of(job: Job) -> str:
+    """Return a digest of all that the run follows from. ValueError for a program that cannot be saved."""
+    programs = [marshal.dumps(p.function().__code__).hex() for p in job.scenario.programs]
+    what = (job.find, job.restored, job.clean, job.kinds, job.unsupported, job.read)
+    mishaps = [_mishap_row(mishap) for mishap in job.mishaps]
+    text = json.dumps([_own_code(), job.scenario.to_json(), programs, what, mishaps])
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+@cache
+def _own_code() -> str:
+    """Return a digest of kafkalab's sources: another simulator may show something else."""
+    sha = blake2b(digest_size=16)
+    for path in sorted(Path(kafkalab.__file__).parent.rglob("*.py")):
+        sha.update(path.read_bytes())
+    return sha.hexdigest()
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    row = {name: getattr(trial, name) for name in ("end", "prevented", "future", "left_out", "in_vain", "runs")}
+    row["findings"] = [asdict(finding) for finding in trial.findings]
+    return row | {name: [_mishap_row(one) for one in getattr(trial, name)] for name in ("follow", "late")}
+
+
+def _trial(row: dict[str, Any]) -> Trial:
+    findings = tuple(Finding(**{k: _tuple(v) for k, v in one.items()}) for one in row.pop("findings"))
+    follow, late = (tuple(map(_mishap, row.pop(name))) for name in ("follow", "late"))
+    return Trial(findings=findings, follow=follow, late=late, **row)
+
+
+def _mishap_row(mishap: Mishap) -> list[Any]:
+    return [mishap.kind, [*map(fault_to_json, mishap.faults)], mishap.step, mishap.rank, mishap.lasts_ms]
+
+
+def _mishap(row: list[Any]) -> Mishap:
+    kind, faults, step, rank, lasts_ms = row
+    return Mishap(kind, tuple(map(fault_from_json, faults)), step, Rank(*rank), lasts_ms)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,100 @@
+"""The order in which mishaps are tried: each kind in its turn, spread over the run, what decides first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kafkalab.explore.anomalies import OTHER, named
+from kafkalab.explore.answers import other_answers
+from kafkalab.explore.candidates import RECOVERY, Moments, _decides, _spread, mishaps_after
+from kafkalab.explore.mishap import Mishap
+from kafkalab.explore.programs import two_partition_transactions
+from kafkalab.explore.search import explore
+from kafkalab.explore.trial import Job, attempt
+from kafkalab.protocol import rules
+from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.faults import Delay, Pause, Resume
+from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.trace import Event
+
+ONE = Scenario(title="one transaction", topics={"accounts": 1}, programs=(Program("app", "first_transaction"),))
+
+
+@pytest.fixture(scope="module")
+def run() -> Cluster:
+    return ran(ONE)
+
+
+def crashes(run: Cluster) -> list[Mishap]:
+    mishaps, _ = mishaps_after(run, run.start, ("crash",))
+    return [one for one in mishaps if one.rank.tier <= RECOVERY + 1]
+
+
+def test_each_beginning_covers_the_whole_run():
+    events = [Event(step, 0, "b1", "append", "out-0", -1, "", None) for step in range(8)]
+    group = [(step % 4 == 3, event, ()) for step, event in enumerate(events)]
+    assert [event.step for _, event, _ in _spread(group)] == [3, 7, 0, 5, 2, 1, 6, 4]
+    assert _spread(group[:1]) == group[:1]
+
+
+def test_a_crash_is_tried_first_where_a_decision_is_written(run: Cluster):
+    found = crashes(run)
+    decides = [_decides(run.trace.events[one.step]) for one in found]
+    assert decides == sorted(decides, reverse=True)
+    assert 0 < decides.count(True) < len(decides)
+    steps = [one.step for one in found[: decides.count(True)]]
+    assert max(steps[:2]) - min(steps[:2]) > (max(steps) - min(steps)) / 3
+
+
+def test_the_same_run_has_the_same_order(run: Cluster):
+    again = ran(ONE)
+    assert mishaps_after(run, run.start) == mishaps_after(again, again.start)
+
+
+def test_what_both_ends_of_a_late_frame_do_while_it_flies_is_tried_early():
+    late = ran(two_partition_transactions().with_faults(Delay("WriteTxnMarkers#1", 2_000)))
+    frame, follows = late.trace.frames["WriteTxnMarkers#1"], Moments.of(late, late.start).follows
+    window = late.trace.events[frame.sent_step + 1 : frame.received_step]
+    here = [e for e in window if e.node in (frame.sender, frame.receiver)]
+    assert len(here) > 4
+    assert all(follows[e.step] for e in here)
+    assert not any(follows[: frame.sent_step])
+    paused = ran(ONE.with_faults(Pause("app", at_ms=10), Resume("app", at_ms=5_000)))
+    follows = Moments.of(paused, paused.start).follows
+    after = [e for e in paused.trace.events if e.node == "app" and e.at_ms > 5_000]
+    assert len(after) > 4
+    assert all(follows[e.step] for e in after)
+
+
+OFF = (rules.LSO_FOR_ALL.name,)
+
+
+def test_another_answer_names_the_request_and_what_differs():
+    scenario = two_partition_transactions("4.x/TV1")
+    clean = ran(scenario)
+    assert other_answers(clean, ran(scenario)) == ()
+    old = replace(scenario, rules_off=(rules.FENCED_CODE.name, rules.BUMP_ON_INIT.name))
+    (found,) = other_answers(ran(old), clean)
+    assert found.anomaly == OTHER
+    assert found.text.startswith("q is answered otherwise to InitProducerId#2, in producer_")
+
+
+def test_a_rule_that_no_check_can_see_is_found_by_the_answer():
+    reader = Program(
+        "r", "consumer_operations",
+        {"steps": [["assign", ["out-0"]], ["poll", 200]], "isolation_level": "read_uncommitted"},
+    )  # fmt: skip
+    scenario = Scenario(title="a reader", topics={"out": 1}, records={"out-0": ("a",)}, programs=(reader,))
+    assert explore(scenario, named(()), OFF, most_faults=0).verdict == "none"
+    found = explore(scenario, OTHER, OFF, most_faults=0)
+    assert (found.verdict, found.size, found.covered.runs) == ("found", 0, 2)
+    assert found.findings[0].text == "r is answered otherwise to Fetch#1, in partitions"
+    assert "This is other answer: r is answered otherwise to Fetch#1" in found.explanation
+
+
+def test_another_answer_needs_a_rule_to_compare_with():
+    with pytest.raises(ValueError, match="'other answer' compares with a run that has the rules on"):
+        explore(ONE, OTHER)
+    assert attempt(Job(scenario=ONE, find=(OTHER,))).findings == ()
