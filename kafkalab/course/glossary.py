@@ -94,7 +94,8 @@ class Glossary:
             f'<div><input type="search" placeholder="Search · 搜索" aria-label="Search the glossary" '
             f'oninput="{search}" style="font-size:1em;padding:.3em .6em;margin:.3em 0;width:20em;max-width:100%">'
             '<div style="max-height:24em;overflow:auto" tabindex="0" role="region" aria-label="Terms">'
-            f"<table><tbody>{rows}</tbody></table></div></div>"
+            "<style>.klab-glossary td{text-align:left!important}</style>"
+            f'<table class="klab-glossary"><tbody>{rows}</tbody></table></div></div>'
         )
 
 

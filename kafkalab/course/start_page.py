@@ -18,7 +18,7 @@ HEAD = "| | lab | what you will know | |\n|--:|:--|:--|:--|\n"
 TABLE = re.compile(rf"^({re.escape(HEAD.rstrip())})\n(?:\|.*\n)*", re.M)
 START_ROW = "| | [Start page](labs/00_start.ipynb) | how to walk a run | **ready** |"
 SHORT = (
-    "Each lab is self-contained and takes about half an hour; what it needs from others stands on its first line. "
+    "Each lab is self-contained and takes about half an hour; its first lines say what it needs from others. "
     "If time is short:"
 )
 BEGIN, MAP, WAYS, WHERE = "begin", "map-of-the-labs", "short-ways", "where"

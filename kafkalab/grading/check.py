@@ -19,9 +19,9 @@ from kafkalab.grading.exercise import (
     WrongValue,
 )
 from kafkalab.grading.seeds import seed
+from kafkalab.grading.tables import Table
 
 if TYPE_CHECKING:
-    from kafkalab.grading.tables import Table
     from kafkalab.sim.cluster import Cluster
     from kafkalab.sim.scenario import Scenario
 
@@ -62,7 +62,7 @@ def check(exercise_id: str, answer: Any) -> Line:
         open_it = ""
         if error.run is not None:
             below = counterexamples.shown_below(error.run, error.step, error.view)
-            rows = counterexamples.is_table(error.run)
+            rows = isinstance(error.run, Table)
             said = (TABLE_IS_BELOW if below else OPEN_TABLE) if rows else IT_IS_BELOW if below else OPEN_IT
             open_it = "" if said == OPEN_IT and "Sequence(" in str(error) else f"\n{said}"
         told = WrongAnswer(f"{exercise.id}: {error}{open_it}", run=error.run, miss=error.miss, part=error.part)

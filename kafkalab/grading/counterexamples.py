@@ -33,11 +33,6 @@ def shown_below(run: Scenario | Cluster | Table, step: int = -1, view: str = "Se
     return True
 
 
-def is_table(run: Scenario | Cluster | Table) -> bool:
-    """Return whether the counterexample is a table and no run."""
-    return isinstance(run, Table)
-
-
 def picture(run: Scenario | Cluster | Table, step: int = -1, view: str = "Sequence") -> Any:
     """Return the view of the run, at `step`, or at the step that decides if it is -1; a table as it is."""
     if isinstance(run, Table):

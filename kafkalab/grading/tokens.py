@@ -10,6 +10,7 @@ from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.grading.patience import OutOfTimeError, limited
 from kafkalab.grading.values import text_of
 from kafkalab.sim.codec import CHALLENGE, is_of_kind
+from kafkalab.sim.saved_data import file_text
 
 TOKEN_S, REMARK_MAX = 60, 400
 COLUMNS = ("place", "name", "found", "presses", "which", "remark")
@@ -31,7 +32,7 @@ def ranked(path: Path, code: str | None = None) -> tuple[tuple[str, ...], list[l
 
     The challenge is `code`, a file that holds it, or a line of the file of tokens itself. ValueError without one.
     """
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = file_text(path, errors="replace").splitlines()
     challenge = open_challenge(_code(lines, code))
     counted = [
         _counted(number, line.strip(), challenge)
@@ -52,8 +53,8 @@ def ranked(path: Path, code: str | None = None) -> tuple[tuple[str, ...], list[l
 def _code(lines: list[str], code: str | None) -> str:
     if code and not is_of_kind(CHALLENGE, code):
         try:
-            return Path(code).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError):
+            return file_text(code).strip()
+        except (OSError, ValueError):
             raise ValueError(f"--challenge is a code (C1-...), or a file that holds one, not {code!r}") from None
     found = code or next((line for line in lines if is_of_kind(CHALLENGE, line)), "")
     if not found:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
@@ -14,6 +14,7 @@ from kafkalab.sim.faults import Crash, Drop, Fault
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import Payload, batch_outcome, fold, stops
 from kafkalab.widgets.payload.walk import walk, with_walk
+from tests.browser.conftest import empty_page
 
 pytestmark = pytest.mark.browser
 
@@ -43,9 +44,29 @@ def walk_to_picture(page: Page) -> Locator:
     return widget.first
 
 
+@pytest.fixture(scope="module")
+def console_errors() -> list[str]:
+    """The errors of the page that all tests here share."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, console_errors: list[str]) -> Iterator[Page]:
+    """One page for all tests: to open the lab takes longer than most of them."""
+    with empty_page(browser, console_errors) as page:
+        yield page
+
+
 @pytest.fixture
-def widget(open_lab: Callable[[str], Page]) -> Locator:
-    """The first picture of lab 03, as a learner gets it: cell by cell from the top."""
+def widget(page: Page, open_lab: Callable[[str], Page], console_errors: list[str]) -> Locator:
+    """The first picture of lab 03, as a learner gets it: cell by cell from the top.
+
+    A test that leaves the lab's own run in it, whatever the cursor's place, leaves it to the next one.
+    """
+    console_errors.clear()
+    there = page.locator("[data-step]").first
+    if there.count() and there.get_attribute("data-stop-count") == str(len(walk(payload_with(), SHOWN))):
+        return there
     return walk_to_picture(open_lab("03_a_full_commit"))
 
 
@@ -158,6 +179,8 @@ def test_crashing_the_coordinator_moves_its_role_and_the_transaction_still_commi
     expect(widget.locator('[data-node="b1"]')).to_contain_text("TC")
     expect(widget.locator("[data-txn-state]").first).to_have_text("CompleteCommit")
     page.screenshot(path=SHOTS / "lab03_crashed.png")
+    widget.locator('[data-action="undo"]').click()
+    expect(widget).to_have_attribute("data-stop-count", str(len(walk(before, SHOWN))))
     assert console_errors == []
 
 
@@ -171,8 +194,9 @@ def test_a_frame_that_has_arrived_cannot_be_dropped_and_the_button_says_why(widg
 
 
 def test_stepping_goes_on_while_a_cell_runs_and_nothing_moves_the_cursor_back_afterwards(
-    widget: Locator, page: Page
+    open_lab: Callable[[str], Page], page: Page
 ) -> None:
+    widget = walk_to_picture(open_lab("03_a_full_commit"))  # anew, with the keyboard at the cell below it
     places = walk(payload_with(), SHOWN)
     for key in ("Escape", "a", "Enter"):
         page.keyboard.press(key)
@@ -209,3 +233,4 @@ def test_what_the_kernel_says_of_an_earlier_step_never_moves_the_cursor_back(wid
     widget.press("Home")
     widget.evaluate(PRESS_EVERY, [40, pause_ms])
     expect(widget).to_have_attribute("data-step", str(places[40]), timeout=2_000)
+    widget.press("e")  # as before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -213,3 +214,11 @@ def test_par_is_what_a_search_needs() -> None:
     assert TWICE.par(60) == 1
     assert Challenge(scenario=NO_DEDUP, find=("hanging transaction",), most=1, allowed=("Duplicate",)).par(60) == 0
     assert Challenge(scenario=NO_DEDUP, find=("duplicate",), most=1, allowed=("Roll",)).par(60) == 0
+
+
+@pytest.mark.parametrize("code", [None, "PIPE"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, code: str | None) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    (tokens := tmp_path / "tokens.txt").write_text("ann\n", "utf-8")
+    with pytest.raises(ValueError, match="is a device, a pipe or a socket|a file that holds one"):
+        ranked(tokens if code else pipe, str(pipe) if code else TWICE.code)

@@ -379,7 +379,7 @@ def test_the_notebook_runs_under_the_graders_seed(root_of_labs: Path, tmp_path: 
 
 SPARK_CELLS = (
     IMPORT,
-    "from kafkalab.spark.session.session import spark_session\nspark = spark_session()",
+    "from kafkalab.spark.session.session import spark_session\nspark = spark_session(brief=True)",
     "from pyspark.sql.functions import udf\nadd = udf(lambda x: x + 1, 'long')",
     "total = spark.range(10).select(add('id').alias('y')).agg({'y': 'sum'}).collect()[0][0]\nspark.stop()",
     f"{RIGHT}\nassert total == 55",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab import lab03
+from kafkalab import lab03, lab06
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
 from kafkalab.widgets.views.client_view import ClientView
@@ -135,3 +135,13 @@ def test_on_a_projector_no_text_is_smaller_than_20_pixels(page: Page, view: Clie
         " && parseFloat(getComputedStyle(e).fontSize) < 19.95).map((e) => e.textContent)"
     )
     assert small == []
+
+
+def test_a_long_call_is_told_whole_beside_an_open_file_browser(page: Page):
+    page.set_viewport_size({"width": 848, "height": 800})
+    view = ClientView(lab06(), node="first")
+    view.press("end")
+    put(page, view)
+    cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)"
+    assert page.locator(".says").count() > 3
+    assert page.locator(".says").evaluate_all(cut) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab import lab03
+from kafkalab import lab00, lab03
 from kafkalab.programs.groups import two_members
 from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Fault, Heal, Hold, Pause
 from kafkalab.sim.scenario import Scenario
@@ -161,3 +161,17 @@ def test_closing_leaves_no_trace(page: Page):
     page.evaluate("close_()")
     expect(page.locator(".klab")).to_have_count(0)
     assert page.evaluate("[journey, model].flatMap((m) => Object.values(m.handlers).flat()).length") == 0
+
+
+def test_on_a_small_screen_every_node_is_whole_and_hides_no_other(page: Page):
+    page.set_viewport_size({"width": 576, "height": 768})
+    view = ClusterMap(lab00())
+    view.press("end")
+    open_view(page, view)
+    map_, *nodes = page.evaluate("""() => [".cards", ".node"].flatMap((name) =>
+      [...document.querySelectorAll(name)].map((e) => e.getBoundingClientRect().toJSON()))""")
+    assert all(map_["left"] <= node["left"] and node["right"] <= map_["right"] for node in nodes)
+    for i, one in enumerate(nodes):
+        for other in nodes[:i]:
+            apart = one["left"] >= other["right"] or other["left"] >= one["right"]
+            assert apart or one["top"] >= other["bottom"] or other["top"] >= one["bottom"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab import lab03
+from kafkalab import lab01, lab03
 from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION
 from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
@@ -130,3 +130,18 @@ def test_equal_runs_have_no_difference_to_go_to(page: Page):
     expect(button).to_have_attribute("aria-disabled", "true")
     button.click(force=True)
     expect(page.locator(".now")).to_have_text("The runs are the same to their end.")
+
+
+@pytest.mark.parametrize("room", [576, 832])
+def test_a_narrow_comparison_hides_no_entry_of_either_log(page: Page, room: int):
+    page.set_viewport_size({"width": room + 16, "height": 800})
+    Live(page, Compare.rule(lab01().with_faults(Drop("ProduceResponse#2")), DEDUPLICATION.name))
+    page.locator(".klab").focus()
+    page.keyboard.press("End")
+    cells = page.locator(".below .differs .cell")
+    assert cells.count() == 3 + 4
+    hidden = """e => {
+      const cell = e.getBoundingClientRect(), grid = e.closest(".grid").getBoundingClientRect();
+      return cell.left < grid.left || cell.right > grid.right || cell.bottom > grid.bottom;
+    }"""
+    assert not any(cells.nth(i).evaluate(hidden) for i in range(cells.count()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab import lab03
+from kafkalab import lab03, lab05
 from kafkalab.sim.faults import Compact, Crash, DeleteSegment
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.log_tape import LogTape
@@ -179,3 +179,14 @@ def test_texts_of_a_run_are_shown_as_text_and_closing_leaves_no_trace(page: Page
     page.evaluate("close_()")
     expect(page.locator(".klab")).to_have_count(0)
     assert page.evaluate("[journey, model].flatMap((m) => Object.values(m.handlers).flat()).length") == 0
+
+
+def test_a_record_that_holds_up_others_is_in_view_though_newer_ones_are_further_right(page: Page):
+    page.set_viewport_size({"width": 608, "height": 800})
+    view = LogTape(lab05("read_committed"))
+    view.step = view.cluster.trace.frames["ListOffsetsResponse#1"].sent_step
+    open_view(page, view)
+    held = page.locator('[data-partition="ledger-0"] .cell.open').first
+    assert "slow-1" in held.inner_text()
+    inside = "e => e.getBoundingClientRect().left - e.closest('.grid').getBoundingClientRect().left"
+    assert held.evaluate(inside) >= 0

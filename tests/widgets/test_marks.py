@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab import lab03
-from kafkalab.sim.cluster import Cluster
+from kafkalab import lab00, lab03
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.widgets.payload.marks import ends_of, marks_of
 from kafkalab.widgets.payload.payload import payload_of
@@ -47,3 +47,10 @@ def test_a_dropped_frame_ends_with_its_fault_and_a_lost_one_when_its_receiver_is
     later = [i for i, f in crashed["frames"].items() if f["fate"] == "lost" and f["to"] == "b3" and f["sent"] > down]
     assert later
     assert all(ends[i] == crashed["frames"][i]["sent"] + 1 for i in later)
+
+
+def test_a_request_given_up_names_client_and_request_and_fits_a_narrow_lane():
+    late = payload_of(ran(lab00().with_faults(Drop("ProduceResponse#1"))))
+    given_up = next(event for event in late["events"] if event["kind"] == "timer")
+    assert given_up["text"] == "shop gives up Produce after 30 seconds without an answer."
+    assert marks_of(late)[str(given_up["step"])] == "shop gives up Produce after 30 s"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Browser, Page
 
@@ -12,15 +14,23 @@ pytestmark = pytest.mark.browser
 LIMIT_PERCENT = 3.0
 
 
+@pytest.fixture(scope="module")
+def canvas(browser: Browser) -> Iterator[Page]:
+    """One page, on which all pictures are compared."""
+    page = browser.new_page()
+    yield page
+    page.close()
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_a_view_looks_as_its_reference(browser: Browser, page: Page, name: str):
-    assert difference(page, taken(browser, CASES[name]), reference(name)) < LIMIT_PERCENT
+def test_a_view_looks_as_its_reference(browser: Browser, canvas: Page, name: str):
+    assert difference(canvas, taken(browser, CASES[name]), reference(name)) < LIMIT_PERCENT
 
 
-def test_another_view_or_other_colours_are_noticed(browser: Browser, page: Page):
+def test_another_view_or_other_colours_are_noticed(browser: Browser, canvas: Page):
     log = taken(browser, CASES["log_tape_light"])
     for other in ("log_tape_dark", "log_tape_projector", "cluster_map_light", "coordinator_light"):
-        assert difference(page, log, reference(other)) > 2 * LIMIT_PERCENT
+        assert difference(canvas, log, reference(other)) > 2 * LIMIT_PERCENT
 
 
 def test_the_set_is_small_and_has_no_picture_that_no_case_makes():

@@ -16,6 +16,6 @@ def spark() -> SparkSession:
     from kafkalab.spark.session.session import spark_session
 
     try:
-        return spark_session()
+        return spark_session(brief=True)
     except JavaMissingError as error:
         raise WrongValue(str(error)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import traitlets
@@ -9,7 +10,7 @@ import traitlets
 from kafkalab.protocol.rules import REGISTRY
 from kafkalab.widgets.model.futures import idle_rule
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.listening import Listening
+from kafkalab.widgets.model.listening import Content, Listening
 
 
 class TriedRules(Listening):
@@ -20,7 +21,11 @@ class TriedRules(Listening):
 
     def __init__(self, *args: Any, **traits: Any) -> None:
         super().__init__(*args, **traits)
-        self.hear({"rules": lambda _: self.rules()})
+        self.hear(self.handlers())
+
+    def handlers(self) -> dict[str, Callable[[Content], Any]]:
+        """Return by kind of message what is done with it."""
+        return {"rules": lambda _: self.rules()}
 
     def rules(self) -> dict[str, str]:
         """By name of a rule why switching it would leave this run as it is; "" where it would make another.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import Any
 
 import traitlets
@@ -16,11 +17,17 @@ class Walking(Listening):
     """A cursor on a run, and what of the run is shown and folded: see `Journey`."""
 
     payload: dict[str, Any]
+    _lock: RLock
     step = traitlets.Int(0).tag(sync=True)
     groups = traitlets.List(traitlets.Unicode()).tag(sync=True)
     hidden = traitlets.List(traitlets.Unicode()).tag(sync=True)
     every = traitlets.Bool(False).tag(sync=True)
     opened = traitlets.List(traitlets.Int()).tag(sync=True)
+
+    def wait_for_press(self) -> None:
+        """Return once no press is being carried out."""
+        with self._lock:
+            pass
 
     def stops(self) -> list[int]:
         """Return the steps at which the cursor stops, with the groups and what is hidden and folded as they are."""

@@ -60,7 +60,9 @@ def mark_of(event: dict[str, Any], shown: Shown) -> str:
     words = [w for op in event["patch"] if (w := _words(op, event["patch"], shown))]
     if words:
         return ", ".join(words)
-    if event["kind"] in ("state", "timer"):
+    if event["kind"] == "timer":
+        return str(event["text"]).replace(" seconds without an answer.", " s")
+    if event["kind"] == "state" or event["name"] == "program":
         return _without_node(event["text"])
     if event["kind"] == "fault":
         return f"{event['name']} {event['frame'] or ''}".strip()

@@ -161,7 +161,7 @@ class PayloadMaker:
             case "fault":
                 return self._fault(event)
             case "timer":
-                text = f"{node} has waited 30 seconds for {self._label(data['to'])} and gives {data['request']} up."
+                text = f"{node} gives up {data['request']} after 30 seconds without an answer."
                 return BY_NAME[data["request"]].category, True, text, []
             case "invoke":
                 return "transaction", True, f"{node} calls {event.name}().", [self._call(event, f"{event.name}()")]

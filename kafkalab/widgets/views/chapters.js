@@ -2,9 +2,14 @@
 
 const WAY =
 	`<div class="travel">${buttons("previous_change", "next_change")}<div class="ticks"></div>` +
-	`${buttons("chapters", "every")}</div>
+	`${buttons("chapters", "every", "what_if")}</div>
 	<div class="contents" role="dialog" aria-label="Chapters" hidden><ol></ol></div>`;
-const ONCE = { chapter: "chapter", change: "change of a log or a state", frame: "step" };
+const ONCE = {
+	chapter: "chapter",
+	change: "change of a log or a state",
+	frame: "step",
+	turn: "turn of a what-if strip",
+};
 
 const REDRAW_MS = 250;
 
@@ -33,7 +38,8 @@ function walkOn(v) {
 	v.chapters = chaptersAt(run, stops);
 	for (const step of plan.stops.slice(v.looked)) if (isChange(run.events[step])) changes.push(step);
 	v.looked = plan.stops.length;
-	v.targets = { chapter: v.chapters.map((one) => one.at), change: changes, frame: plan.stops };
+	v.targets = { chapter: v.chapters.map((one) => one.at), change: changes, frame: plan.stops, turn: [] };
+	v.strips = undefined;
 }
 
 // Where "next_chapter" and its like lead to; undefined for nowhere.

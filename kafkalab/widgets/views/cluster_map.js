@@ -259,7 +259,10 @@ function draw(view) {
 	view.half = {};
 	for (const [id, card] of cards.kept) {
 		view.half[id] = [card.offsetWidth / 2, card.offsetHeight / 2];
-		view.at[id] = [view.places[id][0] * box.width, view.places[id][1] * box.height];
+		const [x, y] = view.places[id],
+			side = Math.max(Math.min(x * box.width, box.width - view.half[id][0]), view.half[id][0]);
+		view.at[id] = [side, y * box.height];
+		card.style.left = `${side}px`;
 	}
 	const flying = run.flown.filter((f) => shown(f) && step < run.end(f)),
 		own = run.frames[event?.frame];

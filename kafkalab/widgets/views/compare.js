@@ -182,7 +182,8 @@ function drawCompare(p) {
 		];
 	});
 	sync(p.$(".below"), keys);
-	for (const grid of p.all(".below .grid")) grid.scrollLeft = 1e6;
+	const apartFirst = p.$(".below .differs");
+	p.$(".below").scrollTop = apartFirst ? apartFirst.offsetTop - p.$(".below").offsetTop : 0;
 	const current = p.$('.columns [aria-current="true"]'),
 		box = p.$(".columns");
 	if (current) {

@@ -15,6 +15,9 @@ const BUTTONS = {
 	chapters: ["☰ chapters", "List of chapters", "c"],
 	every: ["every frame", "Stop at every frame, or only where something new happens", "e"],
 	open: ["+", "Show the steps that are folded into this stop, or fold them", "o"],
+	what_if: ["⋔ what if", "What if it broke here? For every step: what becomes of the run if a node crashes", "w"],
+	previous_turn: ["<", "Previous step at which another fate begins (what if)", "<"],
+	next_turn: [">", "Next step at which another fate begins (what if)", ">"],
 	drop: ["× Drop", "Drop the frame sent at this step", "d"],
 	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
 	undo: ["↶ Undo", "Undo the last fault", "z"],
@@ -66,6 +69,9 @@ const HELP =
 	<li><b class="role txn-coordinator">TC</b> transaction coordinator, <b class="role group-coordinator">GC</b> group
 	coordinator, <b class="role leader">orders-0</b> what a broker leads.</li>
 	<li>Dashed box: not decided; pointed box: marker.</li>
+	<li>What if: each bar says how the run ends if the row's mishap strikes right after a step. Filled: committed;
+	hatched: aborted; empty: nothing was begun; dashed: left open; ✕: a promise breaks. What was just sent still arrives;
+	brokers start again after 20 seconds, clients do not. Click a bar to go there.</li>
 	<li>HW, high watermark: all in-sync replicas have what is before it.` +
 	` LSO, last stable offset: read_committed reads up to here.</li></ul>
 	${button("help").replace("?<", "Close<")}</div>`;
@@ -74,7 +80,7 @@ const HELP =
 function whyNot(v, action, target) {
 	const { stops, step, run, journey } = v,
 		{ kind, frame } = run.events[step] ?? {};
-	if (/play|help|filter|inspect|time|finding|menu|node|faults|size|chapters|every/.test(action)) return "";
+	if (/play|help|filter|inspect|time|finding|menu|node|faults|size|chapters|every|what_if/.test(action)) return "";
 	if (action === "open") return foldHere(v) === undefined ? "No step is folded here." : "";
 	if (/^(next|previous)_/.test(action)) return whyNoJump(v, action);
 	if (action === "right" && isAtTheEnd(v)) return "";
@@ -95,6 +101,7 @@ function drawTools(v) {
 	root.querySelector("[data-action=open]").setAttribute("aria-pressed", stop !== undefined && isOpen(v, stop));
 	root.querySelector("[data-action=every]").setAttribute("aria-pressed", !!v.journey.get("every"));
 	root.querySelector("[data-action=time]").textContent = v.across ? "time →" : "time ↓";
+	root.querySelector("[data-action=what_if]").setAttribute("aria-pressed", !!v.model.get("what_if"));
 	for (const b of root.querySelectorAll("[data-action]")) {
 		const { action, target } = b.dataset,
 			no = whyNot(v, action, target),

@@ -96,7 +96,7 @@ function drawDiagram(v) {
 
 function box(v, name, at, from, wide, long) {
 	const [left, top] = turned(v.across, at, from),
-		[w, h] = turned(v.across, wide, Math.max(0, long));
+		[w, h] = turned(v.across, Math.max(0, wide), Math.max(0, long));
 	return svg`<rect class="${name}" x="${left}" y="${top}" width="${w}" height="${h}"/>`;
 }
 
@@ -131,9 +131,9 @@ function chipMarkup(v, { event, y, height }, i) {
 	const { u, across, lane, width } = v,
 		{ step: at, kind, node } = event,
 		centre = v.x[node],
-		room = across ? height - u : (centre ? lane * 2.5 : width - u * 5) - u;
+		room = across ? height - u : (centre ? lane * 3.5 : width - u * 5) - u;
 	const [text, wide] = fit(v, centre ? v.run.marks[at] : event.text, room),
-		w = wide + u;
+		w = Math.max(0, wide) + u;
 	const left = across ? y : Math.max(u * 4.8, Math.min(width - w - 2, (centre ?? width / 2) - w / 2)),
 		top = across ? (centre ?? u * 2.4) - u * 0.77 : y + height * 0.14;
 	return (

@@ -217,7 +217,8 @@ function draw(view) {
 	);
 	for (const grid of logs.querySelectorAll(".grid")) {
 		const aim =
-			grid.querySelector(".chosen") ?? grid.querySelector(".new") ?? [...grid.querySelectorAll(".cell")].at(-1);
+			["chosen", "new", "cell.open"].map((one) => grid.querySelector(`.${one}`)).find(Boolean) ??
+			[...grid.querySelectorAll(".cell")].at(-1); // what is undecided holds up all that follows
 		if (aim) grid.scrollLeft = Math.max(0, aim.offsetLeft + aim.offsetWidth - grid.clientWidth + 90);
 	}
 	if (view.step > view.drawn && !still())

@@ -2,15 +2,15 @@
 //
 // What is shown is a fold over the events' patches (openRun), laid out for the visible groups (plan). The parts draw
 // themselves from the view, `v`: diagram.js, sequence_states.js, sequence_logs.js, sequence_verdict.js,
-// controls.js, chapters.js, inspector.js; links.js lets the notebook's text move it; faults by hand: envelopes.js,
-// fault_menu.js, drawer.js.
+// controls.js, chapters.js, what_if.js, inspector.js; links.js lets the notebook's text move it; faults by hand:
+// envelopes.js, fault_menu.js, drawer.js.
 
 const PLAY_MS = 900,
 	GLIDE_MS = 280;
 let instances = 0;
 
 const SKELETON =
-	`${CONTROLS}${WAY}<div class="told"><p class="chapter" role="status"></p>` +
+	`${CONTROLS}${STRIPS}${WAY}<div class="told"><p class="chapter" role="status"></p>` +
 	`<p class="now" role="status" aria-live="polite"></p><button type="button" class="folded" data-action="open"></button>
 	<div class="judged"><div class="found"></div><div class="chips"></div></div></div>
 <div class="findings" role="group" aria-label="What the checks found" hidden></div>
@@ -106,6 +106,7 @@ async function open(model, el) {
 		if (action === "node") return openLane(v, target);
 		if (action === "size") return enlarge(v);
 		if (action === "faults") return v.drawer.toggle();
+		if (action === "what_if") return (model.set(action, !model.get(action)), model.save_changes());
 		if (action === "time") return (model.set("time", v.across ? "down" : "across"), model.save_changes());
 		if (action !== "help") return ask(action, target);
 		help.hidden = !help.hidden;
@@ -208,6 +209,7 @@ async function open(model, el) {
 		voice();
 		say(foldAt(run, step, v.stops) || event.text, event.kind);
 		drawWay(v, index);
+		drawStrips(v, index);
 		drawLanes(v);
 		const shift = drawDiagram(v);
 		drawStates(v);
@@ -245,6 +247,7 @@ async function open(model, el) {
 	Object.assign(v, { say, pause, redraw: draw, drawer: drawerOf(v, pair) });
 	hearHands(v);
 	hearContents(v);
+	hearStrips(v, go);
 	const unlinked = hearLinks(v, follow);
 	hearKeys(v, act, go);
 	const deaf = listen(
@@ -265,6 +268,7 @@ async function open(model, el) {
 		grow,
 	);
 	for (const name of ["size", "time"]) model.on(`change:${name}`, relay);
+	for (const name of WONDERS) model.on(`change:${name}`, draw);
 	const watch = new ResizeObserver(resized);
 	watch.observe(scroll);
 	v.state = { node: {} };
@@ -273,6 +277,7 @@ async function open(model, el) {
 		deaf();
 		unlinked();
 		for (const name of ["size", "time"]) model.off(`change:${name}`, relay);
+		for (const name of WONDERS) model.off(`change:${name}`, draw);
 		watch.disconnect();
 		clearInterval(v.playing);
 		clearTimeout(v.ticking);

@@ -110,7 +110,7 @@ function memoryItems(v) {
 				`memory ${place}`,
 				`<div class="held memory" data-memory="${esc(place)}"><div class="label leader">` +
 					`<b>${esc(partition)}</b> <small>on ${esc(run.label(leader))}</small></div>` +
-					`<div class="slots">${cells.join("")}</div><p><small>the last five batches that it remembers of producer ` +
+					`<div class="slots">${cells.join("")}</div><p><small>the last five batches of producer ` +
 					`<b>${pid}</b>, epoch <b>${epoch}</b></small></p></div>`,
 			];
 		});

@@ -50,7 +50,11 @@ function drawVerdict(v) {
 	const { shown, found } = v,
 		names = [...new Set(shown.map((f) => f.name))],
 		broken = shown.some((f) => f.policy === "forbidden");
-	const quiet = !found ? "the checks are looking …" : broken ? "" : "✓ no promise is broken so far";
+	const quiet = !found
+		? "the checks are looking …"
+		: broken
+			? ""
+			: `✓<span class="long"> no promise is broken so far</span>`;
 	const chips = names.map((name) => {
 		const all = shown.filter((f) => f.name === name),
 			forbidden = all.some((f) => f.policy === "forbidden");

@@ -12,7 +12,7 @@ from kafkalab.widgets.model.jumps import chapter_at
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
 from kafkalab.widgets.payload.text import Payload, fold, group_line, head_of, is_shown, memory_lines, stops
 from kafkalab.widgets.payload.walk import fold_at
-from kafkalab.widgets.views import static_rail
+from kafkalab.widgets.views import static_rail, static_strips
 from kafkalab.widgets.views.palette import (
     AMBER,
     BLUE,
@@ -46,11 +46,12 @@ def draw(
     hidden: Sequence[str] = (),
     report: dict[str, Any] | None = None,
     places: Sequence[int] = (),
+    strips: Sequence[dict[str, Any]] = (),
 ) -> str:
     """An SVG of the run up to `step`: the newest rows of the sequence, the transaction's state, the logs.
 
     With the `report` of the checks it says what they have found up to the step. `places` are the stops of the walk if
-    some are folded.
+    some are folded. `strips` are what would become of the run at each of them: see `WhatIfStrips`.
     """
     picture = _Picture(payload if "marks" in payload else with_marks(payload), step, groups, hidden)
     picture.places = places or stops(payload, groups, hidden)
@@ -58,6 +59,8 @@ def draw(
     picture.head()
     for line in lines_at(report or {}, step):
         picture.verdict(line)
+    if strips:
+        static_strips.draw(picture, strips, picture.places, step)
     picture.sequence()
     picture.states()
     picture.logs()
