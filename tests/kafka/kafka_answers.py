@@ -207,6 +207,7 @@ def joined(r: Fields, n: Names) -> Fields:
         "member_id": r["MemberId"],
         "leader": r["Leader"],
         "members": [{"member_id": m["MemberId"]} for m in r["Members"]],
+        **({"skip_assignment": True} if r.get("SkipAssignment") else {}),
     }
 
 

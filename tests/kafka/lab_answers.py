@@ -110,7 +110,8 @@ def written_markers(r: Fields, back: Back) -> Fields:
 
 def joined(r: Fields, back: Back) -> Fields:
     row = {k: r[k] for k in ("error", "generation_id", "protocol_name", "member_id", "leader")}
-    return {**row, "members": [{"member_id": m["member_id"]} for m in r["members"]]}
+    skips = {"skip_assignment": True} if r.get("skip_assignment") else {}
+    return {**row, "members": [{"member_id": m["member_id"]} for m in r["members"]], **skips}
 
 
 def left(r: Fields, back: Back) -> Fields:

@@ -148,20 +148,16 @@ def _place(cluster: Cluster, script: Script) -> None:
 @contextmanager
 def own_min_isr(topics: dict[str, int]) -> Iterator[None]:
     """Let `topics` give a topic its own min.insync.replicas, which no scenario can; the class is put back after."""
-    general, is_under = BrokerState.min_isr, BrokerState.is_under_min_isr
+    general = BrokerState.min_isr
 
     def min_isr(self: BrokerState, partition: str) -> int:
         return topics.get(topic_of(partition)) or general(self, partition)
 
-    def is_under_min_isr(self: BrokerState, partition: str) -> bool:
-        own, info = topics.get(topic_of(partition)), self.metadata.partitions.get(partition)
-        return is_under(self, partition) if own is None or info is None else len(info.isr) < own
-
-    BrokerState.min_isr, BrokerState.is_under_min_isr = min_isr, is_under_min_isr  # type: ignore[method-assign]
+    BrokerState.min_isr = min_isr  # type: ignore[method-assign]
     try:
         yield
     finally:
-        BrokerState.min_isr, BrokerState.is_under_min_isr = general, is_under  # type: ignore[method-assign]
+        BrokerState.min_isr = general  # type: ignore[method-assign]
 
 
 def run(script: Script, recording: str) -> list[Answer]:

@@ -264,6 +264,7 @@ BEHIND: list[Step] = [
 ROWS |= {
     "follower_is_asked": [
         append("t-0", "a"),
+        sleep(2_000),  # a follower hears of the high watermark with its next fetch
         *elsewhere("t-0", "follower of t-0"),
         fetch(),
     ],
