@@ -40,13 +40,15 @@ def pytest_configure() -> None:
 LONG = ("spark", "notebooks", "campaign", "browser", "index")
 """Marks of what takes long, the longest first."""
 WITH_OTHER_PROGRAMS = ("browser", "clients")
-"""Marks of tests with programs whose pace is not ours; one that fails is run once more, and the summary says so."""
+WITH_THREADS = tuple(str(ROOT / "tests" / name) for name in ("live", "testing", "wire"))
+"""Marks and folders of tests whose pace is not ours: other programs, sockets, threads. One that fails is run once more,
+and the summary says so."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the files with long tests first: a worker takes a file whole, so short files must be left for the end."""
     for item in items:
-        if any(item.get_closest_marker(mark) for mark in WITH_OTHER_PROGRAMS):
+        if str(item.path).startswith(WITH_THREADS) or any(map(item.get_closest_marker, WITH_OTHER_PROGRAMS)):
             item.add_marker(pytest.mark.flaky(reruns=1))
     ranks: dict[Path, int] = {}
     for item in items:
@@ -54,6 +56,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         rank = 0 if is_notebook else next((n for n, m in enumerate(LONG) if item.get_closest_marker(m)), len(LONG))
         ranks[item.path] = min(rank, ranks.get(item.path, rank))
     items.sort(key=lambda item: ranks[item.path])
+
+
+def scope_of(nodeid: str) -> str:
+    """Return what the test is given to a worker with: its file, or the folder of those that share a Spark session."""
+    file = nodeid.partition("::")[0]
+    return "tests/spark" if file.startswith("tests/spark/") and "standalone_cluster" not in file else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Schedule by `scope_of` where files are asked for: a Java that has worked for one file is quick in the next."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return scope_of(nodeid)
+
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 VISITS = "KAFKALAB_CELLS"
