@@ -13,6 +13,8 @@ from typing import Any
 from kafkalab.cli.command_line import CommandLineError
 
 START = "labs/00_start.ipynb"
+SLOW_IMPORT = "rfc3987_syntax"
+"""jsonschema takes it for the format "iri", which nothing of Jupyter uses; its grammar costs a second and a half."""
 PLACES = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "IPYTHONDIR": "ipython"}
 
 
@@ -35,7 +37,7 @@ def sign_labs(root: Path) -> None:
 
 
 def act(options: argparse.Namespace, root: Path) -> int:
-    """Replace this process with JupyterLab, open on the start page of the labs under `root`, which it trusts.
+    """Be JupyterLab, open on the start page of the labs under `root`, which it trusts, until it is stopped.
 
     Settings, history and run-time files stay inside the environment, so that the user's own Jupyter does not change.
     """
@@ -44,10 +46,13 @@ def act(options: argparse.Namespace, root: Path) -> int:
     for name, place in PLACES.items():
         folder = os.environ.setdefault(name, str(Path(sys.prefix) / "jupyter" / place))
         Path(folder).mkdir(parents=True, exist_ok=True)
+    modules: dict[str, Any] = sys.modules
+    modules.setdefault(SLOW_IMPORT, None)
     sign_labs(root)
-    command = [sys.executable, "-m", "jupyterlab", f"--LabApp.default_url=/lab/tree/{START}", "--log-level=WARN"]
+    arguments = [f"--LabApp.default_url=/lab/tree/{START}", "--log-level=WARN"]
     if os.geteuid() == 0:
-        command.append("--allow-root")
+        arguments.append("--allow-root")
     print("Starting JupyterLab. Control-C, twice, stops it.", flush=True)
     os.chdir(root)
-    os.execv(sys.executable, [*command, *options.more])
+    import_module("jupyterlab.labapp").main([*arguments, *options.more])
+    return 0

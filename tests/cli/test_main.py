@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import sys
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from nbformat.sign import NotebookNotary
 
-from kafkalab.cli.lab import PLACES, START, sign_labs
+from kafkalab.cli.lab import PLACES, SLOW_IMPORT, START, sign_labs
 from kafkalab.cli.main import COMMANDS, main
 
 
@@ -45,14 +47,17 @@ def test_a_mistake_is_one_line_and_status_2(words: list[str], line: str, typed: 
 
 def test_what_follows_lab_goes_to_jupyterlab_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr(os, "execv", lambda _, words: started.append(words))
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", SimpleNamespace(main=started.append))
+    monkeypatch.delitem(sys.modules, SLOW_IMPORT, raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "labs").mkdir()
     (tmp_path / START).touch()
     more = ["--no-browser", "--port", "9000", "labs/x.ipynb", "--ServerApp.ip=127.0.0.1", "-y"]
     main(["lab", *more], tmp_path)
-    assert started[0][1:3] == ["-m", "jupyterlab"]
+    assert started[0][0] == f"--LabApp.default_url=/lab/tree/{START}"
     assert started[0][-len(more) :] == more
+    with pytest.raises(ModuleNotFoundError):
+        import_module(SLOW_IMPORT)
 
 
 def test_lab_trusts_the_notebooks_so_that_their_pictures_show_at_once(
