@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,17 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.cells import WATCHED, Cell, describe, watching
+from tests.programs_found import PROGRAMS, found
 
 SEEN = pytest.StashKey[dict[str, dict[Cell, int]]]()
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = {
-    "browser": ("chromium", "chromium-browser", "google-chrome"),
-    "dot": ("dot",),
-    "java": ("java",),
-    "node": ("node", "nodejs"),
-    "npm": ("npm",),
-    "bwrap": ("bwrap",),
-}
 
 
 def pytest_configure() -> None:
@@ -118,7 +110,7 @@ def program() -> Callable[[str], str]:
     """
 
     def find(need: str) -> str:
-        path = next(filter(None, map(shutil.which, PROGRAMS[need])), None)
+        path = found(need)
         if path is None:
             reason = f"no {PROGRAMS[need][0]} on the PATH"
             if need in os.environ.get("KAFKALAB_REQUIRE", "").split(","):

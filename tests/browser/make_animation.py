@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from kafkalab import lab00, lab01
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.widgets.views.sequence import Sequence
 from tests.browser.conftest import CHROMIUM_ARGS
+from tests.programs_found import found
 from tests.widgets.live import Live
 
 PICTURE = Path(__file__).parents[2] / "docs" / "kafkalab.gif"
@@ -152,7 +152,7 @@ def _last(film: Film) -> str | None:
 
 def main() -> None:
     """docs/kafkalab.gif is written anew."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    chromium = found("browser")
     if chromium is None:
         raise SystemExit("Chromium is needed to make the picture. On Debian or Ubuntu: apt install chromium.")
     with sync_playwright() as playwright:

@@ -7,7 +7,6 @@ small for a projector, cut off, over one another, or too pale. `... FOLDER seque
 from __future__ import annotations
 
 import io
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.conftest import CHROMIUM_ARGS
+from tests.programs_found import found
 from tests.widgets.live import Live
 from tests.widgets.references import MADE, THEMES
 
@@ -64,8 +64,7 @@ def main(folder: Path, names: list[str]) -> None:
     """The pictures are in the folder, and what is wrong with them is told."""
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
+        browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
         for name in names or MADE:
             pictures = []
             for size in VIEWPORTS:

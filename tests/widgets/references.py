@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import io
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +33,7 @@ from kafkalab.widgets.views.state_chart import StateChart
 from kafkalab.widgets.views.verdict import Verdict
 from kafkalab.widgets.views.view import Picture, View
 from tests.browser.conftest import CHROMIUM_ARGS
+from tests.programs_found import found
 from tests.widgets.live import Live
 
 FOLDER = Path(__file__).parents[1] / "browser" / "references"
@@ -212,8 +212,7 @@ def main() -> None:
     """The committed pictures are what Chromium shows now."""
     FOLDER.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
-        path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
+        browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
         page = browser.new_page()
         for name, case in CASES.items():
             (FOLDER / f"{name}.png").write_bytes(shrunk(page, taken(browser, case)))

@@ -1,0 +1,20 @@
+"""The programs beside Python that tests use, by the need that they meet, and where they lie."""
+
+from __future__ import annotations
+
+import shutil
+
+PROGRAMS = {
+    "browser": ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"),
+    "dot": ("dot",),
+    "java": ("java",),
+    "node": ("node", "nodejs"),
+    "npm": ("npm",),
+    "bwrap": ("bwrap",),
+}
+"""By need, the best first: Chromium's headless shell takes a quarter less time than the browser itself."""
+
+
+def found(need: str) -> str | None:
+    """Return the path of the first program that meets the need, None where there is none."""
+    return next(filter(None, map(shutil.which, PROGRAMS[need])), None)
