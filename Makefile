@@ -25,7 +25,7 @@ lab: .venv/lab.stamp
 test: WORKERS ?= $(shell expr $(CORES) + 1)
 # Lab 12 takes a minute; tests/labs/test_every_lab.py runs it twice, and compares all that nbval would and its figures.
 LEFT_OUT := --ignore=labs/solutions/12_auditing_with_spark.ipynb
-test: .venv/test.stamp
+test: .venv/spark.stamp
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(LEFT_OUT) $(ARGS)
 
 fast: WORKERS ?= $(CORES)
@@ -70,6 +70,11 @@ clean:
 	@echo "Installing what the tests need into .venv: a minute, and only this once"
 	@$(INSTALL) '.[test,spark]'
 	@$(COMPILE)
+	@touch $@
+
+.venv/spark.stamp: .venv/test.stamp
+	@echo "Keeping the Java classes that Spark loads, where there is a Java: each start of Spark then takes half as long"
+	@$(BIN)/python -m kafkalab.spark.session.keep_classes >/dev/null || true
 	@touch $@
 
 .venv/bench.stamp: .venv/test.stamp

@@ -91,7 +91,8 @@ def test_post_build_installs_the_package_and_the_settings_and_may_run_twice(chec
     environment = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"}
     for _ in range(2):
         subprocess.run([checkout / "binder" / "postBuild"], env=environment, check=True, timeout=60)
-    assert log.read_text().splitlines() == ["-m pip install --no-deps --editable ."] * 2
+    calls = ["-m pip install --no-deps --editable .", "-m kafkalab.spark.session.keep_classes"]
+    assert log.read_text().splitlines() == calls * 2
     settings = prefix / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
     assert settings.read_bytes() == (checkout / "binder" / "overrides.json").read_bytes()
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from kafkalab.spark.session.class_archive import archive_options
 from kafkalab.spark.session.java import java_home
 
 HOST = "127.0.0.1"
@@ -114,7 +115,7 @@ def connect_server(master: str = "local[2,2]", memory: str = "768m", timeout_s: 
             "spark.driver.host": HOST,
             "spark.driver.bindAddress": HOST,
             "spark.driver.memory": memory,
-            "spark.driver.extraJavaOptions": f"{LEAN_JVM} {BRIEF_JVM}",
+            "spark.driver.extraJavaOptions": f"{LEAN_JVM} {BRIEF_JVM} {archive_options(java_home())}",
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "4",
             "spark.sql.catalogImplementation": "in-memory",
@@ -154,8 +155,9 @@ def _daemons() -> Iterator[list[Daemon]]:
 
 def _start(name: str, command: list[str], folder: Path, memory: str = "256m") -> Daemon:
     log = folder / f"{name.replace(' ', '-')}.log"
-    env = {**os.environ, "JAVA_HOME": str(java_home()), "SPARK_LOCAL_IP": HOST, "SPARK_DAEMON_MEMORY": memory}
-    env |= {"SPARK_DAEMON_JAVA_OPTS": DAEMON_JVM, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": PACKAGES}
+    java = f"{DAEMON_JVM} {archive_options(home := java_home())}"
+    env = {**os.environ, "JAVA_HOME": str(home), "SPARK_LOCAL_IP": HOST, "SPARK_DAEMON_MEMORY": memory}
+    env |= {"SPARK_DAEMON_JAVA_OPTS": java, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": PACKAGES}
     env.pop("SPARK_REMOTE", None)
     with log.open("wb") as out:
         return Daemon(name, _group(command, folder, env, out), log)
@@ -182,7 +184,7 @@ def _settings(cores: int, memory: str) -> dict[str, str]:
         "spark_driver_bindAddress": HOST,
         "spark_executor_cores": str(cores),
         "spark_executor_memory": f"{megabytes(memory)}m",
-        "spark_executor_extraJavaOptions": f"{LEAN_JVM} {BRIEF_JVM}",
+        "spark_executor_extraJavaOptions": f"{LEAN_JVM} {BRIEF_JVM} {archive_options(java_home())}",
         "spark_executorEnv_PYTHONPATH": PACKAGES,
         "spark_sql_shuffle_partitions": "4",
     }

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafkalab.spark.session.class_archive import archive_options
 from kafkalab.spark.session.java import java_home
 from kafkalab.spark.session.silence import silence
 
@@ -39,13 +40,15 @@ def spark_session(
     app_name: str = "kafkalab",
     quiet: bool = True,
     brief: bool = False,
+    java: str = "",
     **settings: str,
 ) -> SparkSession:
     """A Spark session: the one that runs, else one on `master`, else SPARK_REMOTE's, else two local cores.
 
     `master` may be the address of a Spark Connect server (sc://host:port), too. `memory` is the driver's heap ("768m",
     "2g"); `ui=True` switches Spark's web page on. With `quiet` Java's own words go nowhere; errors come as Python's.
-    `brief` is for sessions of a minute or two: Java compiles quickly instead of well.
+    `brief` is for sessions of a minute or two: Java compiles quickly instead of well. `java` are further options of
+    the driver's Java; without them it reads the archive of classes, where there is one.
     Further settings are Spark's own names with underscores for dots: spark_sql_shuffle_partitions="8". Errors:
     ValueError for a wrong memory or name, and for another master than that of a session that runs; JavaMissingError
     where a JVM is needed and there is none. A running session keeps its own static settings.
@@ -68,9 +71,10 @@ def spark_session(
         for key, value in given.items():
             builder = builder.config(key, value)
         return builder.getOrCreate()
-    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["JAVA_HOME"] = str(home := java_home())
     where = master or LOCAL
-    for key, value in {**_settings(where, memory, ui, brief), **given}.items():
+    options = " ".join(filter(None, [LEAN_JVM, BRIEF_JVM * brief, java or archive_options(home)]))
+    for key, value in {**_settings(where, memory, ui, options), **given}.items():
         builder = builder.config(key, value)
     with silence(quiet):
         session = builder.master(where).getOrCreate()
@@ -106,10 +110,9 @@ def _name(key: str) -> str:
     return key.replace("_", ".")
 
 
-def _settings(master: str, memory: str, ui: bool, brief: bool) -> dict[str, str]:
+def _settings(master: str, memory: str, ui: bool, java: str) -> dict[str, str]:
     """Quiet, lean, deterministic; on a cluster the executors' settings are left to the cluster."""
     logging = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}"
-    java = f"{LEAN_JVM} {BRIEF_JVM}" if brief else LEAN_JVM
     common = {
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": f"{java} {logging}",

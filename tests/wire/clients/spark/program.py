@@ -13,6 +13,8 @@ from typing import Any
 import confluent_kafka
 from pyspark.sql import DataFrame, SparkSession
 
+from kafkalab.spark.session.class_archive import archive_options
+from kafkalab.spark.session.java import java_home
 from kafkalab.spark.session.session import BRIEF_JVM, LEAN_JVM
 
 
@@ -32,7 +34,7 @@ def session(jars: Path) -> SparkSession:
     config = {
         "spark.driver.memory": "600m", "spark.ui.enabled": False, "spark.sql.shuffle.partitions": 1,
         "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"{LEAN_JVM} {BRIEF_JVM}",
+        "spark.driver.extraJavaOptions": f"{LEAN_JVM} {BRIEF_JVM} {archive_options(java_home())}",
         "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
     }  # fmt: skip
     return SparkSession.builder.master("local[1]").config(map=config).getOrCreate()
