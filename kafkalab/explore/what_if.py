@@ -13,7 +13,7 @@ from kafkalab.explore.trial import run_to_end
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault, Restart
-from kafkalab.sim.kernel.kernel import few_collections
+from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 
@@ -45,7 +45,6 @@ class WhatIf:
         return self.verdict != CLEAN
 
 
-@few_collections()
 def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[str, list[WhatIf]]:
     """Return for each of the four mishaps one verdict for each step after the set-up, in the order of steps.
 
@@ -77,10 +76,11 @@ def _verdict(cluster: Cluster, names: tuple[str, ...]) -> tuple[str, str]:
     return ", ".join(anomalies) or CLEAN, str(cluster.outcome().verdict)
 
 
+@no_collections()
 def _of(scenario: Scenario, names: tuple[str, ...]) -> tuple[str, str]:
     cluster, _ = run_to_end(scenario)
     found = _verdict(cluster, names)
-    cluster.close()
+    cluster.discard()
     return found
 
 

@@ -105,12 +105,11 @@ class _Tables:
         self.watermarks.append(row)
 
     def _metadata(self, event: Event) -> None:
+        epochs, led = event.data["leader_epochs"], self.led
         for key, leader in event.data["leaders"].items():
-            epoch = event.data["leader_epochs"][key]
-            known = self.led.get(key)
-            if known is None or (known.leader, known.leader_epoch) != (leader, epoch):
-                row = Leader(key=key, leader=leader, leader_epoch=epoch, step=event.step, at_ms=event.at_ms)
-                self.led[key] = row
+            known = led.get(key)
+            if known is None or known.leader_epoch != epochs[key] or known.leader != leader:
+                led[key] = row = Leader(key, leader, epochs[key], event.step, event.at_ms)
                 self.leaders.append(row)
 
     def _poll(self, event: Event) -> None:
