@@ -78,8 +78,8 @@ clean:
 	@touch $@
 
 .venv/bench.stamp: .venv/test.stamp
-	@echo "Installing what histories are compared with: Polars and DuckDB, and only this once"
-	@$(INSTALL) '.[bench]'
+	@echo "Installing what histories are compared with, Polars and DuckDB, and the mutation tool, and only this once"
+	@$(INSTALL) '.[bench,mutation]'
 	@$(COMPILE)
 	@touch $@
 

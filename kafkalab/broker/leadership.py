@@ -16,7 +16,7 @@ from kafkalab.broker.services import Context, Services
 from kafkalab.broker.state import BrokerState, TxnPartition
 from kafkalab.broker.transaction_coordinator.expiration import abort_timed_out, remove_expired
 from kafkalab.broker.transaction_coordinator.loading import load_transactions
-from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, offsets_partition, topic_of
 from kafkalab.protocol.rules import LEADER_EPOCH
 
@@ -75,7 +75,8 @@ class Leadership:
         replication.settle()
         empty = self._empty(old, image)
         image = state.metadata = image.with_live_in_sync(empty)
-        moved = [p for p, info in image.partitions.items() if self._changed(old, p, info.leader_epoch)]
+        before = old.partitions
+        moved = [p for p, info in image.partitions.items() if _changed(before.get(p), info)]
         for partition in moved:
             if old.leader(partition) == state.name:
                 self._resign(partition, context)
@@ -101,6 +102,8 @@ class Leadership:
         """
         logs, name = self.broker.state.logs, self.broker.name
         back = [b for b in image.alive if b not in old.alive]
+        if not back:
+            return ()
         return tuple(
             p
             for p, info in image.partitions.items()
@@ -108,11 +111,6 @@ class Leadership:
             and any(b in info.replicas and b not in info.isr for b in back)
             and not (p in logs and logs[p].log_end_offset)
         )
-
-    @staticmethod
-    def _changed(old: ClusterMetadata, partition: str, leader_epoch: int) -> bool:
-        before = old.partitions.get(partition)
-        return before is None or before.leader_epoch != leader_epoch
 
     def _has_more(self, partition: str) -> bool:
         """Whether the local log goes on beyond its high watermark: before KIP-101 a new follower dropped that."""
@@ -155,6 +153,10 @@ class Leadership:
         elif topic_of(partition) == OFFSETS_TOPIC:
             state.offsets_loading.append(partition)
             self.broker.run(_after(delay, load_offsets(state, partition, info.leader_epoch)), context)
+
+
+def _changed(before: PartitionInfo | None, now: PartitionInfo) -> bool:
+    return before is not now and (before is None or before.leader_epoch != now.leader_epoch)
 
 
 def _after(delay_ms: int, effects: Effects[None]) -> Effects[None]:

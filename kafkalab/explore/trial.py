@@ -16,12 +16,14 @@ from kafkalab.limits import told
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Heal, Restart, Resume
-from kafkalab.sim.kernel.kernel import few_collections
+from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
 LIMIT = 8_000
 """The most entries of the schedule in one run."""
+LONG = 4 * LIMIT
+"""The most entries with which a run goes on in which only something that may still come is missing."""
 SHOWN_BY_TIME = ("decision without marker", "hanging transaction")
 """Anomalies that something is missing: it may still come."""
 ENDED, WAITS, RUNAWAY, RAISED = "ended", "waits", "runaway", "raised"
@@ -97,35 +99,51 @@ def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Cluster, str]:
     return cluster, end
 
 
-@few_collections()
+@no_collections()
 def attempt(job: Job) -> Trial:
     """Make the run, apply the checks, and say what could go wrong next."""
     cluster, end = run_to_end(job.struck, job.read)
+    try:
+        return _judged(job, cluster, end)
+    finally:
+        cluster.discard()
+
+
+def _judged(job: Job, cluster: Cluster, end: str) -> Trial:
     if job.mishaps and any(fault in cluster.unused_faults for fault in job.mishaps[-1].faults[:1]):
         return Trial(end=end, in_vain=True)
-    findings = findings_of(cluster, _of_this_end(cluster, end, job.find))
-    if end == RAISED and not findings:
-        return Trial(end=f"{RAISED} {cluster.results['']}", future=future_of(cluster.trace))
+    findings = shown_in(cluster, end, job.find)
     future = future_of(cluster.trace)
-    if findings:
-        prevented, runs = True, 1
-        if job.restored:
-            other = run_to_end(job.with_rules, job.read)[0]
-            prevented, runs = not findings_of(other, job.clean or job.find), 2
-        return Trial(end=end, findings=findings, prevented=prevented, future=future, runs=runs)
-    compared = bool(job.restored) and OTHER in job.find
-    if compared:
-        other = run_to_end(job.with_rules, job.read)[0]
-        if findings := other_answers(cluster, other):
-            prevented = not findings_of(other, job.clean or BY_NAME)
-            return Trial(end=end, findings=findings, prevented=prevented, future=future, runs=2)
+    if end == RAISED and not findings:
+        return Trial(end=f"{RAISED} {cluster.results['']}", future=future)
+    runs = 1
+    if job.restored and (findings or OTHER in job.find):
+        runs, (other, its_end) = 2, run_to_end(job.with_rules, job.read)
+        clean = job.clean or (job.find if findings else tuple(BY_NAME))
+        findings = findings or other_answers(cluster, other)
+        prevented = not findings or not shown_in(other, its_end, clean)
+        other.discard()
+        if findings:
+            return Trial(end=end, findings=findings, prevented=prevented, future=future, runs=runs)
+    elif findings:
+        return Trial(end=end, findings=findings, future=future)
     late = _late(cluster, job)
     after = job.mishaps[-1].step if job.mishaps else cluster.start
     follow, left_out = mishaps_after(cluster, after, job.kinds, job.unsupported) if job.kinds else ([], 0)
-    cluster.close()
-    return Trial(
-        end=end, future=future, follow=tuple(follow), late=late, left_out=left_out, runs=2 if compared else 1
-    )  # fmt: skip
+    return Trial(end=end, future=future, follow=tuple(follow), late=late, left_out=left_out, runs=runs)
+
+
+def shown_in(cluster: Cluster, end: str, names: tuple[str, ...]) -> tuple[Finding, ...]:
+    """Return the findings of these names in a run that came to this end.
+
+    If only something that may still come is missing in a run that was stopped, the run goes on first.
+    """
+    findings = findings_of(cluster, _of_this_end(cluster, end, names))
+    if end == RUNAWAY and findings and all(finding.anomaly in SHOWN_BY_TIME for finding in findings):
+        with suppress(Exception):
+            cluster.run(LONG)
+        findings = findings_of(cluster, _of_this_end(cluster, end, names))
+    return findings
 
 
 def _of_this_end(cluster: Cluster, end: str, names: tuple[str, ...]) -> tuple[str, ...]:

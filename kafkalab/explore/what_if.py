@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from kafkalab.broker.transaction_coordinator.metadata import Txn
-from kafkalab.explore.anomalies import FAILED, findings_of, named
-from kafkalab.explore.trial import run_to_end
+from kafkalab.explore.anomalies import FAILED, named
+from kafkalab.explore.trial import run_to_end, shown_in
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault, Restart
-from kafkalab.sim.kernel.kernel import few_collections
+from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 
@@ -45,7 +45,6 @@ class WhatIf:
         return self.verdict != CLEAN
 
 
-@few_collections()
 def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[str, list[WhatIf]]:
     """Return for each of the four mishaps one verdict for each step after the set-up, in the order of steps.
 
@@ -55,11 +54,11 @@ def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[
     step at which a frame is sent. `stop` is asked before each run; where it returns True, what is missing is
     left out.
     """
-    cluster, _ = run_to_end(scenario)
+    cluster, end = run_to_end(scenario)
     found: dict[str, list[WhatIf]] = {CLIENT: [], COORDINATOR: [], LEADER: [], FRAME: []}
     runs: dict[tuple[Fault, ...], tuple[str, str]] = {}
     names = tuple(name for name in named(()) if name != FAILED)
-    base = _verdict(cluster, names)
+    base = _verdict(cluster, end, names)
     appends = _coordinators(cluster), _leaders(cluster)
     for event in cluster.trace.events[cluster.start :]:
         for mishap, faults, same_as in _mishaps(cluster, event, *appends):
@@ -72,15 +71,16 @@ def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[
     return found
 
 
-def _verdict(cluster: Cluster, names: tuple[str, ...]) -> tuple[str, str]:
-    anomalies = dict.fromkeys(f.anomaly for f in findings_of(cluster, names))
+def _verdict(cluster: Cluster, end: str, names: tuple[str, ...]) -> tuple[str, str]:
+    anomalies = dict.fromkeys(f.anomaly for f in shown_in(cluster, end, names))
     return ", ".join(anomalies) or CLEAN, str(cluster.outcome().verdict)
 
 
+@no_collections()
 def _of(scenario: Scenario, names: tuple[str, ...]) -> tuple[str, str]:
-    cluster, _ = run_to_end(scenario)
-    found = _verdict(cluster, names)
-    cluster.close()
+    cluster, end = run_to_end(scenario)
+    found = _verdict(cluster, end, names)
+    cluster.discard()
     return found
 
 

@@ -105,12 +105,11 @@ class _Tables:
         self.watermarks.append(row)
 
     def _metadata(self, event: Event) -> None:
+        epochs, led = event.data["leader_epochs"], self.led
         for key, leader in event.data["leaders"].items():
-            epoch = event.data["leader_epochs"][key]
-            known = self.led.get(key)
-            if known is None or (known.leader, known.leader_epoch) != (leader, epoch):
-                row = Leader(key=key, leader=leader, leader_epoch=epoch, step=event.step, at_ms=event.at_ms)
-                self.led[key] = row
+            known = led.get(key)
+            if known is None or known.leader_epoch != epochs[key] or known.leader != leader:
+                led[key] = row = Leader(key, leader, epochs[key], event.step, event.at_ms)
                 self.leaders.append(row)
 
     def _poll(self, event: Event) -> None:
@@ -150,6 +149,8 @@ class _Tables:
     def _cleaned_before(self, place: Place, held: dict[int, int]) -> bool:
         """Whether a log that never had the record goes back to one that had: it was read from there when cleaned."""
         key, offset, epoch = place
+        if offset in held:
+            return False  # another record has taken its place
         next_epoch = min((e for o, e in held.items() if o > offset and e >= epoch), default=-1)
         if next_epoch in (-1, epoch):
             return next_epoch == epoch

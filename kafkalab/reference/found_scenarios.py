@@ -42,9 +42,6 @@ WHY_NOT: dict[Rule, str] = {
     rules.LEADER_EPOCH: "it takes a cut, two elections, and the crash of the leader",
     rules.CLEAN_ELECTION: "it takes a replica that is cut off for long, and then the crash of both others",
     rules.LAST_BATCH_STAYS: "it takes a lost answer, a compaction, a replica that was down meanwhile, and its election",
-    rules.INVALID_RECORD_CODE: "it takes a malformed batch, which no program of the lab can send",
-    rules.EFFECTIVE_MIN_ISR: "it takes a disk that fails, which is no fault of the simulator",
-    rules.GROUP_LOG_WAITS: "a commit is refused with it and without it; with it only later",
     rules.DELETE_HORIZON: "what is read is the same; only the log grows",
 }
 """For each rule that no search has found: what it takes, or why nothing shows."""

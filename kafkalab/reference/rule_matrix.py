@@ -45,7 +45,7 @@ REASONS: dict[Rule, str] = {
     rules.EFFECTIVE_MIN_ISR: "Without it a record that acks=1 left in one replica can be read and its decision be "
     "answered; only a disk that fails then loses it, and no fault of this cluster destroys a disk.",
     rules.GROUP_LOG_WAITS: "Without it a commit is refused at once while too few replicas are in sync, as any write "
-    "with acks=all; with it the commit waits, and fails after offsets.commit.timeout.ms.",
+    "with acks=all; with it the commit waits for a replica to come back, and fails after offsets.commit.timeout.ms.",
     rules.DELETE_HORIZON: "Without it the age is taken from the file's modification time, which every cleaning renews, "
     "so markers and tombstones stay; what is read is the same, from a log that grows.",
 }

@@ -208,7 +208,9 @@ class Cluster:
         """
         self.close()
         for broker in self.brokers.values():
-            broker.crash()
+            broker.stop()
+            broker.state.waiters, broker.state.parked_fetches, broker.state.sessions = {}, {}, {}
+            vars(broker.replication).clear()
         for part in (*self.brokers.values(), self.controller, self.injector, self.network, self.kernel, self):
             vars(part).clear()
 

@@ -110,8 +110,11 @@ class Scenario:
         for program in self.programs:
             program.check_arguments()
         DENIALS.check(len(self.acls), "the scenario")
+        self._check_faults(self.faults)
+
+    def _check_faults(self, faults: tuple[Fault, ...]) -> None:
         FAULTS.check(len(self.faults), "the scenario")
-        for fault in self.faults:
+        for fault in faults:
             check_fault(fault, self.nodes, self.topics)
 
     def _check_topics(self) -> None:
@@ -155,8 +158,13 @@ class Scenario:
         return Rules(self.profile, self.rules_off)
 
     def with_faults(self, *faults: Fault) -> Scenario:
-        """The same scenario with these faults more."""
-        return replace(self, faults=(*self.faults, *faults))
+        """Return the same scenario with these faults more; only they are checked, since all else has been."""
+        struck = object.__new__(type(self))
+        for name in FIELDS:
+            object.__setattr__(struck, name, getattr(self, name))
+        object.__setattr__(struck, "faults", (*self.faults, *faults))
+        struck._check_faults(faults)
+        return struck
 
     def with_seed(self, seed: int) -> Scenario:
         """The same scenario with other latencies."""
@@ -218,3 +226,6 @@ class Scenario:
 def _tuple(value: Any) -> Any:
     """A list as a tuple; anything else is left to the check of its type."""
     return tuple(value) if isinstance(value, list) else value
+
+
+FIELDS = tuple(f.name for f in fields(Scenario))

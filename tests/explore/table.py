@@ -14,12 +14,12 @@ from kafkalab.explore.result import Result
 from kafkalab.explore.search import explore
 from kafkalab.explore.shrink import shrink
 from kafkalab.protocol.acls import CLUSTER, IDEMPOTENT_WRITE, Deny
-from kafkalab.protocol.rules import TOPIC_WRITE_SUFFICES, Rule
+from kafkalab.protocol.rules import GROUP_LOG_WAITS, INVALID_RECORD_CODE, TOPIC_WRITE_SUFFICES, Rule
 from kafkalab.reference.bug import scenario_of as bug_scenario
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.found_scenarios import FOLDER, fault_count, slug
 from kafkalab.reference.rule_matrix import EXPECTED, REASONS, scenario_of
-from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.scenario import Program, Scenario
 
 RUNS, GENERIC_RUNS = 1_500, 80
 SECONDS = 30
@@ -33,6 +33,40 @@ def with_denial() -> Scenario:
     """An idempotent producer that may write to the topic, and has no right to be idempotent anywhere else."""
     scenario = idempotent_produce()
     return replace(scenario, title=f"{scenario.title}, without IdempotentWrite", acls=(NO_IDEMPOTENT_WRITE,))
+
+
+def with_a_malformed_batch() -> Scenario:
+    """A batch with a producer id and no sequence: Java's producer never sends one."""
+    batch = {"values": ["x"], "producer_id": 1, "producer_epoch": 0, "base_sequence": -1}
+    fields = {"transactional_id": None, "acks": -1, "timeout_ms": 30_000, "batches": {"out-0": batch}}
+    step = {"ask": "Produce", "to": "leader of out-0", "with": fields}
+    return Scenario(
+        title="A batch with a producer id and no sequence",
+        topics={"out": 1},
+        programs=(Program("p", "raw_requests", {"steps": [step]}),),
+    )
+
+
+def with_many_commits() -> Scenario:
+    """A consumer commits its offset every 2 seconds where three in-sync replicas are demanded."""
+    commits = [["poll", 1_000], ["commit_sync"], ["sleep", 2_000]] * 12
+    return Scenario(
+        title="Offsets are committed, while min.insync.replicas is 3",
+        topics={"in": 1},
+        records={"in-0": ("a", "b")},
+        config={"min_insync_replicas": 3},
+        programs=(
+            Program("c", "consumer_operations", {"steps": [["assign", ["in-0"]], *commits], "group_id": "g"}),
+        ),
+    )  # fmt: skip
+
+
+OWN = {
+    TOPIC_WRITE_SUFFICES: (with_denial, 0),
+    INVALID_RECORD_CODE: (with_a_malformed_batch, 0),
+    GROUP_LOG_WAITS: (with_many_commits, -1),
+}
+"""Programs for rules that no page has a scenario for, and how many faults show that the rule is off; -1: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +89,9 @@ def by_hand(rule: Rule) -> tuple[Scenario | None, int]:
     """Return the scenario that people made for a rule, and how many faults it needs; what undoes one is none."""
     if rule in EXPECTED:
         scenario = scenario_of(rule, ROOT)
-    elif rule == TOPIC_WRITE_SUFFICES:
-        return with_denial(), 0
+    elif rule in OWN:
+        make, faults = OWN[rule]
+        return make(), faults
     else:
         bug = next((bug for bug in BUGS if bug.rule == rule and not bug.profile), None)
         if bug is None:
@@ -91,7 +126,7 @@ def row_of(rule: Rule) -> Row:
         if found is not None and found.found is not None:
             break
     own, runs, seconds, stopped = None, 0, 0.0, "not searched"
-    if scenario is not None and (found is None or found.found is None or found.size > hand):
+    if scenario is not None and (found is None or found.found is None or found.size > hand >= 0):
         own, runs, seconds, stopped = searched(replace(scenario, faults=()), rule, max(hand, 1), RUNS)
     best = next((r for r in (own, found) if r is not None and r.found is not None), None)
     if best is not None and best.found is not None:

@@ -220,3 +220,14 @@ def test_records_that_were_cleaned_before_the_last_leader_read_the_log_are_compa
     assert [o for batch in cluster.brokers["b1"].state.logs[key].batches for o in batch.offsets] == [0, 5]
     removed = [(r.offset, r.removed) for r in history_of(cluster).transactions]
     assert removed == [(0, ""), *((offset, "compacted") for offset in (1, 2, 3, 4)), (5, "")]
+
+
+def test_a_record_whose_place_another_one_has_taken_is_truncated() -> None:
+    """Its offset is used again in epoch 1, and the last leader goes on in epoch 2."""
+    steps = [["send", "out", "a", None, 0], ["flush"], ["send", "out", "b", None, 0], ["flush"]]
+    scenario = Scenario(topics={"out": 1}, programs=(Program("p", "operations", {"steps": steps}),))
+    faults = ElectLeader("out-0", "b1", at_step=30), Crash("b1", at_step=86)
+    found = history(scenario.with_faults(*faults))
+    rows = [(r.offset, r.leader_epoch, r.value, r.removed) for r in found.log]
+    assert rows == [(0, 0, "a", "truncated"), (0, 1, "a", ""), (1, 2, "b", "")]
+    assert check_all(found).violated == ()

@@ -207,3 +207,15 @@ def few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+@contextmanager
+def no_collections() -> Iterator[None]:
+    """Within, collect no garbage: for a run whose parts are discarded at its end (`Cluster.discard`)."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

@@ -1,0 +1,45 @@
+"""What the campaign with all rules on finds: what is Kafka's own, and what was a mistake of the search."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kafkalab.explore.anomalies import findings_of, named
+from kafkalab.explore.mishap import Mishap
+from kafkalab.explore.programs import idempotent_produce, two_partition_transactions
+from kafkalab.explore.trial import RUNAWAY, Job, attempt, run_to_end
+from kafkalab.sim.faults import Crash, Delay, Drop, Fault
+from tests.explore.campaign import Noted
+
+OVERTAKEN = (Delay("Produce#4", 5),)
+FROM_BEFORE = (Delay("Produce#2", 350_132), Crash("p", at_step=95, sent=True))
+
+
+def shown(faults: tuple[Fault, ...], expires: bool) -> set[str]:
+    """The anomalies of the idle producer; without `expires` its producer id is remembered for a day."""
+    scenario = idempotent_produce().with_faults(*faults)
+    if not expires:
+        scenario = replace(scenario, config={})
+    return {finding.anomaly for finding in findings_of(run_to_end(scenario)[0], named(()))}
+
+
+@pytest.mark.parametrize(("faults", "anomaly"), [(OVERTAKEN, "nonmonotonic-send"), (FROM_BEFORE, "duplicate")])
+def test_a_leader_that_has_forgotten_a_producer_takes_what_comes_first(faults: tuple[Fault, ...], anomaly: str) -> None:
+    assert shown(faults, expires=True) == {anomaly}
+    assert shown(faults, expires=False) == set()
+
+
+def test_a_run_that_was_stopped_goes_on_before_a_marker_is_said_to_be_missing() -> None:
+    """At version 1 a producer asks every 20 ms, so that the run comes to its limit before the third marker is sent."""
+    lost = tuple(Mishap("drop", (Drop(name),), 0) for name in ("WriteTxnMarkers#1", "WriteTxnMarkers#3"))
+    scenario = two_partition_transactions("4.x/TV1")
+    trial = attempt(Job(scenario=scenario, find=named(()), mishaps=lost))
+    assert (trial.end, trial.findings) == (RUNAWAY, ())
+
+
+def test_of_the_finds_only_those_with_the_fewest_mishaps_are_told() -> None:
+    noted = Noted()
+    noted.finds = {("duplicate", "crash"): [()], ("duplicate", "crash", "drop Produce"): [()], ("G1a", "crash"): [()]}
+    assert [line.split(":")[0].strip() for line in noted.told()] == ["duplicate + crash", "G1a + crash"]
