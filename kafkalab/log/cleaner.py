@@ -39,15 +39,14 @@ class Cleaning:
         return bool(self.batches_removed or self.records_removed or self.horizons_set)
 
 
-def cleanable_end(log: PartitionLog, now: int, min_compaction_lag_ms: int = 0) -> int:
+def cleanable_end(log: PartitionLog, newest_ms: int | None = None) -> int:
     """Return where a cleaning ends: at the base of the segment that holds the last stable offset, of the active one,
-    or of the first dirty one that is too young (`LogCleanerManager.calculateCleanableBytes`)."""
+    or of the first dirty one with a record newer than `newest_ms` (`LogCleanerManager.cleanableOffsets`)."""
     end = min(log.last_stable_offset, log.segments[-1])
-    if min_compaction_lag_ms > 0:
+    if newest_ms is not None:
         first_dirty = max(log.checkpoint.first_dirty_offset, log.log_start_offset)
         for base, upper in zip(log.segments, log.segments[1:], strict=False):
-            newest = max((b.timestamp_ms for b in log.batches_between(base, upper)), default=0)
-            if upper > first_dirty and newest > now - min_compaction_lag_ms:
+            if upper > first_dirty and any(b.timestamp_ms > newest_ms for b in log.batches_between(base, upper)):
                 end = min(end, base)
                 break
     return log.segments[max(bisect_right(log.segments, end) - 1, 0)]
@@ -64,7 +63,7 @@ def clean(
 
     `now` and the limits are in milliseconds. Nothing changes where nothing is cleanable.
     """
-    end = cleanable_end(log, now, min_compaction_lag_ms)
+    end = cleanable_end(log, now - min_compaction_lag_ms if min_compaction_lag_ms > 0 else None)
     dirty = min(max(log.checkpoint.first_dirty_offset, log.log_start_offset), end)
     if end <= log.log_start_offset:
         return Cleaning(first_dirty=dirty, end=end)
@@ -73,12 +72,11 @@ def clean(
 
 def would_clean(log: PartitionLog, now: int, delete_retention_ms: int = DELETE_RETENTION_MS) -> bool:
     """Whether a cleaning right after a new segment has begun would change the log, which stays as it is."""
-    decided = log.last_stable_offset == log.log_end_offset
-    if not log.batches or (not decided and cleanable_end(log, now) <= log.log_start_offset):
+    if not log.batches:
         return False
     rolled = copy(log)
     rolled.segments = list(dict.fromkeys((*log.segments, log.log_end_offset)))
-    end = cleanable_end(rolled, now)
+    end = cleanable_end(rolled)
     if end <= log.log_start_offset:
         return False
     dirty = min(max(log.checkpoint.first_dirty_offset, log.log_start_offset), end)
@@ -99,7 +97,6 @@ class _Cleaner:
         self.horizons = rules.on(DELETE_HORIZON)
         self.keeps_last = rules.on(LAST_BATCH_STAYS)
         self.source = log.batches_between(0, end)
-        self.upper = self.source[-1].last_offset + 1 if self.source else self.start
         self.newest: dict[str, int] = {}
         self.horizons_set = 0
 
@@ -110,8 +107,8 @@ class _Cleaner:
         segments = self._segments()
         cleaned = [kept for _, kept in self._pairs(transactions) if kept is not None]
         before = sum(len(b.records) for b in self.source)
-        log.replace_batches(self.start, self.upper, cleaned)
-        log.transaction_index.replace(self.start, self.upper, transactions.kept)
+        log.replace_batches(self.start, self.end, cleaned)
+        log.transaction_index.replace(self.start, self.end, transactions.kept)
         self._merge(segments, segment_bytes)
         return Cleaning(
             first_dirty=self.dirty,
@@ -145,9 +142,8 @@ class _Cleaner:
             yield batch, self._cleaned(batch, transactions, old_times.get(base, self.now) <= legacy_horizon)
 
     def _transactions(self, base_offset: int) -> CleanedTransactions:
-        """Those aborted ones that reach into [base_offset, end); an entry's marker may lie beyond the end."""
-        entries = self.log.transaction_index.entries
-        return CleanedTransactions([t for t in entries if t.last_offset >= base_offset and t.first_offset < self.end])
+        """Return the aborted ones whose markers are at `base_offset` or behind it, perhaps behind the end."""
+        return CleanedTransactions(self.log.transaction_index.between(base_offset, self.log.log_end_offset))
 
     def _dirty_keys(self) -> Iterator[tuple[str | None, int]]:
         """Yield the key and the offset of each record that is dirty; not of markers and aborted records."""
@@ -225,10 +221,11 @@ class _Cleaner:
             room -= segment.size_bytes
             if room < 0:
                 room, into = segment_bytes - segment.size_bytes, segment.base_offset
+                modified[into] = segment.modified_ms
             else:
                 log.segments.remove(segment.base_offset)
                 log.producers.snapshots.pop(segment.base_offset, None)
-            modified[into] = max(modified.get(into, 0), segment.modified_ms)
+                modified[into] = max(modified[into], segment.modified_ms)
         log.checkpoint = CleanerCheckpoint(first_dirty_offset=self.end, modified_ms=modified)
 
 

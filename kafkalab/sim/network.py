@@ -290,7 +290,7 @@ class Network:
 
     def _fail(self, correlation_id: int, cause: int) -> None:
         waiting = self._outstanding.pop(correlation_id, None)
-        if waiting is not None and self.kernel.running(waiting.sender, waiting.incarnation):
+        if waiting is not None:  # else its sender died, or the answer came
             self._remember_failure(waiting)
             waiting.then(None, cause)
 

@@ -81,11 +81,52 @@ def test_a_record_without_a_key_goes() -> None:
 
 def test_the_log_start_limits_what_is_cleaned() -> None:
     w = Written()
-    w.data(-1, "a", "a")
+    w.data(-1, "a", None)
     w.log.roll(w.now)
     w.log.raise_log_start(w.log.log_end_offset)
     assert not would_clean(w.log, w.now)
     assert w.clean() == Cleaning(first_dirty=2, end=2)
+    assert w.offsets == [0, 1], "deletion is for what is below the log start"
+
+
+def test_a_log_whose_cleaned_segments_are_empty_can_be_cleaned_again() -> None:
+    w = Written()
+    w.data(-1, None)
+    w.log.roll(w.now)
+    w.data(-1, "a")
+    assert w.clean(roll=False) == Cleaning(first_dirty=0, end=1, batches_removed=1, records_removed=1)
+    assert w.clean(roll=False) == Cleaning(first_dirty=1, end=1)
+    assert w.offsets == [1]
+
+
+def test_an_aborted_transaction_that_was_cleaned_does_not_make_the_producers_next_one_aborted() -> None:
+    w = Written()
+    w.data(-1, "a")
+    w.data(1, "b")
+    w.end("ABORT", 1)
+    w.clean()
+    assert w.index == [(1, 1, 2, 3)]
+    w.data(1, "a")
+    w.end("COMMIT", 1)
+    w.clean()
+    assert w.keys == ["a"]
+    assert 0 not in w.offsets
+
+
+def test_each_batch_that_gets_a_delete_horizon_is_counted() -> None:
+    w = Written()
+    w.data(-1, "a", "b", value=None)
+    w.data(-1, "c", value=None)
+    assert w.clean() == Cleaning(first_dirty=0, end=3, horizons_set=2)
+
+
+def test_before_kip_534_a_first_cleaning_keeps_every_tombstone() -> None:
+    w = Written(Rules(off=(DELETE_HORIZON.name,)))
+    w.now = 1  # no segment is clean, so the horizon is 0
+    w.data(-1, "a", value=None)
+    w.data(-1, "b")
+    w.clean(after_ms=10 * RETENTION_MS)
+    assert w.keys == ["a", "b"]
 
 
 def test_a_cleaning_says_from_where_to_where_it_went() -> None:
@@ -174,7 +215,27 @@ def test_merged_segments_have_the_newest_file_time_and_one_snapshot() -> None:
     assert w.log.checkpoint.first_dirty_offset == 3
 
 
+def test_a_merged_segment_keeps_the_newest_file_time_even_if_it_is_not_the_last() -> None:
+    w = Written()
+    for now in (3_000, 5_000, 4_000):
+        w.now = now
+        w.data(1, f"k{now}", txn=False)
+        w.log.roll(w.now)
+    w.clean(roll=False)
+    assert w.log.checkpoint.modified_ms == {0: 5_000}
+
+
+def test_segments_whose_snapshots_a_restart_has_deleted_are_merged() -> None:
+    w = segments_of_one_record(3)
+    w.log.raise_log_start(1)
+    w.log = w.log.reloaded()
+    assert sorted(w.log.producers.snapshots) == [2, 3]
+    w.clean(roll=False)
+    assert (w.log.segments, sorted(w.log.producers.snapshots)) == ([0, 3], [3])
+
+
 def test_a_segment_that_is_too_young_ends_a_cleaning_only_with_a_lag() -> None:
     w = segments_of_one_record(3)
-    assert [cleanable_end(w.log, w.now, lag) for lag in (0, 1, 2, 3, 10)] == [3, 3, 2, 1, 0]
-    assert clean(w.log, w.now, RETENTION_MS).end == 3
+    assert [cleanable_end(w.log, w.now - lag) for lag in (0, 1, 2, 3, 10)] == [3, 3, 2, 1, 0]
+    assert clean(w.log, w.now, RETENTION_MS, min_compaction_lag_ms=3).end == 1
+    assert clean(w.log, 0, RETENTION_MS).end == 3, "without a lag no record is too new"

@@ -21,7 +21,8 @@ def test_a_request_arrives_within_milliseconds_and_its_response_comes_back() -> 
     assert 1 <= frame.received_ms - frame.sent_ms <= 4
     sent, received = (w.cluster.trace.events[s] for s in (frame.sent_step, frame.received_step))
     assert (sent.node, sent.kind, sent.name, sent.cause, sent.frame) == ("a", "send", "Heartbeat", 0, frame.id)
-    assert (received.node, received.kind, received.cause) == ("b1", "receive", frame.sent_step)
+    assert (received.node, received.kind, received.name) == ("b1", "receive", "Heartbeat")
+    assert (received.cause, received.frame) == (frame.sent_step, frame.id)
     w.answer("b1", cause=frame.received_step)
     w.run_for(5)
     assert (ended.response, ended.times) == (HeartbeatResponse(), 1)
@@ -29,6 +30,8 @@ def test_a_request_arrives_within_milliseconds_and_its_response_comes_back() -> 
     assert (response.of, response.sender, response.receiver, response.kind) == (frame.id, "b1", "a", "response")
     assert (response.correlation_id, response.version) == (frame.correlation_id, frame.version)
     assert ended.cause == response.received_step
+    assert w.cluster.trace.events[response.sent_step].cause == frame.received_step
+    assert w.cluster.network.frames_sent == len(w.cluster.trace.frames)
     w.run_for(60_000)
     assert ended.times == 1
     assert [e.name for e in w.cluster.trace.of("timer") if e.node == "a"] == []

@@ -54,6 +54,32 @@ def test_a_frame_for_an_earlier_incarnation_is_lost() -> None:
     assert [f.id for f in w.arrived["b1"]] == ["Heartbeat#2"]
 
 
+@pytest.mark.parametrize("faults", [(Crash("b1"),), (Crash("b1"), Restart("b1"))], ids=["dead", "restarted"])
+def test_a_node_that_dies_as_a_request_arrives_does_not_handle_it(faults: tuple[Crash | Restart, ...]) -> None:
+    w = Wire()
+    w.ask("a", "b1")
+    w.run_for(5)
+    (whole,) = w.arrived["b1"]
+    w = Wire(*(replace(fault, at_step=whole.received_step) for fault in faults))
+    w.ask("a", "b1")
+    w.run_for(5)
+    assert frame_of(w, "Heartbeat#1") == ("delivered", whole.received_step)
+    assert w.arrived["b1"] == []
+    w.ask("c", "b2")
+    w.run_for(5)
+    assert len(w.arrived["b2"]) == 1, "other nodes still handle theirs"
+
+
+def test_a_node_that_has_restarted_gives_its_new_requests_their_own_time() -> None:
+    w = Wire()
+    w.ask("b2", "b1")
+    w.run_for(5)
+    strike(w, Crash("b2"), Restart("b2"))
+    asked_ms, ended = w.now, w.ask("b2", "b1")
+    w.run_for(2 * REQUEST_TIMEOUT_MS)
+    assert (ended.response, ended.at_ms) == (None, asked_ms + REQUEST_TIMEOUT_MS)
+
+
 def test_a_node_that_dies_forgets_its_own_requests() -> None:
     w = Wire()
     ended, other = w.ask("a", "b1"), w.ask("c", "b1", timeout_ms=500)
