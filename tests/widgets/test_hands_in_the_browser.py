@@ -9,8 +9,11 @@ from playwright.sync_api import Page, expect
 
 from kafkalab import lab00, lab03
 from kafkalab.sim.faults import Crash, Delay, Drop, Hold, Pause, Reorder
+from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.fault_panel import FaultPanel
+from kafkalab.widgets.views.predict import Predict
 from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.state_chart import StateChart
 from tests.widgets.live import Live
 
 pytestmark = pytest.mark.browser
@@ -436,6 +439,17 @@ def test_the_projector_switch_is_the_journeys_and_leaves_the_text_as_it_is(page:
     assert view.text() == told
     page.locator('.sequence [data-action="size"]').click()
     expect(page.locator(".sequence")).to_have_attribute("data-size", "laptop")
+
+
+def test_the_switch_for_a_projector_enlarges_pictures_of_other_runs_and_cards_too(page: Page):
+    view, compare = Sequence(lab03()), Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))
+    card = Predict("Who decides?", choices={"A": "The client.", "B": "The coordinator."}, answer="B")
+    Live(page, view, StateChart(lab03()), compare, card)
+    page.locator(".sequence").focus()
+    for size in ("projector", "laptop"):
+        page.keyboard.press("b")
+        for other in (".sequence", ".state-chart", ".compare", ".predict"):
+            expect(page.locator(other)).to_have_attribute("data-size", size)
 
 
 def test_the_help_lists_what_hands_can_do(page: Page):
