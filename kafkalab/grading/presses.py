@@ -107,7 +107,7 @@ def run_with(base: Scenario, faults: Sequence[Fault], form: str = form_of()) -> 
 
 
 def presses_of(answer: Any, base: Scenario, form: str = form_of()) -> tuple[Fault, ...]:
-    """Return the faults in an answer: a list of them, or what a widget, a cluster or a scenario has more than `base`."""
+    """Return the faults in an answer: a list of them, or what a widget, cluster or scenario has more than `base`."""
     if is_blank(answer):
         return ()
     answer = getattr(answer, "cluster", answer)

@@ -112,7 +112,8 @@ def test_on_a_phone_the_rows_and_the_logs_of_both_runs_are_there(page: Page):
     Live(page, Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))))
     assert page.locator(".columns").evaluate("e => e.clientHeight") > 100
     frame, below = (page.locator(name).bounding_box() for name in (".compare", ".below"))
-    assert frame and below
+    assert frame
+    assert below
     assert below["y"] + below["height"] <= frame["y"] + frame["height"]
 
 

@@ -88,9 +88,11 @@ def test_on_a_phone_the_lanes_heads_do_not_overlap_and_nothing_is_wider_than_the
 
 PHONE = """() => {
   const root = document.querySelector(".klab"), edge = root.getBoundingClientRect();
-  const wide = [...root.querySelectorAll(".bar button, .travel button, .told, .judged, .found, .found > *, .chips > *")]
-    .filter((e) => e.offsetWidth && !e.closest(".contents, .filter, .ticks") && (e.getBoundingClientRect().right > edge.right + 1
-      || e.getBoundingClientRect().left < edge.left))
+  const parts = ".bar button, .travel button, .told, .judged, .found, .found > *, .chips > *";
+  const box = (e) => e.getBoundingClientRect();
+  const wide = [...root.querySelectorAll(parts)]
+    .filter((e) => e.offsetWidth && !e.closest(".contents, .filter, .ticks"))
+    .filter((e) => box(e).right > edge.right + 1 || box(e).left < edge.left)
     .map((e) => [e.className, e.textContent.slice(0, 30)]);
   return { wide, scroll: root.parentElement.scrollWidth - root.parentElement.clientWidth,
     heads: [...root.querySelectorAll(".lane > b")].map((e) => e.textContent) };
