@@ -7,7 +7,6 @@ from threading import RLock
 from typing import Any
 
 import traitlets
-from ipywidgets._version import __jupyter_widgets_base_version__
 
 from kafkalab.limits import OPENED, quoted
 from kafkalab.sim.cluster import Cluster
@@ -63,12 +62,6 @@ class Journey(Walking):
     `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is what views show of it.
     """
 
-    # It is never displayed itself. So its model in the browser is the plain one: anywidget's would be deaf for good if
-    # the page was too busy to load a module within two seconds.
-    _esm = ""
-    _model_name = traitlets.Unicode("WidgetModel").tag(sync=True)
-    _model_module = traitlets.Unicode("@jupyter-widgets/base").tag(sync=True)
-    _model_module_version = traitlets.Unicode(__jupyter_widgets_base_version__).tag(sync=True)
     SETTABLE = ("step", "groups", "hidden", "size", "every", "opened")
 
     payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
