@@ -193,12 +193,21 @@ def test_an_envelope_dragged_along_its_line_is_delayed_by_the_distance(page: Pag
     assert len(presses(page)) == 1
 
 
+def test_an_envelope_in_the_lowest_row_can_be_dragged_downwards_out_of_the_diagram(page: Page):
+    at_end_txn(page)
+    frame, diagram = grip(page, "EndTxn#1"), page.locator(".scroll").bounding_box()
+    assert diagram
+    below = diagram["y"] + diagram["height"] + 20 - frame[1]
+    assert drag(page, "EndTxn#1", 0, below) == "× drop"
+    page.mouse.up()
+
+
 def test_a_drag_that_ends_nowhere_or_is_given_up_changes_nothing(page: Page):
     view, _ = at_end_txn(page)
     before = grip(page, "EndTxn#1")
     assert drag(page, "EndTxn#1", 6, 5) == "let go here: nothing changes"
     page.mouse.up()
-    assert drag(page, "EndTxn#1", 30, 300) == "let go here: nothing changes"
+    assert drag(page, "EndTxn#1", 30, 700) == "let go here: nothing changes"
     page.mouse.up()
     expect(page.locator(".now")).to_contain_text("Nothing has changed")
     assert drag(page, "EndTxn#1", 30, -70) == "× drop"
