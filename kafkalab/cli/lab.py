@@ -29,7 +29,8 @@ def without_old_widgets(notebook: Any) -> bool:
     their places.
     """
     data = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", ())]
-    return any([one.pop(WIDGET, None) for one in data if FIGURE in one])
+    dropped = [one.pop(WIDGET) for one in data if FIGURE in one and WIDGET in one]
+    return bool(dropped)
 
 
 def sign_labs(root: Path) -> None:
