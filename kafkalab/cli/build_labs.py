@@ -39,7 +39,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
             pages[root / symptoms.PAGE] = symptoms.page(root)
         changed += [*build(root), *write_changed(pages)]
         if options.without_solutions is not None:
-            changed += write_learners_folder(root, options.without_solutions, page(root))
+            changed += write_learners_folder(root, options.without_solutions, page(root, of_a_class=True))
         if options.clean is not None:
             changed += build_clean(root, options.clean)
     except (ValueError, ImportError) as error:

@@ -12,6 +12,7 @@ from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError
 
+FIGURE, WIDGET = "image/svg+xml", "application/vnd.jupyter.widget-view+json"
 START = "labs/00_start.ipynb"
 SLOW_IMPORT = "rfc3987_syntax"
 """jsonschema takes it for the format "iri", which nothing of Jupyter uses; its grammar costs a second and a half."""
@@ -23,16 +24,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.usage, parser.epilog = "kafkalab lab [OPTIONS OF jupyter lab]", "For example: kafkalab lab --port 9000"
 
 
+def without_old_widgets(notebook: Any) -> bool:
+    """Drop widgets from those outputs that have a picture, too; return whether there were any.
+
+    A notebook that was saved names the widgets of a kernel that has ended. JupyterLab would write "model not found" in
+    their places.
+    """
+    data = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", ())]
+    dropped = [one.pop(WIDGET) for one in data if FIGURE in one and WIDGET in one]
+    return bool(dropped)
+
+
 def sign_labs(root: Path) -> None:
     """Trust the labs' notebooks, as `jupyter trust` does: JupyterLab then shows their pictures before a first run.
 
-    A file that is no notebook, or cannot be read, stays untrusted.
+    Pictures of an earlier session are shown, too. A file that is no notebook, or cannot be read, stays untrusted.
     """
     nbformat: Any = import_module("nbformat")
     notary: Any = import_module("nbformat.sign").NotebookNotary()
     for path in sorted((root / START).parent.glob("[0-9]*.ipynb")):
         with contextlib.suppress(OSError, ValueError):
-            notary.sign(nbformat.read(path, as_version=nbformat.NO_CONVERT))
+            notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+            if without_old_widgets(notebook):
+                nbformat.write(notebook, path, version=nbformat.NO_CONVERT)
+            notary.sign(notebook)
     notary.store.close()
 
 

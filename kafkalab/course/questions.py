@@ -122,14 +122,22 @@ def lacking(root: Path) -> tuple[int, ...]:
     return tuple(number for number in NEEDED if not found[number])
 
 
-def page(root: Path) -> str:
-    """labs/README.md: the labs there are, and where each question is answered."""
+def page(root: Path, of_a_class: bool = False) -> str:
+    """Return labs/README.md: the labs there are, and where each question is answered.
+
+    In the folder of a class there is no Makefile, and nobody builds labs.
+    """
     names = {path.stem for path in sources(root)}
+    command = "kafkalab lab" if of_a_class else "make lab"
+    opens = f"Open [00_start.ipynb](00_start.ipynb), or run `{command}` in the folder above."
+    made = (
+        f" Each notebook here is made from the one of the same name in `{SOLUTIONS.name}/` by `kafkalab build-labs`, "
+        "and so is this page."
+    )
     lines = [
         "# The labs",
         "",
-        "Open [00_start.ipynb](00_start.ipynb), or run `make lab` in the folder above. Each notebook here is made from "
-        f"the one of the same name in `{SOLUTIONS.name}/` by `kafkalab build-labs`, and so is this page.",
+        opens if of_a_class else opens + made,
         "",
         "| lab | | what you will know |",
         "|--:|:--|:--|",

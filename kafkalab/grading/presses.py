@@ -12,10 +12,7 @@ from kafkalab.sim.faults import TYPES, Fault
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 
-FORM = (
-    'the presses as a list of faults, like [Drop("EndTxnResponse#1"), Crash("b3", at_step=84)], '
-    "or the widget in which you pressed them"
-)
+FORM = "the presses as a list of faults{example}, or the widget in which you pressed them"
 FAULT_TYPES = tuple(TYPES.values())
 
 
@@ -35,16 +32,30 @@ class Miss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What the presses are to bring about: `says` after "this run shows no ...", `reached` asks a finished run."""
+    """What the presses are to bring about: `says` after "this run shows no ...", `reached` asks a finished run.
+
+    `example` is a list of presses that fits the scenario and does not reach the goal; messages show it as a form.
+    """
 
     says: str
     reached: Callable[[Cluster], bool]
     misses: tuple[Miss, ...] = ()
+    example: tuple[Fault, ...] = ()
+
+    @property
+    def form(self) -> str:
+        """Return what to give as an answer, with the example."""
+        return form_of(self.example)
 
     @property
     def hints(self) -> dict[str, int | str]:
         """Return which hint helps with each miss, as an `Exercise` takes it."""
         return {miss.name: miss.hint for miss in self.misses}
+
+
+def form_of(example: Sequence[Fault] = ()) -> str:
+    """Return what to give as an answer, with `example`, if there is one, as a learner would write it."""
+    return FORM.format(example=f", like [{', '.join(map(repr, example))}]" if example else "")
 
 
 def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allowed: Sequence[str] = ()) -> str:
@@ -53,13 +64,13 @@ def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allow
     `allowed` names the faults that may be pressed (all, if empty). WrongAnswer, with the run, if the goal is not
     reached, if there are more than `most` presses, or if one of them changes nothing.
     """
-    faults = presses_of(answer, base)
+    faults = presses_of(answer, base, goal.form)
     if not faults:
-        raise BlankAnswer(f"The list of presses is still blank. Give {FORM}.")
+        raise BlankAnswer(f"The list of presses is still blank. Give {goal.form}.")
     for fault in faults:
         if allowed and type(fault).__name__ not in allowed:
             raise WrongValue(f"{fault!r} may not be pressed here; there are {', '.join(allowed)}.")
-    cluster = run_with(base, faults)
+    cluster = run_with(base, faults, goal.form)
     if cluster.unused_faults:
         listed = ", ".join(map(repr, cluster.unused_faults))
         raise WrongAnswer(f"In this run nothing came of {listed}: take it out, or press it elsewhere.", run=cluster)
@@ -81,12 +92,12 @@ def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allow
     return f"{count}, the fewest there are" if len(faults) <= par else f"{count}; {par} would be enough"
 
 
-def run_with(base: Scenario, faults: Sequence[Fault]) -> Cluster:
+def run_with(base: Scenario, faults: Sequence[Fault], form: str = form_of()) -> Cluster:
     """The scenario's run with these faults more; WrongAnswer if it never ends, WrongValue if a fault does not fit."""
     try:
         cluster = Cluster(base.with_faults(*faults))
     except (ValueError, TypeError) as error:
-        raise WrongValue(f"{error}. Give {FORM}.") from None
+        raise WrongValue(f"{error}. Give {form}.") from None
     try:
         cluster.run()
     except (StuckError, RunawayError) as error:
@@ -95,8 +106,8 @@ def run_with(base: Scenario, faults: Sequence[Fault]) -> Cluster:
     return cluster
 
 
-def presses_of(answer: Any, base: Scenario) -> tuple[Fault, ...]:
-    """The faults in an answer: a list of them, or what a widget, a cluster or a scenario has more than `base`."""
+def presses_of(answer: Any, base: Scenario, form: str = form_of()) -> tuple[Fault, ...]:
+    """Return the faults in an answer: a list of them, or what a widget, cluster or scenario has more than `base`."""
     if is_blank(answer):
         return ()
     answer = getattr(answer, "cluster", answer)
@@ -106,10 +117,10 @@ def presses_of(answer: Any, base: Scenario) -> tuple[Fault, ...]:
     if isinstance(found, FAULT_TYPES):
         found = [found]
     if not isinstance(found, (list, tuple)):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {form}, not {described(answer)}.")
     for item in found:
         if not isinstance(item, FAULT_TYPES):
-            raise WrongType(f"In the list stands {described(item)}, which is no fault. Give {FORM}.")
+            raise WrongType(f"In the list stands {described(item)}, which is no fault. Give {form}.")
     return tuple(found)
 
 

@@ -20,6 +20,7 @@ from kafkalab.grading.builder import (
 
 HEADINGS = re.compile(r"^#{1,4} .*$", re.M)
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)[^)]*\)")
+LINK_OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
 
 
 def clean(solution: Notebook) -> Notebook:
@@ -70,11 +71,12 @@ def build_clean(root: Path, folder: Path) -> list[Path]:
 def write_learners_folder(root: Path, folder: Path, page: str) -> list[Path]:
     """Write the learners' notebooks and their README, `page`, into `folder`/labs; return the paths that changed.
 
-    `kafkalab lab` works there as it does in `root`. No solution is in it. ValueError if there is one by then.
+    `kafkalab lab` works there as it does in `root`. No solution is in it, and no link to pages outside of it: the
+    teacher's page has answers. ValueError if there is a solution by then.
     """
     labs = folder / LABS
     if (folder / SOLUTIONS).exists():
         raise ValueError(f"{folder / SOLUTIONS} is there; give a folder without solutions")
     labs.mkdir(parents=True, exist_ok=True)
-    made = {labs / source.name: as_text(student(read(source))) for source in sources(root)}
-    return write_changed({**made, labs / "README.md": page})
+    made = {labs / source.name: as_text(student(read(source))) for source in sources(root)} | {labs / "README.md": page}
+    return write_changed({path: LINK_OUTSIDE.sub(r"\1", text) for path, text in made.items()})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from nbformat.sign import NotebookNotary
 
-from kafkalab.cli.lab import PLACES, SLOW_IMPORT, START, sign_labs
+from kafkalab.cli.lab import FIGURE, PLACES, SLOW_IMPORT, START, WIDGET, sign_labs
 from kafkalab.cli.main import COMMANDS, main
 
 
@@ -74,3 +74,24 @@ def test_lab_trusts_the_notebooks_so_that_their_pictures_show_at_once(
     assert not NotebookNotary().check_signature(notebook)
     sign_labs(tmp_path)
     assert NotebookNotary().check_signature(notebook)
+
+
+def test_lab_shows_the_pictures_of_a_saved_notebook_whose_kernel_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nbformat = pytest.importorskip("nbformat")
+    for name, place in PLACES.items():
+        monkeypatch.setenv(name, str(tmp_path / place))
+    (tmp_path / "labs").mkdir()
+    widget, figure = {WIDGET: {"model_id": "gone"}}, {FIGURE: "<svg/>", "text/plain": "a picture"}
+    outputs = [nbformat.v4.new_output("display_data", data) for data in ({**widget, **figure}, widget)]
+    cells = [nbformat.v4.new_code_cell("1", outputs=outputs), nbformat.v4.new_markdown_cell("text")]
+    path = tmp_path / "labs" / "00_saved.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    sign_labs(tmp_path)
+    saved = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+    assert [dict(output.data) for output in saved.cells[0].outputs] == [figure, widget]
+    assert NotebookNotary().check_signature(saved)
+    before = path.stat().st_mtime_ns
+    sign_labs(tmp_path)
+    assert path.stat().st_mtime_ns == before

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kafkalab.course.lab00 import exercise_2 as lab00_e2
+from kafkalab.course.lab01 import exercise_1 as lab01_e1
 from kafkalab.course.lab01 import exercise_2 as lab01_e2
 from kafkalab.course.lab02 import exercise_1 as lab02_e1
 from kafkalab.course.lab03 import exercise_2 as lab03_e2
@@ -25,6 +26,7 @@ from kafkalab.grading.seeds import LEARNER_SEED, random_for
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.partitions import java_hash, partition_for
 from kafkalab.sim.cluster import ran
+from kafkalab.widgets.model.findings import report_of
 
 EVERY = 8
 """One case of so many is run."""
@@ -44,6 +46,12 @@ def test_a_leader_of_lab_1_answers_as_the_reference_does() -> None:
         appended = sum(value.startswith(str(len(state["batches"]) + 1)) for value in written)
         assert set(before) <= {"NONE"}
         assert (appended, last) == lab01_e2.reference(state, batch)
+
+
+def test_no_promise_is_broken_where_a_leader_of_lab_1_does_what_is_right() -> None:
+    rows = [lab01_e1.scenario(LEARNER_SEED, rows) for rows in range(1, 10)]
+    cases = [lab01_e2.scenario(*case) for case in lab01_e2.cases(LEARNER_SEED)[::EVERY]]
+    assert [s for s in [*rows, *cases] if report_of(ran(s))["verdict"] == "violated"] == []
 
 
 @pytest.mark.parametrize("state", [s for s in lab03_e2.STATES if s != lab03_e2.UNSHOWN])

@@ -77,5 +77,7 @@ def test_a_class_gets_the_labs_without_any_solution(root: Path, tmp_path: Path) 
     given = tmp_path / "class" / "labs"
     assert {p.name for p in given.iterdir()} == {p.name for p in (root / LABS).iterdir() if p.is_file()}
     assert [path for path in given.iterdir() if "### BEGIN" in path.read_text(encoding="utf-8")] == []
+    assert [path for path in given.iterdir() if "](../" in path.read_text(encoding="utf-8")] == []
+    assert "solutions" not in (given / "README.md").read_text(encoding="utf-8")
     (tmp_path / "class" / SOLUTIONS).mkdir()
     assert main(["build-labs", "--without-solutions", str(tmp_path / "class")], tmp_path) == 2

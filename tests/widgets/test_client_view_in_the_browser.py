@@ -49,6 +49,14 @@ def bare(lines: list[str]) -> list[str]:
     return [line.replace("(", "").replace(")", "") for line in lines]
 
 
+def test_on_a_phone_a_call_is_told_in_few_lines(page: Page, view: ClientView):
+    page.set_viewport_size({"width": 390, "height": 844})
+    view.press("end")
+    put(page, view)
+    page.evaluate("() => { document.querySelector('#here').style.width = '258px'; }")  # what JupyterLab leaves
+    assert page.locator(".says").evaluate_all("all => Math.max(...all.map((e) => e.clientHeight))") < 130
+
+
 def test_the_screen_equals_the_text_twin_moment_by_moment_and_back(
     page: Page, view: ClientView, console_errors: list[str]
 ):

@@ -27,6 +27,23 @@ WORLDS: dict[str, tuple[Fault, ...]] = {
 }
 
 
+def test_on_a_phone_no_card_lies_on_another(page: Page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    view = ClusterMap(lab03())
+    view.press("end")
+    open_view(page, view)
+    page.evaluate("() => { document.querySelector('#here').style.width = '258px'; }")  # what JupyterLab leaves
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    boxes = [card.bounding_box() for card in page.locator(".node").all()]
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            assert one
+            assert other
+            beside = one["x"] >= other["x"] + other["width"] or other["x"] >= one["x"] + one["width"]
+            assert beside or one["y"] >= other["y"] + other["height"] or other["y"] >= one["y"] + one["height"]
+            assert one["height"] < 50
+
+
 @pytest.mark.parametrize("world", WORLDS)
 def test_each_step_shows_what_the_text_says(page: Page, world: str, console_errors: list[str]):
     view = ClusterMap(lab03().with_faults(*WORLDS[world]))

@@ -107,6 +107,16 @@ def test_the_point_of_difference_both_verdicts_and_the_logs_are_on_one_screen(pa
     assert page.evaluate(ON_SCREEN)["wrong"] == 0, "a finding is shown from the step on that proves it"
 
 
+def test_on_a_phone_the_rows_and_the_logs_of_both_runs_are_there(page: Page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    Live(page, Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))))
+    assert page.locator(".columns").evaluate("e => e.clientHeight") > 100
+    frame, below = (page.locator(name).bounding_box() for name in (".compare", ".below"))
+    assert frame
+    assert below
+    assert below["y"] + below["height"] <= frame["y"] + frame["height"]
+
+
 def test_buttons_and_clicks_move_the_cursor(page: Page):
     compare = Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))
     Live(page, compare)

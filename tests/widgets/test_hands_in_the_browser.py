@@ -9,8 +9,11 @@ from playwright.sync_api import Page, expect
 
 from kafkalab import lab00, lab03
 from kafkalab.sim.faults import Crash, Delay, Drop, Hold, Pause, Reorder
+from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.fault_panel import FaultPanel
+from kafkalab.widgets.views.predict import Predict
 from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.state_chart import StateChart
 from tests.widgets.live import Live
 
 pytestmark = pytest.mark.browser
@@ -190,12 +193,21 @@ def test_an_envelope_dragged_along_its_line_is_delayed_by_the_distance(page: Pag
     assert len(presses(page)) == 1
 
 
+def test_an_envelope_in_the_lowest_row_can_be_dragged_downwards_out_of_the_diagram(page: Page):
+    at_end_txn(page)
+    frame, diagram = grip(page, "EndTxn#1"), page.locator(".scroll").bounding_box()
+    assert diagram
+    below = diagram["y"] + diagram["height"] + 20 - frame[1]
+    assert drag(page, "EndTxn#1", 0, below) == "× drop"
+    page.mouse.up()
+
+
 def test_a_drag_that_ends_nowhere_or_is_given_up_changes_nothing(page: Page):
     view, _ = at_end_txn(page)
     before = grip(page, "EndTxn#1")
     assert drag(page, "EndTxn#1", 6, 5) == "let go here: nothing changes"
     page.mouse.up()
-    assert drag(page, "EndTxn#1", 30, 300) == "let go here: nothing changes"
+    assert drag(page, "EndTxn#1", 30, 700) == "let go here: nothing changes"
     page.mouse.up()
     expect(page.locator(".now")).to_contain_text("Nothing has changed")
     assert drag(page, "EndTxn#1", 30, -70) == "× drop"
@@ -436,6 +448,17 @@ def test_the_projector_switch_is_the_journeys_and_leaves_the_text_as_it_is(page:
     assert view.text() == told
     page.locator('.sequence [data-action="size"]').click()
     expect(page.locator(".sequence")).to_have_attribute("data-size", "laptop")
+
+
+def test_the_switch_for_a_projector_enlarges_pictures_of_other_runs_and_cards_too(page: Page):
+    view, compare = Sequence(lab03()), Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))
+    card = Predict("Who decides?", choices={"A": "The client.", "B": "The coordinator."}, answer="B")
+    Live(page, view, StateChart(lab03()), compare, card)
+    page.locator(".sequence").focus()
+    for size in ("projector", "laptop"):
+        page.keyboard.press("b")
+        for other in (".sequence", ".state-chart", ".compare", ".predict"):
+            expect(page.locator(other)).to_have_attribute("data-size", size)
 
 
 def test_the_help_lists_what_hands_can_do(page: Page):

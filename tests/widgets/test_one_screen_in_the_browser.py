@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 import kafkalab
 from kafkalab.widgets.views.sequence import Sequence
+from tests.widgets.live import Live
 from tests.widgets.screens import open_view
 
 pytestmark = pytest.mark.browser
@@ -83,3 +84,44 @@ def test_on_a_phone_the_lanes_heads_do_not_overlap_and_nothing_is_wider_than_the
     assert all(one[1] <= other[0] + 1 for one, other in zip(heads, heads[1:], strict=False)), heads
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".scroll").evaluate("e => e.clientHeight") > 250
+
+
+PHONE = """() => {
+  const root = document.querySelector(".klab"), edge = root.getBoundingClientRect();
+  const parts = ".bar button, .travel button, .told, .judged, .found, .found > *, .chips > *";
+  const box = (e) => e.getBoundingClientRect();
+  const wide = [...root.querySelectorAll(parts)]
+    .filter((e) => e.offsetWidth && !e.closest(".contents, .filter, .ticks"))
+    .filter((e) => box(e).right > edge.right + 1 || box(e).left < edge.left)
+    .map((e) => [e.className, e.textContent.slice(0, 30)]);
+  return { wide, scroll: root.parentElement.scrollWidth - root.parentElement.clientWidth,
+    heads: [...root.querySelectorAll(".lane > b")].map((e) => e.textContent) };
+}"""
+"""In the picture: what is cut at its edges, how much wider its content is, and the lanes' heads."""
+
+
+def test_on_a_phone_in_jupyterlab_the_controls_verdict_and_names_of_brokers_are_whole(page: Page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    view = Sequence(kafkalab.lab00())
+    view.press("drop", "ProduceResponse#1")
+    view.press("end")
+    live = Live(page, view)
+    page.evaluate("() => { document.querySelector('#w0').style.width = '258px'; }")  # what its side bars leave
+    live.settle()
+    expect(page.locator('[data-action="finding"]')).to_have_text("duplicate, allowed")
+    seen: dict[str, Any] = page.evaluate(PHONE)
+    assert seen["wide"] == []
+    assert seen["scroll"] <= 0
+    assert seen["heads"] == ["shop", "kitchen", "b1", "b2", "b3"]
+
+
+def test_a_chapter_with_the_name_of_an_error_leaves_the_sentence_alone(page: Page):
+    view = opened(page, "lab01", "1280x800, file browser open")
+    view.press("drop", "Produce#2")
+    open_view(page, view, size="laptop")
+    page.evaluate("() => { document.querySelector('#here').style.maxWidth = '848px'; }")
+    chapter = next(c for c in view.payload["chapters"] if c["name"] == "OUT_OF_ORDER_SEQUENCE_NUMBER")
+    page.evaluate("step => journey.set('step', step)", chapter["step"])
+    shown = page.locator(".chapter")
+    assert shown.inner_text().replace("\n", "") == chapter["name"]
+    assert shown.evaluate("e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]") == [0, 0]

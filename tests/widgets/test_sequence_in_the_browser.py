@@ -14,8 +14,10 @@ from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import batch_outcome, fold, stops, text_at
+from kafkalab.widgets.views.sequence import Sequence
 from tests.widgets.harness import LOOK, SHOWN, complete, look, page_of, show
 from tests.widgets.sample_payload import sample
+from tests.widgets.screens import open_view
 
 pytestmark = pytest.mark.browser
 
@@ -72,6 +74,19 @@ def walk(page: Page, payload: dict[str, Any], key: str, groups: tuple[str, ...] 
         if page.evaluate("document.querySelector('.klab').dataset.step") == seen["step"]:
             return count + 1
     raise AssertionError("the cursor never stands still")
+
+
+def test_what_became_of_a_frame_stands_in_the_heading_of_its_fields(page: Page):
+    view = Sequence(lab03())
+    view.press("find", "ProduceResponse#1")
+    view.press("right")
+    open_view(page, view)
+    page.keyboard.press("i")
+    fate, heading = (page.locator(f".frame h3{part}").bounding_box() for part in (" .fate", ""))
+    assert fate
+    assert heading
+    assert heading["y"] - 3 <= fate["y"]
+    assert fate["y"] + fate["height"] <= heading["y"] + heading["height"] + 3
 
 
 def test_each_step_of_the_lab_shows_what_the_text_says_forwards_and_backwards(

@@ -64,6 +64,15 @@ def test_it_is_on_one_screen_with_the_present_state_in_it(page: Page, name: str,
     assert seen[1:] == [True, True]
 
 
+def test_at_a_laptop_with_the_file_browser_the_coordinators_answers_are_beside_its_chart(page: Page):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    view = StateChart(lab03())
+    view.press("end")
+    open_view(page, view)
+    page.evaluate("() => { document.querySelector('#here').style.width = '833px'; }")  # JupyterLab's output there
+    assert page.locator(".main").evaluate("e => e.scrollHeight - e.clientHeight") == 0
+
+
 def test_a_group_is_followed_through_its_rebalances(page: Page, console_errors: list[str]):
     view = StateChart(two_members(), "group")
     stops = view.journey.stops()

@@ -146,6 +146,15 @@ def test_a_short_run_is_walked_frame_by_frame_and_a_long_one_at_an_eighth():
     )
 
 
+def test_a_fold_of_one_request_of_a_node_says_once_more():
+    view = Sequence(lab00())
+    view.press("right")
+    view.press("crash", "b2")
+    texts = [fold["text"] for fold in view.payload["folds"]]
+    assert any("asks once more (" in text for text in texts)
+    assert not any("1 more times" in text for text in texts)
+
+
 def test_repeated_requests_are_one_stop_that_says_how_many_and_can_be_opened():
     view = Sequence(lab02(records=0))
     view.press("crash", "b3")

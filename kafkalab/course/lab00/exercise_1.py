@@ -8,6 +8,7 @@ from kafkalab.grading.presses import Goal, Miss, replayed
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.orders import PARTITION
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Drop, Pause
 
 ORDER = "soup"
 
@@ -37,6 +38,7 @@ def second_copy(cluster: Cluster) -> int:
 GOAL = Goal(
     says="soup that the kitchen was given twice",
     reached=lambda cluster: served(cluster) > 1,
+    example=(Drop("Fetch#1"), Pause("shop", at_ms=50)),
     misses=(
         Miss(
             "read too early",

@@ -179,11 +179,12 @@ def _remember(state: State, batch: dict[str, int]) -> None:
 
 
 def scenario(state: State, batch: dict[str, int]) -> Scenario:
-    """A client that brings a leader into this state, by hand, and then sends the batch."""
+    """A client that brings a leader into this state, by hand, and then sends the batch. A retry has its records."""
     remembered = [(state["epoch"], f, ((last - f) & SEQUENCE_MAX) + 1) for f, last in state["batches"]]
     steps = [idempotent("A")]
-    for number, (epoch, first, count) in enumerate([*remembered, (batch["epoch"], batch["first"], batch["count"])], 1):
-        values = [f"{number}{letter}" for letter in "abcde"[:count]]
+    sent = [*remembered, (batch["epoch"], batch["first"], batch["count"])]
+    for epoch, first, count in sent:
+        values = [f"{sent.index((epoch, first, count)) + 1}{letter}" for letter in "abcde"[:count]]
         steps.append(produce_idempotent("A", PARTITION, first, *values, epoch=f"+{epoch}" if epoch else ""))
     program = Program("by hand", "raw_requests", {"steps": steps})
     return Scenario(title="The leader of the case", topics={TOPIC: 1}, programs=(program,))

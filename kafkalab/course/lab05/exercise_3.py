@@ -7,6 +7,7 @@ from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.presses import Goal, Miss, replayed
 from kafkalab.grading.seeds import seed
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Delay, Drop
 
 
 def seen(cluster: Cluster, look: int) -> list[str]:
@@ -23,6 +24,7 @@ def reached(cluster: Cluster) -> bool:
 GOAL = Goal(
     says="half transaction that is whole later",
     reached=reached,
+    example=(Drop("Fetch#1"), Delay("EndTxn#1", 100)),
     misses=(
         Miss(
             "nothing yet",

@@ -13,6 +13,7 @@ from kafkalab.grading.seeds import seed
 from kafkalab.programs.billing import CHARGES
 from kafkalab.protocol.rules import PRODUCE_EPOCH
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Scenario
 
 WORK_MS, LINGER_MS = 600, 500
@@ -46,6 +47,7 @@ def _produced(cluster: Cluster, after_ms: int) -> bool:
 GOAL = Goal(
     says="order that was charged twice",
     reached=twice,
+    example=(Pause("second", at_ms=6_000), Resume("second", at_ms=6_500)),
     misses=(
         Miss(
             "nobody slept",

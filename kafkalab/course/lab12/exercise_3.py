@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from kafkalab.grading.elsewhere import perform
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described
 from kafkalab.grading.mutants import Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for
 from kafkalab.grading.tables import Table
@@ -99,6 +99,8 @@ def check(answer: Any) -> str:
     random = random_for("L12.E3")
     try:
         line = against_mutants(answer["sent"], sent, MUTANTS, cases(random), SENT, rows_of=attempts)
+    except BlankAnswer as error:
+        raise BlankAnswer(f"sent: {error}") from None
     except WrongAnswer as error:
         raise WrongAnswer(f"sent: {error}", run=error.run, miss=error.miss, part=error.part / 2) from None
     _check_once(answer["once"], random)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalab.grading.exercise import WrongAnswer, WrongValue
+from kafkalab.grading.exercise import BlankAnswer, WrongValue
 from kafkalab.grading.tables import Table
 
 SHOWN, ROWS = 3, 8
@@ -79,12 +79,12 @@ def taken(given: Any, columns: Sequence[str], most: int) -> dict[str, Any]:
 def rows_of(answer: Any, what: str, blank: str) -> list[Key] | str:
     """Return the rows, or the problem, that a task of `kafkalab.course.lab12.tasks` found.
 
-    WrongValue, beginning with `what`, if the learner's query or function failed; WrongAnswer with `blank` if it
+    WrongValue, beginning with `what`, if the learner's query or function failed; BlankAnswer with `blank` if it
     returned nothing. Another process may have sent the answer: what is not of the form is a WrongValue, too.
     """
     match answer:
         case {"blank": True}:
-            raise WrongAnswer(blank)
+            raise BlankAnswer(blank)
         case {"failed": str(why)}:
             raise WrongValue(f"{what}: {why}")
         case {"problem": str(problem)}:

@@ -62,7 +62,6 @@ class Journey(Walking):
     `tree` has a small entry for each run, `place` is the id of the one shown, `payload` is what views show of it.
     """
 
-    _esm = "export default {};"  # it is never displayed itself
     SETTABLE = ("step", "groups", "hidden", "size", "every", "opened")
 
     payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, NoReturn
+from uuid import uuid4
 
 import anywidget
+import traitlets
 from ipywidgets.widgets.widget import JUPYTER_WIDGETS_ECHO
 from traitlets import TraitError
 
@@ -28,6 +30,13 @@ class Listening(anywidget.AnyWidget):
     SETTABLE: ClassVar[tuple[str, ...]] = ()
     LONG: ClassVar[tuple[str, ...]] = ()
     """Fields of a message that its handler limits itself."""
+
+    _own_id = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, **values: Any) -> None:
+        """Tell the browser the id of its model, by which it finds it: see `hearAlways` in run.js."""
+        own = uuid4().hex
+        super().__init__(model_id=own, _own_id=own, **values)
 
     def hear(self, handlers: dict[str, Callable[[Content], Any]]) -> None:
         """Call the handler of a message's `kind` with the message; an error is answered as a sentence."""

@@ -6,6 +6,7 @@ from threading import RLock
 from typing import Any
 
 import traitlets
+from ipywidgets._version import __jupyter_widgets_base_version__
 
 from kafkalab.widgets.model.jumps import find, jump
 from kafkalab.widgets.model.listening import Listening
@@ -15,6 +16,13 @@ from kafkalab.widgets.payload.walk import steps_in, walk
 
 class Walking(Listening):
     """A cursor on a run, and what of the run is shown and folded: see `Journey`."""
+
+    # It is never displayed itself. So its model in the browser is the plain one: anywidget's would be deaf for good if
+    # the page was too busy to load a module within two seconds.
+    _esm = ""
+    _model_name = traitlets.Unicode("WidgetModel").tag(sync=True)
+    _model_module = traitlets.Unicode("@jupyter-widgets/base").tag(sync=True)
+    _model_module_version = traitlets.Unicode(__jupyter_widgets_base_version__).tag(sync=True)
 
     payload: dict[str, Any]
     _lock: RLock

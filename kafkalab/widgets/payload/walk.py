@@ -116,11 +116,15 @@ def _fold(payload: Payload, stretch: list[dict[str, Any]]) -> list[dict[str, Any
     asked = Counter((f["from"], f["name"]) for f in frames[first : last + 1] if f["kind"] == "request")
     labels = {node["id"]: node["label"] for node in payload["nodes"]}
     parts = [
-        f"{labels[node]} asks {sum(n for (who, _), n in asked.items() if who == node)} more times"
+        f"{labels[node]} asks {_times_more(sum(n for (who, _), n in asked.items() if who == node))}"
         f" ({', '.join(name for who, name in asked if who == node)})"
         for node in dict.fromkeys(node for node, _ in asked)
     ]
     return [{"from": stretch[first]["step"], "to": stretch[last]["step"], "text": f"{'; '.join(parts)}: no change."}]
+
+
+def _times_more(count: int) -> str:
+    return "once more" if count == 1 else f"{count} more times"
 
 
 class GrowingWalk:

@@ -108,7 +108,7 @@ function drawWay(v, index) {
 	if (v.shownChapter !== at) {
 		v.shownChapter = at;
 		told.setAttribute("aria-live", v.$("now").getAttribute("aria-live"));
-		told.textContent = name;
+		told.innerHTML = esc(name).replaceAll("_", "_<wbr>"); // OUT_OF_ORDER_SEQUENCE_NUMBER takes two lines
 		for (const all of [v.root.querySelectorAll(".tick"), v.$("contents").firstChild.querySelectorAll("button")])
 			all.forEach((one, i) => {
 				if (i === at) one.setAttribute("aria-current", "step");

@@ -46,6 +46,7 @@ const SKELETON =
 	<button type="button" data-action="help">Close</button></div>`;
 
 async function open(model, el) {
+	await hearAlways(model);
 	const journey = await journeyOf(model),
 		root = parse(el, `<div class="klab client-view" tabindex="0" role="application">${SKELETON}</div>`);
 	el.append(root);

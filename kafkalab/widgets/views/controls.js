@@ -28,7 +28,7 @@ const BUTTONS = {
 	faults: ["↯ Faults", "All faults, and the tree of runs, beside the diagram", "p"],
 	inspect: ["fields", "Open the frame's fields, or fold them", "i"],
 	time: ["time", "Time downwards or across", "t"],
-	size: ["A↕", "Larger for a projector, or as it was", "b"],
+	size: ["A↕", "All pictures larger, for a projector, or as they were", "b"],
 	filter: ["view", "Choose frames, nodes, APIs and transactions", "f"],
 	finding: ["checks", "What the checks found, step by step", "v"],
 	help: ["?", "Help", "?"],

@@ -8,13 +8,14 @@ function laneMarkup(v, { id, kind, label }) {
 		life = state.node[id] ?? "up",
 		coordinates = state.roles[id]?.some((role) => role in ROLES),
 		taken = u * (label.length * 0.62 + (coordinates ? 6 : 4) + (v.lane > WORDY ? 2.8 : 0)),
+		name = kind === "broker" && v.lane < u * (label.length * 0.62 + 1) ? id : label, // on a phone: b1
 		roles = rolesOf(state.roles[id], state.client[id], (text) => v.pen.measureText(text).width < v.lane - taken);
 	const crash =
 		kind === "controller" || life === "down"
 			? ""
 			: `<button type="button" data-action="crash" data-target="${id}">↯<span class="word"> crash</span></button>`;
 	const about = `data-action="node" data-target="${id}" aria-haspopup="dialog"`,
-		head = `<button type="button" ${about}>${esc(label)}</button>`;
+		head = `<button type="button" ${about}>${esc(name)}</button>`;
 	return (
 		`<div class="lane ${life} ${kind}" data-node="${id}" data-life="${life}"><b>${head}</b>` +
 		`${life === "up" ? "" : `<em>${life}</em>`}<span class="roles">${roleSpans(roles)}</span>${crash}</div>`

@@ -2,10 +2,10 @@
 
 const NARROW_EM = 52;
 
-// The size of all views of the journey: a projector's, or a laptop's.
+// The size of all pictures of the page: a projector's, or a laptop's.
 function enlarge({ model, journey }) {
-	journey.set("size", sizeOf(model, journey) === "projector" ? "laptop" : "projector");
-	journey.save_changes();
+	document.documentElement.dataset.klabSize = sizeOf(model, journey) === "projector" ? "laptop" : "projector";
+	document.dispatchEvent(new Event("klab-size"));
 }
 
 // What opens and closes the panel beside `v`; both are in `pair`.

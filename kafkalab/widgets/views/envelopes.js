@@ -28,7 +28,7 @@ function outcomeOf(v, { f, g, x, y }, { clientX, clientY }) {
 		long = Math.hypot(ax, ay) || 1;
 	const along = Math.abs(dx * ax + dy * ay) / long,
 		off = Math.abs(dx * ay - dy * ax) / long,
-		room = v.$("scroll").getBoundingClientRect();
+		room = v.root.getBoundingClientRect(); // the diagram itself may be three rows high
 	const away = whyNotFlying(v.run, v.step, f),
 		out = clientX < room.left || clientX > room.right || clientY < room.top || clientY > room.bottom;
 	if (away) return ["", away, away];

@@ -22,6 +22,7 @@ const tool = (action, label, target = "", more = "") =>
 // Open a panel in `el`. `part` has: name, title, body (markup), help (markup), keys {key: action}, draw(p), and if it
 // needs them act(p, action, target, button), why(p, action, target, button), load(p). `p` is handed to all of them.
 async function openPanel(model, el, part) {
+	await hearAlways(model);
 	const journey = model.get("journey") ? await journeyOf(model) : null,
 		place = `klab-panel-${++panels}`;
 	const about = `role="group" aria-label="${part.title}. Question mark for help."`,
@@ -140,7 +141,7 @@ async function openPanel(model, el, part) {
 				},
 				told,
 			)
-		: () => {};
+		: hearSize(model);
 	const watched = (part.traits ?? []).map((name) => `change:${name}`).concat("change:size");
 	for (const name of watched) model.on(name, p.draw);
 	p.load();

@@ -383,6 +383,17 @@ async function journeyOf(model) {
 	return journey;
 }
 
+// Lets a view's model hear the kernel whatever happens: anywidget's drops all that the kernel says, for good, if the
+// page was too busy to load the view's module within two seconds, as it may be while all cells of a lab run.
+async function hearAlways(model) {
+	const own = model.get("_own_id") && (await model.widget_manager.get_model(model.get("_own_id")));
+	if (!own?.comm?.on_msg) return;
+	let patient = own;
+	while (!Object.hasOwn(patient, "_handle_comm_msg")) patient = Object.getPrototypeOf(patient);
+	const hear = Object.getPrototypeOf(patient)._handle_comm_msg;
+	if (hear) own.comm.on_msg(hear.bind(own));
+}
+
 // Adds a part to a run that goes on; asks for what lies between if it does not follow what is known. Views grow when
 // run and cursor are those of the part.
 function grown(journey, { from, text, step, was }) {
@@ -473,11 +484,13 @@ function listen(journey, { step, ...others }, hear, grow = others.payload) {
 	}
 	heard.add(hear);
 	grows.add(grow);
+	const deaf = hearSize(journey);
 	for (const name in handlers) journey.on(`change:${name}`, handlers[name]);
 	return () => {
 		for (const name in handlers) journey.off(`change:${name}`, handlers[name]);
 		heard.delete(hear);
 		grows.delete(grow);
+		deaf();
 		if (!heard.size) journey.off("msg:custom", klab.tell);
 	};
 }
@@ -496,5 +509,19 @@ function aloud(journey, root, line) {
 
 // The size of a view: the journey's if it has one, else its own.
 const sizeOf = (model, journey) => journey?.get("size") || model.get("size");
+
+// The page remembers the size that was switched on in one of its pictures; `one`, a journey or a view without a
+// journey, takes it over, also if it is opened later. Gives back how to stop that.
+function hearSize(one) {
+	const { dataset } = document.documentElement;
+	const take = () => {
+		if (!dataset.klabSize || one.get("size") === dataset.klabSize) return;
+		one.set("size", dataset.klabSize);
+		if (one.klab) one.save_changes();
+	};
+	document.addEventListener("klab-size", take);
+	take();
+	return () => document.removeEventListener("klab-size", take);
+}
 
 const keyName = (key) => ({ " ": "space", ArrowLeft: "←", ArrowRight: "→" })[key] ?? key;

@@ -22,6 +22,7 @@ const SKELETON =
 <div class="logs"></div>${HELP}`;
 
 async function open(model, el) {
+	await hearAlways(model);
 	const journey = await journeyOf(model),
 		root = parse(el, `<div class="klab sequence" tabindex="0" role="application">${SKELETON}</div>`);
 	const pair = parse(el, `<div class="klab-pair"></div>`);

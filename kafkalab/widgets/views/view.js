@@ -19,6 +19,7 @@ const arrowName = (key) => ({ ArrowUp: "↑", ArrowDown: "↓" })[key] ?? keyNam
 // legend (markup of <li>), open(view), load(view), draw(view), act(view, action, button), why(view, action) -> text.
 // The view has: root, $, model, journey, run, state, step, drawn (the step drawn before), stops, id(name), say, set.
 async function openView(model, el, spec) {
+	await hearAlways(model);
 	const journey = await journeyOf(model),
 		all = { ...MOVES, ...spec.tools },
 		tools = Object.keys(spec.tools).filter((action) => !spec.hidden?.includes(action));
