@@ -289,16 +289,12 @@ class Broker:
 
     def crash(self) -> None:
         """Everything but the logs is gone."""
-        self.stop()
-        self.state.forget()
-        self.replication.forget()
-
-    def stop(self) -> None:
-        """End whatever is being handled; the state stays as it is."""
         self.incarnation += 1
         live, self._live, self._watched = self._live, {}, {}
         for effects in live:
             effects.close()
+        self.state.forget()
+        self.replication.forget()
 
     def restart(self, cause: int) -> None:
         """Back with the old logs, leading nothing until the controller says so."""

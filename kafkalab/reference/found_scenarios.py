@@ -26,7 +26,8 @@ two workers that consume, transform and produce), then in the programs of the ru
 What it found is made small and saved in data/found/; each was run for this page with the rule on, which is clean, and
 off. A fault and what undoes it are one. "own programs": found there, and in no generic program with as few faults
 within the budget. Where no anomaly of the checks shows, "failed program" and "refused request" say what does, and
-"other answer" that a client is answered otherwise than with the rule on.
+"other answer" that a client is answered otherwise than with the rule on. What the same programs show with all rules on
+is in [campaign.md](campaign.md).
 """
 
 

@@ -208,8 +208,8 @@ class Cluster:
         """
         self.close()
         for broker in self.brokers.values():
-            broker.stop()
-            broker.state.waiters, broker.state.parked_fetches, broker.state.sessions = {}, {}, {}
+            broker.state.logs = {}  # not to be read back
+            broker.crash()
             vars(broker.replication).clear()
         for part in (*self.brokers.values(), self.controller, self.injector, self.network, self.kernel, self):
             vars(part).clear()
