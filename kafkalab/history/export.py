@@ -132,7 +132,7 @@ class _Tables:
         for place in self.appends:
             key, offset, epoch = place
             held = self.replicas.get((last_leader.get(key, self.appends[place][0].node), key), {})
-            if held.get(offset) != epoch and not self._cleaned_before(place, held):
+            if held.get(offset, epoch) != epoch or (offset not in held and not self._cleaned_before(place, held)):
                 steps = [step for cut, step in self.cuts.get(key, ()) if cut <= offset]
                 found[place] = ("truncated", max(steps, default=-1))
         if cluster is None:

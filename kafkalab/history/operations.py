@@ -141,7 +141,7 @@ class _Operations:
     def _polled(self, event: Event) -> None:
         consumer = event.data["consumer"]
         for key, why in event.data["moved"].items():
-            row = self._row(event, why, client=consumer, key=key, offset=event.data["from"].get(key, -1))
+            row = self._row(event, why, client=consumer, key=key, offset=event.data["from"][key])
             self._done(row, event, row.offset)
         self._done(self._row(event, "poll", client=consumer), event, -1)
 
