@@ -210,7 +210,7 @@ def _offsets(batch: Batch) -> Sequence[int]:
 def _txn_entry(event: Event, batch: Batch, i: int, removed: str) -> TxnEntry:
     record = batch.records[i]
     same = ("producer_id", "producer_epoch", "partitions", "timeout_ms", "start_ms")
-    txn = record.value if isinstance(record.value, Txn) else None
+    txn: Txn | None = record.value
     given: dict[str, Any] = {name: getattr(txn, name) for name in same} if txn else {}
     return TxnEntry(
         state=txn.state.label if txn else "Dead",

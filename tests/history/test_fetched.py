@@ -19,47 +19,11 @@ from kafkalab.protocol.messages.join_group import JoinGroup, JoinGroupResponse
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.records import Batch, ControlType, Record, marker
 from kafkalab.sim.cluster import Cluster
-from kafkalab.trace import Event, Frame, Trace
+from tests.history.traces import Traced
 
 
-class Heard:
-    """A trace in which requests and responses arrive, each at a step and a millisecond of its own."""
-
-    def __init__(self) -> None:
-        self.trace = Trace()
-
-    def arrive(self, frame: Frame) -> None:
-        self.trace.frames[frame.id] = frame
-        self.note("receive", frame.receiver, frame.name, frame)
-
-    def note(self, kind: str, node: str, name: str, data: Any) -> None:
-        step = len(self.trace.events)
-        self.trace.events.append(Event(step, 10 * step, node, kind, name, -1, "", data))
-
-    def ask(self, client: str, body: Any, response: Any = None, broker: str = "b1", copy_of: str = "") -> None:
-        """A request that reaches a broker and, if given, a response that reaches the client."""
-        number = len(self.trace.frames)
-        name = type(body).__name__
-        request = Frame(f"{name}#{number}", name, "request", client, broker, "transaction", body, 1, number)
-        request.copy_of = copy_of
-        self.arrive(request)
-        if response is not None:
-            name += "Response"
-            self.arrive(
-                Frame(
-                    f"{name}#{number}",
-                    name,
-                    "response",
-                    broker,
-                    client,
-                    "transaction",
-                    response,
-                    1,
-                    number,
-                    of=request.id,
-                    copy_of=copy_of,
-                )  # fmt: skip
-            )
+class Heard(Traced):
+    """A trace in which requests and their responses arrive."""
 
     def fetch(self, client: str, start: int, *batches: Batch, key: str = "in-0", **given: Any) -> None:
         """A fetch from `start`, and what it is answered with."""
@@ -94,9 +58,9 @@ def test_a_poll_and_its_reads_are_what_one_response_delivers() -> None:
     heard.fetch("c", 4, batch(3, "before", "x", "y"), batch(6, "z"))
     found = heard.history()
     same: dict[str, Any] = {"consumer": "c", "process": "c", "isolation_level": "read_committed", "poll": 1}
-    assert found.polls == (Poll(**same, group=None, key="in-0", start=4, end=7, moved="assign", step=1),)
+    assert found.polls == (Poll(**same, group=None, key="in-0", start=4, end=7, moved="assign", step=3),)
     assert found.reads == tuple(
-        Read(**same, index=index, key="in-0", offset=offset, value=value, step=1, at_ms=10)
+        Read(**same, index=index, key="in-0", offset=offset, value=value, step=3, at_ms=30)
         for index, (offset, value) in enumerate([(4, "x"), (5, "y"), (6, "z")])
     )
 

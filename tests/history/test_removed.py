@@ -5,21 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.history.export import history_of
-from kafkalab.history.schema import Poll
+from kafkalab.history.schema import Poll, TxnEntry
 from kafkalab.protocol.records import Batch, Record
-from kafkalab.trace import Event, Trace
+from tests.history.traces import Traced
 
 
-class Logs:
-    """Replicas of out-0, as a trace tells of them; each event has the next step."""
-
-    def __init__(self) -> None:
-        self.trace = Trace()
-
-    def note(self, node: str, kind: str, name: str, data: Any) -> int:
-        step = len(self.trace.events)
-        self.trace.events.append(Event(step, 10 * step, node, kind, name, -1, "", data))
-        return step
+class Logs(Traced):
+    """Replicas of out-0, as a trace has them."""
 
     def append(self, epoch: int, offset: int, *nodes: str) -> None:
         """Each of the nodes appends the record of this leader epoch at this offset."""
@@ -111,6 +103,18 @@ def test_a_record_is_truncated_if_the_next_epoch_began_in_its_place() -> None:
     logs.append(1, 2, "b3", "b2")
     logs.lead("b2", 2)
     assert logs.removed() == {"1/0": ("truncated", -1)}, "b3 had another record there, and cleaned that away"
+
+
+def test_a_tombstone_of_the_transaction_log_is_an_entry_of_a_dead_transaction() -> None:
+    logs = Logs()
+    batch = Batch(records=(Record("t", None),)).placed(7, 2)
+    logs.note("b1", "append", "__transaction_state-3", batch)
+    assert history_of(logs.trace).transactions == (
+        TxnEntry(
+            state="Dead", key="__transaction_state-3", offset=7, transactional_id="t", coordinator_epoch=2, node="b1",
+            step=0, at_ms=0,
+        ),
+    )  # fmt: skip
 
 
 def test_a_poll_that_lost_a_partition_does_not_know_its_position() -> None:
