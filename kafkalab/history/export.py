@@ -131,7 +131,7 @@ class _Tables:
         for place in self.appends:
             key, offset, epoch = place
             held = self.replicas.get((last_leader.get(key, self.appends[place][0].node), key), {})
-            if held.get(offset) != epoch and not self._cleaned_before(place, held):
+            if held.get(offset, epoch) != epoch or (offset not in held and not self._cleaned_before(place, held)):
                 steps = [step for cut, step in self.cuts.get(key, ()) if cut <= offset]
                 found[place] = ("truncated", max(steps, default=-1))
         if cluster is None:
@@ -211,7 +211,7 @@ def _offsets(batch: Batch) -> Sequence[int]:
 def _txn_entry(event: Event, batch: Batch, i: int, removed: str) -> TxnEntry:
     record = batch.records[i]
     same = ("producer_id", "producer_epoch", "partitions", "timeout_ms", "start_ms")
-    txn = record.value if isinstance(record.value, Txn) else None
+    txn: Txn | None = record.value
     given: dict[str, Any] = {name: getattr(txn, name) for name in same} if txn else {}
     return TxnEntry(
         state=txn.state.label if txn else "Dead",

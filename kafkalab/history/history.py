@@ -77,7 +77,7 @@ class History:
 
     def save(self, path: str | Path) -> None:
         """Write the history as JSON lines; a file that is there is replaced."""
-        Path(path).write_text("\n".join(self.lines()) + "\n", encoding="utf-8")
+        Path(path).write_bytes("".join(f"{line}\n" for line in self.lines()).encode())
 
 
 def load_history(path: str | Path) -> History:

@@ -141,7 +141,7 @@ class _Operations:
     def _polled(self, event: Event) -> None:
         consumer = event.data["consumer"]
         for key, why in event.data["moved"].items():
-            row = self._row(event, why, client=consumer, key=key, offset=event.data["from"].get(key, -1))
+            row = self._row(event, why, client=consumer, key=key, offset=event.data["from"][key])
             self._done(row, event, row.offset)
         self._done(self._row(event, "poll", client=consumer), event, -1)
 
@@ -166,7 +166,7 @@ class _Operations:
             self._asked(frame, event, tid)
 
     def _sent(self, frame: Frame, event: Event, tid: str | None, key: str, batch: Batch) -> None:
-        number = self.transaction.get((frame.sender, tid), -1) if tid is not None else -1
+        number = self.transaction.get((frame.sender, tid), -1)
         for i, record in enumerate(batch.records):
             sequence = sequence_after(batch.base_sequence, i)
             identity: tuple[Any, ...] = (id(record),)  # the library sends the same object again, and the trace keeps it

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.heartbeat import HeartbeatResponse
+from kafkalab.protocol.messages.join_group import JoinGroup
 from kafkalab.sim.faults import Delay, Drop, Duplicate, Hold, Reorder
 from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
 from tests.sim.wire import NEVER, Wire
@@ -21,6 +23,7 @@ def test_a_request_arrives_within_milliseconds_and_its_response_comes_back() -> 
     assert 1 <= frame.received_ms - frame.sent_ms <= 4
     sent, received = (w.cluster.trace.events[s] for s in (frame.sent_step, frame.received_step))
     assert (sent.node, sent.kind, sent.name, sent.cause, sent.frame) == ("a", "send", "Heartbeat", 0, frame.id)
+    assert sent.data is received.data is frame
     assert (received.node, received.kind, received.name) == ("b1", "receive", "Heartbeat")
     assert (received.cause, received.frame) == (frame.sent_step, frame.id)
     w.answer("b1", cause=frame.received_step)
@@ -51,7 +54,47 @@ def test_latencies_differ_and_never_change_the_order_on_a_connection(seed: int) 
         assert len({f.received_ms - f.sent_ms for f in w.arrived[broker]}) > 1
 
 
+def test_a_seed_gives_the_same_latencies_for_good() -> None:
+    """Saved scenarios and codes hold the seed and no latency."""
+    found = []
+    for seed in (1, 2):
+        w = Wire(seed=seed)
+        for _ in range(6):
+            w.ask("a", "b1")
+            w.run_for(5)
+        found.append([frame.received_ms - frame.sent_ms for frame in w.arrived["b1"]])
+    assert found == [[3, 2, 2, 1, 1, 2], [3, 4, 4, 3, 4, 4]]
+
+
+def test_a_client_sends_the_versions_of_its_profile_and_a_broker_the_newest() -> None:
+    w = Wire()
+    body = AddPartitionsToTxn(transactional_id="t", producer_id=1, producer_epoch=0, partitions=("out-0",))
+    for sender in ("a", "b2"):
+        w.ask(sender, "b1", body)
+    w.cluster.network.request("a", "b1", body, None, 0, asked_version=4)
+    w.run_for(5)
+    sent = [f for f in w.cluster.trace.frames.values() if f.body is body]
+    assert [(f.version, f.category) for f in sent] == [(3, "transaction"), (5, "verification"), (4, "transaction")]
+
+
 # time-outs
+
+
+@pytest.mark.parametrize("timeout_ms", [1, 2])
+def test_a_request_may_have_the_shortest_time(timeout_ms: int) -> None:
+    w = Wire()
+    ended = w.ask("a", "b1", timeout_ms=timeout_ms)
+    w.run_for(100)
+    assert (ended.response, ended.at_ms) == (None, timeout_ms)
+
+
+def test_a_request_that_says_how_long_its_answer_may_take_has_that_time() -> None:
+    w = Wire()
+    ended = w.ask("a", "b1", JoinGroup(group_id="g", rebalance_timeout_ms=60_000, protocols={}))
+    w.run_for(REQUEST_TIMEOUT_MS + 100)
+    assert ended.response is NEVER
+    w.run_for(REQUEST_TIMEOUT_MS + 5_000)
+    assert (ended.response, ended.at_ms) == (None, 65_000)
 
 
 def test_a_request_without_an_answer_ends_after_thirty_seconds() -> None:
@@ -147,6 +190,18 @@ def test_the_same_request_after_a_failure_is_the_next_attempt() -> None:
     w.run_for(5)
     assert w.cluster.trace.frames[w.cluster.trace.events[-1].frame].attempt == 3
     assert first.response is None
+
+
+def test_the_same_request_after_a_success_is_a_first_attempt() -> None:
+    w = Wire()
+    w.ask("a", "b1")
+    w.run_for(5)
+    body = w.arrived["b1"][0].body
+    w.answer("b1")
+    w.run_for(5)
+    w.ask("a", "b2", body)
+    w.run_for(5)
+    assert w.arrived["b2"][0].attempt == 1
 
 
 # faults on frames

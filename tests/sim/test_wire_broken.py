@@ -160,6 +160,7 @@ def test_the_cause_of_what_a_closed_connection_fails_is_the_cause_of_the_request
 def test_the_network_says_while_a_timeout_fails_requests() -> None:
     w = Wire()
     network, seen = w.cluster.network, []
+    assert (network.timing_out, network.quiet, network.breaks_on_drop) == (False, False, False)
 
     def note(response: Any, cause: int) -> None:
         seen.append(network.timing_out)

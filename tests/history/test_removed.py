@@ -1,0 +1,129 @@
+"""What became of records that the last leader does not have, and what a poll that lost a partition leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkalab.history.export import history_of
+from kafkalab.history.schema import Poll, TxnEntry
+from kafkalab.protocol.records import Batch, Record
+from tests.history.traces import Traced
+
+
+class Logs(Traced):
+    """Replicas of out-0, as a trace has them."""
+
+    def append(self, epoch: int, offset: int, *nodes: str) -> None:
+        """Each of the nodes appends the record of this leader epoch at this offset."""
+        batch = Batch(records=(Record(None, f"{offset}/{epoch}"),)).placed(offset, epoch)
+        for node in nodes:
+            self.note(node, "append", "out-0", batch)
+
+    def truncate(self, node: str, offset: int) -> int:
+        return self.note(node, "truncate", "out-0", {"partition": "out-0", "offset": offset})
+
+    def lead(self, node: str, epoch: int) -> None:
+        self.note("controller", "state", "metadata", {"leaders": {"out-0": node}, "leader_epochs": {"out-0": epoch}})
+
+    def removed(self) -> dict[str, tuple[str, int]]:
+        """By value the records that are gone: why, and at which step."""
+        rows = history_of(self.trace).log
+        assert all(row.value == f"{row.offset}/{row.leader_epoch}" for row in rows)
+        return {str(row.value): (row.removed, row.removed_step) for row in rows if row.removed}
+
+
+def test_what_only_a_deposed_leader_had_is_truncated_when_it_follows() -> None:
+    logs = Logs()
+    logs.lead("b1", 1)
+    logs.append(1, 0, "b1", "b2")
+    logs.append(1, 1, "b1")
+    logs.append(1, 2, "b1")
+    logs.lead("b2", 2)
+    logs.append(2, 1, "b2")
+    assert logs.removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", -1)}, "no replica has truncated its log"
+    first = logs.truncate("b1", 2)
+    assert logs.removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", first)}
+    last = logs.truncate("b1", 1)
+    assert logs.removed() == {"1/1": ("truncated", last), "2/1": ("truncated", last)}
+
+
+def test_what_the_last_leader_has_truncated_itself_is_gone() -> None:
+    logs = Logs()
+    logs.lead("b1", 0)
+    for offset in range(3):
+        logs.append(0, offset, "b1")
+    step = logs.truncate("b1", 1)
+    assert logs.removed() == {"1/0": ("truncated", step), "2/0": ("truncated", step)}
+
+
+def test_a_partition_without_a_leader_is_as_the_node_has_it_that_appended() -> None:
+    logs = Logs()
+    logs.append(0, 0, "b1")
+    logs.append(0, 1, "b1")
+    step = logs.truncate("b1", 1)
+    assert logs.removed() == {"1/0": ("truncated", step)}
+    logs.lead("b1", 1)
+    logs.lead("", 1)
+    assert logs.removed() == {"1/0": ("truncated", step)}
+
+
+def test_a_record_in_whose_place_another_is_was_truncated_whatever_follows() -> None:
+    logs = Logs()
+    logs.append(0, 0, "b1", "b2", "b3")
+    logs.append(0, 1, "b1")
+    logs.append(1, 1, "b2", "b3")
+    logs.append(2, 2, "b3")
+    logs.lead("b3", 2)
+    assert logs.removed() == {"1/0": ("truncated", -1)}
+
+
+def test_a_record_is_no_truncated_one_if_the_leader_has_a_later_one_of_its_epoch() -> None:
+    logs = Logs()
+    for offset in range(3):
+        logs.append(0, offset, "b1")
+    logs.append(0, 2, "b2")
+    logs.lead("b2", 1)
+    assert logs.removed() == {}, "b2 has read a log that was cleaned"
+
+
+def test_a_record_is_no_truncated_one_if_the_next_epoch_began_behind_it() -> None:
+    logs = Logs()
+    logs.append(0, 0, "b1", "b2", "b3")
+    logs.append(0, 1, "b1", "b3")
+    logs.append(1, 2, "b3", "b2")
+    logs.lead("b2", 2)
+    assert logs.removed() == {}, "b3 had it, and cleaned it away before b2 read its log"
+
+
+def test_a_record_is_truncated_if_the_next_epoch_began_in_its_place() -> None:
+    logs = Logs()
+    logs.append(0, 0, "b1", "b2", "b3")
+    logs.append(0, 1, "b1")
+    logs.append(1, 1, "b3")
+    logs.append(1, 2, "b3", "b2")
+    logs.lead("b2", 2)
+    assert logs.removed() == {"1/0": ("truncated", -1)}, "b3 had another record there, and cleaned that away"
+
+
+def test_a_tombstone_of_the_transaction_log_is_an_entry_of_a_dead_transaction() -> None:
+    logs = Logs()
+    batch = Batch(records=(Record("t", None),)).placed(7, 2)
+    logs.note("b1", "append", "__transaction_state-3", batch)
+    assert history_of(logs.trace).transactions == (
+        TxnEntry(
+            state="Dead", key="__transaction_state-3", offset=7, transactional_id="t", coordinator_epoch=2, node="b1",
+            step=0, at_ms=0,
+        ),
+    )  # fmt: skip
+
+
+def test_a_poll_that_lost_a_partition_does_not_know_its_position() -> None:
+    logs = Logs()
+    data = {"records": [], "consumer": "c", "group_id": "g", "isolation_level": "read_committed"}
+    logs.note("app", "complete", "poll", {**data, "from": {"in-0": 3, "in-1": 4}, "to": {"in-1": 5}, "moved": {}})
+    same: dict[str, Any] = {"consumer": "c", "process": "app", "group": "g", "isolation_level": "read_committed"}
+    same |= {"poll": 1, "moved": "", "step": 0}
+    assert history_of(logs.trace).polls == (
+        Poll(key="in-0", start=3, end=-1, **same),
+        Poll(key="in-1", start=4, end=5, **same),
+    )
