@@ -11,10 +11,11 @@ import pytest
 from kafkalab.course.lab12 import exercise_1 as lab12_e1
 from kafkalab.course.lab12 import exercise_3 as lab12_e3
 from kafkalab.course.lab12 import exercise_4 as lab12_e4
+from kafkalab.course.lab12.spark_exercise import rows_of
 from kafkalab.grading import check as checks
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.grading.check import check, hint
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import random_for
 from tests.grading.told import written
 
@@ -108,3 +109,8 @@ def test_what_has_another_form_is_told_what_to_give(
 ) -> None:
     with pytest.raises(error, match=said):
         check(exercise_id, answer)
+
+
+def test_a_function_that_returned_nothing_in_spark_is_blank_and_so_no_try() -> None:
+    with pytest.raises(BlankAnswer, match="still blank"):
+        rows_of({"blank": True}, "torn(log) fails", "The function is still blank")

@@ -76,6 +76,14 @@ def walk(page: Page, payload: dict[str, Any], key: str, groups: tuple[str, ...] 
     raise AssertionError("the cursor never stands still")
 
 
+def test_a_crash_that_was_pressed_is_because_of_no_frame(page: Page):
+    view = Sequence(lab00())
+    view.press("right")
+    view.press("crash", "b2")
+    open_view(page, view)
+    assert page.locator(".fold p").inner_text() == "No frame led to this step."
+
+
 def test_what_became_of_a_frame_stands_in_the_heading_of_its_fields(page: Page):
     view = Sequence(lab03())
     view.press("find", "ProduceResponse#1")

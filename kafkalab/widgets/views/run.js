@@ -296,7 +296,8 @@ function openRun(text) {
 	// The step's own frame, or that of the nearest cause that has one.
 	run.frameAt = (step) => {
 		let event = events[step];
-		while (event && !frames[event.frame]) event = events[event.cause];
+		// What was pressed on a node has no frame as its cause.
+		while (event && !frames[event.frame]) event = /^(crash|fault)$/.test(event.kind) ? undefined : events[event.cause];
 		return event && frames[event.frame];
 	};
 	// What the arrival of a frame led to until `step`, not beyond the next arrival.
