@@ -287,12 +287,16 @@ class Broker:
         """A fresh process: replicate, and scan for transactions that are open too long."""
         self.leadership.start(cause)
 
-    def crash(self) -> None:
-        """Everything but the logs is gone."""
+    def end(self) -> None:
+        """Stop whatever is under way; logs and state stay as they are, to be looked at."""
         self.incarnation += 1
         live, self._live, self._watched = self._live, {}, {}
         for effects in live:
             effects.close()
+
+    def crash(self) -> None:
+        """Everything but the logs is gone."""
+        self.end()
         self.state.forget()
         self.replication.forget()
 

@@ -10,6 +10,7 @@ from kafkalab.broker.effects import Effects, Suspended
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.log.batch_list import Shelf
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.acls import Deny, is_denied
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
@@ -189,12 +190,14 @@ class BrokerState:
     allocating: bool = False
     epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
     acls: tuple[Deny, ...] = ()
+    shelf: Shelf | None = None
+    """Where logs that are made from now on put older batches."""
 
     def log(self, partition: str) -> PartitionLog:
         """The local replica, made when first used."""
         log = self.logs.get(partition)
         if log is None:
-            log = PartitionLog(partition, self.rules, self.config.producer_id_expiration_ms)
+            log = PartitionLog(partition, self.rules, self.config.producer_id_expiration_ms, self.shelf)
             self.logs[partition] = log
         return log
 

@@ -46,7 +46,7 @@ def cleanable_end(log: PartitionLog, now: int, min_compaction_lag_ms: int = 0) -
     if min_compaction_lag_ms > 0:
         first_dirty = max(log.checkpoint.first_dirty_offset, log.log_start_offset)
         for base, upper in zip(log.segments, log.segments[1:], strict=False):
-            newest = max((b.timestamp_ms for b in log.batches_between(base, upper)), default=0)
+            newest = max(log.batches.extent(base, upper)[0], 0)
             if upper > first_dirty and newest > now - min_compaction_lag_ms:
                 end = min(end, base)
                 break

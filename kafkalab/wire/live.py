@@ -16,6 +16,7 @@ from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
 from kafkalab.wire.fault_words import BROKER_FAULTS, broker_fault, frame_fault
+from kafkalab.wire.shelf import FileShelf
 
 LONGEST_NAME, MOST_CLIENTS = 249, 10_000
 EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500 or Crash:b2:3000"
@@ -57,6 +58,9 @@ class RealTime:
             cluster.schedule.advance(self.now_ms)
             cluster.network.latency_min_ms, cluster.network.latency_spread_ms = 0, 1
             cluster.network.breaks_on_drop = True
+            shelf = FileShelf()
+            for broker in cluster.brokers.values():
+                broker.state.shelf = shelf
             if prepare is not None:
                 prepare(cluster)
 
@@ -87,7 +91,7 @@ class RealTime:
             self._alarm.cancel()
         self._loop = None
         for broker in self.cluster.brokers.values():
-            broker.crash()
+            broker.end()
 
     def jump(self, duration_ms: int) -> None:
         """Move the clock of the cluster forward, against that of the machine."""
