@@ -116,7 +116,7 @@ class Network:
             kernel.schedule.at(kernel.schedule.now, frame.receiver, -1, partial(self._deliver, frame))
             return
         frame.sent_ms = kernel.schedule.now
-        if trace.keep:
+        if trace.keep and not trace.full:
             trace.frames[frame.id] = frame
         frame.sent_step = trace.steps
         kernel.record(frame.sender, "send", frame.name, cause, frame, frame.id)
@@ -145,7 +145,7 @@ class Network:
         self._schedule(frame, extra_ms)
         if copies == 2:
             copy = replace(frame, id=f"{frame.id}~copy", copy_of=frame.id)
-            if self.kernel.trace.keep:
+            if self.kernel.trace.keep and not self.kernel.trace.full:
                 self.kernel.trace.frames[copy.id] = copy
             self._schedule(copy, extra_ms)
 
@@ -179,10 +179,19 @@ class Network:
     def _arrive_now(self, frame: Frame) -> None:
         self.kernel.schedule.at(self.kernel.now, frame.receiver, -1, lambda: self._deliver(frame))
 
+    def sent(self, name: str) -> int:
+        """Return how many frames of this name, such as "EndTxn", have been sent, copies not counted."""
+        return self._counts.get(name, 0)
+
     def was_sent(self, frame_id: str) -> bool:
         """Return whether the frame of this name, such as "EndTxn#1", has been sent."""
         name, _, number = frame_id.partition("#")
-        return self._counts.get(name, 0) >= int(number)
+        return self.sent(name) >= int(number)
+
+    def asked(self, response: Frame) -> Any:
+        """Return the body of the request that the response answers, None if nobody waits for it any more."""
+        waiting = self._outstanding.get(response.correlation_id)
+        return None if waiting is None else waiting.body
 
     def _schedule(self, frame: Frame, extra_ms: int) -> None:
         schedule = self.kernel.schedule
@@ -229,8 +238,9 @@ class Network:
         if links.cuts and links.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
             return False
-        frame.fate, frame.received_ms = "delivered", kernel.schedule.now
-        frame.received_step = kernel.trace.steps
+        if not kernel.trace.full:  # else it stays in flight in what is recorded
+            frame.fate, frame.received_ms = "delivered", kernel.schedule.now
+            frame.received_step = kernel.trace.steps
         incarnation = node.incarnation
         kernel.record(frame.receiver, "receive", frame.name, frame.sent_step, frame, frame.id)
         return not kernel.interrupted or kernel.running(frame.receiver, incarnation)

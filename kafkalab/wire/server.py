@@ -51,6 +51,8 @@ class Server:
         self.live, self.limits = live, limits or Limits()
         self.connections: dict[Connection, None] = {}
         self.unread_bytes = self.unsent_bytes = 0
+        self.carried_bytes = 0
+        """The length of all requests and responses by now."""
         self.names = Names({})
         self.repeated = Repeated(self.names)
         self._listeners: list[asyncio.Server] = []
@@ -174,6 +176,7 @@ class Connection(asyncio.Protocol):
         buffer, limits = self._buffer, self.server.limits
         buffer += data
         self._count(len(data))
+        self.server.carried_bytes += len(data)
         while len(buffer) >= 4:
             size = int.from_bytes(buffer[:4], "big", signed=True)
             if not 0 < size <= limits.request_bytes:
@@ -297,6 +300,7 @@ class Connection(asyncio.Protocol):
             log.exception("%s: the answer to %s %d", self._peer(), asked.api, asked.version)
             self.close("its answer cannot be written")
             return
+        self.server.carried_bytes += len(data)
         self.transport.write(data)
         if self._waiting:
             asyncio.get_running_loop().call_soon(self._work)
