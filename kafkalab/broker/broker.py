@@ -268,8 +268,12 @@ class Broker:
 
         def wake(cause: int) -> None:
             resume, place.resume = place.resume, None
-            if resume is not None:
-                resume(None, cause)
+            if resume is None:
+                return
+            for partition in effect.partitions:
+                if wake in (parked := self.state.parked_fetches.get(partition, [])):
+                    parked.remove(wake)  # where nothing new comes, it would stay for ever
+            resume(None, cause)
 
         for partition in effect.partitions:
             self.state.parked_fetches.setdefault(partition, []).append(wake)
