@@ -242,3 +242,15 @@ def test_the_server_listens_where_it_is_told() -> None:
 
     with contextlib.suppress(ConnectionResetError):
         asyncio.run(run())
+
+
+def test_a_fetch_that_waits_leaves_nothing_where_nothing_comes() -> None:
+    async def scene(server: Server) -> None:
+        leader = server.live.cluster.controller.metadata.leader("t-0")
+        client = await Client(server).open(leader)
+        asked = Fetch(isolation_level="read_uncommitted", positions={"t-0": 0}, max_wait_ms=5, min_bytes=1)
+        for _ in range(20):
+            await client.ask(asked, 12)
+        assert server.live.cluster.brokers[leader].state.parked_fetches == {"t-0": []}
+
+    served(scene)
