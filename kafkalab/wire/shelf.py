@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import pickle
-import tempfile
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO
 
 from kafkalab.protocol.records import Batch
@@ -48,12 +46,15 @@ class FileShelf:
 
     def put(self, batches: Sequence[Batch]) -> int:
         """Write the batches and return their number; -1, with a log line, if the disk does not take them."""
+        import pickle
+        import tempfile  # they would cost a start, and a short run needs neither
+
         data = pickle.dumps([batch_bytes_of(b) if isinstance(b, ClientBatch) else b for b in batches], 5)
         if len(data) >> _SIZE_BITS:
             return -1
         with self._lock:
             try:
-                file = self._open()
+                file = self._open(tempfile.TemporaryFile)
                 file.seek(self._end)
                 written = file.write(data)
                 if written < len(data):
@@ -67,9 +68,9 @@ class FileShelf:
             self._held[self._newest] += 1
             return ((self._newest << _PLACE_BITS) + place << _SIZE_BITS) + len(data)
 
-    def _open(self) -> IO[bytes]:
+    def _open(self, new_file: Callable[..., IO[bytes]]) -> IO[bytes]:
         if self._newest not in self._files or self._end >= self.file_bytes:
-            file = tempfile.TemporaryFile(prefix="kafkalab-", buffering=0)  # noqa: SIM115 (`_close` closes it)
+            file = new_file(prefix="kafkalab-", buffering=0)
             self._newest, self._end = self._newest + 1, 0
             self._files[self._newest], self._held[self._newest] = file, 0
             self._close_unused(self._newest - 1)
@@ -77,6 +78,8 @@ class FileShelf:
 
     def get(self, number: int) -> list[Batch]:
         """Return the batches that were put under this number."""
+        import pickle
+
         rest, size = number >> _SIZE_BITS, number & ((1 << _SIZE_BITS) - 1)
         with self._lock:
             file = self._files[rest >> _PLACE_BITS]
