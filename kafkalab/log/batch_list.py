@@ -18,6 +18,8 @@ MEMORY_BYTES = 32 * 1024
 READ_BYTES = 1024 * 1024
 """How much of the shelf one limited read returns at most, and a chunk more."""
 _NO_END = 2**63 - 1
+_COLUMNS = ("_numbers", "_firsts", "_counts", "_newest", "_sizes")
+"""What is known of each chunk on the shelf."""
 
 
 class Shelf(Protocol):
@@ -31,6 +33,9 @@ class Shelf(Protocol):
 
     def get(self, number: int) -> list[Batch]:
         """Return the batches that were put under this number."""
+
+    def share(self, number: int) -> None:
+        """Keep the batches of this number until they are freed once more."""
 
     def free(self, number: int) -> None:
         """Forget the batches of this number."""
@@ -89,6 +94,25 @@ class BatchList(Sequence[Batch]):
         for batch in batches:
             self.append(batch)
 
+    def take_over(self, leader: BatchList, end: int) -> None:
+        """Add the batches that the leader has from offset `end` on; below it has the same ones.
+
+        Where chunks begin alike, as they do if both logs have grown together, they are shared and not read.
+        """
+        here = self._bases[0] if self._bases else end
+        place = bisect_left(leader._firsts, here)
+        if self._shelf is None or self._shelf is not leader._shelf or place >= len(leader._firsts):
+            self.extend(leader.between(end, _NO_END))
+        elif leader._firsts[place] != here:
+            self.extend(leader.stream(end, _NO_END))
+        else:
+            for number in leader._numbers[place:]:
+                self._shelf.share(number)
+            for name in _COLUMNS:
+                getattr(self, name).extend(getattr(leader, name)[place:])
+            self._memory, self._bases = list(leader._memory), list(leader._bases)
+            self._weight = leader._weight
+
     def _shelve(self) -> None:
         """Put the older half of what is in memory on the shelf, the newest batch never."""
         assert self._shelf is not None
@@ -108,7 +132,7 @@ class BatchList(Sequence[Batch]):
         assert self._shelf is not None
         begin = end = 0
         while begin < len(batches):
-            room = MEMORY_BYTES // 2
+            room = MEMORY_BYTES
             while end < len(batches) and (room > 0 or end == begin):
                 room -= self._shelf.weight(batches[end])
                 end += 1
@@ -227,8 +251,8 @@ class BatchList(Sequence[Batch]):
         assert self._shelf is not None
         for number in self._numbers[low:high]:
             self._shelf.free(number)
-        for column in (self._numbers, self._firsts, self._counts, self._newest, self._sizes):
-            del column[low:high]
+        for name in _COLUMNS:
+            del getattr(self, name)[low:high]
 
     def truncate(self, offset: int) -> None:
         """Drop every batch that reaches to `offset` or beyond."""
@@ -248,7 +272,7 @@ class BatchList(Sequence[Batch]):
         other = BatchList(self._shelf)
         other._memory, other._bases = list(self._memory), list(self._bases)
         other._weight, other._most = self._weight, self._most
-        for name in ("_numbers", "_firsts", "_counts", "_newest", "_sizes"):
+        for name in _COLUMNS:
             setattr(other, name, array("q", getattr(self, name)))
         return other
 

@@ -118,12 +118,12 @@ class PartitionLog:
 
         The result is that of `replicate` for each batch, at the cost of one copy.
         """
-        end, new = self.log_end_offset, leader.batches.stream(self.log_end_offset, leader.log_end_offset)
+        end = self.log_end_offset
         if self.producers.verifications:
-            for batch in new:
+            for batch in leader.stream(end, leader.log_end_offset):
                 self.replicate(batch)
         elif end < leader.log_end_offset:
-            self.batches.extend(new)
+            self.batches.take_over(leader.batches, end)
             self._epochs += [known for known in leader._epochs if known[1] >= end]
             self.transaction_index.entries += leader.transaction_index.between(end, leader.log_end_offset)
             self.log_end_offset = leader.log_end_offset

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import copyreg
 import logging
 import threading
 import weakref
+from collections import ChainMap
 from collections.abc import Callable, Sequence
-from typing import IO
+from dataclasses import fields
+from functools import cache
+from io import BytesIO
+from operator import attrgetter
+from typing import IO, Any
 
-from kafkalab.protocol.records import Batch
+from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import ClientBatch, batch_bytes_of, read_batch
 
 log = logging.getLogger("kafkalab.wire")
@@ -46,10 +53,9 @@ class FileShelf:
 
     def put(self, batches: Sequence[Batch]) -> int:
         """Write the batches and return their number; -1, with a log line, if the disk does not take them."""
-        import pickle
-        import tempfile  # they would cost a start, and a short run needs neither
+        import tempfile  # its modules would cost a start, and a short run does not need them
 
-        data = pickle.dumps([batch_bytes_of(b) if isinstance(b, ClientBatch) else b for b in batches], 5)
+        data = _dumped([batch_bytes_of(b) if isinstance(b, ClientBatch) else b for b in batches])
         if len(data) >> _SIZE_BITS:
             return -1
         with self._lock:
@@ -87,6 +93,10 @@ class FileShelf:
             data = file.read(size)
         return [read_batch(one) if isinstance(one, bytes) else one for one in pickle.loads(data)]
 
+    def share(self, number: int) -> None:
+        """Keep the batches of this number until they are freed once more."""
+        self._held[number >> _SIZE_BITS >> _PLACE_BITS] += 1
+
     def free(self, number: int) -> None:
         """Forget the batches of this number."""
         file = number >> _SIZE_BITS >> _PLACE_BITS
@@ -98,6 +108,36 @@ class FileShelf:
         if self._held.get(file) == 0:
             self._files.pop(file).close()
             del self._held[file]
+
+
+@cache
+def _pickler() -> Any:
+    """Return pickle's class with a quick way for what coordinators write: a dataclass with slots has a slow one."""
+    from pickle import Pickler
+
+    class Quick(Pickler):
+        quick: Any = {kind: _reducer(kind) for kind in (Batch, Record, Txn)}
+        dispatch_table: Any = ChainMap(quick, copyreg.dispatch_table)
+
+    return Quick
+
+
+def _reducer(kind: type[Any]) -> Callable[[Any], Any]:
+    values = attrgetter(*(f.name for f in fields(kind)))
+    return lambda one: (_made, (kind, values(one)))
+
+
+def _made(kind: type[Any], values: tuple[Any, ...]) -> Any:
+    made = object.__new__(kind)
+    for name, value in zip((f.name for f in fields(kind)), values, strict=True):
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _dumped(batches: list[Any]) -> bytes:
+    out = BytesIO()
+    _pickler()(out, 5).dump(batches)
+    return out.getvalue()
 
 
 def _close(files: dict[int, IO[bytes]]) -> None:

@@ -23,6 +23,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.held: dict[int, list[Batch]] = {}
+        self.shared: dict[int, int] = {}
         self.count, self.reads, self.full = 0, 0, False
 
     def weight(self, batch: Batch) -> int:
@@ -40,8 +41,14 @@ class Memory:
         self.reads += 1
         return list(self.held[number])
 
+    def share(self, number: int) -> None:
+        self.shared[number] = self.shared.get(number, 0) + 1
+
     def free(self, number: int) -> None:
-        del self.held[number]
+        if self.shared.get(number, 0):
+            self.shared[number] -= 1
+        else:
+            del self.held[number]
 
 
 def batch(base: int, records: int = 1) -> Batch:
@@ -141,3 +148,25 @@ def test_a_log_read_back_has_the_same_batches(long_log: tuple[PartitionLog, Memo
     again: Any = log.reloaded()
     assert [b.base_offset for b in again.batches] == list(range(1_000))
     assert isinstance(again.batches, BatchList)
+
+
+def test_a_follower_shares_what_its_leader_has_on_the_shelf(long_log: tuple[PartitionLog, Memory]) -> None:
+    log, shelf = long_log
+    follower = PartitionLog("t-0", shelf=shelf)
+    count = shelf.count
+    for number in range(1_000, 1_500):
+        if number % 37 == 0:
+            follower.take_over(log)
+        log.append(batch(number), 0)
+    follower.take_over(log)
+    assert shelf.reads == 0
+    assert shelf.count - count < 500
+    assert [b.base_offset for b in follower.batches] == list(range(1_500))
+    follower.truncate(700)
+    assert [b.base_offset for b in log.batches] == list(range(1_500))
+    log.truncate(600)
+    log.append(batch(7), 1)
+    assert [b.base_offset for b in follower.batches] == list(range(700))
+    follower.truncate(0)
+    log.truncate(0)
+    assert shelf.held == {}

@@ -7,6 +7,7 @@ import tempfile
 
 import pytest
 
+from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.records import Batch, CleanedBatch, ControlType, Record, marker
 from kafkalab.wire.batches import ClientBatch, read_batch
@@ -27,6 +28,7 @@ def test_every_kind_of_batch_comes_back() -> None:
         client_batch(12),
         marker(7, 1, ControlType.COMMIT, 3, 99).placed(15, 5),
         Batch(records=(Record("key", encoded), Record("gone", None)), base_offset=16, leader_epoch=5),
+        Batch(records=(Record("pay", Txn(transactional_id="pay", producer_id=7)),), base_offset=18, leader_epoch=5),
         CleanedBatch(records=(Record("k", "v"),), base_offset=20, last_offset_delta=4, offset_deltas=(2,)),
     ]
     number = shelf.put(put)
