@@ -72,8 +72,9 @@ class RealTime:
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_ms = 0
         self.when_ended: Callable[[str], None] = lambda broker: None
+        self.when_started: Callable[[str], None] = lambda broker: None
         self._brokers = [self.kernel.nodes[name] for name in self.cluster.brokers]
-        self._lives = [broker.incarnation for broker in self._brokers]
+        self._lives = [(broker.incarnation, broker.alive) for broker in self._brokers]
 
     @property
     def now_ms(self) -> int:
@@ -106,16 +107,20 @@ class RealTime:
             self.kernel.catch_up(self.now_ms)
         finally:
             self._set_alarm()
-            self._notice_crashes()
+            self._notice_lives()
 
-    def _notice_crashes(self) -> None:
-        """Call `when_ended` with each broker whose process has ended since the last call."""
-        lives = [broker.incarnation for broker in self._brokers]
+    def _notice_lives(self) -> None:
+        """Call `when_ended` with each broker whose process has ended since the last call, and `when_started` with each
+        that has started since."""
+        lives = [(broker.incarnation, broker.alive) for broker in self._brokers]
         if lives != self._lives:
             before, self._lives = self._lives, lives
-            for broker, life in zip(self._brokers, before, strict=True):
-                if broker.incarnation != life:
+            for broker, (incarnation, alive) in zip(self._brokers, before, strict=True):
+                ended = broker.incarnation != incarnation
+                if ended:
                     self.when_ended(broker.name)
+                if broker.alive and (ended or not alive):
+                    self.when_started(broker.name)
 
     def _set_alarm(self) -> None:
         """Wake up when the next entry of the schedule is due, unless an alarm is set for that time or before."""
