@@ -10,7 +10,7 @@ from kafkalab.log.batch_list import READ_BYTES, BatchList, Shelf
 from kafkalab.log.cleaner_checkpoint import CleanerCheckpoint
 from kafkalab.log.offset_index import OffsetIndex
 from kafkalab.log.producer_state.state import EXPIRATION_MS, ProducerStates
-from kafkalab.log.transaction_index import TransactionIndex
+from kafkalab.log.transaction_index import Entries, TransactionIndex
 from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch
@@ -125,7 +125,7 @@ class PartitionLog:
         elif end < leader.log_end_offset:
             self.batches.take_over(leader.batches, end)
             self._epochs += [known for known in leader._epochs if known[1] >= end]
-            self.transaction_index.entries += leader.transaction_index.between(end, leader.log_end_offset)
+            self.transaction_index.entries.extend(leader.transaction_index.between(end, leader.log_end_offset))
             self.log_end_offset = leader.log_end_offset
             self.producers.take_over(leader.producers, end)
         self.advance(leader.high_watermark)
@@ -253,7 +253,7 @@ class PartitionLog:
         log.segments, log.checkpoint = list(self.segments), self.checkpoint
         log.log_start_offset, log.log_end_offset = self.log_start_offset, self.log_end_offset
         log.high_watermark = self.high_watermark
-        log.transaction_index.entries = list(self.transaction_index.entries)
+        log.transaction_index.entries = Entries(self.transaction_index.entries)
         log.producers.snapshots = dict(old.snapshots)
         log._rebuild(now)
         log.producers = ProducerStates(old.rules, old.expiration_ms, log.producers.snapshots)

@@ -126,7 +126,7 @@ class Session:
         return {
             f"{name} {partition}": (
                 list(log.batches), log._epochs, log.segments, log.log_end_offset, log.log_start_offset,
-                log.transaction_index.entries, log.producers.entries, log.producers.ongoing,
+                list(log.transaction_index.entries), log.producers.entries, log.producers.ongoing,
                 log.producers.map_end_offset,
             )
             for name, broker in self.brokers.items()
