@@ -148,10 +148,12 @@ def memory_mb(pid: int) -> float:
     return next(int(row.split()[1]) / 1024 for row in rows if row.startswith("VmRSS"))
 
 
-def soak(seconds: float, warm_s: float, every_s: float, rate: float, *options: str, traced: bool = False) -> list[str]:
+def soak(
+    seconds: float, warm_s: float, every_s: float, rate: float, growth_mb: float, *options: str, traced: bool = False
+) -> list[str]:
     """Let sixteen clients work, each at most `rate` times a second; print memory now and then; return what is wrong.
 
-    Memory counts from `warm_s` on.
+    Memory counts from `warm_s` on, and may grow by `growth_mb`.
     """
     topics = ("--port", "0", "--topics", f"{TOPIC}:{PARTITIONS},{OUT}:{PARTITIONS}")
     quick = ("--config", "group.initial.rebalance.delay.ms=0")
@@ -180,7 +182,7 @@ def soak(seconds: float, warm_s: float, every_s: float, rate: float, *options: s
             client.join(40)
         found = [c.failed for c in clients if c.failed] + [f"{c.name} does not end" for c in clients if c.is_alive()]
         found += [f"{c.name} did nothing" for c in clients if not c.done]
-        if now > warm + GROWTH_MB:
+        if now > warm + growth_mb:
             found.append(f"memory has grown from {warm:.1f} to {now:.1f} MB")
         server.terminate()
         if server.wait(30) != 0:
@@ -225,13 +227,15 @@ def main() -> int:
     parser.add_argument("--warm", type=float, default=60, help="seconds after which memory counts")
     parser.add_argument("--every", type=float, default=60, help="seconds between two lines")
     parser.add_argument("--rate", type=float, default=20, help="the most that each client does in a second")
+    parser.add_argument("--growth", type=float, default=GROWTH_MB, help="the megabytes that memory may grow after that")
     parser.add_argument("--data", action="store_true")
     parser.add_argument("--traced", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         data = ("--data", folder) if options.data else ()
         seconds = options.minutes * 60
-        found = soak(seconds, options.warm, options.every, options.rate, *data, traced=options.traced)
+        how = (options.warm, options.every, options.rate, options.growth)
+        found = soak(seconds, *how, *data, traced=options.traced)
     for line in found:
         print(line)
     print(f"16 clients for {options.minutes:g} minutes: {len(found)} wrong")
