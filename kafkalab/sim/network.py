@@ -51,9 +51,8 @@ class Network:
     @property
     def is_whole(self) -> bool:
         """Whether every frame that is sent arrives: no fault, cut or gate awaits it, and all nodes work."""
-        nodes = self.kernel.nodes.values()
         waits = self.faults or self.gate or self.links.cuts or self.links.all_kept
-        return not waits and all(node.alive and not node.paused for node in nodes)
+        return not waits and all(node.alive and not node.paused for node in self.kernel.nodes.values())
 
     # sending
 
@@ -71,8 +70,7 @@ class Network:
             return
         headers = self._headers_of_clients if node.receive is no_requests else self._headers_of_servers
         name, version, category = headers[type(body)]
-        if asked_version is not None:
-            version = asked_version
+        version = version if asked_version is None else asked_version
         self.frames_sent += 1
         frame = Frame(self._id(name), name, "request", sender, to, category, body, version, self.frames_sent)
         if self._failed:
@@ -165,9 +163,8 @@ class Network:
             self.used.append(fault)
             if isinstance(fault, Hold | Reorder):
                 self.links.keep(frame, fault)
-            self.kernel.record(
-                frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id
-            )
+            told = {"fault": repr(fault)}
+            self.kernel.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, told, frame.id)
             if isinstance(fault, Drop):
                 self.lose(frame)
                 return extra_ms, 0
@@ -190,8 +187,7 @@ class Network:
 
     def asked(self, response: Frame) -> Any:
         """Return the body of the request that the response answers, None if nobody waits for it any more."""
-        waiting = self._outstanding.get(response.correlation_id)
-        return None if waiting is None else waiting.body
+        return getattr(self._outstanding.get(response.correlation_id), "body", None)
 
     def _schedule(self, frame: Frame, extra_ms: int) -> None:
         schedule = self.kernel.schedule
@@ -268,8 +264,8 @@ class Network:
             self._arm(key, self.kernel.schedule.now + timeout_ms)
 
     def _arm(self, key: tuple[str, bool, int], at_ms: int) -> None:
-        incarnation = self.kernel.nodes[key[0]].incarnation
-        self.kernel.schedule.at(at_ms, key[0], incarnation, lambda: self._expire(key), True)
+        node = self.kernel.nodes[key[0]]
+        self.kernel.schedule.at(at_ms, node.name, node.incarnation, lambda: self._expire(key), True)
 
     def _expire(self, key: tuple[str, bool, int]) -> None:
         sender, background, _ = key
@@ -285,13 +281,8 @@ class Network:
                 self._arm(key, waiting.deadline_ms)
                 return
             correlation_id = queue.popleft()
-            self.kernel.record(
-                sender,
-                "timer",
-                "request timeout",
-                waiting.cause,
-                {"to": waiting.to, "request": type(waiting.body).__name__},
-            )
+            told = {"to": waiting.to, "request": type(waiting.body).__name__}
+            self.kernel.record(sender, "timer", "request timeout", waiting.cause, told)
             self.timing_out = True
             self._fail(correlation_id, self.kernel.trace.steps - 1)
             if not background:

@@ -92,7 +92,7 @@ class RealTime:
             self._alarm.cancel()
         self._loop = None
         for broker in self.cluster.brokers.values():
-            broker.end()
+            broker.crash(forgets=False)
 
     def jump(self, duration_ms: int) -> None:
         """Move the clock of the cluster forward, against that of the machine."""

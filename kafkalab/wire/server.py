@@ -15,6 +15,7 @@ from kafkalab.protocol.messages.create_topics import CreateTopics
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.wire.codec import Asked, UnsupportedVersionError
+from kafkalab.wire.listeners import Listeners
 from kafkalab.wire.live import RealTime
 from kafkalab.wire.names import UNKNOWN_ID, Names
 from kafkalab.wire.repeated import Repeated
@@ -25,8 +26,7 @@ from kafkalab.wire.values import Context
 log = logging.getLogger("kafkalab.wire")
 
 AUTO_CREATE_SINCE = 4
-REQUESTS_AHEAD, BACKLOG = 100, 1_024
-AGAIN_S = 0.5
+REQUESTS_AHEAD = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,20 +56,17 @@ class Server:
         """The length of all requests and responses by now."""
         self.names = Names({})
         self.repeated = Repeated(self.names)
-        self._listeners: dict[str, asyncio.Server] = {}
-        self._host = ""
-        self._starting: set[asyncio.Task[None]] = set()
+        self._listeners = Listeners(lambda broker: Connection(self, broker), live.alive)
 
     async def listen(self, host: str = "127.0.0.1", port: int = 9092, advertised: str = "") -> None:
         """Listen on `port` for the first broker, and on the following ones for the others; 0 chooses free ports.
 
         OSError if a port is taken.
         """
-        loop, self._host = asyncio.get_running_loop(), host
         addresses: dict[str, tuple[str, int]] = {}
         try:
             for number, broker in enumerate(self.live.cluster.broker_names):
-                taken = await self._listen(broker, port and port + number)
+                taken = await self._listeners.open(broker, host, port and port + number)
                 addresses[broker] = (advertised or host, taken)
         except OSError:
             await self.close()
@@ -77,8 +74,8 @@ class Server:
         self.names = Names(addresses)
         self.repeated = Repeated(self.names)
         self.names.learn(self.live.cluster.controller.metadata)
-        self.live.when_ended, self.live.when_started = self.disconnect, self._start
-        self.live.start(loop)
+        self.live.when_ended, self.live.when_started = self.disconnect, self._listeners.open_again
+        self.live.start(asyncio.get_running_loop())
         self._close_idle()
 
     @property
@@ -86,48 +83,18 @@ class Server:
         """Host and port of every broker, as clients want them."""
         return ",".join(f"{host}:{port}" for host, port in self.names.addresses.values())
 
-    async def _listen(self, broker: str, port: int) -> int:
-        """Listen for a broker; return its port."""
-        loop = asyncio.get_running_loop()
-        listener = await loop.create_server(lambda: Connection(self, broker), self._host, port, backlog=BACKLOG)
-        self._listeners[broker] = listener
-        taken: int = listener.sockets[0].getsockname()[1]
-        return taken
-
-    def _start(self, broker: str) -> None:
-        """Listen again for a broker whose process has started again."""
-        if broker not in self._listeners and self._host:
-            task = asyncio.get_running_loop().create_task(self._listen_again(broker))
-            self._starting.add(task)
-            task.add_done_callback(self._starting.discard)
-
-    async def _listen_again(self, broker: str) -> None:
-        port = self.names.addresses[broker][1]
-        while broker not in self._listeners and self.live.alive(broker) and self._host:
-            try:
-                await self._listen(broker, port)
-            except OSError as error:
-                log.warning("%s: port %d is not free, it tries again: %s", broker, port, error)
-                await asyncio.sleep(AGAIN_S)
-
     def disconnect(self, broker: str) -> None:
         """Refuse and break the connections of a broker whose process has ended, as its machine does."""
-        if listener := self._listeners.pop(broker, None):
-            listener.close()
+        self._listeners.close(broker)
         for connection in [c for c in self.connections if c.broker == broker]:
             connection.transport.abort()
 
     async def close(self) -> None:
         """Close every connection and listener."""
-        self._host = ""
-        for task in self._starting:
-            task.cancel()
-        for listener in self._listeners.values():
-            listener.close()
+        self._listeners.close_all()
         for connection in list(self.connections):
             connection.transport.abort()
-        for listener in self._listeners.values():
-            await listener.wait_closed()
+        await self._listeners.wait_closed()
         self.live.stop()
 
     def _close_idle(self) -> None:
