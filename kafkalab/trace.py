@@ -121,13 +121,15 @@ class Event(NamedTuple):
 
 @dataclass(slots=True)
 class Trace:
-    """Events by step (`events[i].step == i`) and frames by id. With `keep=False` only steps are counted."""
+    """Events by step (`events[i].step == i`) and frames by id. With `keep=False` only steps are counted; once it is
+    `full`, nothing is added and nothing counted."""
 
     keep: bool = True
     events: list[Event] = field(default_factory=list)
     frames: dict[str, Frame] = field(default_factory=dict)
     steps: int = 0
     title: str = ""
+    full: bool = False
 
     def __len__(self) -> int:
         return self.steps

@@ -258,8 +258,7 @@ class Broker:
         if partition in self.state.offsets_loading or not self.state.leads(partition):
             return
         log = self.state.log(partition)
-        batches = (b for b in log.read(before, log.high_watermark) if before <= b.base_offset)
-        self.state.apply_offsets(self.state.offsets, partition, batches)
+        self.state.apply_offsets(self.state.offsets, partition, log.batches_between(before, log.high_watermark))
 
     # parked fetches of consumers
 
@@ -269,10 +268,10 @@ class Broker:
         def wake(cause: int) -> None:
             resume, place.resume = place.resume, None
             if resume is not None:
+                self.state.unpark(effect.partitions, wake)
                 resume(None, cause)
 
-        for partition in effect.partitions:
-            self.state.parked_fetches.setdefault(partition, []).append(wake)
+        self.state.park(effect.partitions, wake)
         self.port.timer(self.name, effect.timeout_ms, lambda: wake(context.cause), False)
         return WAITS
 
@@ -287,14 +286,15 @@ class Broker:
         """A fresh process: replicate, and scan for transactions that are open too long."""
         self.leadership.start(cause)
 
-    def crash(self) -> None:
-        """Everything but the logs is gone."""
+    def crash(self, forgets: bool = True) -> None:
+        """Stop whatever is under way, and forget everything but the logs; without `forgets` it can be looked at."""
         self.incarnation += 1
         live, self._live, self._watched = self._live, {}, {}
         for effects in live:
             effects.close()
-        self.state.forget()
-        self.replication.forget()
+        if forgets:
+            self.state.forget()
+            self.replication.forget()
 
     def restart(self, cause: int) -> None:
         """Back with the old logs, leading nothing until the controller says so."""

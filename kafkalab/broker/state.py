@@ -10,6 +10,7 @@ from kafkalab.broker.effects import Effects, Suspended
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.log.batch_list import Shelf
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.acls import Deny, is_denied
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
@@ -189,12 +190,14 @@ class BrokerState:
     allocating: bool = False
     epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
     acls: tuple[Deny, ...] = ()
+    shelf: Shelf | None = None
+    """Where logs that are made from now on put older batches."""
 
     def log(self, partition: str) -> PartitionLog:
         """The local replica, made when first used."""
         log = self.logs.get(partition)
         if log is None:
-            log = PartitionLog(partition, self.rules, self.config.producer_id_expiration_ms)
+            log = PartitionLog(partition, self.rules, self.config.producer_id_expiration_ms, self.shelf)
             self.logs[partition] = log
         return log
 
@@ -255,6 +258,17 @@ class BrokerState:
             epoch = self.metadata.partitions[partition].leader_epoch
             owned = self.transactions[partition] = TxnPartition(epoch, loading=False)
         return Error.COORDINATOR_LOAD_IN_PROGRESS if owned.loading else owned
+
+    def park(self, partitions: Iterable[str], wake: Any) -> None:
+        """Remember a Fetch that waits for these partitions; `wake` lets it look again."""
+        for partition in partitions:
+            self.parked_fetches.setdefault(partition, []).append(wake)
+
+    def unpark(self, partitions: Iterable[str], wake: Any) -> None:
+        """Forget a parked Fetch; on partitions where nothing new comes, it would stay for ever."""
+        for partition in partitions:
+            if wake in (parked := self.parked_fetches.get(partition, [])):
+                parked.remove(wake)
 
     def forget(self) -> None:
         """A crash: all that is not in a log is gone."""

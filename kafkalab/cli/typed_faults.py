@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sys
@@ -17,6 +16,8 @@ def listen(strike: Callable[[str], None]) -> Callable[[], None]:
     Each fault is logged, or the reason for which `strike` raises ValueError. Files and /dev/null are not listened to,
     nor is a terminal while another job has it: reading would stop the process.
     """
+    import asyncio  # here, so that `serve` decides what comes with it
+
     loop, rest = asyncio.get_running_loop(), bytearray()
     number = sys.stdin.fileno() if sys.stdin is not None else -1
 

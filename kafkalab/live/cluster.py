@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -27,15 +28,20 @@ from kafkalab.trace import Trace
 from kafkalab.wire.live import RealTime, scenario_of
 from kafkalab.wire.server import Server
 
+log = logging.getLogger("kafkalab.live")
+
 Found = TypeVar("Found")
+MOST_EVENTS, MOST_BYTES = 100_000, 256 * 1024 * 1024
+"""How much of a session is recorded, as of a tap's."""
 
 
 class LiveCluster:
     """Brokers on loopback for any Kafka client, in any cell, thread or process.
 
     `bootstrap_servers` has their addresses. What passes is recorded in `trace`, as the simulator records a run, and
-    kept: for load use `kafkalab serve`. `Sequence(live)` and other views show it, and grow. Every method can be called
-    from any thread. `close()` ends it, and so does leaving a `with` block.
+    kept, up to `most_events` events and `MOST_BYTES` of requests and responses; then recording stops, a log line says
+    so, and clients are served on. `Sequence(live)` and other views show it, and grow. Every method can be called from
+    any thread. `close()` ends it, and so does leaving a `with` block.
     """
 
     def __init__(
@@ -45,6 +51,7 @@ class LiveCluster:
         topics: dict[str, int] | None = None,
         hold: bool | str | Iterable[str] = (),
         port: int = 0,
+        most_events: int = MOST_EVENTS,
         **config: Any,
     ) -> None:
         """Listen on `port` and the ports after it, 0 for free ones; `hold` as in `hold()`, True for every frame shown.
@@ -58,6 +65,9 @@ class LiveCluster:
         self.trace: Trace = self.cluster.trace
         self.gate = Gate(self.cluster.kernel, self.cluster.network)
         self.began_ms = self._real.now_ms
+        self.most_events = most_events
+        self.recording_stopped = ""
+        """Why nothing more is recorded, "" while everything is."""
         self._struck: list[Struck] = []
         self._waking = False
         self._arrived = threading.Condition()
@@ -236,8 +246,8 @@ class LiveCluster:
         if isinstance(fault, FrameFault):
             if fault.frame in self.gate.held:
                 return self.gate.why_not(fault)
-            sent = self.trace.frames.get(fault.frame)
-            return "" if sent is None else f"{fault.frame} has passed the gate: hold it before it is sent"
+            sent = self.cluster.network.was_sent(fault.frame)
+            return f"{fault.frame} has passed the gate: hold it before it is sent" if sent else ""
         if isinstance(fault, NodeFault) and fault.node not in self.cluster.brokers:
             return f"{fault.node} runs outside the cluster: end it where it runs"
         return why_not(self.cluster, fault, lambda node: f"broker {node[1:]}" if node in self.cluster.brokers else node)
@@ -272,10 +282,24 @@ class LiveCluster:
 
     def _noted(self) -> None:
         """After each event: plan that those who wait, and those who watch, look again."""
+        if not self.trace.full:
+            self._limit()
         if not self._waking:
             self._waking = True
             self.loop.later(0.0, self._wake)
         self._watchers.changed()
+
+    def _limit(self) -> None:
+        """Stop recording when there is no more room."""
+        if self.trace.steps >= self.most_events:
+            what = f"{self.trace.steps:,} events"
+        elif self._server.carried_bytes >= MOST_BYTES:
+            what = f"{self._server.carried_bytes:,} bytes of requests and responses"
+        else:
+            return
+        self.trace.full = True
+        self.recording_stopped = f"recording has stopped after {what}"
+        log.warning("%s: clients are served on; for load use kafkalab serve", self.recording_stopped)
 
     def _wake(self) -> None:
         self._waking = False
@@ -302,4 +326,5 @@ class LiveCluster:
     def __repr__(self) -> str:
         state = f"listens on {self.bootstrap_servers}" if self.running else "is closed"
         waiting = f"{self.trace.steps} events, {len(self.gate.held)} frames wait"
-        return f"<LiveCluster {self.cluster.scenario.profile} {state}, {waiting}>"
+        stopped = f", {self.recording_stopped}" if self.recording_stopped else ""
+        return f"<LiveCluster {self.cluster.scenario.profile} {state}, {waiting}{stopped}>"

@@ -46,7 +46,7 @@ def cleanable_end(log: PartitionLog, newest_ms: int | None = None) -> int:
     if newest_ms is not None:
         first_dirty = max(log.checkpoint.first_dirty_offset, log.log_start_offset)
         for base, upper in zip(log.segments, log.segments[1:], strict=False):
-            if upper > first_dirty and any(b.timestamp_ms > newest_ms for b in log.batches_between(base, upper)):
+            if upper > first_dirty and log.batches.extent(base, upper)[0] > max(newest_ms, -1):
                 end = min(end, base)
                 break
     return log.segments[max(bisect_right(log.segments, end) - 1, 0)]

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
+from kafkalab.log.batch_list import READ_BYTES, BatchList, Shelf
 from kafkalab.log.cleaner_checkpoint import CleanerCheckpoint
 from kafkalab.log.offset_index import OffsetIndex
 from kafkalab.log.producer_state.state import EXPIRATION_MS, ProducerStates
-from kafkalab.log.transaction_index import TransactionIndex
+from kafkalab.log.transaction_index import Entries, TransactionIndex
 from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch
@@ -19,10 +20,12 @@ class PartitionLog:
     """Batches in offset order. What follows from them (producer state, LSO, aborted index) is kept up to date."""
 
     def __init__(
-        self, partition: str, rules: Rules | None = None, producer_id_expiration_ms: int = EXPIRATION_MS
-    ) -> None:
+        self, partition: str, rules: Rules | None = None, producer_id_expiration_ms: int = EXPIRATION_MS,
+        shelf: Shelf | None = None,
+    ) -> None:  # fmt: skip
         self.partition = partition
-        self.batches: list[Batch] = []
+        self.shelf = shelf
+        self.batches = BatchList(shelf)
         self.high_watermark = 0
         self.log_start_offset = 0
         self.log_end_offset = 0
@@ -32,7 +35,6 @@ class PartitionLog:
         self.producers = ProducerStates(rules, producer_id_expiration_ms)
         self.transaction_index = TransactionIndex()
         self.checkpoint = CleanerCheckpoint()
-        self._bases: list[int] = []
         self._epochs: list[tuple[int, int]] = []  # leader epoch, its first offset
         self._indexes: dict[int, OffsetIndex] = {}  # by the base offset of their segments
 
@@ -48,8 +50,8 @@ class PartitionLog:
         first = self.producers.first_unstable_offset
         if first is None or first >= self.log_start_offset:
             return first
-        holding = (b.base_offset for b in self.batches if b.last_offset >= self.log_start_offset)
-        return next(holding, self.log_end_offset)
+        holding = next(self.batches.stream(self.log_start_offset, self.log_end_offset), None)
+        return self.log_end_offset if holding is None else holding.base_offset
 
     @property
     def last_stable_offset(self) -> int:
@@ -101,7 +103,6 @@ class PartitionLog:
         """Take over a batch whose offset a leader assigned; it must come after the last one."""
         assert batch.base_offset >= self.log_end_offset, f"{self.partition}: {batch.base_offset} is taken"
         self.batches.append(batch)
-        self._bases.append(batch.base_offset)
         if not self._epochs or self._epochs[-1][0] != batch.leader_epoch:
             self._epochs.append((batch.leader_epoch, batch.base_offset))
         completed = self.producers.applied(batch)
@@ -117,34 +118,37 @@ class PartitionLog:
 
         The result is that of `replicate` for each batch, at the cost of one copy.
         """
-        end, new = self.log_end_offset, leader.batches_between(self.log_end_offset, leader.log_end_offset)
+        end = self.log_end_offset
         if self.producers.verifications:
-            for batch in new:
+            for batch in leader.stream(end, leader.log_end_offset):
                 self.replicate(batch)
-        elif new:
-            self.batches += new
-            self._bases += [batch.base_offset for batch in new]
+        elif end < leader.log_end_offset:
+            self.batches.take_over(leader.batches, end)
             self._epochs += [known for known in leader._epochs if known[1] >= end]
-            self.transaction_index.entries += leader.transaction_index.between(end, leader.log_end_offset)
+            self.transaction_index.entries.extend(leader.transaction_index.between(end, leader.log_end_offset))
             self.log_end_offset = leader.log_end_offset
             self.producers.take_over(leader.producers, end)
         self.advance(leader.high_watermark)
 
     def read(self, offset: int, upper: int) -> list[Batch]:
         """The batches that hold offsets from `offset` on, of which the first offset is below `upper`."""
-        start = max(bisect_right(self._bases, offset) - 1, 0)
-        end = bisect_right(self._bases, upper - 1)
-        found = self.batches[start:end]
-        return found[1:] if found and found[0].last_offset < offset else found
+        return self.batches.read(offset, upper)
+
+    def stream(self, offset: int, upper: int) -> Iterator[Batch]:
+        """Yield what `read` returns, without having all of a long log in memory; the log must not change meanwhile."""
+        return self.batches.stream(offset, upper)
 
     def read_segment(self, offset: int, upper: int) -> list[Batch]:
-        """Read as `read` does, but from one segment: the first that has such a batch (`LocalLog.read`)."""
+        """Read as `read` does, but from one segment: the first that has such a batch (`LocalLog.read`).
+
+        Of what is not in memory about READ_BYTES are read, so a reader gets a long log in parts.
+        """
         if len(self.segments) == 1:
-            return self.read(offset, upper)
+            return self.batches.read(offset, upper, READ_BYTES)
         for end in self.segments[bisect_right(self.segments, offset) :]:
-            if found := self.read(offset, min(upper, end)):
+            if found := self.batches.read(offset, min(upper, end), READ_BYTES):
                 return found
-        return self.read(offset, upper)
+        return self.batches.read(offset, upper, READ_BYTES)
 
     def segment_of(self, offset: int) -> int:
         """Return the base offset of the segment in which `offset` lies, or will lie."""
@@ -167,7 +171,7 @@ class PartitionLog:
         following = bisect_right(self.segments, base)
         end = self.segments[following] if following < len(self.segments) else self.log_end_offset
         index = self._indexes.setdefault(base, OffsetIndex(base))
-        index.extend(self.batches_between(index.next_offset, end))
+        index.extend(b for b in self.stream(index.next_offset, end) if b.base_offset >= index.next_offset)
         upper = index.upper_bound(last_offset)
         return self.aborted_between(offset, end if upper is None else upper)
 
@@ -183,14 +187,12 @@ class PartitionLog:
 
     def batches_between(self, base_offset: int, next_base_offset: int) -> list[Batch]:
         """The batches that begin in [base_offset, next_base_offset): those of a segment."""
-        return self.batches[bisect_left(self._bases, base_offset) : bisect_left(self._bases, next_base_offset)]
+        return self.batches.between(base_offset, next_base_offset)
 
     def replace_batches(self, base_offset: int, next_base_offset: int, cleaned: Sequence[Batch]) -> None:
         """Put cleaned batches in place of those in [base_offset, next_base_offset). Producer state does not change."""
-        place = slice(bisect_left(self._bases, base_offset), bisect_left(self._bases, next_base_offset))
-        self.batches[place] = cleaned
+        self.batches.replace(base_offset, next_base_offset, cleaned)
         self._indexes = {}
-        self._bases[place] = [b.base_offset for b in cleaned]
 
     def raise_log_start(self, offset: int) -> bool:
         """Records below are deleted for readers, though perhaps not yet from the log; whether anything changed."""
@@ -216,8 +218,7 @@ class PartitionLog:
         """Drop everything from `offset` on, and rebuild producer state from the newest snapshot below it."""
         if offset >= self.log_end_offset:
             return
-        kept = bisect_left(self.batches, offset, key=lambda b: b.last_offset)
-        del self.batches[kept:], self._bases[kept:]
+        self.batches.truncate(offset)
         self._indexes = {}
         self._epochs = [(epoch, first) for epoch, first in self._epochs if first < offset]
         self.segments = [base for base in self.segments if base <= offset] or [offset]
@@ -229,7 +230,8 @@ class PartitionLog:
 
     def start_at(self, offset: int) -> None:
         """An empty log that begins at `offset`: nothing of the old one is left (`truncateFullyAndStartAt`)."""
-        self.batches, self._bases, self._epochs, self.segments, self._indexes = [], [], [], [offset], {}
+        self.batches.truncate(0)
+        self._epochs, self.segments, self._indexes = [], [offset], {}
         self.log_start_offset = self.log_end_offset = self.high_watermark = offset
         self.transaction_index.truncate(0)
         self.producers.start_at(offset)
@@ -246,12 +248,12 @@ class PartitionLog:
         (`LogLoader`, `UnifiedLog.rebuildProducerState`).
         """
         old = self.producers
-        log = PartitionLog(self.partition, old.rules, old.expiration_ms)
-        log.batches, log._bases, log._epochs = list(self.batches), list(self._bases), list(self._epochs)
+        log = PartitionLog(self.partition, old.rules, old.expiration_ms, self.shelf)
+        log.batches, log._epochs = self.batches.copy(), list(self._epochs)
         log.segments, log.checkpoint = list(self.segments), self.checkpoint
         log.log_start_offset, log.log_end_offset = self.log_start_offset, self.log_end_offset
         log.high_watermark = self.high_watermark
-        log.transaction_index.entries = list(self.transaction_index.entries)
+        log.transaction_index.entries = Entries(self.transaction_index.entries)
         log.producers.snapshots = dict(old.snapshots)
         log._rebuild(now)
         log.producers = ProducerStates(old.rules, old.expiration_ms, log.producers.snapshots)
@@ -263,7 +265,7 @@ class PartitionLog:
         states = self.producers
         states.truncate_and_reload(self.log_start_offset, self.log_end_offset, now)
         if states.map_end_offset < self.log_end_offset:
-            for batch in self.read(states.map_end_offset, self.log_end_offset):
+            for batch in self.stream(states.map_end_offset, self.log_end_offset):
                 states.applied(batch)
             states.map_end_offset = self.log_end_offset
         states.take_snapshot()

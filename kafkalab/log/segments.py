@@ -29,10 +29,8 @@ def segments_of(log: PartitionLog) -> list[Segment]:
     """All segments, in order; the last one is active. Without batches a file is as old as its checkpoint says."""
     found = []
     for base, end in zip(log.segments, [*log.segments[1:], log.log_end_offset], strict=True):
-        batches = log.batches_between(base, end)
-        newest = max((b.timestamp_ms for b in batches), default=-1)
+        newest, size = log.batches.extent(base, end)
         modified = max(newest, log.checkpoint.modified_ms.get(base, 0))
-        size = sum(b.size_bytes for b in batches)
         found.append(Segment(base_offset=base, end_offset=end, size_bytes=size, newest_ms=newest, modified_ms=modified))
     return found
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Drop, Duplicate, Fault, Hold, Release, TimedFault
+from kafkalab.sim.faults import AdvanceClock, Drop, Duplicate, Fault, Hold, Release, TimedFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Program, Scenario
@@ -117,12 +117,22 @@ class Recording:
         self._least = live + self._shift
         return self._least
 
+    def _before_the_jump(self, event: Event, jump_ms: int) -> int:
+        """The time in the scenario at which the clock is moved; the event was noted when it had been."""
+        least = self._least
+        at_ms = self._time(event) - jump_ms
+        later_ms = max(0, least - at_ms)
+        self._shift += later_ms
+        self._least += later_ms
+        return at_ms + later_ms
+
     def _read(self, event: Event) -> None:
         while self._struck and self._struck[0].step <= event.step:
             self._door += 1
             fault = self._struck.pop(0).fault
             if isinstance(fault, TimedFault) and not isinstance(fault, Release):
-                self.timed.append(replace(fault, at_ms=self._time(event), at_step=-1))
+                at_ms = self._before_the_jump(event, fault.ms) if isinstance(fault, AdvanceClock) else self._time(event)
+                self.timed.append(replace(fault, at_ms=at_ms, at_step=-1))
         frame = event.data
         if not isinstance(frame, Frame) or frame.copy_of:
             if event.kind == "fault" and event.name in ("Drop", "Duplicate"):

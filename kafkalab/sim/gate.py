@@ -45,8 +45,7 @@ class Gate:
 
     def transactional_id(self, frame: Frame) -> str:
         """Return the transactional id that a frame, or the request that it answers, is about; "" for none."""
-        asked = self.kernel.trace.frames.get(frame.of)
-        body: Any = frame.body if asked is None else asked.body
+        body: Any = self.network.asked(frame) if frame.of else frame.body
         if getattr(body, "key_type", -1) == TRANSACTION:
             return str(body.key)
         return str(getattr(body, "transactional_id", None) or "")

@@ -51,9 +51,8 @@ class Network:
     @property
     def is_whole(self) -> bool:
         """Whether every frame that is sent arrives: no fault, cut or gate awaits it, and all nodes work."""
-        nodes = self.kernel.nodes.values()
         waits = self.faults or self.gate or self.links.cuts or self.links.all_kept
-        return not waits and all(node.alive and not node.paused for node in nodes)
+        return not waits and all(node.alive and not node.paused for node in self.kernel.nodes.values())
 
     # sending
 
@@ -71,8 +70,7 @@ class Network:
             return
         headers = self._headers_of_clients if node.receive is no_requests else self._headers_of_servers
         name, version, category = headers[type(body)]
-        if asked_version is not None:
-            version = asked_version
+        version = version if asked_version is None else asked_version
         self.frames_sent += 1
         frame = Frame(self._id(name), name, "request", sender, to, category, body, version, self.frames_sent)
         if self._failed:
@@ -116,7 +114,7 @@ class Network:
             kernel.schedule.at(kernel.schedule.now, frame.receiver, -1, partial(self._deliver, frame))
             return
         frame.sent_ms = kernel.schedule.now
-        if trace.keep:
+        if trace.keep and not trace.full:
             trace.frames[frame.id] = frame
         frame.sent_step = trace.steps
         kernel.record(frame.sender, "send", frame.name, cause, frame, frame.id)
@@ -145,7 +143,7 @@ class Network:
         self._schedule(frame, extra_ms)
         if copies == 2:
             copy = replace(frame, id=f"{frame.id}~copy", copy_of=frame.id)
-            if self.kernel.trace.keep:
+            if self.kernel.trace.keep and not self.kernel.trace.full:
                 self.kernel.trace.frames[copy.id] = copy
             self._schedule(copy, extra_ms)
 
@@ -165,9 +163,8 @@ class Network:
             self.used.append(fault)
             if isinstance(fault, Hold | Reorder):
                 self.links.keep(frame, fault)
-            self.kernel.record(
-                frame.sender, "fault", type(fault).__name__, frame.sent_step, {"fault": repr(fault)}, frame.id
-            )
+            told = {"fault": repr(fault)}
+            self.kernel.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, told, frame.id)
             if isinstance(fault, Drop):
                 self.lose(frame)
                 return extra_ms, 0
@@ -179,10 +176,18 @@ class Network:
     def _arrive_now(self, frame: Frame) -> None:
         self.kernel.schedule.at(self.kernel.now, frame.receiver, -1, lambda: self._deliver(frame))
 
+    def sent(self, name: str) -> int:
+        """Return how many frames of this name, such as "EndTxn", have been sent, copies not counted."""
+        return self._counts.get(name, 0)
+
     def was_sent(self, frame_id: str) -> bool:
         """Return whether the frame of this name, such as "EndTxn#1", has been sent."""
         name, _, number = frame_id.partition("#")
-        return self._counts.get(name, 0) >= int(number)
+        return self.sent(name) >= int(number)
+
+    def asked(self, response: Frame) -> Any:
+        """Return the body of the request that the response answers, None if nobody waits for it any more."""
+        return getattr(self._outstanding.get(response.correlation_id), "body", None)
 
     def _schedule(self, frame: Frame, extra_ms: int) -> None:
         schedule = self.kernel.schedule
@@ -229,8 +234,9 @@ class Network:
         if links.cuts and links.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
             return False
-        frame.fate, frame.received_ms = "delivered", kernel.schedule.now
-        frame.received_step = kernel.trace.steps
+        if not kernel.trace.full:  # else it stays in flight in what is recorded
+            frame.fate, frame.received_ms = "delivered", kernel.schedule.now
+            frame.received_step = kernel.trace.steps
         incarnation = node.incarnation
         kernel.record(frame.receiver, "receive", frame.name, frame.sent_step, frame, frame.id)
         return not kernel.interrupted or kernel.running(frame.receiver, incarnation)
@@ -258,8 +264,8 @@ class Network:
             self._arm(key, self.kernel.schedule.now + timeout_ms)
 
     def _arm(self, key: tuple[str, bool, int], at_ms: int) -> None:
-        incarnation = self.kernel.nodes[key[0]].incarnation
-        self.kernel.schedule.at(at_ms, key[0], incarnation, lambda: self._expire(key), True)
+        node = self.kernel.nodes[key[0]]
+        self.kernel.schedule.at(at_ms, node.name, node.incarnation, lambda: self._expire(key), True)
 
     def _expire(self, key: tuple[str, bool, int]) -> None:
         sender, background, _ = key
@@ -275,13 +281,8 @@ class Network:
                 self._arm(key, waiting.deadline_ms)
                 return
             correlation_id = queue.popleft()
-            self.kernel.record(
-                sender,
-                "timer",
-                "request timeout",
-                waiting.cause,
-                {"to": waiting.to, "request": type(waiting.body).__name__},
-            )
+            told = {"to": waiting.to, "request": type(waiting.body).__name__}
+            self.kernel.record(sender, "timer", "request timeout", waiting.cause, told)
             self.timing_out = True
             self._fail(correlation_id, self.kernel.trace.steps - 1)
             if not background:

@@ -72,8 +72,7 @@ class KafkaLab(LiveCluster):
         """Return the name of the frame of this API that will be sent next: `drop(kafka_lab.next("EndTxnResponse"))`."""
         if name.removesuffix("Response") not in BY_NAME:
             raise ValueError(f"no API {quoted(name)}{did_you_mean(name, BY_NAME)}")
-        sent = self.do(lambda: sum(f.name == name and not f.copy_of for f in self.trace.frames.values()))
-        return f"{name}#{sent + 1}"
+        return f"{name}#{self.do(lambda: self.cluster.network.sent(name)) + 1}"
 
     def pause(self, broker: str) -> None:
         """Stop the broker's process without ending it (a long garbage collection); what arrives waits."""
@@ -127,8 +126,10 @@ class KafkaLab(LiveCluster):
         """Return what has happened so far as the tables that checks and audits read; `save` keeps it.
 
         `reads` and `polls` are derived from Fetch responses. At the end of them a reader called kafka_lab reads every
-        topic to its end.
+        topic to its end. RuntimeError once recording has stopped: see `LiveCluster`.
         """
+        if self.trace.full:
+            raise RuntimeError(f"{self.recording_stopped}: a history needs all of them")
 
         from kafkalab.history.export import history_of
         from kafkalab.history.fetched import with_fetches

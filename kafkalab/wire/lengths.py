@@ -64,12 +64,14 @@ def _text(kind: str, flexible: bool) -> Walk:
     return walk
 
 
-def _array(row: Walk, size: int, flexible: bool) -> Walk:
+def _array(row: Walk, size: int, flexible: bool, may_be_null: bool) -> Walk:
     """Rows of `size` bytes each, or at least one where that is 0."""
     length = length_of("array", flexible)
 
     def walk(data: bytes, place: int) -> int:
         count, place = length(data, place)
+        if count < 0 and not may_be_null:
+            raise BadMessageError("an array that must not be null")
         end = within(data, place + max(count, 0) * max(size, 1))
         if size:
             return end
@@ -136,7 +138,7 @@ def _field(kind: str, hint: Any, flexible: bool) -> tuple[Walk, int]:
     array = next((option for option in options if get_origin(option) is tuple), None)
     if array is not None:
         row, size = _field(kind, get_args(array)[0], flexible)
-        return _array(row, size, flexible), 0
+        return _array(row, size, flexible, len(options) > 1), 0
     if kind in SIZES:
         return _skip(SIZES[kind]), SIZES[kind]
     if kind:

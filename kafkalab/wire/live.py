@@ -16,6 +16,7 @@ from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
 from kafkalab.wire.fault_words import BROKER_FAULTS, broker_fault, frame_fault
+from kafkalab.wire.shelf import FileShelf
 
 LONGEST_NAME, MOST_CLIENTS = 249, 10_000
 EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500 or Crash:b2:3000"
@@ -57,6 +58,9 @@ class RealTime:
             cluster.schedule.advance(self.now_ms)
             cluster.network.latency_min_ms, cluster.network.latency_spread_ms = 0, 1
             cluster.network.breaks_on_drop = True
+            shelf = FileShelf()
+            for broker in cluster.brokers.values():
+                broker.state.shelf = shelf
             if prepare is not None:
                 prepare(cluster)
 
@@ -68,8 +72,9 @@ class RealTime:
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_ms = 0
         self.when_ended: Callable[[str], None] = lambda broker: None
+        self.when_started: Callable[[str], None] = lambda broker: None
         self._brokers = [self.kernel.nodes[name] for name in self.cluster.brokers]
-        self._lives = [broker.incarnation for broker in self._brokers]
+        self._lives = [(broker.incarnation, broker.alive) for broker in self._brokers]
 
     @property
     def now_ms(self) -> int:
@@ -87,7 +92,7 @@ class RealTime:
             self._alarm.cancel()
         self._loop = None
         for broker in self.cluster.brokers.values():
-            broker.crash()
+            broker.crash(forgets=False)
 
     def jump(self, duration_ms: int) -> None:
         """Move the clock of the cluster forward, against that of the machine."""
@@ -102,16 +107,20 @@ class RealTime:
             self.kernel.catch_up(self.now_ms)
         finally:
             self._set_alarm()
-            self._notice_crashes()
+            self._notice_lives()
 
-    def _notice_crashes(self) -> None:
-        """Call `when_ended` with each broker whose process has ended since the last call."""
-        lives = [broker.incarnation for broker in self._brokers]
+    def _notice_lives(self) -> None:
+        """Call `when_ended` with each broker whose process has ended since the last call, and `when_started` with each
+        that has started since."""
+        lives = [(broker.incarnation, broker.alive) for broker in self._brokers]
         if lives != self._lives:
             before, self._lives = self._lives, lives
-            for broker, life in zip(self._brokers, before, strict=True):
-                if broker.incarnation != life:
+            for broker, (incarnation, alive) in zip(self._brokers, before, strict=True):
+                ended = broker.incarnation != incarnation
+                if ended:
                     self.when_ended(broker.name)
+                if broker.alive and (ended or not alive):
+                    self.when_started(broker.name)
 
     def _set_alarm(self) -> None:
         """Wake up when the next entry of the schedule is due, unless an alarm is set for that time or before."""

@@ -61,9 +61,7 @@ class Repeated:
         key = data[:CORRELATION_AT] + data[CORRELATION_AT + 4 :]
         known = self._known.get(key)
         if known is None:
-            asked = read_request(data, self.names)
-            asked.known = self._known[key] = Known(asked)
-            return asked
+            known = self._known[key] = Known(read_request(data, self.names))
         first = known.asked
         correlation_id = int.from_bytes(data[CORRELATION_AT : CORRELATION_AT + 4], "big", signed=True)
         return Asked(first.api, first.version, correlation_id, first.client_id, first.message, first.bodies, known)

@@ -15,6 +15,7 @@ from kafkalab.protocol.messages.create_topics import CreateTopics
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.wire.codec import Asked, UnsupportedVersionError
+from kafkalab.wire.listeners import Listeners
 from kafkalab.wire.live import RealTime
 from kafkalab.wire.names import UNKNOWN_ID, Names
 from kafkalab.wire.repeated import Repeated
@@ -25,7 +26,7 @@ from kafkalab.wire.values import Context
 log = logging.getLogger("kafkalab.wire")
 
 AUTO_CREATE_SINCE = 4
-REQUESTS_AHEAD, BACKLOG = 100, 1_024
+REQUESTS_AHEAD = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,35 +52,30 @@ class Server:
         self.live, self.limits = live, limits or Limits()
         self.connections: dict[Connection, None] = {}
         self.unread_bytes = self.unsent_bytes = 0
+        self.carried_bytes = 0
+        """The length of all requests and responses by now."""
         self.names = Names({})
         self.repeated = Repeated(self.names)
-        self._listeners: list[asyncio.Server] = []
+        self._listeners = Listeners(lambda broker: Connection(self, broker), live.alive)
 
     async def listen(self, host: str = "127.0.0.1", port: int = 9092, advertised: str = "") -> None:
         """Listen on `port` for the first broker, and on the following ones for the others; 0 chooses free ports.
 
         OSError if a port is taken.
         """
-        loop = asyncio.get_running_loop()
         addresses: dict[str, tuple[str, int]] = {}
         try:
             for number, broker in enumerate(self.live.cluster.broker_names):
-                listener = await loop.create_server(
-                    lambda broker=broker: Connection(self, broker),  # type: ignore[misc]
-                    host,
-                    port and port + number,
-                    backlog=BACKLOG,
-                )
-                self._listeners.append(listener)
-                addresses[broker] = (advertised or host, listener.sockets[0].getsockname()[1])
+                taken = await self._listeners.open(broker, host, port and port + number)
+                addresses[broker] = (advertised or host, taken)
         except OSError:
             await self.close()
             raise
         self.names = Names(addresses)
         self.repeated = Repeated(self.names)
         self.names.learn(self.live.cluster.controller.metadata)
-        self.live.when_ended = self.disconnect
-        self.live.start(loop)
+        self.live.when_ended, self.live.when_started = self.disconnect, self._listeners.open_again
+        self.live.start(asyncio.get_running_loop())
         self._close_idle()
 
     @property
@@ -88,18 +84,17 @@ class Server:
         return ",".join(f"{host}:{port}" for host, port in self.names.addresses.values())
 
     def disconnect(self, broker: str) -> None:
-        """Break the connections of a broker whose process has ended, as its machine does."""
+        """Refuse and break the connections of a broker whose process has ended, as its machine does."""
+        self._listeners.close(broker)
         for connection in [c for c in self.connections if c.broker == broker]:
             connection.transport.abort()
 
     async def close(self) -> None:
         """Close every connection and listener."""
-        for listener in self._listeners:
-            listener.close()
+        self._listeners.close_all()
         for connection in list(self.connections):
             connection.transport.abort()
-        for listener in self._listeners:
-            await listener.wait_closed()
+        await self._listeners.wait_closed()
         self.live.stop()
 
     def _close_idle(self) -> None:
@@ -174,6 +169,7 @@ class Connection(asyncio.Protocol):
         buffer, limits = self._buffer, self.server.limits
         buffer += data
         self._count(len(data))
+        self.server.carried_bytes += len(data)
         while len(buffer) >= 4:
             size = int.from_bytes(buffer[:4], "big", signed=True)
             if not 0 < size <= limits.request_bytes:
@@ -297,6 +293,7 @@ class Connection(asyncio.Protocol):
             log.exception("%s: the answer to %s %d", self._peer(), asked.api, asked.version)
             self.close("its answer cannot be written")
             return
+        self.server.carried_bytes += len(data)
         self.transport.write(data)
         if self._waiting:
             asyncio.get_running_loop().call_soon(self._work)

@@ -67,6 +67,9 @@ class Encoded(tuple[str, ...]):
         made.data = data
         return made
 
+    def __getnewargs__(self) -> tuple[tuple[str, ...], bytes]:
+        return tuple(self), self.data
+
     def __eq__(self, other: object) -> bool:
         return self.data == other.data if isinstance(other, Encoded) else super().__eq__(other)
 

@@ -22,7 +22,7 @@ def main() -> int:
     """Print what became of the cases, and each failure once; return 1 if there is any."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--minutes", type=float, default=0, help="go on for so long, with new seeds")
+    parser.add_argument("--minutes", type=float, default=0, help="go on for this long, with new seeds, and then stop")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", choices=KINDS, action="append")
@@ -32,13 +32,16 @@ def main() -> int:
     slowest, memory = 0.0, 0
     # not by fork: a child of a process with threads may wait for a lock that nobody will release
     with get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
-        while number == options.seed or time.monotonic() - began < options.minutes * 60:
+        until = began + options.minutes * 60
+        while number == options.seed or time.monotonic() < until:
             for report in pool.imap_unordered(portion, _work(kinds, options.cases, number)):
                 ended += report.ended
                 slowest, memory = max(slowest, report.slowest_s), max(memory, report.memory_mb)
                 for key, (text, case) in report.failures.items():
                     failed += 1
                     print(f"{key}: {text}\n  {repr(case)[:1000]}", flush=True)
+                if options.minutes and time.monotonic() > until:
+                    break
             number += 1
     for name, count in sorted(ended.items()):
         print(f"{count:>7} {name}")

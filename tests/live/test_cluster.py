@@ -160,6 +160,38 @@ def test_waiting_ends_when_nothing_comes_and_when_the_cluster_closes(live: LiveC
     assert not any(t.name == "kafkalab live" for t in threading.enumerate())
 
 
+def test_recording_stops_at_its_limit_and_clients_are_served_on(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING"), LiveCluster(topics={"out": 1}, most_events=300) as live:
+        client = Client(live)
+        while not live.trace.full:
+            assert (client.init(), client.send("v"), client.end()) == (Error.NONE,) * 3
+        steps, frames = live.trace.steps, len(live.trace.frames)
+        assert (client.init(), client.send("last"), client.end()) == (Error.NONE,) * 3
+        assert (live.trace.steps, len(live.trace.events), len(live.trace.frames)) == (steps, steps, frames)
+        assert "last" in live.outcome().committed["out-0"]
+        assert "recording has stopped after 300 events" in repr(live)
+        assert max(f.received_step for f in live.trace.frames.values()) < steps
+        client.close()
+    assert [r.getMessage().partition(":")[0] for r in caplog.records] == ["recording has stopped after 300 events"]
+
+
+def test_frames_are_held_and_struck_as_before_when_recording_has_stopped() -> None:
+    with LiveCluster(topics={"out": 1}, most_events=1) as live:
+        client = Client(live)
+        assert live.trace.full
+        assert client.init() is Error.NONE
+        live.hold("pay")
+        asked = client.later(client.init)
+        assert live.wait_for("InitProducerId") == "InitProducerId#2"
+        live.step()
+        assert live.wait_for("InitProducerIdResponse") == "InitProducerIdResponse#2"
+        assert "has passed the gate" in live.why_not(Drop("InitProducerId#2"))
+        live.drop("InitProducerIdResponse#2")
+        with pytest.raises((ConnectionError, OSError)):
+            asked.result(20)
+        client.close()
+
+
 def test_no_connection_stays_open_that_is_accepted_as_the_cluster_closes(monkeypatch: pytest.MonkeyPatch) -> None:
     unclosed: list[str] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda found: unclosed.append(repr(found.exc_value)))

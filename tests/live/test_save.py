@@ -51,6 +51,16 @@ def test_it_can_be_stepped_back_and_forked(live: LiveCluster, client: Client, tm
     assert sequence.cluster.outcome().committed == {"out-0": ("a",)}
 
 
+def test_a_clock_that_was_moved_is_moved_once(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    committed(client, "a")
+    live.strike(AdvanceClock(70_000))
+    committed(client, "b")
+    run = again(live, tmp_path)
+    (clock,) = run.scenario.faults
+    assert clock.at_ms < 60_000
+    assert 70_000 < run.now < 130_000
+
+
 def test_ids_come_from_answers_so_that_a_fork_follows_them(live: LiveCluster, client: Client, tmp_path: Path) -> None:
     committed(client, "a", "b")
     again(live, tmp_path)

@@ -303,3 +303,27 @@ def test_a_folder_of_version_3_has_no_headers_and_its_effects_are_unknown(spark:
     assert {tuple(row.headers) for row in older.log.collect()} == {()}
     again = audit(older, "exactly-once", False, files=tmp_path / "h", way="key pass")
     assert (verdict.verdicts["exactly-once"], again.verdicts["exactly-once"]) == ("ok", "unknown")
+
+
+def test_a_label_names_inputs_from_which_no_output_was_made(spark: SparkSession, tmp_path: Path) -> None:
+    """What `kafka_lab.pipeline` declares; without the label nothing is known of these inputs."""
+    from kafkalab.checks.all import BY_NAME
+    from kafkalab.checks.exactly_once import INPUT
+    from kafkalab.history.schema import Label
+    from kafkalab.spark.audits.audit import audit
+    from tests.checks.made import Made
+    from tests.checks.test_exactly_once import inputs, process
+
+    made = Made()
+    inputs(made, "10", "25")
+    process(made, "a", (0,), 2, pid=1, declared=False)
+    without = made.history()
+    named = replace(without, labels=(*without.labels, Label(name=INPUT, value="in")))
+    expected, found = [], []
+    for number, history in enumerate((without, named)):
+        path = tmp_path / str(number)
+        write_histories(Histories.of(spark, [(1, history)]), path)
+        verdicts = audit(read_histories(spark, path), "exactly-once", False, files=path, way="key pass").verdicts
+        found.append(verdicts["exactly-once"])
+        expected.append(BY_NAME["exactly-once"](history).verdict)
+    assert found == expected == ["unknown", "violated"]

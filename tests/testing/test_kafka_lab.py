@@ -246,3 +246,15 @@ def test_what_no_cluster_has_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="topics are a list of names"):
         KafkaLab(topics=3)
     assert not any(thread.name == "kafkalab live" for thread in threading.enumerate())
+
+
+def test_no_verdict_is_given_of_what_is_recorded_in_part_only() -> None:
+    with KafkaLab(topics={"out": 1}, most_events=1) as lab:
+        client = Client(lab)
+        client.init()
+        committed(client, "a")
+        assert lab.values("out") == ["a"]
+        assert lab.next("EndTxn") == "EndTxn#2"
+        with pytest.raises(RuntimeError, match="recording has stopped after .* events: a history needs all of them"):
+            lab.check()
+        client.close()

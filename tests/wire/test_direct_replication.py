@@ -125,8 +125,8 @@ class Session:
         self.brokers["b1"].replication.settle()
         return {
             f"{name} {partition}": (
-                log.batches, log._bases, log._epochs, log.segments, log.log_end_offset, log.log_start_offset,
-                log.transaction_index.entries, log.producers.entries, log.producers.ongoing,
+                list(log.batches), log._epochs, log.segments, log.log_end_offset, log.log_start_offset,
+                list(log.transaction_index.entries), log.producers.entries, log.producers.ongoing,
                 log.producers.map_end_offset,
             )
             for name, broker in self.brokers.items()

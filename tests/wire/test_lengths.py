@@ -69,3 +69,18 @@ def test_whole_requests_of_every_api_and_version_pass(data: st.DataObject) -> No
     spoken = version_of(api, version)
     place = 8 + 2 + 1 + spoken.tagged_request
     assert walk_of(spoken.request.theirs)(sent, place) == len(sent)
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "body"),
+    [(15, 1, b"\xff\xff\xff\xff"), (42, 1, b"\xff\xff\xff\xff"), (15, 5, b"\0\0\0\0"), (3, 0, b"\xff\xff\xff\xff")],
+    ids=["DescribeGroups", "DeleteGroups", "flexible", "Metadata 0"],
+)
+def test_an_array_that_must_not_be_null_is_refused(key: int, version: int, body: bytes) -> None:
+    """A fuzzed DescribeGroups without groups came to its handler, which ended with a TypeError."""
+    with pytest.raises(BadMessageError, match="an array that must not be null"):
+        read_request(struct.pack(">hhih", key, version, 1, -1) + body, NAMES)
+
+
+def test_topics_may_be_null_where_kafka_says_so() -> None:
+    assert read_request(struct.pack(">hhih", 3, 1, 1, -1) + b"\xff\xff\xff\xff", NAMES).api == "Metadata"

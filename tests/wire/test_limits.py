@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import resource
+import socket
 import struct
 import time
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,7 @@ from kafkalab.protocol.messages.fetch import Fetch
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.sim.faults import Crash, Restart
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.codec import read_response, request_bytes
 from kafkalab.wire.live import RealTime, scenario_of
@@ -242,3 +244,36 @@ def test_the_server_listens_where_it_is_told() -> None:
 
     with contextlib.suppress(ConnectionResetError):
         asyncio.run(run())
+
+
+def test_a_fetch_that_waits_leaves_nothing_where_nothing_comes() -> None:
+    async def scene(server: Server) -> None:
+        leader = server.live.cluster.controller.metadata.leader("t-0")
+        client = await Client(server).open(leader)
+        asked = Fetch(isolation_level="read_uncommitted", positions={"t-0": 0}, max_wait_ms=5, min_bytes=1)
+        for _ in range(20):
+            await client.ask(asked, 12)
+        assert server.live.cluster.brokers[leader].state.parked_fetches == {"t-0": []}
+
+    served(scene)
+
+
+def test_a_crashed_broker_refuses_connections_until_it_has_started_again() -> None:
+    async def scene(server: Server) -> None:
+        client = await Client(server).open("b2")
+        server.live.strike(Crash("b2", at_ms=0))
+        assert await client.is_closed()
+        with pytest.raises(ConnectionRefusedError):
+            await Client(server).open("b2")
+        assert await (await Client(server).open("b1")).is_served()
+        host, port = server.names.addresses["b2"]
+        with socket.create_server((host, port)):  # somebody else has the port for a while
+            server.live.strike(Restart("b2", at_ms=0))
+            await asyncio.sleep(0.1)
+        async with asyncio.timeout(20):
+            while "b2" not in server._listeners:
+                await asyncio.sleep(0.05)
+        assert server.names.addresses["b2"] == (host, port)
+        assert await (await Client(server).open("b2")).is_served()
+
+    served(scene)

@@ -24,7 +24,7 @@ def load_transactions(broker: BrokerState, partition: str, epoch: int) -> Effect
     if owned is None or owned.coordinator_epoch != epoch or not owned.loading:
         return
     log = broker.log(partition)
-    for batch in log.read(log.log_start_offset, log.log_end_offset):
+    for batch in log.stream(log.log_start_offset, log.log_end_offset):
         for offset, record in zip(batch.offsets, batch.records, strict=True):
             if record.value is None and record.key is not None:
                 owned.txns.pop(record.key, None)

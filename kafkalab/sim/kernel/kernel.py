@@ -56,9 +56,13 @@ class Kernel:
         return found.alive and (incarnation == -1 or incarnation == found.incarnation)
 
     def record(self, node: str, kind: str, name: str, cause: int, data: Any, frame: str = "") -> int:
-        """Append one event to the trace, let its interrupts happen, and return its step."""
+        """Append one event to the trace, let its interrupts happen, and return its step; of a full trace its last."""
         trace = self.trace
         step = trace.steps
+        if trace.full:
+            if self.watch is not None:
+                self.watch()
+            return step - 1
         trace.steps = step + 1
         if kind not in QUIET and name != "timeout":
             self._idle_entries = 0

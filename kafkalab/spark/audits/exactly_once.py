@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from kafkalab.checks.check import ALLOWED
-from kafkalab.checks.exactly_once import DUPLICATED, IN_FLIGHT, LOST, ONCE, exactly_once
+from kafkalab.checks.exactly_once import DUPLICATED, IN_FLIGHT, INPUT, LOST, ONCE, exactly_once
 from kafkalab.checks.view import OPEN
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, OFFSETS_TOPIC
 from kafkalab.protocol.source_header import SOURCE
@@ -148,13 +148,17 @@ def _done(derived: DerivedTables) -> tuple[DataFrame, DataFrame]:
 
 
 def _input_keys(derived: DerivedTables) -> DataFrame:
-    """The keys from which outputs were made, and those of the same topics that their makers have polled: run, key."""
+    """The keys from which outputs were made, those of the same topics that their makers have polled, and all keys of
+    topics that a label "input" names: run, key."""
     sent, held = _sent(derived), _held(derived)
     keys = sent.select("run", F.col("input").alias("key")).unionByName(held.select("run", F.col("input").alias("key")))
     makers = sent.select("run", "process", _topic(F.col("input")).alias("topic")).distinct()
     polled = derived.histories.polls.select("run", "process", "key").distinct()
     polled = polled.withColumn("topic", _topic(F.col("key"))).join(F.broadcast(makers), ["run", "process", "topic"])
-    return keys.unionByName(polled.select("run", "key")).distinct()
+    declared = derived.histories.labels.where(F.col("name") == INPUT).select("run", F.col("value").alias("topic"))
+    named = derived.known.select("run", "key", _topic(F.col("key")).alias("topic"))
+    named = named.join(F.broadcast(declared), ["run", "topic"], "left_semi").select("run", "key")
+    return keys.unionByName(polled.select("run", "key")).unionByName(named).distinct()
 
 
 @once("effects")

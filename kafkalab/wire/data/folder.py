@@ -106,25 +106,31 @@ class DataFolder:
                 raise ValueError(f"{name} has {held} partitions of {topic}, not {count}")
 
     def _restore(self, stored: dict[str, Any]) -> None:
-        shared: dict[tuple[str, bytes], Batch] = {}
-        now_ms = time.time_ns() // 1_000_000
-        for name, files in self._logs.items():
-            state = self._cluster.brokers[name].state
-            state.metadata = ClusterMetadata()
-            marks, starts = (read_checkpoint(self.folder / name / what) for what in (HIGH_WATERMARKS, LOG_STARTS))
-            for partition in files.partitions():
-                if partition not in stored["partitions"]:
-                    continue
-                found = state.log(partition)
-                base, batches, torn = files.read(partition)
-                _fill(found, base, batches, shared)
-                found.raise_log_start(min(starts.get(partition, 0), found.log_end_offset))
-                found.advance(marks.get(partition, 0))
-                state.logs[partition] = found.reloaded(now_ms)
-                if torn:
-                    log.warning(
-                        "%s %s: %d torn bytes behind offset %d are cut", name, partition, torn, found.log_end_offset
-                    )
+        """Read the logs back, partition by partition: of a large folder one partition at a time is in memory."""
+        held = {name: files.partitions() for name, files in self._logs.items()}
+        marks: dict[str, list[dict[str, int]]] = {}
+        for name in self._logs:
+            self._cluster.brokers[name].state.metadata = ClusterMetadata()
+            marks[name] = [read_checkpoint(self.folder / name / what) for what in (HIGH_WATERMARKS, LOG_STARTS)]
+        for partition in sorted({p for names in held.values() for p in names}.intersection(stored["partitions"])):
+            shared: dict[bytes, Batch] = {}
+            for name in self._logs:
+                if partition in held[name]:
+                    high_watermark, start = (found.get(partition, 0) for found in marks[name])
+                    self._restore_log(name, partition, high_watermark, start, shared)
+
+    def _restore_log(
+        self, name: str, partition: str, high_watermark: int, start: int, shared: dict[bytes, Batch]
+    ) -> None:
+        state = self._cluster.brokers[name].state
+        found = state.log(partition)
+        base, batches, torn = self._logs[name].read(partition)
+        _fill(found, base, batches, shared)
+        found.raise_log_start(min(start, found.log_end_offset))
+        found.advance(high_watermark)
+        state.logs[partition] = found.reloaded(time.time_ns() // 1_000_000)
+        if torn:
+            log.warning("%s %s: %d torn bytes behind offset %d are cut", name, partition, torn, found.log_end_offset)
 
     # writing
 
@@ -230,13 +236,12 @@ def _image(stored: dict[str, Any]) -> ClusterMetadata:
     return ClusterMetadata(stored["metadata_version"], (), infos)
 
 
-def _fill(found: PartitionLog, base: int, batches: list[bytes], shared: dict[tuple[str, bytes], Batch]) -> None:
+def _fill(found: PartitionLog, base: int, batches: list[bytes], shared: dict[bytes, Batch]) -> None:
     """Append what a file holds; replicas share equal batches, as they do in a run."""
     if base:
         found.start_at(base)
-    partition = found.partition
     for data in batches:
-        batch = shared.get((partition, data))
+        batch = shared.get(data)
         if batch is None:
-            batch = shared[partition, data] = stored_batch(partition, data)
+            batch = shared[data] = stored_batch(found.partition, data)
         found.replicate(batch)

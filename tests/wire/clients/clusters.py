@@ -20,7 +20,9 @@ from tests.wire.connection import Connection
 
 TOPICS = {"orders": 4, "bills": 4}
 """Partitions of the program's topics; each of the others has one."""
-PATIENCE_S = 60
+OTHERS = ("plain", "payments", "in", "out", "steady")
+"""The lab's brokers create them when a client names them."""
+PATIENCE_S = 120
 
 
 class Lab:
@@ -78,10 +80,19 @@ class Apache:
         self._ready = threading.Barrier(clients, self._kill, PATIENCE_S)
 
     def create(self, prefix: str) -> None:
-        """Create the program's topics that have more than one partition."""
+        """Create the program's topics, and wait for their leaders: franz-go asks four times for one that is unknown."""
         admin = AdminClient({"bootstrap.servers": self.servers})
-        for done in admin.create_topics([NewTopic(prefix + name, count, 1) for name, count in TOPICS.items()]).values():
+        topics = {prefix + name: count for name, count in (TOPICS | dict.fromkeys(OTHERS, 1)).items()}
+        for done in admin.create_topics([NewTopic(name, count, 1) for name, count in topics.items()]).values():
             done.result(60)
+        until = time.monotonic() + PATIENCE_S
+        while not all(self._is_led(admin, name) for name in topics):
+            assert time.monotonic() < until, f"a topic of {prefix} has no leader"
+            time.sleep(0.2)
+
+    def _is_led(self, admin: AdminClient, topic: str) -> bool:
+        found = admin.list_topics(topic, 30).topics[topic].partitions.values()
+        return bool(found) and all(one.leader >= 0 for one in found)
 
     def crash(self, transactional_id: str) -> None:
         """Wait until all clients want a crash; BrokenBarrierError if one has given up.

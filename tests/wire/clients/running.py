@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from threading import BrokenBarrierError
 from typing import Any
 
 from tests.wire.clients.clusters import Apache, Lab
@@ -29,7 +30,7 @@ def seen(
     """
     command = [sys.executable, "-W", "ignore", "-m", "tests.wire.clients", client, cluster.servers, prefix, *chapters]
     found: dict[str, Any] = {}
-    with errors.open("w") as complaints:
+    with errors.open("a") as complaints:
         process = subprocess.Popen(
             ["timeout", str(patience_s), *command],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True,
@@ -39,14 +40,19 @@ def seen(
         for line in process.stdout:
             word, _, rest = line.strip().partition(" ")
             if word in ("crash", "restart"):
-                cluster.crash(rest) if word == "crash" else cluster.restart()
+                try:
+                    cluster.crash(rest) if word == "crash" else cluster.restart()
+                except BrokenBarrierError:  # another client of the cluster has failed, and says why
+                    found["error"] = "no crash: another client has given up"
+                    process.terminate()
+                    break
                 process.stdin.write("done\n")
                 process.stdin.flush()
             else:
                 found |= json.loads(line)
         process.stdin.close()
         process.stdout.close()
-        if status := process.wait():
+        if (status := process.wait()) and "error" not in found:
             lines = errors.read_text().strip().splitlines()
             found["error"] = "time-out" if status == TIMED_OUT or not lines else lines[-1]
     return found
