@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from kafkalab.cli.command_line import CommandLineError
+from kafkalab.cli.command_line import CommandLineError, number_from
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """--run, --without-solutions and --clean."""
+    """--begin, --run, --without-solutions and --clean."""
+    what = "only write the files of a planned lab, to begin with"
+    parser.add_argument("--begin", type=number_from(0, "lab", 99), metavar="NN", help=what)
     parser.add_argument(
         "--run", nargs="*", metavar="NN", help="run the solutions first (all, or those named) and save their outputs"
     )
@@ -22,9 +24,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def act(options: argparse.Namespace, root: Path) -> int:
     """Make every labs/NN.ipynb under `root` from its solution, and the pages about them; print the files that changed.
 
-    CommandLineError for a solution that is damaged, or that --run cannot run.
+    With --begin only write a new lab's files. CommandLineError for a solution that is damaged, or that --run cannot
+    run, and for a lab that cannot be begun.
     """
     from kafkalab.course import symptoms
+    from kafkalab.course.new_lab import begin_lab
     from kafkalab.course.questions import PAGE, page
     from kafkalab.course.start_page import refresh_start_page
     from kafkalab.course.ways import refresh_ways
@@ -32,6 +36,8 @@ def act(options: argparse.Namespace, root: Path) -> int:
     from kafkalab.grading.retake import build_clean, write_learners_folder
 
     try:
+        if options.begin is not None:
+            return _printed(begin_lab(root, options.begin), root)
         changed = [*refresh_start_page(root), *refresh_ways(root)]
         changed += refresh(root, options.run) if options.run is not None else []
         pages = {root / PAGE: page(root)}
@@ -44,6 +50,10 @@ def act(options: argparse.Namespace, root: Path) -> int:
             changed += build_clean(root, options.clean)
     except (ValueError, ImportError) as error:
         raise CommandLineError(str(error)) from None
+    return _printed(changed, root)
+
+
+def _printed(changed: list[Path], root: Path) -> int:
     for path in changed:
         print(path.relative_to(root) if path.is_relative_to(root) else path)
     return 0

@@ -35,7 +35,7 @@ def _found(folder: str) -> CourseLab:
     return lab
 
 
-FOUND = tuple(_found(m.name) for m in sorted(iter_modules(course.__path__)) if FOLDER.fullmatch(m.name))
+FOUND = tuple(_found(n) for n in sorted(m.name for m in iter_modules(course.__path__)) if FOLDER.fullmatch(n))
 _numbers = [lab.number for lab in FOUND]
 COURSE = tuple(sorted((*FOUND, *(p for p in PLANNED if p.number not in _numbers)), key=lambda lab: lab.number))
 """All labs in order, planned ones included."""

@@ -144,6 +144,12 @@ def without_leftovers(notebook: Notebook) -> Notebook:
     return notebook
 
 
+def _failed_cell(notebook: Notebook, told: str) -> str:
+    """Return "cell 'e1-look', " of the cell whose source nbclient's message quotes; "" if none is found."""
+    code = (c for c in notebook["cells"] if c["cell_type"] == "code")
+    return next((f"cell {c['id']!r}, " for c in code if f"---\n{''.join(c['source'])}\n---" in told), "")
+
+
 def refresh(root: Path, only: Sequence[str] = ()) -> list[Path]:
     """Run the solutions and save them with their outputs; return the paths that changed. ValueError if a cell fails.
 
@@ -163,6 +169,7 @@ def refresh(root: Path, only: Sequence[str] = ()) -> list[Path]:
         except problems.CellTimeoutError:
             raise ValueError(f"{path} does not end: a cell takes more than {CELL_SECONDS} s") from None
         except problems.CellExecutionError as error:
-            raise ValueError(f"{path} does not run: {error}") from None
+            where = _failed_cell(notebook, str(error))
+            raise ValueError(f"{path} does not run: {where}{error.ename}: {error.evalue}") from None
         changed += write_changed({path: text})
     return changed

@@ -194,10 +194,11 @@ def test_no_notebook_is_large(name: str) -> None:
 @pytest.mark.parametrize("name", GRADED)
 def test_a_lab_asks_keeps_the_answer_and_shows_the_card_again(name: str) -> None:
     made = [c for c in cells(ROOT / LABS / name) if "= Predict(" in source(c)]
-    assert made
+    assert made, "a lab asks before it shows: a cell `guess = Predict(...)`, and after the walk a cell `guess`"
     for cell in made:
         variable = source(cell).partition(" = ")[0]
-        assert [c["id"] for c in cells(ROOT / LABS / name) if source(c) == variable], variable
+        again = [c["id"] for c in cells(ROOT / LABS / name) if source(c) == variable]
+        assert again, f"after the walk a cell {variable!r} shows the card of cell {cell['id']!r} again"
     text = "".join(source(c) for c in cells(ROOT / LABS / name, "markdown"))
     assert "Keep your letter" not in text
     assert "<details>" not in text

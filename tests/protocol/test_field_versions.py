@@ -123,13 +123,19 @@ def carried_here(api: Api, one: Any) -> list[int]:
     [pytest.param(*row, id=f"{row[0].name}-{row[2].__name__}") for row in sides()],
 )
 def test_each_version_carries_what_kafkas_carries(api: Api, side: str, message: type) -> None:
-    wrong = {}
+    assert (api.name, side) in FIELDS, (
+        f"{KAFKA.name} lacks {api.name}; `python -m tests.protocol.kafka_fields {api.name} JAR` prints what to add"
+    )
+    wrong = []
     for one in fields(message):
         kafkas = carried_by_kafka(api, side, message, one.name)
         here = carried_here(api, one)
         if kafkas != here:
-            wrong[one.name] = (kafkas, here)
-    assert wrong == {}
+            wrong.append(f"{message.__name__}.{one.name}: Kafka's versions {kafkas}, here {here}")
+    assert wrong == [], (
+        "declare it with since(version, default); or, if rows inside have a field of that name too, say in RENAMED "
+        f'which is meant, such as "/ErrorCode" for that of the response itself: {"; ".join(wrong)}'
+    )
 
 
 def made(annotation: Any) -> Any:

@@ -49,11 +49,14 @@ def all_fields() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("frame", "path"), all_fields())
 def test_each_field_of_each_api_has_a_sentence(frame: str, path: str):
-    assert re.fullmatch(r"\S.{8,110}\.", MEANINGS[key_of(frame, path)])
+    key = key_of(frame, path)
+    assert key in MEANINGS, f"say what {frame}'s {path} is for: an entry {key!r} in field_meanings.py"
+    assert re.fullmatch(r"\S.{8,110}\.", MEANINGS[key])
 
 
 def test_no_sentence_is_about_a_field_that_is_not_there():
-    assert set(MEANINGS) == {key_of(frame, path) for frame, path in all_fields()}
+    used = {key_of(frame, path) for frame, path in all_fields()}
+    assert sorted(set(MEANINGS) - used) == [], "no frame has these fields"
 
 
 @pytest.mark.parametrize("profile", ["1.0", "4.x/TV1", "4.x/TV2"])

@@ -24,7 +24,10 @@ def canvas(browser: Browser) -> Iterator[Page]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_view_looks_as_its_reference(browser: Browser, canvas: Page, name: str):
-    assert difference(canvas, taken(browser, CASES[name]), reference(name)) < LIMIT_PERCENT
+    percent = difference(canvas, taken(browser, CASES[name]), reference(name))
+    if percent >= LIMIT_PERCENT:
+        told = "if it was meant to, run `python -m tests.widgets.references` and look at the pictures"
+        pytest.fail(f"{name} has changed by {percent} %; {told}", pytrace=False)
 
 
 def test_another_view_or_other_colours_are_noticed(browser: Browser, canvas: Page):

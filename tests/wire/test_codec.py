@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -27,6 +28,11 @@ def asked(api: str, version: int, body: Any) -> Any:
     data = request_bytes(api, version, 7, "app", body, NAMES)
     assert int.from_bytes(data[:4], "big") == len(data) - 4
     return read_request(data[4:], NAMES)
+
+
+def test_the_readme_says_how_much_is_offered(root: Path) -> None:
+    said = f"{len(OFFERED)} APIs in {sum(len(versions) for versions in OFFERED.values())} versions"
+    assert said in (root / "README.md").read_text(encoding="utf-8"), f"README.md, bytes on the wire: it is {said} now"
 
 
 @pytest.mark.parametrize("api", OFFERED)
