@@ -56,6 +56,14 @@ def test_what_the_last_leader_has_truncated_itself_is_gone() -> None:
     assert logs.removed() == {"1/0": ("truncated", step), "2/0": ("truncated", step)}
 
 
+def test_a_replica_that_truncates_an_empty_log_changes_no_other() -> None:
+    logs = Logs()
+    logs.lead("b1", 0)
+    logs.append(0, 0, "b1")
+    logs.truncate("b3", 0)
+    assert logs.removed() == {}
+
+
 def test_a_partition_without_a_leader_is_as_the_node_has_it_that_appended() -> None:
     logs = Logs()
     logs.append(0, 0, "b1")
