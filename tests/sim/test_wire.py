@@ -130,6 +130,16 @@ def test_a_request_without_an_answer_ends_after_thirty_seconds() -> None:
     assert (event.data, event.cause, ended.cause) == ({"to": "b1", "request": "Heartbeat"}, 0, event.step)
 
 
+def test_a_time_that_may_run_out_keeps_no_run_going() -> None:
+    w = Wire()
+    w.run_for(10)
+    before = w.cluster.schedule.foreground
+    w.ask("a", "b1", timeout_ms=500)
+    assert w.cluster.schedule.foreground == before + 1, "the frame on its way does"
+    w.run_for(10)
+    assert w.cluster.schedule.foreground == before
+
+
 def test_each_request_has_its_own_time() -> None:
     w = Wire()
     long, short = w.ask("a", "b1"), w.ask("a", "b2", timeout_ms=500)
