@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.history.export import history_of
-from kafkalab.history.schema import Poll, TxnEntry
+from kafkalab.history.schema import Label, Poll, TxnEntry
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.rules import CLEAN_ELECTION
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash
+from kafkalab.sim.scenario import Scenario
+from kafkalab.trace import Frame
 from tests.history.traces import Traced
 
 
@@ -122,6 +127,41 @@ def test_a_tombstone_of_the_transaction_log_is_an_entry_of_a_dead_transaction() 
             state="Dead", key="__transaction_state-3", offset=7, transactional_id="t", coordinator_epoch=2, node="b1",
             step=0, at_ms=0,
         ),
+    )  # fmt: skip
+
+
+def test_a_record_names_the_frame_that_led_to_it_and_its_own_key() -> None:
+    logs = Logs()
+    request = logs.arrive(Frame("Produce#1", "Produce", "request", "p", "b1", "transaction", None, 11, 1))
+    other = logs.note("b1", "timer", "expiry", None, frame="Produce#1")
+    for step, key, cause in ((2, "a/", request), (3, "b", other), (4, "c", -1)):
+        batch = Batch(records=(Record(key, "x"),)).placed(step, 0)
+        assert logs.note("b1", "append", "out-0", batch, cause) == step
+    logs.arrive(Frame("Produce#2", "Produce", "request", "p", "b1", "transaction", None, 11, 2))
+    rows = history_of(logs.trace).log
+    assert [(r.record_key, r.frame) for r in rows] == [("a/", "Produce#1"), ("b", ""), ("c", "")]
+
+
+def test_the_tombstone_of_a_group_has_no_key_and_that_of_an_offset_has() -> None:
+    logs = Logs()
+    records = tuple(Record(key, None) for key in ("g/", "g/in-0", None))
+    logs.note("b1", "append", "__consumer_offsets-1", Batch(records=records).placed(0, 0))
+    assert [r.record_key for r in history_of(logs.trace).log] == [None, "g/in-0", None]
+
+
+def test_labels_say_what_the_run_was_made_of() -> None:
+    logs = Logs()
+    logs.trace.title = "by hand"
+    assert history_of(logs.trace).labels == (Label("title", "by hand"),)
+    scenario = Scenario(
+        title="t", seed=7, rules_off=(CLEAN_ELECTION.name,), faults=(Crash("b1", at_step=5),),
+        config={"min_insync_replicas": 1},
+    )  # fmt: skip
+    cluster = Cluster(scenario)
+    cluster.run_for(50)
+    assert history_of(cluster).labels == (
+        Label("title", "t"), Label("profile", "4.x/TV2"), Label("seed", "7"), Label("rule off", CLEAN_ELECTION.name),
+        Label("fault", repr(scenario.faults[0])), Label("config", "min_insync_replicas=1"), Label("end_ms", "50"),
     )  # fmt: skip
 
 
