@@ -175,3 +175,25 @@ def test_a_poll_that_lost_a_partition_does_not_know_its_position() -> None:
         Poll(key="in-0", start=3, end=-1, **same),
         Poll(key="in-1", start=4, end=5, **same),
     )
+
+
+def test_a_leader_is_a_row_when_it_changes_and_a_watermark_says_who_led() -> None:
+    logs = Logs()
+    marks = {"partition": "out-0", "high_watermark": 3, "last_stable_offset": 2}
+    logs.note("b1", "state", "watermark", marks)
+    for node, epoch in (("b1", 0), ("b1", 0), ("b1", 1), ("b2", 1)):
+        logs.lead(node, epoch)
+    logs.note("b2", "state", "watermark", marks)
+    logs.note("b1", "state", "watermark", marks)
+    found = history_of(logs.trace)
+    assert [(r.leader, r.leader_epoch, r.step) for r in found.leaders] == [("b1", 0, 1), ("b1", 1, 3), ("b2", 1, 4)]
+    assert [(r.node, r.leads, r.leader_epoch) for r in found.watermarks] == [
+        ("b1", False, -1), ("b2", True, 1), ("b1", False, 1)
+    ]  # fmt: skip
+
+
+def test_records_are_in_the_order_of_keys_then_of_appending() -> None:
+    logs = Logs()
+    for key, offset in (("b-0", 1), ("a-0", 5), ("a-0", 3), ("b-0", 0)):
+        logs.note("b1", "append", key, Batch(records=(Record(None, "x"),)).placed(offset, 0))
+    assert [(r.key, r.offset) for r in history_of(logs.trace).log] == [("a-0", 5), ("a-0", 3), ("b-0", 1), ("b-0", 0)]
