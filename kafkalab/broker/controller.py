@@ -74,7 +74,7 @@ class Controller:
         self.next_producer_id = next_producer_id
         known = {**self.metadata.partitions, **image.partitions}
         led = {p: self._led_by(next(r for r in i.replicas if r in i.isr), i, i.isr) for p, i in known.items()}
-        self.metadata = ClusterMetadata(max(image.version, self.metadata.version), self.brokers)
+        self.metadata = ClusterMetadata(max(image.version, self.metadata.version))
         self._publish(led, self.brokers, -1)
 
     def receive(self, frame: Frame) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -85,7 +84,7 @@ class _Tables:
     def _append(self, event: Event) -> None:
         batch: Batch = event.data
         held = self.replicas.setdefault((event.node, event.name), {})
-        for i, offset in enumerate(_offsets(batch)):
+        for i, offset in enumerate(batch.offsets):
             held[offset] = batch.leader_epoch
             self.appends.setdefault((event.name, offset, batch.leader_epoch), (event, batch, i))
 
@@ -141,7 +140,7 @@ class _Tables:
             key, offset, _ = place
             log = cluster.log_of(key)
             if key not in there:
-                there[key] = {o for batch in log.batches for o in _offsets(batch) if o >= log.log_start_offset}
+                there[key] = {o for batch in log.batches for o in batch.offsets if o >= log.log_start_offset}
             if offset not in there[key] and place not in found:
                 found[place] = ("deleted" if offset < log.log_start_offset else "compacted", -1)
         return found
@@ -177,17 +176,17 @@ class _Tables:
         elif isinstance(value, GroupEntry):
             members = ", ".join(m.member_id for m in value.members)
             record_key, value = None, f"group {value.group}, generation {value.generation}: {members or 'nobody'}"
-        elif topic_of(event.name) == OFFSETS_TOPIC and (record_key or "").endswith("/"):
+        elif topic_of(event.name) == OFFSETS_TOPIC and record_key and record_key.endswith("/"):
             record_key = None  # a group is forgotten
         caused = self.trace.events[event.cause] if event.cause >= 0 else None
         return LogRecord(
             key=event.name,
-            offset=_offsets(batch)[i],
+            offset=batch.offsets[i],
             record_key=record_key if batch.control is None else None,
             value=text_of(value),
             producer_id=batch.producer_id,
             producer_epoch=batch.producer_epoch,
-            sequence=sequence_after(batch.base_sequence, _offsets(batch)[i] - batch.base_offset),
+            sequence=sequence_after(batch.base_sequence, batch.offsets[i] - batch.base_offset),
             transactional=batch.in_transaction,
             control=batch.control.name if batch.control else "",
             coordinator_epoch=batch.coordinator_epoch,
@@ -202,12 +201,6 @@ class _Tables:
         )
 
 
-def _offsets(batch: Batch) -> Sequence[int]:
-    """The offset of each record; a batch that compaction has been at says them itself."""
-    kept: Sequence[int] | None = getattr(batch, "offsets", None)
-    return range(batch.base_offset, batch.base_offset + len(batch.records)) if kept is None else kept
-
-
 def _txn_entry(event: Event, batch: Batch, i: int, removed: str) -> TxnEntry:
     record = batch.records[i]
     same = ("producer_id", "producer_epoch", "partitions", "timeout_ms", "start_ms")
@@ -216,7 +209,7 @@ def _txn_entry(event: Event, batch: Batch, i: int, removed: str) -> TxnEntry:
     return TxnEntry(
         state=txn.state.label if txn else "Dead",
         key=event.name,
-        offset=_offsets(batch)[i],
+        offset=batch.offsets[i],
         transactional_id=record.key or "",
         coordinator_epoch=batch.leader_epoch,
         node=event.node,

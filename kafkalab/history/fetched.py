@@ -66,7 +66,7 @@ class _Fetches:
         if event.kind != "receive" or not isinstance(frame, Frame) or frame.copy_of:
             return
         if isinstance(frame.body, TxnOffsetCommit) and not SERVER.fullmatch(frame.sender):
-            whose = self._members.get(getattr(frame.body, "member_id", "") or "", "")
+            whose = self._members.get(frame.body.member_id, "")
             self._committers.setdefault(frame.sender, {})[whose] = None
         elif frame.kind == "response" and not SERVER.fullmatch(frame.receiver):
             asked = self.trace.frames[frame.of]

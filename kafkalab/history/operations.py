@@ -76,8 +76,7 @@ def operations_of(trace: Trace) -> tuple[Operation, ...]:
     rows.sort(key=lambda r: r[:3])
     invoked = {number: index for index, (_, number, end, _) in enumerate(rows) if not end}
     return tuple(
-        row._replace(index=i, invocation=invoked[number] if end else -1)
-        for i, (_, number, end, row) in enumerate(rows)
+        row._replace(index=i, invocation=invoked[number] if end else -1) for i, (_, number, end, row) in enumerate(rows)
     )
 
 
@@ -212,7 +211,7 @@ class _Operations:
         for key, offset in getattr(frame.body, "offsets", {"": -1}).items():
             value = getattr(frame.body, "group_id", None)
             row = row._replace(key=key, offset=offset, value=value)
-            call = self._called(row, frames=[frame.id], offset=offset)
+            call = self._called(row, offset=offset)
             self.of_frame.setdefault(frame.id, []).append((key, call))
 
     def _response(self, frame: Frame, event: Event) -> None:

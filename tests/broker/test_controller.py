@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalab.broker.controller import Controller
-from kafkalab.protocol.cluster_metadata import PartitionInfo
+from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.allocate_producer_ids import AllocateProducerIds, AllocateProducerIdsResponse
 from kafkalab.protocol.messages.alter_partition import AlterPartition, AlterPartitionResponse
@@ -377,3 +377,59 @@ def test_an_older_image_or_one_for_a_fenced_broker_is_not_sent_again() -> None:
     c.tell_if_alive("b1", 4)
     sent = w.waiting(UpdateMetadata, to="b1")[-1]
     assert (sent.body.metadata, sent.cause) == (c.metadata, 4)
+
+
+# replicas of partitions without records
+
+
+def test_live_replicas_of_a_leaders_empty_partitions_are_in_sync_in_the_same_image() -> None:
+    alone = ("b1",)
+    w, c = cluster(t_0=info("b1", 3, alone), u_0=info("b2", 1, ("b2",)), v_0=info("b1", 1, alone))
+    version = c.metadata.version
+    c.tell_if_alive("b1", 4)
+    w.answer(w.take(UpdateMetadata), UpdateMetadataResponse(empty=("t-0", "u-0")))
+    found = c.metadata.partitions
+    assert (found["t-0"], found["u-0"], found["v-0"]) == (info("b1", 3), info("b2", 1, ("b2",)), info("b1", 1, alone))
+    assert (c.metadata.version, told(w)) == (version, [])
+
+
+def test_a_partition_that_has_changed_since_the_image_stays_as_it_is() -> None:
+    w, c = cluster(t_0=info("b1", 3, ("b1",)))
+    c.tell_if_alive("b1", 4)
+    c.metadata = c.metadata.with_partitions({"t-0": info("b1", 3, ("b1", "b2"))}, BROKERS)
+    w.answer(w.take(UpdateMetadata), UpdateMetadataResponse(empty=("t-0",)))
+    assert c.metadata.partitions["t-0"] == info("b1", 3, ("b1", "b2"))
+
+
+def test_only_an_answer_to_an_image_with_the_broker_that_is_back_takes_it_into_the_in_sync_set() -> None:
+    w, c = cluster(t_0=info("b1", 3, ("b1", "b2")))
+    c.metadata = c.metadata.with_partitions({}, ("b1", "b2"))
+    c.tell_if_alive("b1", 4)
+    before = w.take(UpdateMetadata)
+    ask(w, "b3", BrokerRegistration(broker="b3"))
+    w.answer(before, UpdateMetadataResponse(empty=("t-0",)))
+    assert c.metadata.partitions["t-0"] == info("b1", 3, ("b1", "b2"))
+    w.answer(w.take(UpdateMetadata, to="b1"), UpdateMetadataResponse(empty=("t-0",)))
+    assert c.metadata.partitions["t-0"] == info("b1", 3)
+
+
+# a whole cluster comes back
+
+
+@pytest.mark.parametrize(("kept", "version"), [(8, 9), (0, 3)])
+def test_after_a_whole_cluster_was_down_the_first_in_sync_replica_leads_under_the_next_epoch(
+    kept: int, version: int
+) -> None:
+    w, c = cluster(t_0=info("b1", 0), new_0=info("b3", 0))
+    c.lost("b2", 1)
+    for sent in w.waiting(UpdateMetadata):
+        w.answer(sent, UpdateMetadataResponse())
+    image = ClusterMetadata(kept, ("b3",), {"t-0": info("b3", 6, ("b2", "b3")), "u-0": info("", 2, ("b3",))})
+    c.recover(image, 5_000)
+    assert (c.metadata.version, c.metadata.alive, c.producer_ids()) == (version, BROKERS, 5_000)
+    assert c.metadata.partitions == {
+        "t-0": info("b2", 7, ("b2", "b3")), "u-0": info("b3", 3, ("b3",)), "new-0": info("b1", 1, ("b1", "b3"))
+    }  # fmt: skip
+    assert told(w) == [(broker, version) for broker in BROKERS]
+    note = w.noted("metadata")[-1]
+    assert (note.cause, note.data["leaders"]) == (-1, {"t-0": "b2", "new-0": "b1", "u-0": "b3"})

@@ -74,6 +74,9 @@ def test_reads_of_all_partitions_of_a_response_are_one_poll() -> None:
     heard.fetch("d", 0, batch(0, "x"))
     heard.fetch("c", 1, batch(1, "y"))
     found = heard.history()
+    assert [(p.consumer, p.poll, p.key) for p in found.polls] == [
+        ("c", 1, "in-0"), ("c", 1, "in-2"), ("d", 1, "in-0"), ("c", 2, "in-0")
+    ]  # fmt: skip
     reads = [(r.consumer, r.poll, r.index, r.key, r.value, r.isolation_level) for r in found.reads]
     assert reads == [
         ("c", 1, 0, "in-0", "in-0", "read_uncommitted"),
@@ -107,6 +110,22 @@ def test_a_position_that_is_no_continuation_was_moved() -> None:
         ("c", 7, 7, "rebalance"),
         ("c", 7, 8, ""),
     ]
+
+
+def test_a_position_that_was_moved_away_from_0_was_sought() -> None:
+    heard = Heard()
+    heard.fetch("c", 0)
+    heard.fetch("c", 5)
+    assert moves(heard.history()) == [("c", 0, 0, "assign"), ("c", 5, 5, "seek")]
+
+
+def test_a_partition_without_anything_new_does_not_end_a_poll() -> None:
+    heard = Heard()
+    body = Fetch(isolation_level="read_committed", positions={"in-0": 1, "in-1": 0})
+    heard.fetch("c", 0, batch(0, "a"))
+    parts = {"in-0": PartitionFetched(), "in-1": PartitionFetched(batches=(batch(0, "b"),))}
+    heard.ask("c", body, FetchResponse(partitions=parts))
+    assert [(r.key, r.value) for r in heard.history().reads] == [("in-0", "a"), ("in-1", "b")]
 
 
 def test_a_poll_over_a_marker_has_no_reads_and_aborted_records_are_none() -> None:

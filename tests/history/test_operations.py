@@ -280,6 +280,13 @@ def test_committed_offsets_are_uncertain_if_their_append_may_have_happened(error
     assert [(o.type, o.error) for o in c.ended] == [(type_, error.name)]
 
 
+def test_a_record_that_is_acknowledged_already_does_not_keep_the_next_one_of_its_batch_from_it() -> None:
+    c = Client()
+    c.answer(c.produce("x"), base_offset=4)
+    c.answer(c.produce("x", "y"), base_offset=4)
+    assert [(o.value, o.type, o.offset) for o in c.ended] == [("x", "ok", 4), ("y", "ok", 5)]
+
+
 def test_a_response_counts_once_and_only_when_it_has_arrived() -> None:
     c = Client()
     frame = c.produce("x")

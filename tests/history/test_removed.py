@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.history.export import history_of
-from kafkalab.history.schema import Poll, TxnEntry
+from kafkalab.history.schema import Label, Poll, TxnEntry
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.rules import CLEAN_ELECTION
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash
+from kafkalab.sim.scenario import Scenario
+from kafkalab.trace import Frame
 from tests.history.traces import Traced
 
 
@@ -54,6 +59,14 @@ def test_what_the_last_leader_has_truncated_itself_is_gone() -> None:
         logs.append(0, offset, "b1")
     step = logs.truncate("b1", 1)
     assert logs.removed() == {"1/0": ("truncated", step), "2/0": ("truncated", step)}
+
+
+def test_a_replica_that_truncates_an_empty_log_changes_no_other() -> None:
+    logs = Logs()
+    logs.lead("b1", 0)
+    logs.append(0, 0, "b1")
+    logs.truncate("b3", 0)
+    assert logs.removed() == {}
 
 
 def test_a_partition_without_a_leader_is_as_the_node_has_it_that_appended() -> None:
@@ -117,6 +130,41 @@ def test_a_tombstone_of_the_transaction_log_is_an_entry_of_a_dead_transaction() 
     )  # fmt: skip
 
 
+def test_a_record_names_the_frame_that_led_to_it_and_its_own_key() -> None:
+    logs = Logs()
+    request = logs.arrive(Frame("Produce#1", "Produce", "request", "p", "b1", "transaction", None, 11, 1))
+    other = logs.note("b1", "timer", "expiry", None, frame="Produce#1")
+    for step, key, cause in ((2, "a/", request), (3, "b", other), (4, "c", -1)):
+        batch = Batch(records=(Record(key, "x"),)).placed(step, 0)
+        assert logs.note("b1", "append", "out-0", batch, cause) == step
+    logs.arrive(Frame("Produce#2", "Produce", "request", "p", "b1", "transaction", None, 11, 2))
+    rows = history_of(logs.trace).log
+    assert [(r.record_key, r.frame) for r in rows] == [("a/", "Produce#1"), ("b", ""), ("c", "")]
+
+
+def test_the_tombstone_of_a_group_has_no_key_and_that_of_an_offset_has() -> None:
+    logs = Logs()
+    records = tuple(Record(key, None) for key in ("g/", "g/in-0", None))
+    logs.note("b1", "append", "__consumer_offsets-1", Batch(records=records).placed(0, 0))
+    assert [r.record_key for r in history_of(logs.trace).log] == [None, "g/in-0", None]
+
+
+def test_labels_say_what_the_run_was_made_of() -> None:
+    logs = Logs()
+    logs.trace.title = "by hand"
+    assert history_of(logs.trace).labels == (Label("title", "by hand"),)
+    scenario = Scenario(
+        title="t", seed=7, rules_off=(CLEAN_ELECTION.name,), faults=(Crash("b1", at_step=5),),
+        config={"min_insync_replicas": 1},
+    )  # fmt: skip
+    cluster = Cluster(scenario)
+    cluster.run_for(50)
+    assert history_of(cluster).labels == (
+        Label("title", "t"), Label("profile", "4.x/TV2"), Label("seed", "7"), Label("rule off", CLEAN_ELECTION.name),
+        Label("fault", repr(scenario.faults[0])), Label("config", "min_insync_replicas=1"), Label("end_ms", "50"),
+    )  # fmt: skip
+
+
 def test_a_poll_that_lost_a_partition_does_not_know_its_position() -> None:
     logs = Logs()
     data = {"records": [], "consumer": "c", "group_id": "g", "isolation_level": "read_committed"}
@@ -127,3 +175,25 @@ def test_a_poll_that_lost_a_partition_does_not_know_its_position() -> None:
         Poll(key="in-0", start=3, end=-1, **same),
         Poll(key="in-1", start=4, end=5, **same),
     )
+
+
+def test_a_leader_is_a_row_when_it_changes_and_a_watermark_says_who_led() -> None:
+    logs = Logs()
+    marks = {"partition": "out-0", "high_watermark": 3, "last_stable_offset": 2}
+    logs.note("b1", "state", "watermark", marks)
+    for node, epoch in (("b1", 0), ("b1", 0), ("b1", 1), ("b2", 1)):
+        logs.lead(node, epoch)
+    logs.note("b2", "state", "watermark", marks)
+    logs.note("b1", "state", "watermark", marks)
+    found = history_of(logs.trace)
+    assert [(r.leader, r.leader_epoch, r.step) for r in found.leaders] == [("b1", 0, 1), ("b1", 1, 3), ("b2", 1, 4)]
+    assert [(r.node, r.leads, r.leader_epoch) for r in found.watermarks] == [
+        ("b1", False, -1), ("b2", True, 1), ("b1", False, 1)
+    ]  # fmt: skip
+
+
+def test_records_are_in_the_order_of_keys_then_of_appending() -> None:
+    logs = Logs()
+    for key, offset in (("b-0", 1), ("a-0", 5), ("a-0", 3), ("b-0", 0)):
+        logs.note("b1", "append", key, Batch(records=(Record(None, "x"),)).placed(offset, 0))
+    assert [(r.key, r.offset) for r in history_of(logs.trace).log] == [("a-0", 5), ("a-0", 3), ("b-0", 1), ("b-0", 0)]

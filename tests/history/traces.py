@@ -13,10 +13,10 @@ class Traced:
     def __init__(self) -> None:
         self.trace = Trace()
 
-    def note(self, node: str, kind: str, name: str, data: Any, cause: int = -1) -> int:
+    def note(self, node: str, kind: str, name: str, data: Any, cause: int = -1, frame: str = "") -> int:
         """Add an event, and return its step."""
         step = len(self.trace.events)
-        self.trace.events.append(Event(step, 10 * step, node, kind, name, cause, "", data))
+        self.trace.events.append(Event(step, 10 * step, node, kind, name, cause, frame, data))
         return step
 
     def request(self, client: str, body: Any, copy_of: str = "", broker: str = "b1") -> Frame:
@@ -38,7 +38,7 @@ class Traced:
 
     def arrive(self, frame: Frame) -> int:
         """Let the frame arrive, and return the step at which it does."""
-        return self.note(frame.receiver, "receive", frame.name, frame)
+        return self.note(frame.receiver, "receive", frame.name, frame, frame=frame.id)
 
     def ask(self, client: str, body: Any, response: Any = None, copy_of: str = "", broker: str = "b1") -> int:
         """A request that arrives and, if given, its response, which arrives too; return the last step."""

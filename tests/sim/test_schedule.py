@@ -74,3 +74,12 @@ def test_a_time_that_is_used_up_can_be_planned_again() -> None:
     schedule.at(3, "c", 0, lambda: done.append("c"))
     assert run(schedule) == [(2, 1), (3, 0)]
     assert done == ["a", "b", "c"]
+
+
+def test_the_time_of_the_next_entry_is_known_without_taking_it() -> None:
+    schedule, done = planned((9, "b"), (5, "a"))
+    assert (schedule.next_ms, len(schedule), done) == (5, 2, [])
+    schedule.pop()
+    assert schedule.next_ms == 9
+    schedule.pop()
+    assert schedule.next_ms == -1

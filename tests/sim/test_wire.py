@@ -10,6 +10,7 @@ from kafkalab.protocol.messages.heartbeat import HeartbeatResponse
 from kafkalab.protocol.messages.join_group import JoinGroup
 from kafkalab.sim.faults import Delay, Drop, Duplicate, Hold, Reorder
 from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
+from kafkalab.trace import Frame
 from tests.sim.wire import NEVER, Wire
 
 
@@ -62,8 +63,29 @@ def test_a_seed_gives_the_same_latencies_for_good() -> None:
         for _ in range(6):
             w.ask("a", "b1")
             w.run_for(5)
-        found.append([frame.received_ms - frame.sent_ms for frame in w.arrived["b1"]])
-    assert found == [[3, 2, 2, 1, 1, 2], [3, 4, 4, 3, 4, 4]]
+            w.answer("b1")
+            w.run_for(5)
+        frames = [f for f in w.cluster.trace.frames.values() if f.name.startswith("Heartbeat")]
+        found.append([frame.received_ms - frame.sent_ms for frame in frames])
+    assert found == [[3, 2, 2, 4, 1, 3, 4, 4, 4, 4, 2, 1], [3, 1, 4, 3, 4, 1, 3, 1, 4, 2, 4, 4]]
+
+
+def test_a_frame_may_arrive_before_an_earlier_one_of_another_connection() -> None:
+    w = Wire()
+    for _ in range(20):
+        w.ask("a", "b1")
+        w.ask("a", "b2")
+        w.run_for(5)
+    overtaken = [x.received_ms > y.received_ms for x, y in zip(w.arrived["b1"], w.arrived["b2"], strict=True)]
+    assert 0 < sum(overtaken) < 20
+
+
+def test_without_latency_a_frame_arrives_at_once() -> None:
+    w = Wire()
+    w.cluster.network.latency_min_ms, w.cluster.network.latency_spread_ms = 0, 1
+    w.ask("a", "b1")
+    w.run_for(1)
+    assert [f.received_ms for f in w.arrived["b1"]] == [0]
 
 
 def test_a_client_sends_the_versions_of_its_profile_and_a_broker_the_newest() -> None:
@@ -106,6 +128,16 @@ def test_a_request_without_an_answer_ends_after_thirty_seconds() -> None:
     assert (ended.response, ended.at_ms, ended.times) == (None, REQUEST_TIMEOUT_MS, 1)
     (event,) = [e for e in w.cluster.trace.of("timer", "request timeout") if e.node == "a"]
     assert (event.data, event.cause, ended.cause) == ({"to": "b1", "request": "Heartbeat"}, 0, event.step)
+
+
+def test_a_time_that_may_run_out_keeps_no_run_going() -> None:
+    w = Wire()
+    w.run_for(10)
+    before = w.cluster.schedule.foreground
+    w.ask("a", "b1", timeout_ms=500)
+    assert w.cluster.schedule.foreground == before + 1, "the frame on its way does"
+    w.run_for(10)
+    assert w.cluster.schedule.foreground == before
 
 
 def test_each_request_has_its_own_time() -> None:
@@ -205,6 +237,36 @@ def test_the_same_request_after_a_success_is_a_first_attempt() -> None:
 
 
 # faults on frames
+
+
+def test_a_frame_may_be_delayed_and_doubled() -> None:
+    w = Wire(Delay("Heartbeat#1", 100), Duplicate("Heartbeat#1"))
+    w.ask("a", "b1")
+    w.run_for(100)
+    assert w.arrived["b1"] == []
+    w.run_for(10)
+    assert [f.id for f in w.arrived["b1"]] == ["Heartbeat#1", "Heartbeat#1~copy"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_frames_that_a_gate_has_kept_arrive_once_and_in_order_when_they_fly(seed: int) -> None:
+    w = Wire(seed=seed)
+    kept: list[Frame] = []
+
+    def gate(frame: Frame) -> bool:
+        if frame.name == "Heartbeat":
+            kept.append(frame)
+        return frame.name == "Heartbeat"
+
+    w.cluster.network.gate = gate
+    for _ in range(5):
+        w.ask("a", "b1")
+    w.run_for(10)
+    assert w.arrived["b1"] == []
+    for frame in kept:
+        w.cluster.network.fly(frame)
+    w.run_for(10)
+    assert w.arrived["b1"] == kept
 
 
 def test_a_duplicate_arrives_one_millisecond_later_and_only_one_answer_counts() -> None:

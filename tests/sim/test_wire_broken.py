@@ -43,6 +43,41 @@ def test_a_frame_under_way_to_a_node_that_dies_is_lost_and_its_request_ends_afte
     assert (w.arrived["b1"], len(w.arrived["b2"]), elsewhere.response) == ([], 1, NEVER)
 
 
+def test_a_request_to_a_dead_node_is_lost_and_ends_after_a_millisecond() -> None:
+    w = Wire()
+    strike(w, Crash("b1"))
+    w.run_for(5)
+    sent_ms, ended = w.now, w.ask("a", "b1")
+    w.run_for(5)
+    sent_step = w.cluster.trace.frames["Heartbeat#1"].sent_step
+    assert (ended.response, ended.cause, ended.at_ms) == (None, sent_step, sent_ms + 1)
+    assert frame_of(w, "Heartbeat#1") == ("lost", -1)
+
+
+def test_a_response_to_a_dead_node_is_lost_and_ends_nothing() -> None:
+    w = Wire()
+    ended = w.ask("b2", "b1")
+    w.run_for(5)
+    other = w.ask("a", "b1")
+    strike(w, Crash("b2"))
+    w.answer("b1")
+    w.run_for(5)
+    assert frame_of(w, "HeartbeatResponse#1") == ("lost", -1)
+    assert (ended.times, other.times) == (0, 0)
+
+
+@pytest.mark.parametrize(("sent", "fate"), [(False, "lost"), (True, "delivered")])
+def test_what_a_node_sends_as_it_dies_is_lost_unless_it_was_handed_over(sent: bool, fate: str) -> None:
+    w = Wire()
+    w.ask("b2", "b1")
+    step = w.cluster.trace.frames["Heartbeat#1"].sent_step
+    w = Wire(Crash("b2", at_step=step, sent=sent))
+    w.ask("b2", "b1")
+    w.run_for(5)
+    assert w.cluster.trace.frames["Heartbeat#1"].fate == fate
+    assert len(w.arrived["b1"]) == sent
+
+
 def test_a_frame_for_an_earlier_incarnation_is_lost() -> None:
     w = Wire()
     w.ask("a", "b1")
@@ -110,9 +145,11 @@ def test_frames_under_way_are_dropped_when_their_link_is_cut_and_others_are_not(
     w.ask("c", "b1")
     w.ask("a", "b2")
     strike(w, Cut("a", "b1"))
+    w.ask("c", "b2")
     w.run_for(10)
     assert frame_of(w, "Heartbeat#1") == ("dropped", -1)
-    assert ([f.sender for f in w.arrived["b1"]], len(w.arrived["b2"])) == (["c"], 1)
+    assert frame_of(w, "Heartbeat#4")[0] == "delivered"
+    assert ([f.sender for f in w.arrived["b1"]], len(w.arrived["b2"])) == (["c"], 2)
 
 
 def test_a_frame_over_a_cut_link_is_dropped_until_the_link_is_healed() -> None:

@@ -32,9 +32,7 @@ def test_only_the_transaction_topic_has_the_replication_factor_of_its_own(
 
 
 @pytest.mark.parametrize(("copies", "min_isr", "works"), [(3, 1, False), (1, 2, True), (1, 1, True), (0, 2, True)])
-def test_one_broker_coordinates_if_one_copy_is_enough_to_make_the_topic(
-    copies: int, min_isr: int, works: bool
-) -> None:
+def test_one_broker_coordinates_if_one_copy_is_enough_to_make_the_topic(copies: int, min_isr: int, works: bool) -> None:
     """min.insync.replicas above the number of copies counts as that number (KAFKA-15583)."""
     config = {"transaction_state_log_replication_factor": copies, "transaction_state_log_min_isr": min_isr}
     cluster = Cluster(lab02(records=0, brokers=1, fresh=True, config=config))
