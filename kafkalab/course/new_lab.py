@@ -121,6 +121,8 @@ def test_each_misconception_gets_its_hint() -> None:
     assert told("L{n}.E1", question("L{n}.E1")).miss == "no marker"
 '''
 
+NAMES = """from kafkalab import Predict, Sequence
+from kafkalab import at_the_end, check, counterexample, hint, lab{nn}, question"""
 GUESS = '''guess = Predict(
     "Two records, and a commit. Where does the log end?",
     choices={{"A": "At 2.", "B": "At 3."}},
@@ -135,7 +137,7 @@ CHECK = {
 }  # fmt: skip
 CELLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("title", "# {title}\n\nIn half an hour you can say {know}.", {}),
-    ("names", "from kafkalab import Predict, Sequence\nfrom kafkalab import at_the_end, check, lab{nn}, question", {}),
+    ("names", NAMES, {}),
     ("guess-why", "## Guess first\n\nClick what you believe. The card comes again below.", {}),
     ("guess", GUESS, FIGURE),
     ("walk-why", "## Walk it\n\nClick the picture once, then <kbd>→</kbd>. Where is [`EndTxn#1`](#EndTxn#1)?", {}),

@@ -15,7 +15,11 @@ class Header(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One Kafka API. `category` groups the frames of a picture; `about` is one sentence for learners."""
+    """One Kafka API; `about` is one sentence for learners.
+
+    `category` groups the frames of a picture: "metadata" (who is where) and "replication" (what followers fetch) are
+    shown only when they are asked for, all else is "transaction".
+    """
 
     key: int
     versions: range

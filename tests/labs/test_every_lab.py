@@ -165,6 +165,13 @@ def test_every_exercise_has_one_check_in_a_locked_cell_of_its_own(name: str) -> 
 
 
 @pytest.mark.parametrize("name", GRADED)
+def test_a_learner_can_type_what_a_wrong_answer_tells(name: str) -> None:
+    lines = [line for cell in cells(ROOT / LABS / name) for line in cell["source"]]
+    imported = {word for line in lines if line.startswith("from kafkalab import") for word in re.findall(r"\w+", line)}
+    assert {"check", "hint"} <= imported, "the first cell imports check and hint, and counterexample if there are runs"
+
+
+@pytest.mark.parametrize("name", GRADED)
 def test_nbgrader_can_read_what_is_graded(name: str) -> None:
     marked = [c for c in cells(ROOT / SOLUTIONS / name) if "nbgrader" in c["metadata"]]
     ids = [c["metadata"]["nbgrader"]["grade_id"] for c in marked]
