@@ -63,7 +63,7 @@ def test_an_envelope_is_clicked_and_its_menu_makes_another_run(page: Page, conso
     view, live = at_end_txn(page)
     page.mouse.click(*grip(page, "EndTxn#1"))
     menu = page.get_by_role("dialog", name="Faults")
-    expect(menu).to_contain_text("app → broker 3")
+    expect(menu).to_contain_text("app → b3")
     choice(page, "drop").click()
     live.settle()
     assert view.journey.scenario.faults == (Drop("EndTxn#1"),)

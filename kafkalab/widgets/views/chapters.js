@@ -80,9 +80,9 @@ function drawChapters(v) {
 		["seek", `<input class="seek" type="range" min="1" aria-label="Step" tabindex="-1">`],
 		...items.map(([one, from, to], i) => [
 			i,
-			`<button type="button" class="tick${to - from < 3 ? " narrow" : ""}" tabindex="-1" aria-hidden="true"` +
-				` ${attributes(one)} style="left:${rounded(from)}%;width:${rounded(Math.max(0, to - from))}%">` +
-				`${esc(one.name)}</button>`,
+			`<button type="button" class="tick" tabindex="-1" aria-hidden="true" ${attributes(one)}` +
+				` style="left:${rounded(from)}%;width:${rounded(Math.max(0, to - from))}%"><span hidden>` +
+				`${esc(one.name)}</span></button>`,
 		]),
 	]);
 	sync(
@@ -93,7 +93,37 @@ function drawChapters(v) {
 				`</button></li>`,
 		]),
 	);
+	v.ticks = items.map(([{ name }, from]) => ({ name, part: from / 100 }));
 	v.shownChapter = undefined;
+}
+
+const GAP = 8;
+
+// The chapters whose names are on the slider, each whole, and where they begin: first the one at the cursor, then its
+// neighbours, which give way to it, then the others as far as there is room.
+function namesOnSlider({ ticks, pen, wayWidth }, at) {
+	const put = new Map(),
+		widths = ticks.map(({ name }) => pen.measureText(name).width + 4),
+		order = ticks.map((_, i) => i).sort((a, b) => Math.abs(a - at) - Math.abs(b - at) || b - a);
+	for (const i of order) {
+		const x = ticks[i].part * wayWidth,
+			wide = widths[i],
+			here = put.get(at);
+		let left = Math.min(x, wayWidth - wide);
+		if (here && i === at - 1) left = Math.min(left, here[0] - GAP - wide);
+		if (here && i === at + 1) left = Math.max(left, here[1] + GAP);
+		const free = [...put.values()].every(([from, to]) => left >= to + GAP || left + wide + GAP <= from);
+		if (free && left >= 0 && left + wide <= wayWidth + 1) put.set(i, [left, left + wide, left - x]);
+	}
+	return put;
+}
+
+function nameTicks(v, at) {
+	const put = namesOnSlider(v, Math.max(0, at));
+	v.root.querySelectorAll(".tick span").forEach((name, i) => {
+		name.hidden = !put.has(i);
+		name.style.left = put.has(i) ? `${rounded(put.get(i)[2])}px` : "";
+	});
 }
 
 // The chapter, the slider, and what is folded, at the cursor.
@@ -107,6 +137,7 @@ function drawWay(v, index) {
 		folded = v.$("folded");
 	if (v.shownChapter !== at) {
 		v.shownChapter = at;
+		nameTicks(v, at);
 		told.setAttribute("aria-live", v.$("now").getAttribute("aria-live"));
 		told.innerHTML = esc(name).replaceAll("_", "_<wbr>"); // OUT_OF_ORDER_SEQUENCE_NUMBER takes two lines
 		for (const all of [v.root.querySelectorAll(".tick"), v.$("contents").firstChild.querySelectorAll("button")])
