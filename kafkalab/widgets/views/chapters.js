@@ -99,21 +99,24 @@ function drawChapters(v) {
 
 const GAP = 8;
 
-// The chapters whose names are on the slider, each whole, and where they begin: first the one at the cursor, then its
-// neighbours, which give way to it, then the others as far as there is room.
+// The chapters whose names are on the slider, each whole, and from where to where: first the one at the cursor and its
+// neighbours, which give way to each other, then the others as far as there is room.
 function namesOnSlider({ ticks, pen, wayWidth }, at) {
 	const put = new Map(),
 		widths = ticks.map(({ name }) => pen.measureText(name).width + 4),
-		order = ticks.map((_, i) => i).sort((a, b) => Math.abs(a - at) - Math.abs(b - at) || b - a);
-	for (const i of order) {
-		const x = ticks[i].part * wayWidth,
-			wide = widths[i],
-			here = put.get(at);
-		let left = Math.min(x, wayWidth - wide);
-		if (here && i === at - 1) left = Math.min(left, here[0] - GAP - wide);
-		if (here && i === at + 1) left = Math.max(left, here[1] + GAP);
-		const free = [...put.values()].every(([from, to]) => left >= to + GAP || left + wide + GAP <= from);
-		if (free && left >= 0 && left + wide <= wayWidth + 1) put.set(i, [left, left + wide, left - x]);
+		free = (i, left) => [...put].every(([j, from]) => left >= from + widths[j] + GAP || left + widths[i] + GAP <= from);
+	const beside = [at - 1, at, at + 1].filter((i) => i in ticks),
+		lefts = beside.map((i) => ticks[i].part * wayWidth);
+	const here = beside.indexOf(at);
+	for (let k = here - 1; k >= 0; k--) lefts[k] = Math.max(0, Math.min(lefts[k], lefts[k + 1] - GAP - widths[beside[k]]));
+	for (let k = 1; k < beside.length; k++) lefts[k] = Math.max(lefts[k], lefts[k - 1] + widths[beside[k - 1]] + GAP);
+	for (let k = beside.length - 1, end = wayWidth; k >= 0; end = lefts[k--] - GAP)
+		lefts[k] = Math.min(lefts[k], end - widths[beside[k]]);
+	beside.forEach((i, k) => lefts[k] >= 0 && put.set(i, lefts[k]));
+	const others = ticks.map((_, i) => i).sort((a, b) => Math.abs(a - at) - Math.abs(b - at));
+	for (const i of others) {
+		const left = ticks[i].part * wayWidth;
+		if (!put.has(i) && left + widths[i] <= wayWidth && free(i, left)) put.set(i, left);
 	}
 	return put;
 }
@@ -122,7 +125,7 @@ function nameTicks(v, at) {
 	const put = namesOnSlider(v, Math.max(0, at));
 	v.root.querySelectorAll(".tick span").forEach((name, i) => {
 		name.hidden = !put.has(i);
-		name.style.left = put.has(i) ? `${rounded(put.get(i)[2])}px` : "";
+		name.style.left = put.has(i) ? `${rounded(put.get(i) - v.ticks[i].part * v.wayWidth)}px` : "";
 	});
 }
 
