@@ -214,7 +214,8 @@ function arrowMarkup(v, flight) {
 		end = `<g class="token" transform="translate(${point(g, 0.6).map(rounded)})">${envelope(u * 0.6)}</g>`;
 	else {
 		const r = u * 0.5,
-			dir = !across && ex > v.width - u * 6 ? -1 : 1;
+			room = side > 0 ? v.width - ex > u * 6 : ex > u * 10,
+			dir = across || (side > 0) === room ? 1 : -1; // beyond the cross, where the line has ended
 		end =
 			svg`<path class="cross" d="M${ex - r},${ey - r}l${2 * r},${2 * r}m0,${-2 * r}l` +
 			svg`${-2 * r},${2 * r}"/>${text(ex + dir * u, ey + u * 0.4, dir, fate, "bad")}`;

@@ -227,7 +227,7 @@ class _Picture(LogStrips):
         elif fate == "in flight":
             self.text(x1 + loop + (x2 - x1) * 0.6, y1 + (y2 - y1) * 0.6 + 4, "in flight", DIM, "middle", HALO)
         else:
-            self._end(ex, ey, fate)
+            self._end(ex, ey, fate, 1 if x2 >= x1 else -1)
         self._label(frame, x1, y1, x2, loop, (ex, ey))
 
     def _fate(self, frame: dict[str, Any]) -> tuple[str, int]:
@@ -235,9 +235,10 @@ class _Picture(LogStrips):
         end = frame["received"] if frame["received"] is not None else self.payload["ends"].get(frame["id"], -1)
         return ("in flight", -1) if end < 0 or end > self.step else (frame["fate"], end)
 
-    def _end(self, x: float, y: float, fate: str) -> None:
+    def _end(self, x: float, y: float, fate: str, side: int) -> None:
+        """A cross, and beyond it what became of the frame; before it where there is no room."""
         self.path(f"M{x - 6:g},{y - 6:g}l12,12m0,-12l-12,12", RED, 2.6)
-        side = -1 if x > WIDTH - 90 else 1
+        side = -1 if x > WIDTH - 90 else 1 if x < MARGIN + GUTTER + 90 else side
         self.text(x + side * 10, y + 4, fate, RED, "start" if side > 0 else "end", HALO + BOLD)
 
     def _label(
