@@ -16,7 +16,7 @@ def at_the_end(run: Any, *beginnings: str) -> Line:
     """Return those lines of the text twin at the last step that begin with one of these words.
 
     `run` is a scenario, a cluster, or a widget that shows one. A line begins with what it is about: "orders-0" (a log),
-    "broker 1", a client, a transactional id, "stop". ValueError, with all lines, if none begins so.
+    "b1", a client, a transactional id, "stop". ValueError, with all lines, if none begins so.
     """
     cluster = ran(run) if isinstance(run, Scenario) else getattr(run, "cluster", run)
     lines = text_at(payload_of(cluster), cluster.trace.steps - 1, SHOWN).splitlines()

@@ -250,7 +250,7 @@ class LiveCluster:
             return f"{fault.frame} has passed the gate: hold it before it is sent" if sent else ""
         if isinstance(fault, NodeFault) and fault.node not in self.cluster.brokers:
             return f"{fault.node} runs outside the cluster: end it where it runs"
-        return why_not(self.cluster, fault, lambda node: f"broker {node[1:]}" if node in self.cluster.brokers else node)
+        return why_not(self.cluster, fault)
 
     def _strike_now(self, fault: Any) -> None:
         if isinstance(fault, AdvanceClock):

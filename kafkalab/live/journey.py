@@ -20,7 +20,6 @@ from kafkalab.widgets.model.enabled_actions import (
     LIMITS,
     EnabledActions,
     key_of,
-    label_of,
 )
 from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.presses import MOVES, RULE_PRESSES, TRAVELS, fault_of
@@ -66,10 +65,10 @@ class LiveJourney(GrowingJourney):
             if gate.is_kept_by_hold(frame):
                 reasons |= {f"release {frame}": "", f"hold {frame}": "{} is held already"}
         found = {**feature_faults(cluster), **connection_faults(cluster)}
-        for fault, reason in node_faults(cluster, lambda node: label_of(cluster, node)).items():
+        for fault, reason in node_faults(cluster).items():
             found[fault] = reason if getattr(fault, "node", "") in cluster.brokers else CLIENT
         for partition in self._growing.partitions:
-            found |= leader_faults(cluster, partition, lambda node: label_of(cluster, node))
+            found |= leader_faults(cluster, partition)
             found |= storage_faults(cluster, partition)
         for fault, reason in found.items():
             key = key_of(fault)

@@ -5,7 +5,7 @@ Nothing here changes the cluster. Pass `Cluster(scenario, watch=...)` a callback
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations
 
@@ -39,31 +39,30 @@ from kafkalab.trace import Frame
 
 Possible = dict[Fault, str]
 """By fault, without its moment: why it would change nothing, or "" if it would change something."""
-Label = Callable[[str], str]
 
 
-def possible_faults(cluster: Cluster, label: Label = str) -> Possible:
+def possible_faults(cluster: Cluster) -> Possible:
     """Return all that could strike nodes, connections, frames in flight, and partitions that hold records or are led.
 
-    `label` gives the name by which a reason calls a node. Jumps of the clock, always possible, are left out.
+    Jumps of the clock, always possible, are left out.
     """
-    found = {**node_faults(cluster, label), **connection_faults(cluster), **feature_faults(cluster)}
+    found = {**node_faults(cluster), **connection_faults(cluster), **feature_faults(cluster)}
     found.update(frame_faults(cluster, (f.id for f in cluster.trace.frames.values() if f.fate == "in flight")))
     written = {p for b in cluster.brokers.values() for p, log in b.state.logs.items() if log.log_end_offset}
     for partition in cluster.controller.metadata.partitions:
         if partition in written or topic_of(partition) in cluster.scenario.topics:
-            found.update(leader_faults(cluster, partition, label))
+            found.update(leader_faults(cluster, partition))
             found.update(storage_faults(cluster, partition))
     return found
 
 
-def node_faults(cluster: Cluster, label: Label = str) -> Possible:
+def node_faults(cluster: Cluster) -> Possible:
     """Crash, pause and resume every client and broker; restart every broker."""
     found: list[Fault] = []
     for node in cluster.nodes:
         if node != "controller":
             found += [Crash(node), Pause(node), Resume(node), *([Restart(node)] if cluster.is_server(node) else [])]
-    return {fault: why_not(cluster, fault, label) for fault in found}
+    return {fault: why_not(cluster, fault) for fault in found}
 
 
 def feature_faults(cluster: Cluster) -> Possible:
@@ -90,11 +89,11 @@ def frame_faults(cluster: Cluster, frames: Iterable[str]) -> Possible:
     return {fault: why_not(cluster, fault) for fault in found}
 
 
-def leader_faults(cluster: Cluster, partition: str, label: Label = str) -> Possible:
+def leader_faults(cluster: Cluster, partition: str) -> Possible:
     """Elect each replica of the partition, cleanly or not."""
     replicas = cluster.controller.metadata.partitions[partition].replicas
     found = [ElectLeader(partition, replica, unclean) for replica in replicas for unclean in (False, True)]
-    return {fault: why_not(cluster, fault, label) for fault in found}
+    return {fault: why_not(cluster, fault) for fault in found}
 
 
 def storage_faults(cluster: Cluster, partition: str) -> Possible:
@@ -103,19 +102,19 @@ def storage_faults(cluster: Cluster, partition: str) -> Possible:
     return {fault: why_not(cluster, fault) for fault in found}
 
 
-def why_not(cluster: Cluster, fault: Fault, label: Label = str) -> str:
+def why_not(cluster: Cluster, fault: Fault) -> str:
     """Return why `fault` would change nothing if it struck now, as the rest of a sentence; "" if it would."""
     match fault:
         case Drop() | Duplicate() | Delay() | Hold() | Reorder():
             return _why_not_frame(cluster, fault)
         case Crash() | Restart() | Pause() | Resume():
-            reason = _why_not_node(cluster, fault, label)
+            reason = _why_not_node(cluster, fault)
         case Cut() | Heal():
             reason = _why_not_connection(cluster, fault)
         case Release():
             reason = "" if cluster.network.links.kept(fault.frame) else f"{fault.frame} is not held at this step"
         case ElectLeader():
-            reason = _why_not_elect(cluster, fault, label)
+            reason = _why_not_elect(cluster, fault)
         case Upgrade():
             level = next(iter(cluster.brokers.values())).state.transaction_version
             reason = "" if level < fault.level else f"transaction.version is {level} already"
@@ -171,11 +170,11 @@ def _never_left(cluster: Cluster, frame: Frame) -> bool:
     return False
 
 
-def _why_not_node(cluster: Cluster, fault: NodeFault, label: Label) -> str:
+def _why_not_node(cluster: Cluster, fault: NodeFault) -> str:
     node = cluster.nodes.get(fault.node)
     if node is None or fault.node == "controller":
         return f"{fault.node!r} is no client or broker of this run"
-    name = label(fault.node)
+    name = fault.node
     if isinstance(fault, Restart):
         if fault.node not in cluster.brokers:
             return f"{name} is a client; only a broker can be restarted"
@@ -194,9 +193,9 @@ def _why_not_connection(cluster: Cluster, fault: Cut | Heal) -> str:
     return "" if any(cut) else "nothing is cut there"
 
 
-def _why_not_elect(cluster: Cluster, fault: ElectLeader, label: Label) -> str:
+def _why_not_elect(cluster: Cluster, fault: ElectLeader) -> str:
     controller, partition = cluster.controller, fault.partition
-    info, name = controller.metadata.partitions.get(partition), label(fault.broker)
+    info, name = controller.metadata.partitions.get(partition), fault.broker
     if info is None:
         return f"no partition {partition!r} in this run"
     if fault.broker not in info.replicas:

@@ -115,7 +115,7 @@ def test_a_crashed_broker_breaks_its_connections_and_comes_back_with_its_logs(
     live.crash(broker)
     with pytest.raises(ConnectionError):
         client.now(client.end)
-    with pytest.raises(ValueError, match=rf"broker {broker[1:]} is down already"):
+    with pytest.raises(ValueError, match=rf"{broker} is down already"):
         live.crash(broker)
     with pytest.raises(ConnectionError), Connection(live.bootstrap_servers, int(broker[1:])) as refused:
         refused.answer()

@@ -65,7 +65,7 @@ def test_parts_make_the_same_run_as_the_whole(shown: Live, live: LiveCluster, cl
     sequence = page.locator(".klab.sequence")
     assert len(payload["events"]) > before
     expect(sequence).to_have_attribute("data-events", str(len(payload["events"])))
-    expect(sequence.locator(".now")).to_have_text("broker 1 crashes. Its logs stay; all else that it knew is gone.")
+    expect(sequence.locator(".now")).to_have_text("b1 crashes. Its logs stay; all else that it knew is gone.")
     step = sequence.get_attribute("data-step") or ""
     expect(page.locator(".klab.log-tape")).to_have_attribute("data-step", step)
     text = packed(payload)

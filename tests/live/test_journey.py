@@ -84,7 +84,7 @@ def test_right_at_the_end_lets_the_next_frame_go(live: LiveCluster, client: Clie
     live.wait_for("InitProducerId")
     view.press("right")
     assert live.trace.frames["InitProducerId#1"].fate == "delivered"
-    assert view.payload["events"][view.step]["text"] == "broker 3 sends InitProducerIdResponse#1 to app: NONE."
+    assert view.payload["events"][view.step]["text"] == "b3 sends InitProducerIdResponse#1 to app: NONE."
     view.press("right")
     assert asked.result(CALL_S) is Error.NONE
     assert view.payload["events"][view.step]["text"] == "app receives InitProducerIdResponse#1."
@@ -157,7 +157,7 @@ def test_only_what_is_new_is_sent(
         ("drop", "InitProducerId#1", "does not wait at the gate"),
         ("reorder", "InitProducerId#1", NOT_UNDONE),
         ("crash", "app", "runs outside the cluster"),
-        ("restart", "b1", "broker 1 is not down"),
+        ("restart", "b1", "b1 is not down"),
         ("next", "InitProducerId#1", "does not wait at the gate"),
     ],
 )

@@ -37,7 +37,6 @@ from kafkalab.sim.possible_faults import (
     Possible,
     connection_faults,
     frame_faults,
-    node_faults,
     possible_faults,
     why_not,
 )
@@ -159,11 +158,6 @@ def test_a_fault_that_is_planned_for_this_step_is_not_possible_a_second_time():
     assert noted[150][Crash("b1")] == "this happens right after this step already"
     assert noted[whole.start][Crash("b2")] == "this happens right after this step already"
     assert noted[whole.start][Crash("b3")] == ""
-
-
-def test_a_reason_calls_nodes_by_their_labels():
-    cluster = run(lab03().with_faults(Crash("b1", at_step=150)))
-    assert node_faults(cluster, lambda node: f"<{node}>")[Crash("b1")] == "<b1> is down already"
 
 
 def test_connections_between_two_clients_are_left_out():

@@ -201,7 +201,7 @@ class Run:
 
 
 def label(node: str) -> str:
-    return f"broker {node[1]}" if node in BROKERS else node
+    return node
 
 
 def produce(s: Run, partition: str, seq: int, values: list[str], cause: int) -> None:
@@ -317,7 +317,7 @@ def crash(s: Run, node: str) -> None:
         "controller",
         "state",
         "election",
-        "The controller makes broker 1 the leader of in-0 and out-0.",
+        "The controller makes b1 the leader of in-0 and out-0.",
         stop=True,
         patch=patch,
     )

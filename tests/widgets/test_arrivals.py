@@ -120,7 +120,7 @@ def test_a_fault_on_a_frame_leaves_a_crash_that_is_planned_for_later_at_its_mome
 def test_a_crash_after_sending_lets_the_frame_arrive_and_needs_one_that_is_sent():
     journey = Journey(lab03())
     sent = journey.step = journey.payload["frames"]["EndTxn#1"]["sent"]
-    assert journey.possible("crash", "b1", sent=True) == "broker 1 sends no frame at this step"
+    assert journey.possible("crash", "b1", sent=True) == "b1 sends no frame at this step"
     journey.step = sent + 1
     with pytest.raises(ValueError, match="app sends no frame at this step"):
         journey.press("crash", "app", sent=True)

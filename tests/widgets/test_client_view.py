@@ -50,8 +50,8 @@ def test_a_client_that_waits_cannot_know_what_happens_and_can_be_shown(view: Cli
     view.step = view.payload["frames"]["EndTxn#1"]["received"] + 1
     assert "app waits in commit_transaction() for 3 ms, and cannot know what happens meanwhile." in view.text()
     view.press("reveal")
-    assert "app sends EndTxn#1 to broker 3." in words(view)
-    assert "broker 3 appends payments-0: PrepareCommit" in words(view)
+    assert "app sends EndTxn#1 to b3." in words(view)
+    assert "b3 appends payments-0: PrepareCommit" in words(view)
     view.press("reveal")
     assert "broker" not in words(view)
 

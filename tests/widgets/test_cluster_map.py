@@ -21,11 +21,11 @@ DATA = Path(__file__).parents[2] / "data"
 
 def test_nodes_tell_what_they_lead_and_coordinate_once_it_is_asked_for() -> None:
     view = ClusterMap(lab03())
-    assert "broker 3: up; leads __transaction_state-22\n" in str(view)
+    assert "b3: up; leads __transaction_state-22\n" in str(view)
     view.press("end")
     text = str(view)
-    assert "broker 3: up; leads __transaction_state-22; coordinates payments-0" in text
-    assert "broker 2: up; leads accounts-1, __consumer_offsets-13; coordinates group payments" in text
+    assert "b3: up; leads __transaction_state-22; coordinates payments-0" in text
+    assert "b2: up; leads accounts-1, __consumer_offsets-13; coordinates group payments" in text
     assert "app: up; READY; producer 2000, epoch 1; commit_transaction() returns" in text
 
 
@@ -48,18 +48,18 @@ def test_a_cut_is_a_wall_until_it_is_healed() -> None:
     cut = next(e["step"] for e in events if e["name"] == "Cut")
     heal = next(e["step"] for e in events if e["name"] == "Heal")
     assert walls(view.payload, fold(view.payload, cut - 1)) == []
-    assert walls(view.payload, fold(view.payload, cut)) == ["broker 1 | broker 2", "broker 1 | controller"]
-    assert walls(view.payload, fold(view.payload, heal)) == ["broker 1 | controller"]
+    assert walls(view.payload, fold(view.payload, cut)) == ["b1 | b2", "b1 | controller"]
+    assert walls(view.payload, fold(view.payload, heal)) == ["b1 | controller"]
     view.step = cut
-    assert "  cut: broker 1 | broker 2" in str(view)
+    assert "  cut: b1 | b2" in str(view)
     assert view.svg().count(">cut<") == 2
 
 
 def test_paused_and_crashed_nodes_say_so() -> None:
     view = ClusterMap(lab03().with_faults(Pause("b1", at_step=100), Crash("b2", at_step=101)))
     view.press("end")
-    assert "broker 1: paused" in str(view)
-    assert "broker 2: crashed" in str(view)
+    assert "b1: paused" in str(view)
+    assert "b2: crashed" in str(view)
     assert "‖ paused" in view.svg()
     assert "✕ crashed" in view.svg()
 
@@ -76,7 +76,7 @@ def test_a_frame_is_in_flight_from_its_sending_to_its_end() -> None:
     ):
         assert ("EndTxn#1" in [f["id"] for f in in_flight(view.payload, step, groups)]) == there
     view.step = frame["sent"]
-    assert "  in flight: EndTxn#1: app → broker 3" in str(view)
+    assert "  in flight: EndTxn#1: app → b3" in str(view)
     assert "EndTxn#1" in view.svg()
     assert in_flight(view.payload, frame["sent"], ("metadata",)) == []
 
@@ -84,7 +84,7 @@ def test_a_frame_is_in_flight_from_its_sending_to_its_end() -> None:
 def test_a_frame_that_is_kept_is_told_as_held() -> None:
     view = ClusterMap(lab03().with_faults(Hold("EndTxn#1")))
     view.step = view.payload["frames"]["EndTxn#1"]["sent"] + 2
-    assert "EndTxn#1: app → broker 3, held" in str(view)
+    assert "EndTxn#1: app → b3, held" in str(view)
     assert "EndTxn#1, held" in view.svg()
 
 

@@ -111,7 +111,7 @@ def test_a_node_is_chosen_by_a_click_and_left_by_the_button(page: Page):
     page.locator('[data-node="b3"]').click()
     view.press("node", "b3")
     agree(page, view, NAME)
-    expect(page.locator(".told")).to_contain_text("coordinates payments-0 · EndTxn#1: app → broker 3")
+    expect(page.locator(".told")).to_contain_text("coordinates payments-0 · EndTxn#1: app → b3")
     page.locator('.bar [data-action="none"]').click()
     view.press("node", "")
     agree(page, view, NAME)
@@ -123,7 +123,7 @@ def test_a_wall_stands_between_nodes_that_are_cut_and_nodes_say_how_they_are(pag
     open_view(page, view)
     expect(page.locator(".wall")).to_have_count(2)
     expect(page.locator(".wall text")).to_have_text(["cut", "cut"])
-    expect(page.locator('[data-node="b2"] .name')).to_have_text("‖ broker 2 paused")
+    expect(page.locator('[data-node="b2"] .name')).to_have_text("‖ b2 paused")
     expect(page.locator('[data-node="app"] .name')).to_have_text("✕ app crashed")
     styles = page.evaluate(
         "['b1', 'b2', 'app'].map((n) => getComputedStyle(document.querySelector(`[data-node=${n}]`)).borderTopStyle)"

@@ -44,7 +44,7 @@ def test_the_first_difference_is_the_first_event_that_differs():
     assert compare.left["events"][: sent + 1] == compare.right["events"][: sent + 1]
     assert compare.first_difference() == [
         f"The runs are the same up to step {sent}; at step {sent + 1} they part.",
-        "no fault: broker 3 receives EndTxn#1.",
+        "no fault: b3 receives EndTxn#1.",
         "Drop('EndTxn#1'): EndTxn#1 is lost on its way.",
     ]
     assert compare.text().splitlines()[1:4] == compare.first_difference()

@@ -29,9 +29,9 @@ def test_the_text_gives_a_button_in_brackets_or_the_reason_why_not(panel: FaultP
     assert lines[0].startswith(f"Faults at step {panel.step}, t = ")
     at = lines.index("Frame EndTxn#1:")
     assert lines[at + 1] == "  - drop: EndTxn#1 is dropped already"
-    at = lines.index("broker 1:")
-    sends_nothing = "  - crash after sending: broker 1 sends no frame at this step"
-    assert lines[at + 1 : at + 4] == ["  [crash]", sends_nothing, "  - restart: broker 1 is not down"]
+    at = lines.index("b1:")
+    sends_nothing = "  - crash after sending: b1 sends no frame at this step"
+    assert lines[at + 1 : at + 4] == ["  [crash]", sends_nothing, "  - restart: b1 is not down"]
     assert lines[-2:] == [
         "  0 the scenario, committed",
         f">    1 Drop('EndTxn#1'), from step {panel.step - 1}, committed",
@@ -54,7 +54,7 @@ def test_an_out_of_sync_replica_is_offered_an_unclean_election(panel: FaultPanel
     row = dict(buttons(panel.payload, panel.step))["accounts-0"]
     assert ("elect", "accounts-0", {"broker": "b2", "unclean": True}) in row
     reason = panel.possible("elect", "accounts-0", broker="b2", unclean=True)
-    assert reason == "broker 2 is not alive for the controller"
+    assert reason == "b2 is not alive for the controller"
 
 
 @pytest.mark.campaign

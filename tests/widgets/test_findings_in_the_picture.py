@@ -34,7 +34,7 @@ def test_a_finding_names_its_records_and_the_step_from_which_it_is_seen():
     journey = Journey(duplicated())
     found = finding(journey, "duplicate")
     assert (found["since"], found["places"]) == (51, [["out-0", 0], ["out-0", 1]])
-    assert journey.payload["events"][51]["text"] == "broker 3 appends x to out-0 at offset 1."
+    assert journey.payload["events"][51]["text"] == "b3 appends x to out-0 at offset 1."
 
 
 def test_a_report_is_made_once_a_run_and_travels_with_it():
@@ -126,7 +126,7 @@ def test_a_duplicated_value_is_red_where_it_lies_and_a_chip_leads_to_its_steps(p
     expect(chip).to_have_text("✕ duplicate")
     chip.click()
     steps = page.locator(".findings li button")
-    expect(steps).to_have_text(["step 30: broker 3 appends x to out-0 at offset 0.", "step 51: broker 3 appends x to "
+    expect(steps).to_have_text(["step 30: b3 appends x to out-0 at offset 0.", "step 51: b3 appends x to "
                                 "out-0 at offset 1."])  # fmt: skip
     steps.first.click()
     expect(page.locator(".klab")).to_have_attribute("data-step", "30")

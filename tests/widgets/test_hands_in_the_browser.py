@@ -63,7 +63,7 @@ def test_an_envelope_is_clicked_and_its_menu_makes_another_run(page: Page, conso
     view, live = at_end_txn(page)
     page.mouse.click(*grip(page, "EndTxn#1"))
     menu = page.get_by_role("dialog", name="Faults")
-    expect(menu).to_contain_text("app → broker 3")
+    expect(menu).to_contain_text("app → b3")
     choice(page, "drop").click()
     live.settle()
     assert view.journey.scenario.faults == (Drop("EndTxn#1"),)
@@ -315,7 +315,7 @@ def test_a_lanes_name_opens_a_menu_also_where_the_lane_has_no_room_for_a_button(
     assert page.locator('.lane[data-node="b2"]').evaluate("e => e.clientWidth") <= 96
     expect(page.locator('.lane[data-node="b2"] [data-action="crash"]')).to_be_hidden()
     page.locator('.lane[data-node="b2"] [data-action="node"]').click()
-    expect(choice(page, "restart", "b2")).to_have_attribute("title", "Broker 2 is not down.")
+    expect(choice(page, "restart", "b2")).to_have_attribute("title", "b2 is not down.")
     choice(page, "crash", "b2", ':text-is("crash")').click()
     live.settle()
     assert view.journey.scenario.faults == (Crash("b2", at_step=view.payload["frames"]["EndTxn#1"]["sent"]),)

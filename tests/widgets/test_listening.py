@@ -11,7 +11,7 @@ import pytest
 from kafkalab import lab03
 from kafkalab.limits import MESSAGE
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.listening import Listening
+from kafkalab.widgets.model.listening import Listening, sentence
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
@@ -121,3 +121,8 @@ def test_every_trait_that_a_script_sets_may_be_set() -> None:
 
 def _all(kind: type) -> list[Any]:
     return [kind, *(deeper for sub in kind.__subclasses__() for deeper in _all(sub))]
+
+
+def test_a_sentence_begins_with_a_capital_letter_unless_with_a_brokers_name() -> None:
+    assert sentence(ValueError("no frame is sent")) == "No frame is sent."
+    assert sentence(ValueError("b2 is not down")) == "b2 is not down."

@@ -81,7 +81,7 @@ def test_the_text_tells_each_log_its_marks_and_its_readers(tape: LogTape) -> Non
     text = str(tape)
     assert text == tape.text()
     for part in (
-        "> transfers-0 on broker 1 (leader): log start 0, LSO 2, HW 2, end 2",
+        "> transfers-0 on b1 (leader): log start 0, LSO 2, HW 2, end 2",
         "    [0–1 -10, -25 · pid 2000 e0 seq 0 · committed]",
         "    [2 COMMIT marker · pid 2000 e1]",
         "    read_committed gets 0–1",
@@ -91,7 +91,7 @@ def test_the_text_tells_each_log_its_marks_and_its_readers(tape: LogTape) -> Non
         assert part in text
     assert "(in sync)" not in text
     tape.press("replicas")
-    assert "accounts-0 on broker 2 (in sync): log start 0" in str(tape)
+    assert "accounts-0 on b2 (in sync): log start 0" in str(tape)
 
 
 def test_a_batch_is_looked_into_field_by_field(tape: LogTape) -> None:
@@ -130,7 +130,7 @@ def test_what_left_a_log_is_shown_with_why() -> None:
     tape.press("end")
     text = str(tape)
     assert "payments-0: Empty, producer 2000 epoch 0 · compacted]" in text
-    assert "transfers-0 on broker 1 (leader): log start 2" in text
+    assert "transfers-0 on b1 (leader): log start 2" in text
     assert "    [0–1 10, 25 · deleted]" in text
     assert "    read_committed gets nothing\n" in text
 

@@ -190,3 +190,23 @@ def test_a_record_that_holds_up_others_is_in_view_though_newer_ones_are_further_
     assert "slow-1" in held.inner_text()
     inside = "e => e.getBoundingClientRect().left - e.closest('.grid').getBoundingClientRect().left"
     assert held.evaluate(inside) >= 0
+
+
+HALVES = """() => [...document.querySelectorAll(".grid")].flatMap((grid) => {
+  const edge = grid.querySelector(".label").getBoundingClientRect().right;
+  return [...grid.querySelectorAll(".cell")].map((e) => e.getBoundingClientRect())
+    .filter((box) => box.left < edge - 1 && box.right > edge + 6).map((box) => [edge - box.left, box.right - edge]);
+})"""
+"""The batches of which a part is below the label of their log."""
+
+
+def test_at_a_laptop_with_the_file_browser_no_batch_is_half_below_its_label(page: Page):
+    page.set_viewport_size({"width": 848, "height": 800})
+    view = LogTape(lab05())
+    open_view(page, view)
+    scrolled = 0
+    for step in view.journey.stops():
+        page.evaluate("step => journey.set('step', step)", step)
+        assert page.evaluate(HALVES) == [], step
+        scrolled += page.evaluate("() => [...document.querySelectorAll('.grid')].filter((e) => e.scrollLeft).length")
+    assert scrolled > 10

@@ -125,3 +125,49 @@ def test_a_chapter_with_the_name_of_an_error_leaves_the_sentence_alone(page: Pag
     shown = page.locator(".chapter")
     assert shown.inner_text().replace("\n", "") == chapter["name"]
     assert shown.evaluate("e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]") == [0, 0]
+
+
+NAMED = """() => {
+  const box = (e) => e.getBoundingClientRect(), edge = box(document.querySelector(".ticks"));
+  const ticks = [...document.querySelectorAll(".tick")], names = ticks.map((e) => e.querySelector("span"));
+  const seen = names.filter((e) => e.offsetWidth).map(box).sort((a, b) => a.left - b.left);
+  return {
+    at: ticks.findIndex((e) => e.hasAttribute("aria-current")),
+    named: names.flatMap((e, i) => (e.offsetWidth ? [i] : [])),
+    apart: seen.every((one, i) => !i || one.left >= seen[i - 1].right),
+    inside: seen.every((one) => one.left >= edge.left - 1 && one.right <= edge.right + 2),
+  };
+}"""
+"""The chapter at the cursor, the chapters whose names are on the slider, and whether they are whole."""
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_the_chapter_at_the_cursor_and_its_neighbours_have_their_whole_names_on_the_slider(page: Page, lab: str):
+    view = opened(page, lab, "1280x800, file browser open")
+    count = len(view.payload["chapters"])
+    for step in view.journey.stops():
+        page.evaluate("step => journey.set('step', step)", step)
+        seen: dict[str, Any] = page.evaluate(NAMED)
+        beside = {i for i in (seen["at"] - 1, seen["at"], seen["at"] + 1) if 0 <= i < count}
+        assert beside <= set(seen["named"]), step
+        assert seen["apart"], step
+        assert seen["inside"], step
+
+
+def test_the_word_dropped_is_not_below_the_chip_of_the_fault_whose_row_has_a_time(page: Page):
+    size = "1024x768, file browser open"
+    opened(page, "lab03", size)
+    view = Sequence(kafkalab.lab03(), size="laptop")
+    view.press("drop", "EndTxn#1")
+    open_view(page, view, size="laptop")
+    page.evaluate("wide => { document.querySelector('#here').style.maxWidth = `${wide}px`; }", SIZES[size][2])
+    fault = next(e for e in view.payload["events"] if e["kind"] == "fault")
+    before = [s for s in view.journey.stops() if s < fault["step"]][-1]
+    assert view.payload["events"][before]["at"] == fault["at"]  # or its row would have a time in any case
+    for step in (fault["step"], next(s for s in view.journey.stops() if s > fault["step"])):
+        page.evaluate("step => journey.set('step', step)", step)
+        word, chip = page.locator(".arrow.dropped .name.bad"), page.locator(f'.mark[data-event="{fault["step"]}"] rect')
+        expect(word).to_have_text("dropped")
+        bottom = word.evaluate("e => e.getBoundingClientRect().bottom - parseFloat(getComputedStyle(e).fontSize) * 0.2")
+        assert bottom <= chip.evaluate("e => e.getBoundingClientRect().top") + 1
+        expect(page.locator(f'[data-go="{fault["step"]}"] .time')).to_have_count(1)

@@ -74,10 +74,10 @@ def test_the_walk_begins_with_the_first_call_and_ends_with_complete_commit() -> 
     payload = payload_of(finished())
     places = stops(payload, SHOWN)
     texts = [payload["events"][s]["text"] for s in places]
-    assert texts[:2] == ["app calls init_transactions().", "app sends FindCoordinator#1 to broker 1."]
-    assert texts[-1] == "broker 3 holds payments-0 in CompleteCommit."
-    prepared = texts.index("broker 3 holds payments-0 in PrepareCommit.")
-    assert texts[prepared + 1] == "broker 3 sends EndTxnResponse#1 to app: NONE."
+    assert texts[:2] == ["app calls init_transactions().", "app sends FindCoordinator#1 to b1."]
+    assert texts[-1] == "b3 holds payments-0 in CompleteCommit."
+    prepared = texts.index("b3 holds payments-0 in PrepareCommit.")
+    assert texts[prepared + 1] == "b3 sends EndTxnResponse#1 to app: NONE."
 
 
 def test_more_groups_give_more_stops_and_none_hides_a_fault() -> None:
@@ -90,7 +90,7 @@ def test_the_text_twin_tells_position_frame_states_and_logs() -> None:
     payload = payload_of(finished())
     text = text_at(payload, payload["frames"]["EndTxn#1"]["sent"], SHOWN)
     for part in (
-        "app sends EndTxn#1 to broker 3.",
+        "app sends EndTxn#1 to b3.",
         "The producer asks for a commit or an abort.",
         "    committed = True",
         "payments-0: Ongoing, producer 2000 epoch 0 {__consumer_offsets-13, accounts-0, accounts-1}",

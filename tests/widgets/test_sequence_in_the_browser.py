@@ -364,7 +364,7 @@ def test_the_inspector_is_one_line_that_opens_and_stays_open(page: Page, lab_run
 def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page):
     retried = complete(sample(drop="EndTxn#1"))
     show(page, retried, retried["frames"]["EndTxn#2"]["sent"])
-    expect(page.locator('[data-frame="EndTxn#2"] .tag')).to_have_text("retry 1")
+    expect(page.locator('[data-frame="EndTxn#2"] .tag')).to_have_text("attempt 2")
     expect(page.locator('[data-frame="EndTxn#1"] .cross')).to_have_count(1)
     cluster = Cluster(lab03().with_faults(Duplicate("EndTxn#1"), Crash("b1", at_step=215)))
     cluster.run()

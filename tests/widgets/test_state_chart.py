@@ -60,7 +60,7 @@ def test_the_text_tells_state_meaning_way_and_what_if() -> None:
     text = str(chart)
     for part in (
         "A transaction at its coordinator, TV2\n  payments-0: PrepareCommit → CompleteCommit, pending",
-        "on broker 3 · producer 2000, epoch 1 · __consumer_offsets-13",
+        "on b3 · producer 2000, epoch 1 · __consumer_offsets-13",
         "came by Ongoing → PrepareCommit: EndTxn(COMMIT)",
         "    EndTxn(ABORT) | PRODUCER_FENCED | stays",
         "    all markers written | – | CompleteCommit",

@@ -230,3 +230,18 @@ def test_two_charts_on_a_page_have_ids_of_their_own_and_closing_leaves_no_trace(
     assert lives == ["polite", "off"]
     page.evaluate("() => { close_(); shut(); }")
     assert page.evaluate("[journey, model].flatMap((m) => Object.values(m.handlers).flat()).length") == 0
+
+
+@pytest.mark.parametrize("width", [833, 1100])
+def test_the_whole_chart_of_a_producer_is_seen_and_only_the_table_beside_it_scrolls(page: Page, width: int):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    view = StateChart(lab03(), "producer")
+    view.press("end")
+    open_view(page, view)
+    page.evaluate("wide => { document.querySelector('#here').style.maxWidth = `${wide}px`; }", width)
+    assert page.locator(".main").evaluate("e => e.scrollHeight - e.clientHeight") <= 0
+    end = page.locator(".main").bounding_box() or {}
+    chart, table = (page.locator(which).bounding_box() or {} for which in (".chart .states svg", ".what-if table"))
+    assert chart["y"] + chart["height"] <= end["y"] + end["height"]
+    assert table["x"] + table["width"] <= end["x"] + end["width"]
+    assert table["x"] >= chart["x"] + chart["width"]

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from kafkalab import lab03
 from kafkalab.widgets.payload.text import fold, stops
+from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.static_sequence import draw
 from tests.widgets.sample_payload import sample
 
@@ -84,3 +86,15 @@ def test_of_a_long_run_the_newest_rows_are_drawn():
     assert [t for t in seen if t.endswith("earlier rows")]
     assert len(seen) < 300
     assert len(draw(payload, len(payload["events"]) - 1, SHOWN)) < 60_000
+
+
+def test_the_row_of_a_fault_has_its_time_and_an_arrow_counts_attempts_as_its_sentence_does():
+    view = Sequence(lab03())
+    view.press("drop", "EndTxn#1")
+    payload = view.payload
+    fault = next(e for e in payload["events"] if e["kind"] == "fault")
+    sent, again = (payload["frames"][name]["sent"] for name in ("EndTxn#1", "EndTxn#2"))
+    assert payload["events"][sent]["at"] == fault["at"]
+    assert texts(draw(payload, again, SHOWN)).count(f"{fault['at']} ms") == 2
+    assert payload["events"][again]["text"] == "app sends EndTxn#2 to b3 (attempt 2)."
+    assert "EndTxn · attempt 2" in texts(draw(payload, again, SHOWN))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
@@ -23,7 +24,8 @@ INK, DIM, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
 LOOK = {OK: ("#1a7f37", "✓"), VIOLATED: ("#cf222e", "✗"), UNKNOWN: ("#6e7781", "?")}
 BAR = {FORBIDDEN: "#cf222e", ALLOWED: "#9a6700", REPORTED: "#0969da"}
 LINE, LEFT, WIDTH, TOP = 22, 16, 760, 44
-VERDICT = 238
+VERDICT, LETTERS = 238, 108
+"""Where the verdicts begin; the letters of a line that is as wide as the picture."""
 FAMILY = "system-ui, -apple-system, Segoe UI, sans-serif"
 
 
@@ -97,7 +99,8 @@ class Summary:
 
     def svg(self) -> str:
         """The table as a picture on white with literal colours; the bars' lengths are logarithms of the numbers."""
-        height = TOP + LINE * len(self.rows) + 34
+        told = wrap(self.words, LETTERS, break_on_hyphens=False)
+        height = TOP + LINE * len(self.rows) + 16 + 18 * len(told)
         most = max((row.found for row in self.rows), default=1)
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
@@ -113,7 +116,7 @@ class Summary:
         for place, row in enumerate(self.rows):
             parts += _line(row, TOP + LINE * place, most)
         parts += [
-            _text(LEFT, height - 14, self.words if len(self.words) < 110 else self.words[:107] + "…", DIM),
+            *(_text(LEFT, height - 14 - 18 * i, line, DIM) for i, line in enumerate(reversed(told))),
             "</svg>",
         ]
         return "\n".join(parts)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
@@ -49,7 +48,6 @@ class Watch:
         self._seen: tuple[Any, ...] = ()
         self._image: ClusterMetadata | None = None
         self._planned: dict[int, list[TimedFault]] = {}
-        self._label: Callable[[str], str] = str
         self._kept: list[str] = []
         self._struck = False
         self._noted_ms = 0
@@ -69,7 +67,6 @@ class Watch:
         self.memory.note(cluster)
 
     def _begin(self, cluster: Cluster) -> None:
-        self._label = partial(label_of, cluster)
         for fault in cluster.scenario.faults:
             if isinstance(fault, TimedFault) and fault.at_step >= 0:
                 self._planned.setdefault(max(fault.at_step, cluster.start), []).append(fault)
@@ -97,10 +94,10 @@ class Watch:
         if seen == self._seen and not planned:
             return
         self._seen = seen
-        self._note_all(step, node_faults(cluster, self._label))
+        self._note_all(step, node_faults(cluster))
         clients = [node for node in cluster.scenario.nodes if not cluster.is_server(node)]
         self._note_all(
-            step, {faults.Restart(node): why_not(cluster, faults.Restart(node), self._label) for node in clients}
+            step, {faults.Restart(node): why_not(cluster, faults.Restart(node)) for node in clients}
         )
         self._note_connections(cluster, step)
         for frame in dict.fromkeys([*self._kept, *kept]):
@@ -129,7 +126,7 @@ class Watch:
         self._image = image
         for partition, info in image.partitions.items():
             if planned or old is None or image.alive != old.alive or old.partitions.get(partition) is not info:
-                self._note_all(step, leader_faults(cluster, partition, self._label))
+                self._note_all(step, leader_faults(cluster, partition))
 
     def _note_storage(self, cluster: Cluster, step: int, planned: bool) -> None:
         """Note the partition that this event changed; all after a fault, an election or a long time."""
@@ -202,11 +199,6 @@ def reason_at(actions: EnabledActions, step: int, action: str, target: str, deta
         if (found := noted(actions, step, key)) is not None:
             return found.replace("{}", target)
     return ""
-
-
-def label_of(cluster: Cluster, node: str) -> str:
-    """Return what a node is called in pictures: "broker 1", "controller", a client by its name."""
-    return f"broker {node[1:]}" if node in cluster.brokers else node
 
 
 def by_hand() -> EnabledActions:

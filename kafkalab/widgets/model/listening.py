@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -122,4 +123,5 @@ def _raise(text: str) -> NoReturn:
 def sentence(error: Exception) -> str:
     """Return the first line of an error's message as a sentence."""
     text = told(str(error) or type(error).__name__)
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "…")) else ".")
+    begin = text[:1] if re.match(r"\w*\d", text) else text[:1].upper()  # b2 stays b2
+    return begin + text[1:] + ("" if text.endswith((".", "?", "…")) else ".")

@@ -28,7 +28,7 @@ def coordinated(payload: Payload, shown: Shown, node: str) -> list[str]:
 
 
 def node_words(payload: Payload, shown: Shown, node: dict[str, str]) -> str:
-    """ "broker 3: up; leads out-1; coordinates payments-0"."""
+    """ "b3: up; leads out-1; coordinates payments-0"."""
     name = node["id"]
     parts = [f"{node['label']}: {LIFE[shown.nodes.get(name, 'up')]}"]
     if node["kind"] == "broker":
@@ -69,7 +69,7 @@ def partition_words(payload: Payload, shown: Shown, partition: str) -> str:
 
 
 def walls(payload: Payload, shown: Shown) -> list[str]:
-    """ "broker 1 | broker 2" for each pair between which no frame gets through."""
+    """ "b1 | b2" for each pair between which no frame gets through."""
     labels = labels_of(payload)
     return [f"{labels[a]} | {labels[b]}" for (a, b), yes in sorted(shown.cuts.items()) if yes]
 
@@ -83,7 +83,7 @@ def in_flight(payload: Payload, step: int, groups: Iterable[str], hidden: Iterab
 
 
 def flight_words(payload: Payload, shown: Shown, frame: dict[str, Any]) -> str:
-    """ "Produce#1: app → broker 1"; a frame that is kept on its way: "…, held"."""
+    """ "Produce#1: app → b1"; a frame that is kept on its way: "…, held"."""
     labels = labels_of(payload)
     kept = ", held" if shown.held.get(frame["copy_of"] or frame["id"]) else ""
     return f"{frame['id']}: {labels[frame['from']]} → {labels[frame['to']]}{kept}"

@@ -70,9 +70,8 @@ def mark_of(event: dict[str, Any], shown: Shown) -> str:
 
 
 def _without_node(text: str) -> str:
-    """ "leads out-0 now" of "broker 2 leads out-0 now.": the lane says whose mark it is."""
-    words = text.rstrip(".").split(" ")
-    return " ".join(words[2:] if words[0] == "broker" else words[1:])
+    """ "leads out-0 now" of "b2 leads out-0 now.": the lane says whose mark it is."""
+    return text.rstrip(".").partition(" ")[2]
 
 
 def _words(op: list[Any], patch: list[list[Any]], shown: Shown) -> str:

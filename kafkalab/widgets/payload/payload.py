@@ -93,7 +93,7 @@ class PayloadMaker:
 
     def _node(self, name: str) -> dict[str, str]:
         if name in self.cluster.brokers:
-            return {"id": name, "kind": "broker", "label": f"broker {name[1:]}"}
+            return {"id": name, "kind": "broker", "label": name}
         return {"id": name, "kind": "controller" if name == "controller" else "client", "label": name}
 
     def _frame(self, frame: Frame) -> dict[str, Any]:

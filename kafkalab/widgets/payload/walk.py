@@ -113,14 +113,25 @@ def _fold(payload: Payload, stretch: list[dict[str, Any]]) -> list[dict[str, Any
     first, last = again[0], again[-1]
     while last + 1 < len(frames) and frames[last + 1]["of"] in {f["id"] for f in frames[first : last + 1]}:
         last += 1
-    asked = Counter((f["from"], f["name"]) for f in frames[first : last + 1] if f["kind"] == "request")
+    asked: dict[tuple[str, str], list[int]] = {}
+    for f in frames[first : last + 1]:
+        if f["kind"] == "request":
+            asked.setdefault((f["from"], f["name"]), []).append(f["attempt"])
     labels = {node["id"]: node["label"] for node in payload["nodes"]}
     parts = [
-        f"{labels[node]} asks {_times_more(sum(n for (who, _), n in asked.items() if who == node))}"
-        f" ({', '.join(name for who, name in asked if who == node)})"
+        f"{labels[node]} asks {_times_more(sum(len(n) for (who, _), n in asked.items() if who == node))}"
+        f" ({', '.join(_attempts(name, n) for (who, name), n in asked.items() if who == node)})"
         for node in dict.fromkeys(node for node, _ in asked)
     ]
     return [{"from": stretch[first]["step"], "to": stretch[last]["step"], "text": f"{'; '.join(parts)}: no change."}]
+
+
+def _attempts(name: str, numbers: list[int]) -> str:
+    """ "Produce up to attempt 9": sentences and arrows count attempts, too; only the name if each was the first."""
+    last = max(numbers)
+    if last == 1:
+        return name
+    return f"{name} attempt {last}" if len(numbers) == 1 else f"{name} up to attempt {last}"
 
 
 def _times_more(count: int) -> str:

@@ -80,9 +80,9 @@ function drawChapters(v) {
 		["seek", `<input class="seek" type="range" min="1" aria-label="Step" tabindex="-1">`],
 		...items.map(([one, from, to], i) => [
 			i,
-			`<button type="button" class="tick${to - from < 3 ? " narrow" : ""}" tabindex="-1" aria-hidden="true"` +
-				` ${attributes(one)} style="left:${rounded(from)}%;width:${rounded(Math.max(0, to - from))}%">` +
-				`${esc(one.name)}</button>`,
+			`<button type="button" class="tick" tabindex="-1" aria-hidden="true" ${attributes(one)}` +
+				` style="left:${rounded(from)}%;width:${rounded(Math.max(0, to - from))}%"><span hidden>` +
+				`${esc(one.name)}</span></button>`,
 		]),
 	]);
 	sync(
@@ -93,7 +93,40 @@ function drawChapters(v) {
 				`</button></li>`,
 		]),
 	);
+	v.ticks = items.map(([{ name }, from]) => ({ name, part: from / 100 }));
 	v.shownChapter = undefined;
+}
+
+const GAP = 8;
+
+// The chapters whose names are on the slider, each whole, and from where to where: first the one at the cursor and its
+// neighbours, which give way to each other, then the others as far as there is room.
+function namesOnSlider({ ticks, pen, wayWidth }, at) {
+	const put = new Map(),
+		widths = ticks.map(({ name }) => pen.measureText(name).width + 4),
+		free = (i, left) => [...put].every(([j, from]) => left >= from + widths[j] + GAP || left + widths[i] + GAP <= from);
+	const beside = [at - 1, at, at + 1].filter((i) => i in ticks),
+		lefts = beside.map((i) => ticks[i].part * wayWidth);
+	const here = beside.indexOf(at);
+	for (let k = here - 1; k >= 0; k--) lefts[k] = Math.max(0, Math.min(lefts[k], lefts[k + 1] - GAP - widths[beside[k]]));
+	for (let k = 1; k < beside.length; k++) lefts[k] = Math.max(lefts[k], lefts[k - 1] + widths[beside[k - 1]] + GAP);
+	for (let k = beside.length - 1, end = wayWidth; k >= 0; end = lefts[k--] - GAP)
+		lefts[k] = Math.min(lefts[k], end - widths[beside[k]]);
+	beside.forEach((i, k) => lefts[k] >= 0 && put.set(i, lefts[k]));
+	const others = ticks.map((_, i) => i).sort((a, b) => Math.abs(a - at) - Math.abs(b - at));
+	for (const i of others) {
+		const left = ticks[i].part * wayWidth;
+		if (!put.has(i) && left + widths[i] <= wayWidth && free(i, left)) put.set(i, left);
+	}
+	return put;
+}
+
+function nameTicks(v, at) {
+	const put = namesOnSlider(v, Math.max(0, at));
+	v.root.querySelectorAll(".tick span").forEach((name, i) => {
+		name.hidden = !put.has(i);
+		name.style.left = put.has(i) ? `${rounded(put.get(i) - v.ticks[i].part * v.wayWidth)}px` : "";
+	});
 }
 
 // The chapter, the slider, and what is folded, at the cursor.
@@ -107,6 +140,7 @@ function drawWay(v, index) {
 		folded = v.$("folded");
 	if (v.shownChapter !== at) {
 		v.shownChapter = at;
+		nameTicks(v, at);
 		told.setAttribute("aria-live", v.$("now").getAttribute("aria-live"));
 		told.innerHTML = esc(name).replaceAll("_", "_<wbr>"); // OUT_OF_ORDER_SEQUENCE_NUMBER takes two lines
 		for (const all of [v.root.querySelectorAll(".tick"), v.$("contents").firstChild.querySelectorAll("button")])

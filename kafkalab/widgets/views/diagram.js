@@ -1,21 +1,21 @@
 // The sequence diagram: lanes, each with one line of heading, rows along the time, arrows of frames, chips of events.
 // Each function takes the view, `v`: the run, the step, and where `measure` has put the lanes.
 
-const WORDY = 240; // a lane that is wider has the word on its button for a crash: sequence.css
+const WORDY = 240, // a lane that is wider has the word on its button for a crash: sequence.css
+	CUT = 0.3; // how far a dropped frame's arrow sinks: its word ends above the chip of the next row
 
 function laneMarkup(v, { id, kind, label }) {
 	const { state, u } = v,
 		life = state.node[id] ?? "up",
 		coordinates = state.roles[id]?.some((role) => role in ROLES),
 		taken = u * (label.length * 0.62 + (coordinates ? 6 : 4) + (v.lane > WORDY ? 2.8 : 0)),
-		name = kind === "broker" && v.lane < u * (label.length * 0.62 + 1) ? id : label, // on a phone: b1
 		roles = rolesOf(state.roles[id], state.client[id], (text) => v.pen.measureText(text).width < v.lane - taken);
 	const crash =
 		kind === "controller" || life === "down"
 			? ""
 			: `<button type="button" data-action="crash" data-target="${id}">↯<span class="word"> crash</span></button>`;
-	const about = `data-action="node" data-target="${id}" aria-haspopup="dialog"`,
-		head = `<button type="button" ${about}>${esc(name)}</button>`;
+	const about = `data-action="node" data-target="${id}" aria-haspopup="dialog" title="${kind} ${esc(id)}"`,
+		head = `<button type="button" ${about}>${esc(label)}</button>`;
 	return (
 		`<div class="lane ${life} ${kind}" data-node="${id}" data-life="${life}"><b>${head}</b>` +
 		`${life === "up" ? "" : `<em>${life}</em>`}<span class="roles">${roleSpans(roles)}</span>${crash}</div>`
@@ -45,6 +45,7 @@ function measure(v) {
 	for (const row of plan.rows) row.past = undefined; // as wide as the lanes were
 	if (width !== before) {
 		v.fitted.clear();
+		Object.assign(v, { wayWidth: v.$("ticks").clientWidth, shownChapter: undefined });
 		// Their newest entry has to be found again.
 		for (const { firstChild } of v.$("logs").children) Object.assign(firstChild, { end: "", shows: [] });
 	}
@@ -110,7 +111,7 @@ function rowMarkup(v, { event, stop, y, height, wait, clock }, i) {
 	return (
 		`<g${stop ? ` data-go="${event.step}"` : ""}>${bar("hit", v.breadth)}` +
 		`${i === v.row ? bar("band", v.breadth) + bar("caret", 4) : ""}${
-			clock ? text("time", 4.3, y + height * (stop ? 0.62 : 0.75), time(event.at)) : ""
+			clock || (i === v.row && !across) ? text("time", 4.3, y + height * (stop ? 0.62 : 0.75), time(event.at)) : ""
 		}${wait ? text("wait", 5.2, y - u * 0.6, `⋮ ${time(wait)} later`) : ""}</g>`
 	);
 }
@@ -169,7 +170,7 @@ function geometry(v, { f, from, to }) {
 		y1 = y + (across ? u : height) * 0.8,
 		fate = run.fate(f, v.step),
 		arrival = plan.rows[to];
-	let y2 = y1 + u;
+	let y2 = y1 + u * (/dropped|lost/.test(fate) && !across && f.from !== f.to ? CUT : 1);
 	if (fate === "delivered") y2 = Math.max(arrival.y + (across ? u : arrival.height) * (f.copy_of ? 0.8 : 0.55), y2);
 	else if (fate === "in flight" && v.row > from) y2 = v.bottom - u * 1.7;
 	const side = plan.lanes.at(-1).id === f.from ? -2.2 : 2.2;
@@ -197,7 +198,7 @@ function arrowMarkup(v, flight) {
 	const words =
 		esc(f.name) +
 		tag(sequencesOf(f), sequencesOf(f), "seq") +
-		tag(f.attempt > 1 && !f.of, `retry ${f.attempt - 1}`) +
+		tag(f.attempt > 1 && !f.of, `attempt ${f.attempt}`) +
 		tag(f.copy_of, "copy") +
 		tag(f.error !== "NONE" && f.error, esc(f.error), "bad");
 	const beside = (at, base) => text(at + u * 0.5, base + u * (side > 0 ? -1.05 : 1.75), 1, words);
@@ -213,7 +214,8 @@ function arrowMarkup(v, flight) {
 		end = `<g class="token" transform="translate(${point(g, 0.6).map(rounded)})">${envelope(u * 0.6)}</g>`;
 	else {
 		const r = u * 0.5,
-			dir = !across && ex > v.width - u * 6 ? -1 : 1;
+			room = side > 0 ? v.width - ex > u * 6 : ex > u * 10,
+			dir = across || (side > 0) === room ? 1 : -1; // beyond the cross, where the line has ended
 		end =
 			svg`<path class="cross" d="M${ex - r},${ey - r}l${2 * r},${2 * r}m0,${-2 * r}l` +
 			svg`${-2 * r},${2 * r}"/>${text(ex + dir * u, ey + u * 0.4, dir, fate, "bad")}`;

@@ -201,6 +201,16 @@ const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committe
 const chosenOf = (view) => [view.model.get("partition") || view.run.partitions[0], view.model.get("offset")];
 const shiftOf = (view, partition) => view.shifts[partition] ?? 0;
 
+// Scrolls a log as little as its entry `aim` needs, and so that no entry is half below the label.
+function reach(grid, aim) {
+	const label = grid.querySelector(".label").offsetWidth + 3,
+		least = aim.offsetLeft + aim.offsetWidth - grid.clientWidth + 60,
+		edges = [...grid.querySelectorAll(".cell, .mark, .more")].map((one) => one.offsetLeft - label),
+		to = least > 0 ? Math.min(...edges.filter((edge) => edge >= least), aim.offsetLeft - label) : 0;
+	grid.style.setProperty("--reach", to ? `${to + grid.clientWidth}px` : "0px");
+	grid.scrollLeft = to;
+}
+
 function draw(view) {
 	const { run, step, state, $, model } = view,
 		at = upTo(view.stops.length, (i) => view.stops[i] <= step),
@@ -219,7 +229,7 @@ function draw(view) {
 		const aim =
 			["chosen", "new", "cell.open"].map((one) => grid.querySelector(`.${one}`)).find(Boolean) ??
 			[...grid.querySelectorAll(".cell")].at(-1); // what is undecided holds up all that follows
-		if (aim) grid.scrollLeft = Math.max(0, aim.offsetLeft + aim.offsetWidth - grid.clientWidth + 90);
+		if (aim) reach(grid, aim);
 	}
 	if (view.step > view.drawn && !still())
 		for (const cell of logs.querySelectorAll(".cell.new")) cell.animate(DROP, { duration: 280, easing: "ease-out" });

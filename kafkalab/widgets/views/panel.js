@@ -57,8 +57,8 @@ async function openPanel(model, el, part) {
 			if (button.getAttribute("aria-disabled") === String(!!no) && button.reason === no) continue;
 			button.reason = no;
 			button.setAttribute("aria-disabled", String(!!no));
-			button.title = no ? sentence(no) : (button.dataset.title ?? "");
-			if (no) button.setAttribute("aria-description", sentence(no));
+			button.title = no ? asSentence(no) : (button.dataset.title ?? "");
+			if (no) button.setAttribute("aria-description", asSentence(no));
 			else button.removeAttribute("aria-description");
 		}
 	};
@@ -82,7 +82,7 @@ async function openPanel(model, el, part) {
 			return (help.hidden ? root : help.querySelector("button")).focus({ preventScroll: true });
 		}
 		const no = button?.reason ?? part.why?.(p, action, target, button) ?? "";
-		if (no) return p.say(sentence(no));
+		if (no) return p.say(asSentence(no));
 		if (part.act?.(p, action, target, button) || !journey) return;
 		if (/^(left|right|home|end)$/.test(action)) {
 			const stops = walkStops(p.run, journey),
@@ -151,8 +151,6 @@ async function openPanel(model, el, part) {
 		root.remove();
 	};
 }
-
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.?]$/.test(text) ? "" : ".");
 
 // The SVG of a tree of runs: for each row of `rows` ([depth, entry]) its dot, joined to its parent's.
 function branches(rows, height, place) {

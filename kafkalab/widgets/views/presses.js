@@ -4,8 +4,6 @@ const FRAME_FAULTS = ["drop", "duplicate", "delay", "hold", "reorder"],
 	DELAY_MS = 1000,
 	ADVANCE_MS = 10000;
 
-const asSentence = (text) => text && text.charAt(0).toUpperCase() + text.slice(1) + (/[.?]$/.test(text) ? "" : ".");
-
 // The reason noted of a button up to a step: "" if it is enabled, undefined if nothing is noted.
 function noted(changes = [], step) {
 	return changes[upTo(changes.length, (i) => changes[i][0] <= step)]?.[1] ?? undefined;

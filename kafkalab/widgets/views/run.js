@@ -7,6 +7,9 @@ const CHECKPOINT = 64,
 
 const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 const time = (ms) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).toFixed(3)} s`);
+// A reason as a sentence; a name with a number, such as b2, stays as it is.
+const asSentence = (text) =>
+	text && text.replace(/^(?!\w*\d)./, (first) => first.toUpperCase()) + (/[.?]$/.test(text) ? "" : ".");
 const breakable = (text) => esc(text).replaceAll("_", "_<wbr>");
 const rounded = (value) => (typeof value === "number" ? Math.round(value * 10) / 10 : value);
 // Whether less motion is asked for.

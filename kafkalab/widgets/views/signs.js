@@ -27,7 +27,7 @@ function eventSign(run, event, step = Infinity) {
 	return (
 		`<span class="event ${f.category}">${whoSign(run, f.from)}${arrowSign(f, gone)}${whoSign(run, f.to)}` +
 		`<span class="name">${esc(f.name)}` +
-		tag(f.attempt > 1 && !f.of, `retry ${f.attempt - 1}`, "tag") +
+		tag(f.attempt > 1 && !f.of, `attempt ${f.attempt}`, "tag") +
 		tag(f.copy_of, "copy", "tag") +
 		tag(f.error && f.error !== "NONE", f.error, "bad") +
 		`${tag(gone, f.fate, "bad")}</span></span>`

@@ -139,7 +139,7 @@ function draw(view) {
 		([, ask, kind, to, answer, because], i) =>
 			`<tr class="${kind}" data-choose="${i}" tabindex="0"` +
 			` data-ask="${esc(ask)}"${because ? ` title="${esc(because)}"` : ""}><td>${SIGN[kind]}` +
-			`</td><th scope="row">${camel(ask)}</th><td class="answer">${breakable(answer || "–")}` +
+			`</td><th scope="row">${camel(ask)}</th><td class="answer">${camel(answer || "–")}` +
 			`</td><td class="to">${camel(to || "stays")}</td></tr>`,
 	);
 	$("what-if").hidden = !model.get("what_if");

@@ -10,7 +10,7 @@ from typing import Any
 from kafkalab.widgets.model.findings import UNBROKEN, findings_at, lines_at
 from kafkalab.widgets.model.jumps import chapter_at
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
-from kafkalab.widgets.payload.text import Payload, fold, group_line, head_of, is_shown, memory_lines, stops
+from kafkalab.widgets.payload.text import ALWAYS, Payload, fold, group_line, head_of, is_shown, memory_lines, stops
 from kafkalab.widgets.payload.walk import fold_at
 from kafkalab.widgets.views import static_rail, static_strips
 from kafkalab.widgets.views.palette import (
@@ -36,6 +36,8 @@ from kafkalab.widgets.views.static_logs import LogStrips
 
 GUTTER, ROW, ARRIVAL = 62.0, 25.0, 12.0
 ROWS, RAILS, LONG_MS = 40, 2, 25
+CUT = 4.0
+"""How far a dropped frame's arrow sinks: its word ends above the chip of the next row."""
 MARK = {"append": GREEN, "state": AMBER, "fault": RED, "crash": RED}
 
 
@@ -192,7 +194,8 @@ class _Picture(LogStrips):
         if now:
             self.box(MARGIN, row.y, WIDTH - 2 * MARGIN, row.height, "none", f' fill="{BLUE}" fill-opacity="0.1"')
         before = self.rows[self.rows.index(row) - 1] if row is not self.rows[0] else None
-        if now or before is None or before.event["at"] != row.event["at"]:
+        fault = row.event["kind"] in ALWAYS
+        if now or fault or before is None or before.event["at"] != row.event["at"]:
             self.text(MARGIN + GUTTER - 8, row.y + row.height * 0.66, f"{row.event['at']} ms", DIM, "end")
 
     def _arrow(self, frame: dict[str, Any]) -> None:
@@ -203,10 +206,12 @@ class _Picture(LogStrips):
         fate, end = self._fate(frame)
         y1 = sent.y + sent.height * 0.8
         arrival = self.row_at.get(end)
-        y2 = max(arrival.y + arrival.height * 0.55 if arrival and fate == "delivered" else 0.0, y1 + 10)
+        y2 = max(arrival.y + arrival.height * 0.55 if arrival else 0.0, y1 + 10) if fate == "delivered" else y1 + 10
         if fate == "in flight" and sent is not self.rows[-1]:
             y2 = self.y - 8
         part, loop = 0.55 if fate == "dropped" else 1.0, 26.0 if x1 == x2 else 0.0
+        if fate in ("dropped", "lost") and not loop:
+            y2 = y1 + CUT
         if loop and frame["from"] == list(self.lanes)[-1]:
             loop = -loop
         ex, ey = x1 + (x2 - x1) * part, y1 + (y2 - y1) * part
@@ -222,7 +227,7 @@ class _Picture(LogStrips):
         elif fate == "in flight":
             self.text(x1 + loop + (x2 - x1) * 0.6, y1 + (y2 - y1) * 0.6 + 4, "in flight", DIM, "middle", HALO)
         else:
-            self._end(ex, ey, fate)
+            self._end(ex, ey, fate, 1 if x2 >= x1 else -1)
         self._label(frame, x1, y1, x2, loop, (ex, ey))
 
     def _fate(self, frame: dict[str, Any]) -> tuple[str, int]:
@@ -230,9 +235,10 @@ class _Picture(LogStrips):
         end = frame["received"] if frame["received"] is not None else self.payload["ends"].get(frame["id"], -1)
         return ("in flight", -1) if end < 0 or end > self.step else (frame["fate"], end)
 
-    def _end(self, x: float, y: float, fate: str) -> None:
+    def _end(self, x: float, y: float, fate: str, side: int) -> None:
+        """A cross, and beyond it what became of the frame; before it where there is no room."""
         self.path(f"M{x - 6:g},{y - 6:g}l12,12m0,-12l-12,12", RED, 2.6)
-        side = -1 if x > WIDTH - 90 else 1
+        side = -1 if x > WIDTH - 90 else 1 if x < MARGIN + GUTTER + 90 else side
         self.text(x + side * 10, y + 4, fate, RED, "start" if side > 0 else "end", HALO + BOLD)
 
     def _label(
@@ -243,7 +249,7 @@ class _Picture(LogStrips):
         words = (
             frame["name"]
             + counted
-            + (f" · retry {frame['attempt'] - 1}" if frame["attempt"] > 1 and not frame["of"] else "")
+            + (f" · attempt {frame['attempt']}" if frame["attempt"] > 1 and not frame["of"] else "")
         )
         words += " · copy" if frame["copy_of"] else ""
         bad = frame["error"] not in ("", "NONE")
