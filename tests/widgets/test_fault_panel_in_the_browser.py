@@ -13,6 +13,7 @@ from kafkalab import lab03
 from kafkalab.programs.groups import two_members
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.widgets.model.fork_tree import entry_text, in_order
+from kafkalab.widgets.model.listening import sentence
 from kafkalab.widgets.model.presses import DELAY_MS, detail_of, why
 from kafkalab.widgets.views.fault_panel import FaultPanel, label_of
 from kafkalab.widgets.views.sequence import Sequence
@@ -98,7 +99,7 @@ def press_each(page: Page, live: Live, panel: FaultPanel, step: int) -> list[str
             live.settle()
             if compare_one:
                 assert len(panel.journey.tree) == before, (what, action)
-                said = compare_one[0].upper() + compare_one[1:] + "."
+                said = sentence(ValueError(compare_one))
                 expect(page.locator(".fault-panel .now")).to_have_text(said)
                 continue
             assert len(panel.journey.tree) == before + 1, (what, action)

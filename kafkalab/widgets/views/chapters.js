@@ -108,7 +108,8 @@ function namesOnSlider({ ticks, pen, wayWidth }, at) {
 	const beside = [at - 1, at, at + 1].filter((i) => i in ticks),
 		lefts = beside.map((i) => ticks[i].part * wayWidth);
 	const here = beside.indexOf(at);
-	for (let k = here - 1; k >= 0; k--) lefts[k] = Math.max(0, Math.min(lefts[k], lefts[k + 1] - GAP - widths[beside[k]]));
+	for (let k = here - 1; k >= 0; k--)
+		lefts[k] = Math.max(0, Math.min(lefts[k], lefts[k + 1] - GAP - widths[beside[k]]));
 	for (let k = 1; k < beside.length; k++) lefts[k] = Math.max(lefts[k], lefts[k - 1] + widths[beside[k - 1]] + GAP);
 	for (let k = beside.length - 1, end = wayWidth; k >= 0; end = lefts[k--] - GAP)
 		lefts[k] = Math.min(lefts[k], end - widths[beside[k]]);
