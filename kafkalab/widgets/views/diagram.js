@@ -215,7 +215,7 @@ function arrowMarkup(v, flight) {
 	else {
 		const r = u * 0.5,
 			room = side > 0 ? v.width - ex > u * 6 : ex > u * 10,
-			dir = across || (side > 0) === room ? 1 : -1; // beyond the cross, where the line has ended
+			dir = across || side > 0 === room ? 1 : -1; // beyond the cross, where the line has ended
 		end =
 			svg`<path class="cross" d="M${ex - r},${ey - r}l${2 * r},${2 * r}m0,${-2 * r}l` +
 			svg`${-2 * r},${2 * r}"/>${text(ex + dir * u, ey + u * 0.4, dir, fate, "bad")}`;
