@@ -222,7 +222,7 @@ class Replication:
 
     def unfollow(self, leader: str) -> None:
         """Forget the fetch under way; its answer will be ignored."""
-        self.fetching.pop(leader, None)
+        del self.fetching[leader]
 
     def _fetch(self, leader: str, session_epoch: int, positions: dict[str, tuple[int, int]], cause: int) -> None:
         self._generation += 1
