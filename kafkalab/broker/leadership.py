@@ -170,10 +170,9 @@ def load_offsets(broker: BrokerState, partition: str, epoch: int) -> Effects[Non
     if partition not in broker.offsets_loading or info is None or info.leader_epoch != epoch:
         return
     log = broker.log(partition)
-    replicated = (b for b in log.stream(0, max(log.high_watermark, 1)) if b.base_offset < log.high_watermark)
     broker.offsets.pop(partition, None)
     broker.newest_offsets.pop(partition, None)
-    broker.apply_offsets(broker.offsets, partition, replicated)
+    broker.apply_offsets(broker.offsets, partition, log.stream(0, log.high_watermark))
     broker.apply_offsets(broker.newest_offsets, partition, log.batches)
     broker.offsets_loading.remove(partition)
     yield Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})

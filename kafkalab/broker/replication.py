@@ -84,7 +84,7 @@ class Replication:
             if info is None or info.leader != name or led_since.get(partition, 0) > request.metadata_version:
                 continue
             log = state.log(partition)
-            data = None if offset < 0 else self._diverging(log, offset, last_epoch)
+            data = self._diverging(log, offset, last_epoch)
             if data is not None:
                 diverging[partition] = data
                 session.positions.pop(partition, None)
@@ -218,11 +218,11 @@ class Replication:
 
     def _has_failed(self, partition: str) -> bool:
         """Whether the partition is fetched no more, until it has another leader epoch (`FailedPartitions`)."""
-        return self.failed.get(partition, -1) == self.broker.state.metadata.partitions[partition].leader_epoch
+        return self.failed.get(partition) == self.broker.state.metadata.partitions[partition].leader_epoch
 
     def unfollow(self, leader: str) -> None:
         """Forget the fetch under way; its answer will be ignored."""
-        self.fetching.pop(leader, None)
+        del self.fetching[leader]
 
     def _fetch(self, leader: str, session_epoch: int, positions: dict[str, tuple[int, int]], cause: int) -> None:
         self._generation += 1

@@ -157,14 +157,14 @@ class ReplicaWorld:
         (found,) = self.waiting(kind, sender, to)
         return found
 
-    def deliver(self, sent: Sent, cause: int = 5, late: bool = False) -> Any:
+    def deliver(self, sent: Sent, cause: int = 5, late: bool = False, copy: bool = False) -> Any:
         """Give a request to its receiver; its response if there is one at once, else NOTHING.
 
-        With `late` it was sent before all others.
+        With `late` it was sent before all others; with `copy` it is the latest request once more.
         """
         self.sent = [s for s in self.sent if s is not sent]
         api = BY_REQUEST[type(sent.body)]
-        number = -1 if late else len(self._asked)
+        number = -1 if late else len(self._asked) - copy
         self._asked[number] = sent
         frame = Frame(
             f"{api.name}#{number}", api.name, "request", sent.sender, sent.to, api.category, sent.body,
@@ -185,7 +185,7 @@ class ReplicaWorld:
 
     def fetch(
         self, replica: str, offset: int, epoch: int, session: int, at: str = "b1", partition: str = "t-0",
-        version: int | None = None, log_start: int = 0, late: bool = False,
+        version: int | None = None, log_start: int = 0, late: bool = False, copy: bool = False,
     ) -> Sent:  # fmt: skip
         """A scripted follower fetches one partition: up to `offset`, its last batch of `epoch`; its held request."""
         body = ReplicaFetch(
@@ -196,7 +196,7 @@ class ReplicaWorld:
             log_starts={partition: log_start} if log_start else {},
         )
         sent = Sent(replica, at, body, lambda response, cause: None, True, 0)
-        self.deliver(sent, late=late)
+        self.deliver(sent, late=late, copy=copy)
         return sent
 
     def follow(self, follower: str, leader: str = "b1") -> ReplicaFetchResponse | str:

@@ -90,14 +90,41 @@ def test_a_former_coordinator_forgets_only_this_partition() -> None:
     for partition in changed:
         state.transactions[partition] = TxnPartition(0, loading=False)
     state.offsets = {"__consumer_offsets-0": GroupOffsets(), "__consumer_offsets-1": GroupOffsets()}
+    state.newest_offsets = dict(state.offsets)
     state.offsets_loading = ["__consumer_offsets-0", "__consumer_offsets-1"]
     w.image = w.image.with_partitions(
         {"__transaction_state-0": info("b2", 1), "__consumer_offsets-0": info("b2", 1)}, BROKERS
     )
     w.give_image()
     assert list(state.transactions) == ["__transaction_state-1"]
-    assert list(state.offsets) == ["__consumer_offsets-1"]
+    assert list(state.offsets) == list(state.newest_offsets) == ["__consumer_offsets-1"]
     assert state.offsets_loading == ["__consumer_offsets-1"]
+
+
+def test_a_replica_that_is_alive_again_is_in_sync_at_once_where_its_leader_has_no_records() -> None:
+    """Its first fetch would report that it has all there is (`Partition.maybeExpandIsr`)."""
+    w = ReplicaWorld(real=("b1",))
+    two = ("b1", "b2")
+    before = {
+        "no_log": info("b1", 0, two),
+        "no_records": info("b1", 0, two),
+        "records": info("b1", 0, two),
+        "no_replica_there": info("b1", 0, ("b1",), two),
+        "in_sync": info("b1"),
+        "of_another_leader": info("b2", 0, two),
+        "newly_led": info("b2", 0, two),
+    }
+    w.tell(alive=two, **before)
+    w.log("b1", "no-records")
+    w.log("b1", "records").append(batch("x"), 0)
+    changed = {"newly-led": info("b1", 1, two)}
+    w.image = w.image.with_partitions(changed, BROKERS)
+    update = w.brokers["b1"].leadership.update
+    assert update(w.image, Context(None, 7)) == ("no-log", "no-records")
+    taken = w.brokers["b1"].state.metadata.partitions
+    assert [p for p in taken if taken[p].isr == BROKERS] == ["no-log", "no-records", "in-sync"]
+    w.image = w.image.with_partitions({"no-log": info("b1", 0, two)}, BROKERS)
+    assert update(w.image, Context(None, 7)) == (), "b3 was alive before"
 
 
 @pytest.mark.parametrize(("off", "kept"), [((), ["x", "y"]), ((LEADER_EPOCH.name,), ["x"])])
@@ -187,6 +214,17 @@ def test_only_replicated_offsets_are_loaded(mark: int, found: list[int]) -> None
     w.run_for(5)
     offsets = w.brokers["b1"].state.offsets[offsets_partition("g")]
     assert [entry.offset for entry in offsets.committed.values()] == found
+
+
+def test_loading_begins_with_nothing() -> None:
+    w = committed(10, mark=1)
+    state, partition = w.brokers["b1"].state, offsets_partition("g")
+    views = state.offsets, state.newest_offsets
+    stale = Batch(records=(Record(None, OffsetCommit(group="g", partition="stale-0", offset=1)),))
+    for view in views:
+        state.apply_offsets(view, partition, [stale])
+    w.run_for(5)
+    assert [[p for _, p in view[partition].committed] for view in views] == [["in-0"], ["in-0"]]
 
 
 @pytest.mark.parametrize(("leader", "epoch"), [("b2", 2), ("b1", 2)])

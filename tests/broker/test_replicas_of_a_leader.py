@@ -79,6 +79,16 @@ def test_a_fetch_that_was_sent_before_the_session_began_says_nothing_of_it(sessi
     assert [b.base_offset for b in partition_of(parked.response).batches] == [2], "the session goes on"
 
 
+def test_a_copy_of_the_request_that_opened_the_session_opens_it_again() -> None:
+    """The simulator's network may deliver a frame twice; the copy is held like the request before."""
+    w = led("x")
+    w.fetch("b2", 1, 0, session=0)
+    copy = w.fetch("b2", 1, 0, session=0, copy=True)
+    assert copy.response is NOTHING
+    w.write("b1", "y")
+    assert [b.base_offset for b in partition_of(copy.response).batches] == [1]
+
+
 @pytest.mark.parametrize(
     ("sessions", "error"),
     [
@@ -182,6 +192,21 @@ def test_a_partition_of_which_the_follower_has_all_does_not_hide_the_next() -> N
     w = led("x")
     w.write("b1", "y", partition="u-0")
     assert list(both(w, (1, 0), (0, -1)).response.partitions) == ["u-0"]
+
+
+def test_a_partition_that_the_follower_fetches_no_more_does_not_hide_the_next() -> None:
+    w = led("x")
+    w.write("b1", "y", partition="u-0")
+    assert list(both(w, (-1, -1), (0, -1)).response.partitions) == ["u-0"]
+
+
+def test_a_partition_that_a_leader_has_no_log_of_yet_does_not_stop_the_others() -> None:
+    w = led()
+    sent = w.fetch("b2", 0, -1, session=0)
+    w.tell(v_0=info("b1"))
+    w.write("b1", "x")
+    assert partition_of(sent.response).batches
+    assert set(w.brokers["b1"].state.logs) == {"t-0", "v-0"}
 
 
 def test_a_broker_may_begin_with_an_image_that_elected_it() -> None:
