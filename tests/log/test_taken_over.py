@@ -53,6 +53,28 @@ def test_taking_over_is_replicating_each_batch(off: tuple[str, ...], held: int, 
     assert told(by_copy) == before, "the leader's entries are its own"
 
 
+def test_a_replica_that_verified_as_a_leader_uses_its_verifications_up() -> None:
+    leader, follower = PartitionLog("p-0"), PartitionLog("p-0")
+    follower.replicate(leader.append(batch(1, 0, 0, transactional=False), 0))
+    for producer_id in (2, 3):
+        follower.producers.start_verification(producer_id, 0, 0, 1)
+    leader.append(batch(2, 0, 0), 0)
+    leader.append(batch(2, 0, 1), 0)
+    leader.advance(2)
+    follower.take_over(leader)
+    assert told(follower) == told(leader)
+    assert list(follower.producers.verifications) == [3]
+
+
+def test_where_there_is_nothing_to_take_over_what_was_forgotten_stays_so() -> None:
+    leader, follower = PartitionLog("p-0"), PartitionLog("p-0")
+    follower.replicate(leader.append(batch(1, 0, 0, transactional=False), 0))
+    follower.producers.remove_expired(10**12)
+    leader.advance(1)
+    follower.take_over(leader)
+    assert (follower.producers.entries, follower.high_watermark) == ({}, 1)
+
+
 def told(log: PartitionLog) -> dict[str, object]:
     """All that a replica knows of its batches and of their producers."""
     states = log.producers
