@@ -100,10 +100,12 @@ def test_what_has_not_ended_ends_in_info_with_the_trace() -> None:
     c = Client()
     c.call("init_transactions", "")
     c.produce("x")
+    c.request("q", OffsetCommit(group_id="g", offsets={"in-0": 3}))
     c.note("b1", "state", "transaction", {})
-    assert [(o.function, o.type, o.error, o.step, o.at_ms) for o in c.ended] == [
-        ("init", "info", "NONE", 2, 20),
-        ("send", "info", "NONE", 2, 20),
+    assert [(o.function, o.type, o.error, o.offset, o.step, o.at_ms) for o in c.ended] == [
+        ("init", "info", "NONE", -1, 3, 30),
+        ("send", "info", "NONE", -1, 3, 30),
+        ("offsets", "info", "NONE", 3, 3, 30),
     ]
 
 
