@@ -159,6 +159,15 @@ def test_reading_back_forgets_no_producer_unless_a_time_is_given(restarts: bool)
         assert list(log.producers.entries) == [1]
 
 
+def test_a_restarted_log_forgets_producers_after_its_own_time() -> None:
+    log = PartitionLog("p-0", None, 10 * EXPIRATION_MS)
+    log.append(batch("a", producer_id=1, sequence=0), 0)
+    log.close()
+    log.append(batch("b"), 0)
+    assert list(log.reloaded(9 * EXPIRATION_MS).producers.entries) == [1]
+    assert list(log.reloaded(10 * EXPIRATION_MS).producers.entries) == []
+
+
 def test_a_restarted_log_reads_its_batches_under_its_own_rules() -> None:
     log = PartitionLog("p-0", Rules(off=(MARKERS_KEEP_STATE.name, VERIFICATION.name)))
     log.append(replace(batch("a", producer_id=1, sequence=0, transactional=True), timestamp_ms=5), 0)
