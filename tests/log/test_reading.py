@@ -65,6 +65,22 @@ def test_an_open_transaction_whose_beginning_is_deleted_is_undecided_from_what_i
     assert (log.first_unstable_offset, log.last_stable_offset) == (None, 5)
 
 
+def test_each_segment_has_its_own_offset_index() -> None:
+    log = PartitionLog("p-0", Rules(off=(VERIFICATION.name,)))
+    log.append(Batch(records=(Record(None, "x" * 9_000),)), 0)
+    log.append(Batch(records=(Record(None, "x"),)), 0)
+    for first in (2, 4):
+        records = (Record(None, "x"),)
+        sequence = first // 2 - 1
+        given = Batch(records=records, producer_id=1, producer_epoch=0, base_sequence=sequence, transactional=True)
+        log.append(given, 0)
+        log.append(marker(1, 0, ControlType.ABORT, 0, 0), 0)
+        log.roll(0)
+    assert [a.first_offset for a in log.aborted_for(4, log.batches_between(4, 5))] == [4]
+    assert log.aborted_for(0, log.batches_between(0, 1)) == (), "the entry of offset 1 comes first"
+    assert [a.first_offset for a in log.aborted_for(0, log.batches_between(0, 2))] == [2]
+
+
 def test_aborted_transactions_equal_a_list_of_the_same_ones() -> None:
     one, other = AbortedTxn(1, 0, 2, 3), AbortedTxn(2, 1, 4, 5)
     assert Entries([one, other]) == [one, other]
