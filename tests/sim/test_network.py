@@ -57,6 +57,16 @@ def test_a_duplicated_request_is_answered_twice_and_counted_once() -> None:
     assert cluster.results == {"app": "committed"}
 
 
+def test_a_trace_that_is_not_kept_holds_no_frame_and_a_full_one_no_more() -> None:
+    unkept = Cluster(lab03().with_faults(Duplicate("EndTxn#1")), keep=False)
+    unkept.run()
+    assert (unkept.results, unkept.trace.frames) == ({"app": "committed"}, {})
+    full = Cluster(lab03().with_faults(Duplicate("EndTxn#1")))
+    full.trace.full, held = True, list(full.trace.frames)
+    full.run()
+    assert (full.results, list(full.trace.frames)) == ({"app": "committed"}, held)
+
+
 def test_what_a_response_answers_is_known_until_it_has_arrived() -> None:
     cluster = Cluster(lab03())
     asked: dict[str, Any] = {}
