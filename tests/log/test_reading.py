@@ -79,6 +79,8 @@ def test_each_segment_has_its_own_offset_index() -> None:
     assert [a.first_offset for a in log.aborted_for(4, log.batches_between(4, 5))] == [4]
     assert log.aborted_for(0, log.batches_between(0, 1)) == (), "the entry of offset 1 comes first"
     assert [a.first_offset for a in log.aborted_for(0, log.batches_between(0, 2))] == [2]
+    log.replace_batches(0, 2, ())
+    assert [a.first_offset for a in log.aborted_for(0, log.batches_between(2, 3))] == [2], "the index begins anew"
 
 
 def test_aborted_transactions_equal_a_list_of_the_same_ones() -> None:
