@@ -89,6 +89,14 @@ def test_a_fault_without_a_frame_strikes_the_one_sent_at_the_cursor(journey: Jou
     assert journey.scenario.faults == (Drop("EndTxn#1"),)
 
 
+def test_after_a_second_fault_on_a_frame_the_cursor_stands_where_that_one_strikes(journey: Journey) -> None:
+    journey.press("delay", "EndTxn#1", delay_ms=50)
+    first = journey.step
+    journey.press("duplicate", "EndTxn#1")
+    assert [e.data["fault"] for e in journey.cluster.trace.of("fault")] == list(map(repr, journey.scenario.faults))
+    assert [e.step for e in journey.cluster.trace.of("fault")] == [first, journey.step]
+
+
 def test_how_long_a_delay_is_decides_whether_it_changes_anything(journey: Journey) -> None:
     journey.step = journey.payload["frames"]["EndTxn#1"]["sent"]
     for target in ("", "EndTxn#1"):
