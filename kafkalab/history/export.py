@@ -146,10 +146,8 @@ class _Tables:
         return found
 
     def _cleaned_before(self, place: Place, held: dict[int, int]) -> bool:
-        """Whether a log that never had the record goes back to one that had: it was read from there when cleaned."""
+        """Whether a log with nothing at the offset goes back to one that had it: it read that when it was cleaned."""
         key, offset, epoch = place
-        if offset in held:
-            return False  # another record has taken its place
         next_epoch = min((e for o, e in held.items() if o > offset and e >= epoch), default=-1)
         if next_epoch in (-1, epoch):
             return next_epoch == epoch

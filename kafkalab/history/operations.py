@@ -62,18 +62,17 @@ def operations_of(trace: Trace) -> tuple[Operation, ...]:
     for event in trace.events:
         found.add(event)
     found.finish()
-    rows: list[tuple[int, int, int, Operation]] = []
+    rows: list[tuple[int, int, bool, Operation]] = []
     for number, call in enumerate(found.calls):
-        rows.append((call.row.step, number, 0, call.row))
-        if call.type:
-            end = call.row._replace(
-                type=call.type, error=call.error, offset=call.offset, step=call.end_step, at_ms=call.end_ms
-            )
-            if call.row.function == "send":
-                pid, epoch, sequence = call.identity
-                end = end._replace(producer_id=pid, producer_epoch=epoch, sequence=sequence)
-            rows.append((call.end_step, number, 1, end))
-    rows.sort(key=lambda r: r[:3])
+        rows.append((call.row.step, number, False, call.row))
+        end = call.row._replace(
+            type=call.type, error=call.error, offset=call.offset, step=call.end_step, at_ms=call.end_ms
+        )
+        if call.row.function == "send":
+            pid, epoch, sequence = call.identity
+            end = end._replace(producer_id=pid, producer_epoch=epoch, sequence=sequence)
+        rows.append((call.end_step, number, True, end))
+    rows.sort()  # step, number and end differ in any two rows
     invoked = {number: index for index, (_, number, end, _) in enumerate(rows) if not end}
     return tuple(
         row._replace(index=i, invocation=invoked[number] if end else -1) for i, (_, number, end, row) in enumerate(rows)
@@ -86,14 +85,13 @@ class _Operations:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.calls: list[_Call] = []
-        self.library = {(e.node, e.data.get("transactional_id")) for e in trace.of("invoke", "init_transactions")}
+        self.library = {(e.node, e.data.get("transactional_id")) for e in trace.of("invoke")}
         self.producers = {e.node for e in trace.of("state", "producer")}
         self.sends: dict[tuple[Any, ...], _Call] = {}
         self.of_frame: dict[str, list[tuple[str, _Call]]] = {}
         self.open_calls: dict[tuple[str, str], _Call] = {}
         self.transaction: dict[tuple[str, str | None], int] = {}
         self.ended: dict[tuple[str, str | None], bool] = {}
-        self.end = trace.events[-1].step if trace.events else -1
 
     def add(self, event: Event) -> None:
         """One more event."""
@@ -114,10 +112,10 @@ class _Operations:
         """What has no answer at the end ends in "info": nobody can tell."""
         for call in self.calls:
             lost = any(frame not in call.answered for frame in call.frames)
-            if not call.type or (call.type == "fail" and (call.doubtful or lost)):
-                call.type, call.error = "info", call.error or "NONE"
-                call.end_step = call.end_step if call.end_step >= 0 else self.end
-                call.end_ms = call.end_ms if call.end_ms >= 0 else self.trace.events[-1].at_ms
+            if not call.type:
+                self._close(call, "info", "NONE", self.trace.events[-1], call.offset)
+            elif call.type == "fail" and (call.doubtful or lost):
+                call.type = "info"
 
     # calls of the client library
 

@@ -65,7 +65,7 @@ class GrowingJourney(Journey):
             lambda: GrowingPayload(source.cluster, source.began_ms, self.why_fixed)
         )
         payload = {**self._growing.whole, "actions": source.do(self._actions)}
-        self._begin(Run(cluster=source.cluster), payload, groups)
+        self._begin(Run(cluster=source.cluster), payload, groups, 0)
         self.step = self._newest()
         source.watch(self._changed)
 

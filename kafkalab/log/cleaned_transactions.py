@@ -35,7 +35,7 @@ class CleanedTransactions:
         """
         self._begin_up_to(batch.last_offset)
         if not batch.records:
-            return True
+            return True  # there is no record to keep or to discard
         producer_id = batch.producer_id
         if batch.control is ControlType.COMMIT:
             return self._committed_data.pop(producer_id, producer_id) is not None

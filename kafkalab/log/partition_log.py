@@ -24,7 +24,6 @@ class PartitionLog:
         shelf: Shelf | None = None,
     ) -> None:  # fmt: skip
         self.partition = partition
-        self.shelf = shelf
         self.batches = BatchList(shelf)
         self.high_watermark = 0
         self.log_start_offset = 0
@@ -248,7 +247,7 @@ class PartitionLog:
         (`LogLoader`, `UnifiedLog.rebuildProducerState`).
         """
         old = self.producers
-        log = PartitionLog(self.partition, old.rules, old.expiration_ms, self.shelf)
+        log = PartitionLog(self.partition, old.rules, old.expiration_ms)
         log.batches, log._epochs = self.batches.copy(), list(self._epochs)
         log.segments, log.checkpoint = list(self.segments), self.checkpoint
         log.log_start_offset, log.log_end_offset = self.log_start_offset, self.log_end_offset

@@ -104,7 +104,7 @@ def test_a_program_by_hand_has_operations_too() -> None:
 def test_a_run_without_events_has_no_history() -> None:
     cluster = Cluster(lab03(), keep=False)
     cluster.run()
-    with pytest.raises(ValueError, match="kept no events"):
+    with pytest.raises(ValueError, match=r"^this run kept no events \(keep=False\): a history cannot be made of it$"):
         history_of(cluster)
 
 

@@ -100,10 +100,12 @@ def test_what_has_not_ended_ends_in_info_with_the_trace() -> None:
     c = Client()
     c.call("init_transactions", "")
     c.produce("x")
+    c.request("q", OffsetCommit(group_id="g", offsets={"in-0": 3}))
     c.note("b1", "state", "transaction", {})
-    assert [(o.function, o.type, o.error, o.step, o.at_ms) for o in c.ended] == [
-        ("init", "info", "NONE", 2, 20),
-        ("send", "info", "NONE", 2, 20),
+    assert [(o.function, o.type, o.error, o.offset, o.step, o.at_ms) for o in c.ended] == [
+        ("init", "info", "NONE", -1, 3, 30),
+        ("send", "info", "NONE", -1, 3, 30),
+        ("offsets", "info", "NONE", 3, 3, 30),
     ]
 
 
@@ -148,11 +150,20 @@ def test_the_librarys_record_is_one_send_under_whatever_numbers_it_goes_out() ->
     record = Record(None, "x")
     c.produce(record)
     c.produce(Record(None, "x"))
-    again = c.produce(record, producer_epoch=2, base_sequence=9)
+    again = c.produce(record, producer_id=6, producer_epoch=2, base_sequence=9)
     c.answer(again, base_offset=6)
-    sends = [(o.type, o.producer_epoch, o.sequence, o.offset) for o in c.ended]
-    assert sends == [("ok", 2, 9, 6), ("info", 1, 0, -1)]
-    assert operations_of(c.trace)[0].producer_epoch == 1
+    sends = [(o.type, o.producer_id, o.producer_epoch, o.sequence, o.offset) for o in c.ended]
+    assert sends == [("ok", 6, 2, 9, 6), ("info", 5, 1, 0, -1)]
+    first = operations_of(c.trace)[0]
+    assert (first.producer_id, first.producer_epoch, first.sequence) == (5, 1, 0)
+
+
+def test_a_client_whose_only_library_is_the_consumer_sends_by_hand() -> None:
+    c = Client()
+    c.note("p", "state", "member", {})
+    c.produce("x")
+    c.answer(c.produce("x"), base_offset=6)
+    assert [(o.type, o.value, o.offset) for o in c.ended] == [("ok", "x", 6)]
 
 
 @pytest.mark.parametrize(

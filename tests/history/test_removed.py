@@ -6,11 +6,14 @@ from typing import Any
 
 from kafkalab.history.export import history_of
 from kafkalab.history.schema import Label, Poll, TxnEntry
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.group_record import GroupEntry, MemberEntry
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import CLEAN_ELECTION
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash
-from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.faults import Compact, Crash, DeleteSegment
+from kafkalab.sim.recording import Known, Recording
+from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
 from tests.history.traces import Traced
 
@@ -50,6 +53,14 @@ def test_what_only_a_deposed_leader_had_is_truncated_when_it_follows() -> None:
     assert logs.removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", first)}
     last = logs.truncate("b1", 1)
     assert logs.removed() == {"1/1": ("truncated", last), "2/1": ("truncated", last)}
+
+
+def test_nothing_is_left_of_what_an_elected_leader_with_an_empty_log_never_had() -> None:
+    logs = Logs()
+    logs.lead("b1", 1)
+    logs.append(1, 0, "b1")
+    logs.lead("b2", 2)
+    assert logs.removed() == {"0/1": ("truncated", -1)}
 
 
 def test_what_the_last_leader_has_truncated_itself_is_gone() -> None:
@@ -118,6 +129,22 @@ def test_a_record_is_truncated_if_the_next_epoch_began_in_its_place() -> None:
     assert logs.removed() == {"1/0": ("truncated", -1)}, "b3 had another record there, and cleaned that away"
 
 
+def test_what_is_gone_from_the_log_of_a_cluster_was_deleted_below_its_start_and_compacted_behind_it() -> None:
+    steps: list[list[Any]] = []
+    for key in "abccd":
+        steps += [["send", "out", "x", key, 0], ["flush"]]
+    scenario = Scenario(topics={"out": 1}, programs=(Program("p", "operations", {"steps": steps}),))
+    whole = Cluster(scenario).run()
+    third = min(e.step for e in whole.of("append", "out-0") if e.data.base_offset == 2)
+    deleted = scenario.with_faults(DeleteSegment("out-0", at_step=third - 1))
+    cluster = Cluster(deleted.with_faults(Compact("out-0", at_step=Cluster(deleted).run().steps - 1)))
+    cluster.run()
+    assert [(r.offset, r.record_key, r.removed, r.removed_step) for r in history_of(cluster).log] == [
+        (0, "a", "deleted", -1), (1, "b", "deleted", -1), (2, "c", "compacted", -1), (3, "c", "", -1), (4, "d", "", -1)
+    ]  # fmt: skip
+    assert {r.removed for r in history_of(cluster.trace).log} == {""}, "only the cluster knows"
+
+
 def test_a_tombstone_of_the_transaction_log_is_an_entry_of_a_dead_transaction() -> None:
     logs = Logs()
     batch = Batch(records=(Record("t", None),)).placed(7, 2)
@@ -147,6 +174,21 @@ def test_the_tombstone_of_a_group_has_no_key_and_that_of_an_offset_has() -> None
     records = tuple(Record(key, None) for key in ("g/", "g/in-0", None))
     logs.note("b1", "append", "__consumer_offsets-1", Batch(records=records).placed(0, 0))
     assert [r.record_key for r in history_of(logs.trace).log] == [None, "g/in-0", None]
+
+
+def test_a_group_in_the_offsets_topic_is_told_by_its_generation_and_members() -> None:
+    logs = Logs()
+    same: dict[str, Any] = {"protocol_type": "consumer", "protocol": "range", "leader": "", "group": "g"}
+    member: dict[str, Any] = {"client_id": "c", "session_timeout_ms": 1, "rebalance_timeout_ms": 1}
+    for generation, names in ((3, ("m1", "m2")), (4, ())):
+        members = tuple(MemberEntry(member_id=m, subscription=(), assignment=(), **member) for m in names)
+        entry = GroupEntry(generation=generation, current_state_timestamp_ms=0, members=members, **same)
+        batch = Batch(records=(Record("g/", entry),))
+        logs.note("b1", "append", "__consumer_offsets-1", batch.placed(generation, 0))
+    assert [(r.record_key, r.value) for r in history_of(logs.trace).log] == [
+        (None, "group g, generation 3: m1, m2"),
+        (None, "group g, generation 4: nobody"),
+    ]
 
 
 def test_labels_say_what_the_run_was_made_of() -> None:
@@ -197,3 +239,12 @@ def test_records_are_in_the_order_of_keys_then_of_appending() -> None:
     for key, offset in (("b-0", 1), ("a-0", 5), ("a-0", 3), ("b-0", 0)):
         logs.note("b1", "append", key, Batch(records=(Record(None, "x"),)).placed(offset, 0))
     assert [(r.key, r.offset) for r in history_of(logs.trace).log] == [("a-0", 5), ("a-0", 3), ("b-0", 1), ("b-0", 0)]
+
+
+def test_a_recording_has_the_history_of_its_trace() -> None:
+    logs = Logs()
+    logs.trace.title = "recorded"
+    logs.append(0, 0, "b1")
+    recording = Recording(logs.trace, Known(ClusterMetadata(), ("p",), ("b1",), "4.x/TV2"))
+    assert history_of(recording) == history_of(logs.trace)
+    assert history_of(recording).labels == (Label("title", "recorded"),)

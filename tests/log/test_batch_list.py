@@ -144,9 +144,13 @@ def test_the_size_of_a_segment_is_known_without_its_batches(long_log: tuple[Part
 
 
 def test_a_log_read_back_has_the_same_batches(long_log: tuple[PartitionLog, Memory]) -> None:
-    log, _ = long_log
+    log, shelf = long_log
     again: Any = log.reloaded()
     assert [b.base_offset for b in again.batches] == list(range(1_000))
+    count = shelf.count
+    for number in range(1_000, 1_500):
+        again.append(batch(number), 0)
+    assert shelf.count > count, "what is appended next goes there, too"
     assert isinstance(again.batches, BatchList)
 
 

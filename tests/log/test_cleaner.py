@@ -8,8 +8,9 @@ from random import Random
 import pytest
 
 from kafkalab.log.cleaner import Cleaning, clean, cleanable_end, would_clean
+from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.profiles import Rules
-from kafkalab.protocol.records import Batch, CleanedBatch, ControlType, marker
+from kafkalab.protocol.records import Batch, CleanedBatch, ControlType, Record, marker
 from kafkalab.protocol.rules import DELETE_HORIZON, LAST_BATCH_STAYS
 from tests.conformance.cleaning import RETENTION_MS, Written
 
@@ -239,3 +240,14 @@ def test_a_segment_that_is_too_young_ends_a_cleaning_only_with_a_lag() -> None:
     assert [cleanable_end(w.log, w.now - lag) for lag in (0, 1, 2, 3, 10)] == [3, 3, 2, 1, 0]
     assert clean(w.log, w.now, RETENTION_MS, min_compaction_lag_ms=3).end == 1
     assert clean(w.log, 0, RETENTION_MS).end == 3, "without a lag no record is too new"
+
+
+@pytest.mark.parametrize(("newest_ms", "end"), [(-5, 0), (0, 0), (1, 1)])
+def test_a_segment_with_a_record_newer_than_the_lag_allows_is_not_cleaned(newest_ms: int, end: int) -> None:
+    log = PartitionLog("p-0")
+    log.append(Batch(records=(Record("k", "v"),), timestamp_ms=1), 0)
+    log.roll(0)
+    log.advance(1)
+    assert cleanable_end(log, newest_ms) == end
+    log.replace_batches(0, 1, ())
+    assert cleanable_end(log, newest_ms) == 1, "a segment of which nothing is left has no record"

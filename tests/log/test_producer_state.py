@@ -12,7 +12,15 @@ from kafkalab.log.producer_state.state import EXPIRATION_MS, ProducerStates
 from kafkalab.protocol.errors import Error, IllegalArgumentError
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, ControlType, Record, marker, sequence_after
-from kafkalab.protocol.rules import OLD_BATCHES, STATE_OUTLIVES_DATA, VERIFICATION
+from kafkalab.protocol.rules import (
+    OFFSETS_EPOCH,
+    OLD_BATCHES,
+    PRODUCE_EPOCH,
+    SEQUENCE_GAPS,
+    STATE_OUTLIVES_DATA,
+    VERIFICATION,
+    Rule,
+)
 from tests.log.lookups import duplicate_of, first_undecided_offset
 
 RULES = Rules(off=(VERIFICATION.name,))
@@ -72,6 +80,22 @@ def test_an_older_epoch_is_refused_and_a_newer_one_starts_at_zero() -> None:
     assert answer(log, data(0, 1)) is Error.INVALID_PRODUCER_EPOCH
     assert answer(log, data(2, 0)) is Error.NONE
     assert answer(log, data(2, 1)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+@pytest.mark.parametrize(
+    ("off", "origin", "expected"),
+    [
+        (PRODUCE_EPOCH, Origin.CLIENT, Error.NONE),
+        (PRODUCE_EPOCH, Origin.COORDINATOR, Error.INVALID_PRODUCER_EPOCH),
+        (OFFSETS_EPOCH, Origin.CLIENT, Error.INVALID_PRODUCER_EPOCH),
+        (OFFSETS_EPOCH, Origin.COORDINATOR, Error.NONE),
+    ],
+)
+def test_a_partition_and_a_group_coordinator_each_have_a_rule_that_compares_epochs(
+    off: Rule, origin: Origin, expected: Error
+) -> None:
+    log = log_with(data(1, 0), rules=Rules(off=(VERIFICATION.name, off.name, SEQUENCE_GAPS.name)))
+    assert log.producers.data_error(data(0, 0), origin) is expected
 
 
 def test_without_state_any_sequence_is_accepted_unless_the_client_speaks_version_2() -> None:
@@ -233,9 +257,7 @@ def states_before_kafka_7190() -> ProducerStates:
     return log.producers
 
 
-@pytest.mark.parametrize(
-    ("log_start_offset", "first_offsets"), [(0, [0, 1, 3]), (1, [1, 3]), (2, [1, 3]), (3, [3])]
-)
+@pytest.mark.parametrize(("log_start_offset", "first_offsets"), [(0, [0, 1, 3]), (1, [1, 3]), (2, [1, 3]), (3, [3])])
 def test_before_kafka_7190_a_producer_keeps_the_batches_that_are_left(
     log_start_offset: int, first_offsets: list[int]
 ) -> None:

@@ -20,6 +20,10 @@ def three_segments() -> Written:
     return w
 
 
+def test_an_offset_lies_in_the_last_segment_that_begins_at_or_below_it() -> None:
+    assert [three_segments().log.segment_of(offset) for offset in range(8)] == [0, 0, 2, 2, 4, 4, 4, 4]
+
+
 @pytest.mark.parametrize(
     ("now", "gone"), [(2_000, ()), (2_001, (0,)), (3_001, (0, 2)), (4_000, (0, 2)), (4_001, (0, 2, 4))]
 )

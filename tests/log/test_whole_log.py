@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kafkalab.log.partition_log import PartitionLog
@@ -12,6 +14,7 @@ from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.errors import IllegalArgumentError
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, ControlType, Record, marker
+from kafkalab.protocol.rules import MARKERS_KEEP_STATE, VERIFICATION
 from tests.log.test_segments import three_segments
 
 
@@ -154,6 +157,23 @@ def test_reading_back_forgets_no_producer_unless_a_time_is_given(restarts: bool)
     else:
         log.truncate(1)
         assert list(log.producers.entries) == [1]
+
+
+def test_a_restarted_log_forgets_producers_after_its_own_time() -> None:
+    log = PartitionLog("p-0", None, 10 * EXPIRATION_MS)
+    log.append(batch("a", producer_id=1, sequence=0), 0)
+    log.close()
+    log.append(batch("b"), 0)
+    assert list(log.reloaded(9 * EXPIRATION_MS).producers.entries) == [1]
+    assert list(log.reloaded(10 * EXPIRATION_MS).producers.entries) == []
+
+
+def test_a_restarted_log_reads_its_batches_under_its_own_rules() -> None:
+    log = PartitionLog("p-0", Rules(off=(MARKERS_KEEP_STATE.name, VERIFICATION.name)))
+    log.append(replace(batch("a", producer_id=1, sequence=0, transactional=True), timestamp_ms=5), 0)
+    log.append(marker(1, 0, ControlType.COMMIT, 0, 9), 0)
+    assert [entry.last_timestamp_ms for entry in log.producers.entries.values()] == [5]
+    assert repr(log.reloaded().producers.entries) == repr(log.producers.entries)
 
 
 # segments

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kafkalab import lab03
@@ -11,6 +13,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause
 from kafkalab.sim.run_errors import StuckError
 from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.trace import Frame
 
 
 def run(*faults: Fault, seed: int = 1) -> Cluster:
@@ -52,6 +55,32 @@ def test_a_duplicated_request_is_answered_twice_and_counted_once() -> None:
     assert [c.fate for c in copies] == ["delivered"]
     assert [a.error for a in answers] == ["CONCURRENT_TRANSACTIONS", "NONE"]
     assert cluster.results == {"app": "committed"}
+
+
+def test_a_trace_that_is_not_kept_holds_no_frame_and_a_full_one_no_more() -> None:
+    unkept = Cluster(lab03().with_faults(Duplicate("EndTxn#1")), keep=False)
+    unkept.run()
+    assert (unkept.results, unkept.trace.frames) == ({"app": "committed"}, {})
+    full = Cluster(lab03().with_faults(Duplicate("EndTxn#1")))
+    full.trace.full, held = True, list(full.trace.frames)
+    full.run()
+    assert (full.results, list(full.trace.frames)) == ({"app": "committed"}, held)
+
+
+def test_what_a_response_answers_is_known_until_it_has_arrived() -> None:
+    cluster = Cluster(lab03())
+    asked: dict[str, Any] = {}
+
+    def gate(frame: Frame) -> bool:
+        if frame.of:
+            asked[frame.id] = cluster.network.asked(frame)
+        return False
+
+    cluster.network.gate = gate
+    cluster.run()
+    response = cluster.trace.frames["EndTxnResponse#1"]
+    assert asked[response.id] is cluster.trace.frames[response.of].body
+    assert cluster.network.asked(response) is None
 
 
 def test_a_delayed_frame_is_overtaken() -> None:

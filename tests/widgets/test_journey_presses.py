@@ -8,15 +8,20 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
-from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop
-from kafkalab.sim.scenario import Scenario
+from kafkalab.widgets.model import journey as journey_module
+from kafkalab.widgets.model.futures import agreement
 from kafkalab.widgets.model.journey import Journey
 
 
 @pytest.fixture
 def journey() -> Journey:
     return Journey(lab03())
+
+
+def in_flight_at(journey: Journey, step: int) -> list[str]:
+    journey.step = step
+    return journey.in_flight()
 
 
 def test_at_the_ends_of_the_walk_there_is_nowhere_to_go(journey: Journey) -> None:
@@ -84,14 +89,37 @@ def test_a_fault_without_a_frame_strikes_the_one_sent_at_the_cursor(journey: Jou
     assert journey.scenario.faults == (Drop("EndTxn#1"),)
 
 
+def test_after_a_second_fault_on_a_frame_the_cursor_stands_where_that_one_strikes(journey: Journey) -> None:
+    journey.press("delay", "EndTxn#1", delay_ms=50)
+    first = journey.step
+    journey.press("duplicate", "EndTxn#1")
+    assert [e.data["fault"] for e in journey.cluster.trace.of("fault")] == list(map(repr, journey.scenario.faults))
+    assert [e.step for e in journey.cluster.trace.of("fault")] == [first, journey.step]
+
+
+def test_how_long_a_delay_is_decides_whether_it_changes_anything(journey: Journey) -> None:
+    journey.step = journey.payload["frames"]["EndTxn#1"]["sent"]
+    for target in ("", "EndTxn#1"):
+        assert journey.possible("delay", target) == ""
+        assert "0" in journey.possible("delay", target, delay_ms=0)
+
+
 def test_a_rule_switched_off_and_on_says_so_in_the_tree(journey: Journey) -> None:
     name = EPOCH_PER_TRANSACTION.name
     first = journey.step
     journey.press("rule_off", name)
     journey.press("rule_on", name)
     assert [entry["label"] for entry in journey.tree] == ["", f"without: {name}", f"with: {name}"]
+    assert journey.scenario == lab03()
     assert journey.step == first == journey.tree[1]["landed"]
-    assert journey.tree[1]["at"] > first
+    (_, one), (_, other) = journey.run_at(0), journey.run_at(1)
+    assert journey.tree[1]["at"] + 1 == agreement(one.trace, other.trace) > first
+
+
+def test_the_cursor_goes_back_to_where_a_run_without_the_rule_is_the_same(journey: Journey) -> None:
+    journey.press("end")
+    journey.press("rule_off", EPOCH_PER_TRANSACTION.name)
+    assert journey.step == journey.tree[1]["landed"] == journey.tree[1]["at"]
 
 
 def test_a_frame_that_shall_arrive_next_does_and_the_cursor_is_there(journey: Journey) -> None:
@@ -104,37 +132,46 @@ def test_a_frame_that_shall_arrive_next_does_and_the_cursor_is_there(journey: Jo
     assert entry["label"] == repr(journey.scenario.faults[1])
 
 
-def test_another_scenario_is_visited_as_a_tree_of_its_own(journey: Journey) -> None:
-    journey.press("drop", "EndTxn#1")
-    journey.visit(lab03("4.x/TV1"), "the older client")
-    assert (journey.scenario, journey.place) == (lab03("4.x/TV1"), 2)
-    assert journey.tree[2]["label"] == "the older client"
-    assert [entry["parent"] for entry in journey.tree] == [-1, 0, -1]
-    assert journey.step == journey.every_stop()[0]
-    assert (journey.can_undo, journey.can_redo) == (False, False)
-    journey.visit(lab03())
-    assert journey.tree[3]["label"] == "opened"
+def test_a_run_in_which_a_frame_arrives_first_parts_where_the_first_frame_that_is_kept_was_sent(
+    journey: Journey,
+) -> None:
+    journey.groups = ["transaction", "verification", "replication"]
+    journey.step = next(s for s in journey.every_stop() if len(in_flight_at(journey, s)) >= 3)
+    flying, frames = journey.in_flight(), journey.payload["frames"]
+    last = max(flying, key=lambda name: int(frames[name]["received"]))
+    journey.press("next", last)
+    kept = [name for name in flying if name != last]
+    assert journey.tree[1]["at"] == min(frames[name]["sent"] for name in kept) < journey.step
+    assert sorted(fault.frame for fault in journey.scenario.faults) == sorted(kept)  # type: ignore[union-attr]
+    assert sorted(journey.tree[1]["label"]) == sorted(", ".join(map(repr, journey.scenario.faults)))
 
 
-def test_a_run_of_the_tree_is_found_by_its_number(journey: Journey) -> None:
-    journey.press("drop", "EndTxn#1")
-    payload, cluster = journey.run_at(0)
-    assert (payload["faults"], cluster.scenario) == ([], lab03())
-    payload, cluster = journey.run_at(1)
-    assert (payload, cluster) == (journey.payload, journey.cluster)
-    for place in (-1, 2):
-        with pytest.raises(ValueError, match=f"^no run {place} in this journey; there are 0 to 1$"):
-            journey.run_at(place)
+def test_what_is_in_flight_is_what_is_shown_of_it(journey: Journey) -> None:
+    assert in_flight_at(journey, journey.payload["frames"]["EndTxn#1"]["sent"]) == ["EndTxn#1"]
+    journey.press("hide", "EndTxn")
+    assert journey.in_flight() == []
+    journey.press("show")
+    journey.groups = ["replication"]
+    assert "EndTxn#1" not in journey.in_flight()
 
 
-def test_a_report_is_that_of_the_run_shown_and_is_made_once(journey: Journey) -> None:
-    first = journey.report()
-    assert (first["place"], first["verdict"], journey.verdict) == (0, "ok", first)
-    assert journey.report() is first or journey.report() == first
-    journey.press("drop", "EndTxn#1")
-    assert journey.known_report()["place"] == journey.verdict["place"] == 1
-    journey.press("undo")
-    assert journey.known_report() == first == journey.verdict
+def test_a_press_whose_run_shows_nothing_of_it_is_refused(journey: Journey, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Presses that are offered change the run; these are the last guards, should one not."""
+    monkeypatch.setattr(journey_module, "struck_at", lambda trace, fault, at: -1)
+    with pytest.raises(ValueError, match=r"^Drop\(frame='EndTxn#1'\) would change nothing$"):
+        journey.press("drop", "EndTxn#1")
+    journey.groups = ["transaction", "verification", "replication"]
+    journey.step = next(s for s in journey.every_stop() if len(in_flight_at(journey, s)) >= 3)
+    flying = journey.in_flight()
+    last = max(flying, key=lambda name: int(journey.payload["frames"][name]["received"]))
+    asked: list[Any] = []
+    monkeypatch.setattr(journey_module, "arrived_first", lambda trace, *names: asked.append(names))
+    with pytest.raises(
+        ValueError, match=f"^{last} does not arrive first, whatever happens to the other frames in flight$"
+    ):
+        journey.press("next", last)
+    assert asked == [(last, [name for name in flying if name != last])]
+    assert (journey.place, len(journey.tree)) == (0, 1)
 
 
 def test_the_cursor_and_the_groups_stay_within_what_there_is(journey: Journey) -> None:
@@ -164,23 +201,20 @@ def test_a_press_of_the_browser_is_done_at_its_step_and_acknowledged(
         ValueError, match="^a press has no 'colour'; there are delay_ms, after, ms, broker, unclean, sent$"
     ):
         handlers["press"]({"kind": "press", "action": "crash", "target": "b1", "colour": "red"})
+    states: list[Any] = []
+    monkeypatch.setattr(Journey, "_send", lambda self, message, buffers=None: states.append(message))
     handlers["step"]({"kind": "step", "step": 7})
-    assert journey.step == 7
+    assert (journey.step, states) == (7, []), "the browser knows already"
+    journey.step = 8
+    assert [message["state"] for message in states] == [{"step": 8}]
+    journey.step = 7
     handlers["step"]({"kind": "step", "step": "nine"})
     assert journey.step == 7
     handlers["check"]({"kind": "check"})
     assert journey.verdict["place"] == 2
 
 
-def test_a_journey_needs_a_run_with_events() -> None:
-    silent = Cluster(lab03(), keep=False)
-    with pytest.raises(ValueError, match="^this cluster kept no events; make it without keep=False$"):
-        Journey(silent)
-    with pytest.raises(
-        TypeError, match=r"^a picture shows a Scenario or a Cluster, such as Sequence\(lab03\(\)\), not int$"
-    ):
-        Journey(3)  # type: ignore[arg-type]
-    unfinished = Cluster(lab03())
-    assert Journey(unfinished).payload["events"]
-    assert unfinished.results == {"app": "committed"}, "it is run to its end"
-    assert Journey(Scenario(topics={"out": 1}), step=2).step == 2
+def test_a_message_of_the_browser_reaches_its_handler(journey: Journey) -> None:
+    content = {"kind": "step", "step": 7}
+    journey._handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
+    assert journey.step == 7

@@ -84,7 +84,7 @@ class Journey(Walking):
         payload = payload_with_actions(first)
         self._begin(first, payload, groups, next(iter(stops(payload, groups)), 0) if step is None else step)
 
-    def _begin(self, first: Run, payload: dict[str, Any], groups: Iterable[str], step: int = 0) -> None:
+    def _begin(self, first: Run, payload: dict[str, Any], groups: Iterable[str], step: int) -> None:
         """Begin the tree with this run, with the cursor at `step`, and listen to the browser."""
         self._lock = RLock()
         self._forks = Forks(first)
@@ -252,7 +252,7 @@ class Journey(Walking):
         if reason := idle_rule(self.cluster, rule, on):
             raise ValueError(reason)
         switched = run_of(with_rule(self.scenario, rule, on))
-        same = max(0, agreement(self.cluster.trace, switched.cluster.trace) - 1)
+        same = agreement(self.cluster.trace, switched.cluster.trace) - 1  # the first event is the same in every run
         landed = min(self.step, same)
         self._forks.grow(switched, f"{'with' if on else 'without'}: {rule.name}", same, landed)
         self._show(landed)
