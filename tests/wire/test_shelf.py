@@ -68,8 +68,8 @@ def test_where_the_disk_takes_nothing_batches_stay_in_memory(
 def test_all_logs_of_a_server_have_one_shelf() -> None:
     live = RealTime(scenario_of("4.x/TV2", 3, {"t": 3}, {}))
     live.stop()
-    shelves = [broker.state.log("t-0").shelf for broker in live.cluster.brokers.values()]
+    shelves = [broker.state.log("t-0").batches._shelf for broker in live.cluster.brokers.values()]
     assert isinstance(shelves[0], FileShelf)
     assert shelves.count(shelves[0]) == 3
     logs = [log for broker in live.cluster.brokers.values() for log in broker.state.logs.values()]
-    assert all(log.shelf is shelves[0] for log in logs)
+    assert all(log.batches._shelf is shelves[0] for log in logs)
