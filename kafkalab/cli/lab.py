@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError
+from kafkalab.grading.builder import FIGURE, WIDGET
 
-FIGURE, WIDGET = "image/svg+xml", "application/vnd.jupyter.widget-view+json"
 START = "labs/00_start.ipynb"
 SLOW_IMPORT = "rfc3987_syntax"
 """jsonschema takes it for the format "iri", which nothing of Jupyter uses; its grammar costs a second and a half."""

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from nbformat.sign import NotebookNotary
 
-from kafkalab.cli.lab import FIGURE, PLACES, SLOW_IMPORT, START, WIDGET, sign_labs
+from kafkalab.cli.lab import PLACES, SLOW_IMPORT, START, sign_labs
 from kafkalab.cli.main import COMMANDS, main
+from kafkalab.grading.builder import FIGURE, WIDGET
 
 
 def test_help_lists_every_command_with_what_it_does(typed: Any) -> None:
