@@ -201,14 +201,28 @@ const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committe
 const chosenOf = (view) => [view.model.get("partition") || view.run.partitions[0], view.model.get("offset")];
 const shiftOf = (view, partition) => view.shifts[partition] ?? 0;
 
-// Scrolls a log as little as its entry `aim` needs, and so that no entry is half below the label.
+// How far a log has to be scrolled: as little as its entry `aim` needs, and so that no entry is half below the label.
 function reach(grid, aim) {
 	const label = grid.querySelector(".label").offsetWidth + 3,
 		least = aim.offsetLeft + aim.offsetWidth - grid.clientWidth + 60,
-		edges = [...grid.querySelectorAll(".cell, .mark, .more")].map((one) => one.offsetLeft - label),
-		to = least > 0 ? Math.min(...edges.filter((edge) => edge >= least), aim.offsetLeft - label) : 0;
-	grid.style.setProperty("--reach", to ? `${to + grid.clientWidth}px` : "0px");
-	grid.scrollLeft = to;
+		edges = [...grid.querySelectorAll(".cell, .mark, .more")].map((one) => one.offsetLeft - label);
+	return least > 0 ? Math.min(...edges.filter((edge) => edge >= least), aim.offsetLeft - label) : 0;
+}
+
+// Scrolls the logs that were drawn anew or have another width: all are measured before any is written, one layout.
+function scrollAll(grids) {
+	const due = grids.flatMap((grid) => {
+		const width = grid.clientWidth,
+			aim =
+				["chosen", "new", "cell.open"].map((one) => grid.querySelector(`.${one}`)).find(Boolean) ??
+				[...grid.querySelectorAll(".cell")].at(-1); // what is undecided holds up all that follows
+		return aim && grid.scrolledAt !== width ? [{ grid, width, to: reach(grid, aim) }] : [];
+	});
+	for (const { grid, width, to } of due) {
+		grid.style.setProperty("--reach", to ? `${to + width}px` : "0px");
+		grid.scrolledAt = width;
+	}
+	for (const { grid, to } of due) grid.scrollLeft = to;
 }
 
 function draw(view) {
@@ -225,12 +239,7 @@ function draw(view) {
 		logs,
 		run.partitions.map((p) => [p, stripMarkup(view, p, { all, chosen, shift: shiftOf(view, p) })]),
 	);
-	for (const grid of logs.querySelectorAll(".grid")) {
-		const aim =
-			["chosen", "new", "cell.open"].map((one) => grid.querySelector(`.${one}`)).find(Boolean) ??
-			[...grid.querySelectorAll(".cell")].at(-1); // what is undecided holds up all that follows
-		if (aim) reach(grid, aim);
-	}
+	scrollAll([...logs.querySelectorAll(".grid")]);
 	if (view.step > view.drawn && !still())
 		for (const cell of logs.querySelectorAll(".cell.new")) cell.animate(DROP, { duration: 280, easing: "ease-out" });
 	const [log] = logsOf(view, chosen[0]),
