@@ -48,8 +48,11 @@ class Replication:
     def has_replicated(self, log: PartitionLog, batch: Batch, cause: int) -> bool:
         """Raise the high watermark over the batch just appended where replication needs no frames; else return False.
         """
-        direct, before = self.direct, log.high_watermark
-        if direct is None or not direct.replicates(self, log, batch, cause):
+        direct = self.direct
+        if direct is None:
+            return False
+        before = log.high_watermark
+        if not direct.replicates(self, log, batch, cause):
             return False
         log.advance(log.log_end_offset)
         self.broker.watermark_moved(log.partition, before, cause)

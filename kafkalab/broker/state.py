@@ -245,7 +245,9 @@ class BrokerState:
 
     def high_watermark_stands(self, partition: str) -> bool:
         """Return whether too few replicas are in sync for the high watermark to move."""
-        return self.is_under_min_isr(partition) and self.rules.on(EFFECTIVE_MIN_ISR)
+        info = self.metadata.partitions.get(partition)
+        lacks = info is not None and len(info.isr) < len(info.replicas)
+        return lacks and self.rules.on(EFFECTIVE_MIN_ISR) and self.is_under_min_isr(partition)
 
     def coordinates(self, transactional_id: str) -> TxnPartition | Error:
         """The loaded cache that owns the id, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS

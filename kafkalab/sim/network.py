@@ -219,8 +219,8 @@ class Network:
             node.receive(frame)
         elif waiting is not None and waiting.sender == frame.receiver and waiting.incarnation == node.incarnation:
             del self._outstanding[frame.correlation_id]
-            if not quiet and error_of(frame.body) != "NONE":
-                self._remember_failure(waiting)
+            if not quiet:
+                self._remember_failure(waiting, frame.body)
             waiting.then(frame.body, frame.received_step)
 
     def _has_arrived(self, frame: Frame, node: Node) -> bool:
@@ -248,9 +248,9 @@ class Network:
 
     # time-outs and broken connections
 
-    def _remember_failure(self, waiting: Outstanding) -> None:
+    def _remember_failure(self, waiting: Outstanding, response: Any = None) -> None:
         name = type(waiting.body).__name__
-        if name not in NEVER_A_RETRY:
+        if name not in NEVER_A_RETRY and (response is None or error_of(response) != "NONE"):
             self._failed[waiting.sender, name] = (waiting.body, self._attempt(waiting.sender, name, waiting.body))
 
     def _watch(self, sender: str, background: bool, timeout_ms: int, correlation_id: int) -> None:

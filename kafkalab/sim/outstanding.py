@@ -39,34 +39,37 @@ class HeldFetches:
 
     def __init__(self, outstanding: dict[int, Outstanding]) -> None:
         self._outstanding = outstanding
-        self._held: dict[tuple[str, str], Outstanding] = {}
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._held: dict[tuple[str, str], tuple[int, Outstanding]] = {}  # with the request's number
 
     def hold(self, number: int, waiting: Outstanding) -> None:
         """Hold the fetch that has arrived; an older one of the pair is over."""
         pair = waiting.sender, waiting.to
-        if pair in self._held and self._numbers[pair] != number:
-            self._outstanding.pop(self._numbers[pair], None)
-        self._held[pair], self._numbers[pair] = waiting, number
+        older = self._held.get(pair)
+        if older is not None and older[0] != number:
+            self._outstanding.pop(older[0], None)
+        self._held[pair] = number, waiting
 
     def let_go(self, waiting: Outstanding, now: int) -> None:
         """Stop holding a fetch that is answered or cut off: it times out as the last of the empty exchanges would."""
-        if self._held.get((waiting.sender, waiting.to)) is waiting:
+        if self._holds(waiting):
             del self._held[waiting.sender, waiting.to]
             waiting.deadline_ms = now - (now - waiting.deadline_ms) % REPLICA_FETCH_WAIT_MS + REQUEST_TIMEOUT_MS
 
     def parted(self, a: str, b: str, now: int) -> None:
         """Stop holding the fetches between two nodes that a network partition separates."""
-        for waiting in (self._held.get((a, b)), self._held.get((b, a))):
-            if waiting is not None:
-                self.let_go(waiting, now)
+        for held in (self._held.get((a, b)), self._held.get((b, a))):
+            if held is not None:
+                self.let_go(held[1], now)
+
+    def _holds(self, waiting: Outstanding) -> bool:
+        held = self._held.get((waiting.sender, waiting.to))
+        return held is not None and held[1] is waiting
 
     def renew(self, queue: deque[int], nodes: dict[str, Node], now: int) -> None:
         """Give what is held and due another 30 s unless its leader is paused; order the queue by deadline."""
         found = {number: self._outstanding[number] for number in queue if number in self._outstanding}
         for waiting in found.values():
-            held = self._held.get((waiting.sender, waiting.to)) is waiting
-            if held and waiting.deadline_ms <= now and not nodes[waiting.to].paused:
+            if self._holds(waiting) and waiting.deadline_ms <= now and not nodes[waiting.to].paused:
                 waiting.deadline_ms = now + REQUEST_TIMEOUT_MS
         queue.clear()
         queue.extend(sorted(found, key=lambda number: found[number].deadline_ms))
