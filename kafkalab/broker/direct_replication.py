@@ -26,7 +26,7 @@ class DirectReplication:
     """What the brokers of one cluster share. It is used while `on` and nothing is `planned` to strike a frame; with
     `eager` followers append at once, batch by batch, each with its event."""
 
-    def __init__(self, brokers: Mapping[str, Replica], planned: Mapping[str, Any], eager: bool = False) -> None:
+    def __init__(self, brokers: Mapping[str, Replica], planned: Mapping[str, Any], eager: bool) -> None:
         self.on, self._brokers, self._planned, self._eager = True, brokers, planned, eager
         self._ahead: dict[str, tuple[Replica, PartitionLog]] = {}  # by partition: its followers were in step
 
@@ -51,9 +51,7 @@ class DirectReplication:
         """Whether all replicas are in sync, have all below `offset`, know the leader's image, and wait for more."""
         state, partition, name = leader.broker.state, log.partition, leader.broker.name
         info = state.metadata.partitions[partition]
-        if len(info.isr) != len(info.replicas) or state.high_watermark_stands(partition):
-            return False
-        if log.high_watermark != offset:
+        if len(info.isr) != len(info.replicas) or log.high_watermark != offset:
             return False
         for replica in info.replicas:
             if replica != name:
