@@ -361,10 +361,18 @@ def test_the_inspector_is_one_line_that_opens_and_stays_open(page: Page, lab_run
     expect(page.locator(".fields")).to_have_count(0)
 
 
+def test_an_arrow_has_its_frames_number_as_the_text_of_a_lab_names_it(page: Page, lab_run: dict[str, Any]):
+    show(page, lab_run, 60)
+    arrows = "all => all.map((one) => [one.dataset.frame, one.querySelector('.name').textContent])"
+    told = page.locator(".arrow").evaluate_all(arrows)
+    assert len(told) > 4
+    assert [name for name, words in told if words.split()[0] != name] == []
+
+
 def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page):
     retried = complete(sample(drop="EndTxn#1"))
     show(page, retried, retried["frames"]["EndTxn#2"]["sent"])
-    expect(page.locator('[data-frame="EndTxn#2"] .tag')).to_have_text("attempt 2")
+    expect(page.locator('[data-frame="EndTxn#2"] .name')).to_have_text("EndTxn#2 attempt 2")
     expect(page.locator('[data-frame="EndTxn#1"] .cross')).to_have_count(1)
     cluster = Cluster(lab03().with_faults(Duplicate("EndTxn#1"), Crash("b1", at_step=215)))
     cluster.run()

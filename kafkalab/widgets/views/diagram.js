@@ -184,6 +184,9 @@ function sequencesOf(f) {
 	return all.some((first) => first >= 0) ? `seq ${all.join(", ")}` : "";
 }
 
+// "#2" of the second frame of its name: as the notebook's text calls it.
+const numberOf = ({ id, name }) => esc(id.slice(name.length).replace(/~.*/, ""));
+
 function arrowMarkup(v, flight) {
 	const { u, across } = v,
 		{ f } = flight,
@@ -196,7 +199,7 @@ function arrowMarkup(v, flight) {
 		svg`<text class="name ${how}" text-anchor="${dir > 0 ? "start" : "end"}" x="${at}" y="${base}">${words}</text>`;
 	const tag = (yes, text, how = "tag") => (yes ? ` <tspan class="${how}">${text}</tspan>` : "");
 	const words =
-		esc(f.name) +
+		`${esc(f.name)}<tspan class="nr">${numberOf(f)}</tspan>` +
 		tag(sequencesOf(f), sequencesOf(f), "seq") +
 		tag(f.attempt > 1 && !f.of, `attempt ${f.attempt}`) +
 		tag(f.copy_of, "copy") +

@@ -23,7 +23,7 @@ function columns(run, lanes, u) {
 		if (f)
 			words.push([
 				`${f.from} ${lane[f.to] > lane[f.from]}`,
-				wide(f.name + (f.error === "NONE" ? "" : f.error)) + 1.6 * u,
+				wide(f.id + (f.error === "NONE" ? "" : f.error)) + 1.6 * u,
 			]);
 		const from = Math.max(y, ...[[event.node], ...words].map(([where]) => taken[where] ?? 0)) + (wait ? 7.6 * u : 0);
 		for (const [where, room] of words) taken[where] = from + room;

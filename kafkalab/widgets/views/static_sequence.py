@@ -247,7 +247,7 @@ class _Picture(LogStrips):
         sent = [v for name, v in frame["fields"] if name.endswith(".base_sequence") and int(v) >= 0]
         counted = f" seq {', '.join(sent)}" if frame["name"] == "Produce" and sent else ""
         words = (
-            frame["name"]
+            frame["id"].partition("~")[0]
             + counted
             + (f" · attempt {frame['attempt']}" if frame["attempt"] > 1 and not frame["of"] else "")
         )
