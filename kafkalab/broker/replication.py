@@ -137,7 +137,7 @@ class Replication:
         for follower in state.metadata.partitions[partition].replicas:
             session = state.sessions.get(follower)
             if session is not None:
-                if session.parked is not None and partition not in session.behind:
+                if partition not in session.behind:
                     session.caught_up_ms[partition] = session.heard_ms(self.broker.port.now)
                 session.behind[partition] = None
                 if session.parked is not None:
@@ -173,6 +173,7 @@ class Replication:
             if data.log_start_offset:
                 session.told_starts[partition] = data.log_start_offset
         if found:
+            session.answered_ms = session.heard_ms(self.broker.port.now)
             session.parked = None
             self.broker.port.respond(context.request, ReplicaFetchResponse(partitions=found), cause)
 

@@ -91,10 +91,13 @@ class FetchSession:
     log_starts: dict[str, int] = field(default_factory=dict)  # as the follower said; 0 is not said
     told_starts: dict[str, int] = field(default_factory=dict)  # as it was told
     parked: Any = None
+    answered_ms: int = 0  # when the request that was parked last was answered
     silent_since_ms: int = -1
 
     def heard_ms(self, now: int) -> int:
-        """Return when the follower whose request is parked has last repeated it, to replica.fetch.wait.max.ms."""
+        """Return when the follower has last repeated its parked request, to replica.fetch.wait.max.ms, or did."""
+        if self.parked is None:
+            return self.answered_ms
         return now if self.silent_since_ms < 0 else self.silent_since_ms
 
 

@@ -136,6 +136,19 @@ def test_a_follower_that_has_been_answered_and_is_not_heard_again_lags_in_every_
     assert {a.partition: a.isr for a in asked(w)} == {"t-0": ("b1",), "u-0": ("b1",)}
 
 
+def test_a_follower_whose_response_is_on_its_way_does_not_lag_yet_in_another_partition() -> None:
+    """Its request has said of both partitions that it has all; the second record comes behind the response."""
+    w = led(isr=("b1", "b2"), partitions=("t_0", "u_0"))
+    w.log("b1", "u-0")
+    says(w, 0, 0)
+    w.run_for(5_000)
+    w.write("b1", "x")
+    w.write("b1", "y", partition="u-0")
+    assert asked(w) == []
+    w.run_for(1_001)
+    assert {a.partition: a.isr for a in asked(w)} == {"t-0": ("b1",), "u-0": ("b1",)}
+
+
 def test_a_follower_that_said_it_has_all_lags_from_then_on_though_its_request_is_answered_with_others() -> None:
     w = led("x", isr=("b1", "b2"), partitions=("t_0", "u_0"))
     w.write("b1", "y", partition="u-0")
