@@ -5,7 +5,7 @@
 # make mutants PART=replication   breaks the code, one expression at a time, and asks the tests (without PART: the parts)
 # make oracle MINUTES=10   asks a real Kafka and this one the same random questions (needs Java 17 and Maven)
 
-PYTHONS := python3 python3.13 python3.12 python3.11
+PYTHONS := python3 python3.14 python3.13 python3.12 python3.11
 # Looked for once, and only where it is needed.
 PYTHON ?= $(eval PYTHON := $(firstword $(foreach p,$(PYTHONS),$(shell $(p) -c 'import sys, venv, ensurepip; print("$(p)" if sys.version_info >= (3, 11) else "")' 2>/dev/null))))$(PYTHON)
 BIN := .venv/bin

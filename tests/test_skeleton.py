@@ -40,8 +40,10 @@ def pins(requirements: list[str], equals: str) -> dict[str, str]:
 
 
 def make(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """One call of make, outside of any make that runs these tests."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
+    """One call of make, outside of any make that runs these tests, and without the variables given to that one."""
+    own = re.findall(r"\b([A-Z]+) *[:?]?=|\$\(([A-Z]+)\)", (folder / "Makefile").read_text())
+    outer = {name for names in own for name in names} | {"MFLAGS"}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in outer - {"PATH"}}
     return subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
 
 
@@ -103,6 +105,13 @@ def test_make_lab_says_what_is_wrong_where_no_python_is_new_enough(checkout: Pat
     assert "needs Python 3.11 or newer" in run.stdout
     assert "make lab PYTHON=" in run.stdout
     assert not (checkout / ".venv").exists()
+
+
+@pytest.mark.parametrize("name", ["PYTHON", "ARGS", "PYTHONS"])
+def test_a_make_within_a_make_does_not_see_its_variables(name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch):
+    alone = make("-n", "lab", folder=checkout).stdout
+    monkeypatch.setenv(name, "of-the-outer-make")
+    assert make("-n", "lab", folder=checkout).stdout == alone
 
 
 def test_make_lab_installs_only_once(checkout: Path):

@@ -170,13 +170,13 @@ def _write(path: Path, record: Record) -> None:
 def _locked(folder: Path) -> Iterator[None]:
     """Hold a lock on the folder; where the system has no such lock, hold none."""
     try:
-        import fcntl
+        from fcntl import LOCK_EX, flock  # in a browser the module is there, but not its functions
     except ImportError:
         yield
         return
     descriptor = os.open(folder if str(folder) else ".", os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        flock(descriptor, LOCK_EX)
         yield
     finally:
         os.close(descriptor)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -126,6 +127,13 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(file: Path, mon
         keep(file, "L3.E2", True)
     assert file.read_bytes() == before
     assert [p.name for p in file.parent.iterdir()] == ["progress.json"]
+
+
+def test_where_there_are_no_locks_progress_is_written_all_the_same(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a browser Python has the module fcntl, without its functions."""
+    monkeypatch.setitem(sys.modules, "fcntl", ModuleType("fcntl"))
+    keep(file, "L0.E1", True)
+    assert load(file).record["L0.E1"].solved
 
 
 def test_notebooks_that_write_at_once_lose_nothing(file: Path, root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -93,7 +94,7 @@ class _Tape:
             x += 66
         room = WIDTH - MARGIN - x - 62 * len({m[1] for m in marks})
         wide = [self._width(base) for base in self.bases]
-        scale = min(1.0, room / max(1.0, sum(wide) + 5 * len(wide)))
+        scale = min(1.0, room / max(1.0, math.fsum(wide) + 5 * len(wide)))
         for base, width in zip([*self.bases, None], [*wide, 0.0], strict=True):
             due = [m for m in marks if base is None or m[1] <= base]
             if due:
