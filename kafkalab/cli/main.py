@@ -14,6 +14,7 @@ from kafkalab.limits import QUOTE, quoted, told
 COMMANDS = {
     "lab": ("lab", "open the labs in JupyterLab"),
     "run": ("run", "run a saved scenario and say what became of it"),
+    "page": ("page", "write a saved scenario's run as one page that any browser opens"),
     "explore": ("explore", "find the fewest faults with which a saved scenario breaks a promise"),
     "transactions": ("transactions", "list, describe, find or abort the transactions of a saved scenario"),
     "workload": ("workload", "make histories with known faults, simulated or synthetic (needs Spark)"),

@@ -17,9 +17,9 @@ async function copy(p, what, text) {
 	}
 }
 
-function saveFile(p, { name, file }) {
+function saveFile(p, { name, file }, type = "application/json") {
 	const link = document.createElement("a"),
-		url = URL.createObjectURL(new Blob([file], { type: "application/json" }));
+		url = URL.createObjectURL(new Blob([file], { type }));
 	Object.assign(link, { href: url, download: name });
 	link.click();
 	setTimeout(() => URL.revokeObjectURL(url), 1000);
@@ -40,7 +40,7 @@ function whyShare(p, action) {
 	const { why } = p.model.get("shared") ?? {};
 	if (/copy|python|save/.test(action) && why) return why;
 	if (action === "code" && !p.$(".typed").value.trim()) return "type or paste a code first";
-	return p.waiting && /code|file/.test(action) ? "the kernel is making the run" : "";
+	return p.waiting && /code|file|page/.test(action) ? "the kernel is making the run" : "";
 }
 
 function send(p, message) {
@@ -64,6 +64,7 @@ function actShare(p, action) {
 	if (action === "copy") copy(p, "code", shared.code);
 	else if (action === "python") copy(p, "python", shared.python);
 	else if (action === "save") saveFile(p, shared);
+	else if (action === "page") send(p, { kind: "page" });
 	else if (action === "file") p.$(".file").click();
 	else if (action === "code") send(p, { kind: "code", code: p.$(".typed").value });
 	else return false;
@@ -80,20 +81,21 @@ async function openShare(model, el) {
 		why: whyShare,
 		traits: ["shared"],
 		load: (panel) => (p ??= panel),
-		keys: { c: "copy", p: "python", s: "save", o: "file" },
+		keys: { c: "copy", p: "python", s: "save", w: "page", o: "file" },
 		body:
 			`<section><h4>Code</h4><div class="line"><output class="code" aria-label="Code of this run">` +
 			`</output>${tool("copy", "copy", "", ' aria-label="Copy the code"')}</div>
 			<h4>Python</h4><div class="line"><pre class="python" tabindex="0" aria-label="Python that` +
 			` makes this run"></pre>${tool("python", "copy", "", ' aria-label="Copy the Python"')}</div>
-			<div class="line">${tool("save", "save as .klab file")}</div></section>
+			<div class="line">${tool("save", "save as .klab file")}${tool("page", "save as a page")}` +
+			`<small>for any browser, without Python</small></div></section>
 			<section><h4>Open</h4><div class="line"><input type="text" class="typed" placeholder="K1-…"` +
 			` spellcheck="false" autocomplete="off" aria-label="A code">${tool("code", "open the code")}</div>
 			<div class="line drop">${tool("file", "open a .klab file …")}<small>or drop one here` +
 			`</small><input type="file" class="file" accept=".klab,application/json" hidden></div></section>`,
 		help:
 			"<p><small>c p</small>Copy the code, the Python</p>" +
-			"<p><small>s o</small>Save, open a file</p>" +
+			"<p><small>s w o</small>Save as a file, as a page; open a file</p>" +
 			"<p>The code names this very run: typed into another notebook it gives the same steps. " +
 			"A typo is noticed, and the run shown stays.</p>",
 	});
@@ -103,6 +105,7 @@ async function openShare(model, el) {
 			p.waiting = 0;
 			if (message.kind === "done") p.$(".typed").value = "";
 			p.marks();
+			if (message.kind === "page") return saveFile(p, message, "text/html");
 			p.say(message.text, message.kind === "error" ? "said wrong" : "said");
 		};
 	model.on("msg:custom", told);

@@ -15,6 +15,7 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import Content
 from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Canvas, fit, standalone
+from kafkalab.widgets.views.recorded_page import recorded_page
 from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
 
@@ -36,7 +37,7 @@ class Share(View):
         journey = Journey.of(run)
         super().__init__(journey, size, shared=_shared(journey))  # complete when the browser hears of it
         self.journey.observe(self._refresh, "place")
-        self.hear({"open": self._open, "code": self._open})
+        self.hear({"open": self._open, "code": self._open, "page": self._send_page})
 
     def _refresh(self, _: Any = None) -> None:
         self.shared = _shared(self.journey)
@@ -64,6 +65,10 @@ class Share(View):
     def save(self, path: str | Path) -> None:
         """Write the scenario of the run shown to `path`."""
         self.journey.scenario.save(path)
+
+    def page(self, path: str | Path) -> None:
+        """Write the run shown to `path` as one page, which opens at the cursor in any browser, without Python."""
+        Path(path).write_text(recorded_page(self.journey), encoding="utf-8")
 
     def open_file(self, path: str | Path) -> None:
         """Run and show the scenario in the file `path`. ValueError, and the present run stays, for any other file."""
@@ -94,6 +99,10 @@ class Share(View):
         else:
             self.open_code(str(content.get("code", "")))
         self.send({"kind": "done", "text": f"Shown now: {self.payload['title']}."})
+
+    def _send_page(self, _: Content) -> None:
+        name = f"{_file_name(self.journey.scenario).removesuffix('.klab')}.html"
+        self.send({"kind": "page", "name": name, "file": recorded_page(self.journey)})
 
     def text(self) -> str:
         """Return title, code, the run's digest, and the Python."""

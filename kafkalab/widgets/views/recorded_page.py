@@ -1,0 +1,68 @@
+"""A run as one file that any browser opens: no Python, no kernel, no network. The picture is that of `Sequence`."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64encode
+from html import escape
+from typing import Any
+
+from kafkalab.sim.codec import code_of, python_of
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.source import sent
+
+JOURNEY = ("step", "groups", "hidden", "every", "opened", "verdict", "tree", "place", "can_undo", "can_redo", "size")
+
+
+def recorded_page(journey: Journey) -> str:
+    """Return the page of the run that the journey shows, which opens at the cursor, with its verdict.
+
+    It is one file of HTML: the run's steps, chapters and logs, what the checks found, both themes, keys and the words
+    for a screen reader. Its address may name a place: `#step=54`, `#EndTxn#1`, `#chapter:decision`.
+    """
+    journey.report()
+    view = Sequence(journey)
+    shown = {name: getattr(journey, name) for name in JOURNEY} | {"payload": packed(journey.payload)}
+    values = {"journey": shown, "view": {"size": "laptop", "time": "down", "what_if": False, "strips": {}}}
+    title = escape(journey.payload["title"])
+    module = f"{Sequence._esm}\n{sent('recorded_page.js')}\nexport {{ openRecording }};"
+    told = escape(view.text())
+    view.close()
+    return f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} · kafkalab</title>
+<style>{Sequence._css}
+{sent("recorded_page.css")}</style>
+<header><h1>{title}</h1><button type="button" id="theme">light or dark</button></header>
+<p>A recorded run of a Kafka cluster. The keys → and ← step through it, ? shows all keys.</p>
+<noscript><p>This page needs JavaScript. What it shows when it is opened:</p><pre>{told}</pre></noscript>
+<main id="run"></main>
+{_make_it_yours(journey)}
+<script id="packed" type="text/plain">{_packed([module, values])}</script>
+<script type="module">{sent("recorded_page_opens.js")}</script>
+</html>
+"""
+
+
+def _make_it_yours(journey: Journey) -> str:
+    """Return how the run is made again in a notebook, or why it cannot be."""
+    try:
+        code, python = code_of(journey.scenario), python_of(journey.scenario)
+    except ValueError as error:
+        return f"<p>This run can be looked at only: {escape(str(error))}.</p>"
+    return (
+        "<details><summary>Make this run yourself, and break it</summary>\n"
+        "<p>In a lab of kafkalab, in a new cell:</p>\n"
+        f"<pre>{escape(python)}</pre>\n<p>Or paste this code into <code>Share</code>:</p>\n<pre>{escape(code)}</pre>"
+        "</details>"
+    )
+
+
+def _packed(values: list[Any]) -> str:
+    """Return JSON, compressed, in letters of which none means anything in HTML: a third of the size."""
+    return b64encode(zlib.compress(json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode(), 9)).decode()
