@@ -119,12 +119,15 @@ class Recording:
         return self._least
 
     def _before_the_jump(self, event: Event, jump_ms: int) -> int:
-        """The time in the scenario at which the clock is moved; the event was noted when it had been."""
+        """The time in the scenario at which the clock is moved; the event was noted when it had been.
+
+        What expires then is written and replicated, which takes no time in a live cluster: clients wait for it.
+        """
         least = self._least
         at_ms = self._time(event) - jump_ms
         later_ms = max(0, least - at_ms)
         self._shift += later_ms
-        self._least += later_ms
+        self._least += later_ms + CALL_MS
         return at_ms + later_ms
 
     def _read(self, event: Event) -> None:
