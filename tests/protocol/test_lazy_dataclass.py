@@ -12,6 +12,7 @@ import pytest
 
 from kafkalab.protocol import lazy_dataclass
 from kafkalab.protocol.messages.registry import ALL
+from kafkalab.sim.faults import Crash
 
 
 def written(dataclass: Any, kw_only: bool) -> Any:
@@ -85,6 +86,18 @@ def test_only_what_is_made_is_compiled() -> None:
     first.__setstate__(["a", 3, {}])
     assert first == late(name="a")
     assert late.__init__ is not lazy_dataclass._init
+
+
+def test_a_repr_of_ones_own_stays() -> None:
+    @lazy_dataclass.dataclass(frozen=True, slots=True, repr=False)
+    class Named:
+        name: str
+
+        def __repr__(self) -> str:
+            return f"<{self.name}>"
+
+    assert repr(Named("a")) == "<a>"
+    assert repr(Crash("b1")) == "Crash('b1')"
 
 
 def test_nothing_is_added_to_an_object() -> None:
