@@ -38,7 +38,7 @@ def _compile(kind: type) -> Any:
     names = [one.name for one in fields(owner)]
     known: dict[str, Any] = {f"_set_{name}": getattr(owner, name).__set__ for name in names}
     parameters, lines = [], []
-    for one in sorted(fields(owner), key=lambda one: one.kw_only):
+    for one in sorted(fields(owner), key=lambda one: bool(one.kw_only)):
         if one.kw_only and "*" not in parameters:
             parameters.append("*")
         given, value = one.name, one.name
