@@ -122,7 +122,7 @@ class Event(NamedTuple):
 @dataclass(slots=True)
 class Trace:
     """Events by step (`events[i].step == i`) and frames by id. With `keep=False` only steps are counted; once it is
-    `full`, nothing is added and nothing counted."""
+    `full` (`stop`), nothing is added and nothing counted."""
 
     keep: bool = True
     events: list[Event] = field(default_factory=list)
@@ -130,6 +130,13 @@ class Trace:
     steps: int = 0
     title: str = ""
     full: bool = False
+
+    def stop(self, at_ms: int, node: str, after: str) -> None:
+        """Append a last event, which says after how much recording has stopped; the trace is full from then on."""
+        stopped = ("state", "recording stopped", self.steps - 1, "", {"after": after})
+        self.events.append(Event(self.steps, at_ms, node, *stopped))
+        self.steps += 1
+        self.full = True
 
     def __len__(self) -> int:
         return self.steps

@@ -290,15 +290,15 @@ class LiveCluster:
         self._watchers.changed()
 
     def _limit(self) -> None:
-        """Stop recording when there is no more room."""
+        """Stop recording when there is no more room; the last event says so."""
         if self.trace.steps >= self.most_events:
             what = f"{self.trace.steps:,} events"
         elif self._server.carried_bytes >= MOST_BYTES:
             what = f"{self._server.carried_bytes:,} bytes of requests and responses"
         else:
             return
-        self.trace.full = True
         self.recording_stopped = f"recording has stopped after {what}"
+        self.trace.stop(self.cluster.kernel.now, "controller", what)
         log.warning("%s: clients are served on; for load use kafkalab serve", self.recording_stopped)
 
     def _wake(self) -> None:

@@ -7,7 +7,7 @@ A cleaning goes through the log twice: once to learn each key's newest offset, o
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, fields
 
@@ -96,48 +96,50 @@ class _Cleaner:
         rules = log.producers.rules
         self.horizons = rules.on(DELETE_HORIZON)
         self.keeps_last = rules.on(LAST_BATCH_STAYS)
-        self.source = log.batches_between(0, end)
         self.newest: dict[str, int] = {}
         self.horizons_set = 0
 
     def run(self, segment_bytes: int) -> Cleaning:
         log = self.log
-        self.newest = {key: offset for key, offset in self._dirty_keys() if key is not None}
+        source = log.batches_between(0, self.end)
+        self.newest = {key: offset for key, offset in self._dirty_keys(source) if key is not None}
         transactions = self._transactions(self.start)
         segments = self._segments()
-        cleaned = [kept for _, kept in self._pairs(transactions) if kept is not None]
-        before = sum(len(b.records) for b in self.source)
+        cleaned = [kept for _, kept in self._pairs(source, transactions) if kept is not None]
+        before = sum(len(b.records) for b in source)
         log.replace_batches(self.start, self.end, cleaned)
         log.transaction_index.replace(self.start, self.end, transactions.kept)
         self._merge(segments, segment_bytes)
         return Cleaning(
             first_dirty=self.dirty,
             end=self.end,
-            batches_removed=len(self.source) - len(cleaned),
+            batches_removed=len(source) - len(cleaned),
             records_removed=before - sum(len(b.records) for b in cleaned),
             horizons_set=self.horizons_set,
         )
 
     def would_change(self) -> bool:
-        """Return whether a run would change the log; stop at the first record or batch that it would change."""
-        for key, offset in self._dirty_keys():
+        """Return whether a run would change the log; read it up to the first record or batch that it would change."""
+        for key, offset in self._dirty_keys(self.log.stream(0, self.end)):
             if key is None or key in self.newest:
                 return True
             self.newest[key] = offset
         return any(
             kept is None or self.horizons_set or len(kept.records) != len(batch.records)
-            for batch, kept in self._pairs(self._transactions(self.start))
+            for batch, kept in self._pairs(self.log.stream(0, self.end), self._transactions(self.start))
         )
 
     def _segments(self) -> list[Segment]:
         return [s for s in segments_of(self.log)[:-1] if s.base_offset < self.end]
 
-    def _pairs(self, transactions: CleanedTransactions) -> Iterator[tuple[Batch, Batch | None]]:
+    def _pairs(
+        self, source: Iterable[Batch], transactions: CleanedTransactions
+    ) -> Iterator[tuple[Batch, Batch | None]]:
         """Yield each batch with what is left of it."""
         bases = self.log.segments
         old_times = {} if self.horizons else {s.base_offset: s.modified_ms for s in self._segments()}
         legacy_horizon = self._legacy_horizon(old_times)
-        for batch in self.source:
+        for batch in source:
             base = bases[bisect_right(bases, batch.base_offset) - 1]
             yield batch, self._cleaned(batch, transactions, old_times.get(base, self.now) <= legacy_horizon)
 
@@ -145,10 +147,10 @@ class _Cleaner:
         """Return the aborted ones whose markers are at `base_offset` or behind it, perhaps behind the end."""
         return CleanedTransactions(self.log.transaction_index.between(base_offset, self.log.log_end_offset))
 
-    def _dirty_keys(self) -> Iterator[tuple[str | None, int]]:
+    def _dirty_keys(self, source: Iterable[Batch]) -> Iterator[tuple[str | None, int]]:
         """Yield the key and the offset of each record that is dirty; not of markers and aborted records."""
         transactions = self._transactions(self.dirty)
-        for batch in self.source:
+        for batch in source:
             if batch.last_offset < self.dirty:
                 continue
             if batch.control is not None:

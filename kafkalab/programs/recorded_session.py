@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kafkalab.protocol.messages.list_offsets import ListOffsets
 from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import AdvanceClock, Drop, Duplicate, Fault, Hold, Release, TimedFault
@@ -118,12 +119,15 @@ class Recording:
         return self._least
 
     def _before_the_jump(self, event: Event, jump_ms: int) -> int:
-        """The time in the scenario at which the clock is moved; the event was noted when it had been."""
+        """The time in the scenario at which the clock is moved; the event was noted when it had been.
+
+        What expires then is written and replicated, which takes no time in a live cluster: clients wait for it.
+        """
         least = self._least
         at_ms = self._time(event) - jump_ms
         later_ms = max(0, least - at_ms)
         self._shift += later_ms
-        self._least += later_ms
+        self._least += later_ms + CALL_MS
         return at_ms + later_ms
 
     def _read(self, event: Event) -> None:
@@ -157,7 +161,7 @@ class Recording:
         client = self.clients.setdefault(frame.sender, _Client())
         self._sent(frame, event, (frame.sender, client.count, False))
         client.count += 1
-        fields = client.with_references(_fields(frame.body, client))
+        fields = client.with_references(_fields(frame.body, client, self.began_ms))
         name = f"r{client.count}"
         step = {"ask": frame.name, "to": frame.receiver, "version": frame.version, "with": fields, "as": name}
         client.steps += [{"at": self._sent_ms[frame.id]}, {**step, "wait": False, "times_out": False}]
@@ -210,14 +214,21 @@ class Recording:
         return found
 
 
-def _fields(body: Any, client: _Client) -> dict[str, Any]:
+def _fields(body: Any, client: _Client, began_ms: int) -> dict[str, Any]:
     fields: dict[str, Any] = plain(body)
     if isinstance(batches := getattr(body, "batches", None), dict):
-        fields["batches"] = {p: client.with_references(_batch_fields(batch)) for p, batch in batches.items()}
+        fields["batches"] = {p: client.with_references(_batch_fields(b, began_ms)) for p, b in batches.items()}
+    if isinstance(body, ListOffsets):
+        fields["timestamp"] = _virtual(body.timestamp, began_ms)
     return fields
 
 
-def _batch_fields(batch: Batch) -> dict[str, Any]:
+def _virtual(timestamp_ms: int, began_ms: int) -> int:
+    """A client's time by the clock of the scenario, which begins at 0: retention and ListOffsets compare the two."""
+    return timestamp_ms if timestamp_ms < 0 else max(0, timestamp_ms - began_ms)
+
+
+def _batch_fields(batch: Batch, began_ms: int) -> dict[str, Any]:
     """The batch as raw requests have it. ValueError for one that cannot be read."""
     records = list(batch.records)
     fields: dict[str, Any] = {
@@ -229,7 +240,7 @@ def _batch_fields(batch: Batch) -> dict[str, Any]:
         "producer_epoch": batch.producer_epoch,
         "base_sequence": batch.base_sequence,
         "transactional": batch.transactional,
-        "timestamp_ms": batch.timestamp_ms,
+        "timestamp_ms": _virtual(batch.timestamp_ms, began_ms),
     }  # fmt: skip
     return fields if any(fields["headers"]) else {k: v for k, v in fields.items() if k != "headers"}
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any, TypeAlias, get_args
 
 from kafkalab.limits import QUOTE, quoted, told
+from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.protocol.messages.registry import BY_NAME
 
 OLD_FRAME_NAME = re.compile(rf"^({'|'.join(BY_NAME)})Reply#")

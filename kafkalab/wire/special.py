@@ -93,9 +93,19 @@ def all_topics(message: Any) -> bool:
     return message.topics is None or (type(message).__version__ == 0 and not message.topics)
 
 
+def names_wrongly(message: Any) -> bool:
+    """Return whether a Metadata request of kio's has ids or null names in a version that only has the field for them.
+
+    All its topics are INVALID_REQUEST then (`KafkaApis.handleTopicMetadataRequest`).
+    """
+    if type(message).__version__ not in (10, 11) or message.topics is None:
+        return False
+    return any(row.name is None or row.topic_id is not None for row in message.topics)
+
+
 def asked_topics(message: Any, context: Context) -> tuple[str, ...]:
     """Return the topics that a Metadata request of kio's names, by name or by id."""
-    if all_topics(message):
+    if all_topics(message) or names_wrongly(message):
         return ()
     named = (row.name if row.name is not None else context.names.topic(row.topic_id) for row in message.topics)
     return tuple(dict.fromkeys(named))
@@ -103,6 +113,10 @@ def asked_topics(message: Any, context: Context) -> tuple[str, ...]:
 
 def topic_rows(message: MetadataResponse, context: Context, shape: Shape) -> Any:
     image, inner = message.metadata, shape.inner("topics", None)
+    if context.message is not None and names_wrongly(context.message):
+        refused = {**inner.blank, "error_code": ErrorCode.invalid_request, "partitions": ()}
+        rows = context.message.topics
+        return tuple(inner.theirs(**refused | {"name": r.name or "", "topic_id": r.topic_id}) for r in rows)
     names: Any = asked_topics(context.message, context) if context.message is not None else ()
     if context.message is None or all_topics(context.message):
         names = dict.fromkeys(topic_of(p) for p in image.partitions)

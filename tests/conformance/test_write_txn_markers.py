@@ -53,6 +53,15 @@ def test_a_marker_with_a_negative_epoch_fails_for_every_partition_known_or_not()
     assert asked.response.markers == {7: dict.fromkeys(("t-0", "nowhere-0"), Error.UNKNOWN_SERVER_ERROR)}
 
 
+@pytest.mark.parametrize("version", [-128, -1, 3, 33])
+def test_a_marker_of_a_version_that_there_is_not_fails_where_it_would_be_appended(version: int) -> None:
+    here = world()
+    asked = write(here, entry("t-0", "t-1", "u-0", transaction_version=version), entry("t-0", producer_id=8))
+    failed = dict.fromkeys(("t-0", "t-1"), Error.UNKNOWN_SERVER_ERROR) | {"u-0": Error.NOT_LEADER_OR_FOLLOWER}
+    assert asked.response.markers == {7: failed, 8: {"t-0": Error.NONE}}
+    assert written(here) == [(8, 0, ControlType.COMMIT, 0)]
+
+
 def test_one_request_ends_many_transactions_and_each_has_its_own_errors() -> None:
     here = world()
     write(here, entry("t-0", producer_id=8, epoch=9))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -57,7 +58,7 @@ class Client:
         leader = self.live.cluster.controller.metadata.leader(partition)
         batch = Batch(
             records=(Record("k", value),), producer_id=self.pid, producer_epoch=self.epoch,
-            base_sequence=self.sequence, transactional=True,
+            base_sequence=self.sequence, transactional=True, timestamp_ms=time.time_ns() // 1_000_000,
         )  # fmt: skip
         self.sequence += 1
         found = self.ask(

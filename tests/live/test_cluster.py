@@ -171,6 +171,8 @@ def test_recording_stops_at_its_limit_and_clients_are_served_on(caplog: pytest.L
         assert "last" in live.outcome().committed["out-0"]
         assert "recording has stopped after 300 events" in repr(live)
         assert max(f.received_step for f in live.trace.frames.values()) < steps
+        assert live.trace.events[-1][3:5] == ("state", "recording stopped")
+        assert live.journey.step == steps - 1
         client.close()
     assert [r.getMessage().partition(":")[0] for r in caplog.records] == ["recording has stopped after 300 events"]
 

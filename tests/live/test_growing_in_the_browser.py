@@ -12,9 +12,11 @@ from kafkalab.live.cluster import LiveCluster
 from kafkalab.live.journey import NOT_UNDONE
 from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
 from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.state_chart import StateChart
 from tests.live.conftest import CALL_S, Client
 from tests.widgets.live import Live
 
@@ -28,6 +30,8 @@ SAME = """(text) => {
 
 DRAWN = """() => ["sheet", "logs", "states", "ticks", "where"].map((name) =>
   document.querySelector(`.klab.sequence .${name}`).innerHTML.replace(/ style="[^"]*"/g, ""))"""
+
+STOPPED = "Recording has stopped after 300 events: clients are served on, but nothing more is shown."
 
 
 @pytest.fixture
@@ -192,3 +196,23 @@ def test_a_part_is_small_also_after_5000_events(shown: Live, live: LiveCluster, 
     client.now(lambda: client.send("v"))
     live.do(live.journey._grow)
     assert sum(sizes) * 10 < len(packed(live.journey.payload))
+
+
+def test_views_say_that_recording_has_stopped(page: Page) -> None:
+    with LiveCluster(topics={"out": 1}, most_events=300) as live:
+        client, sequence = Client(live), Sequence(live)
+        others = [view(sequence) for view in (LogTape, FaultPanel, StateChart, ClusterMap)]
+        shown = Live(page, sequence, *others)
+        while not live.trace.full:
+            for call in (client.init, lambda: client.send("v"), client.end):
+                assert client.now(call) is Error.NONE
+        for _ in range(2):
+            payload = grown(live, shown)
+            expect(page.locator(".klab.sequence")).to_have_attribute("data-events", str(len(payload["events"])))
+            for name in ("sequence", "log-tape", "panel", "state-chart", "cluster-map"):
+                expect(page.locator(f".klab.{name} .now")).to_have_text(STOPPED)
+            for view in shown.widgets.values():
+                assert STOPPED in view.text()
+                assert STOPPED in view.svg()
+            assert client.now(client.init) is Error.NONE  # and nothing of it is shown
+        client.close()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.fetch import READ_COMMITTED, Fetch
+from kafkalab.protocol.messages.list_offsets import ListOffsets
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import AdvanceClock, Crash, Drop, Duplicate, Hold, Release
 from kafkalab.sim.scenario import Scenario
@@ -59,6 +62,32 @@ def test_a_clock_that_was_moved_is_moved_once(live: LiveCluster, client: Client,
     (clock,) = run.scenario.faults
     assert clock.at_ms < 60_000
     assert 70_000 < run.now < 130_000
+
+
+def test_records_are_as_old_as_they_were(live: LiveCluster, client: Client, tmp_path: Path) -> None:
+    """After eight days retention deletes them, by the time-stamps that the client gave them."""
+
+    def read(offset: int) -> tuple[Error, int]:
+        leader = live.cluster.controller.metadata.leader("out-0")
+        asked = Fetch(isolation_level=READ_COMMITTED, positions={"out-0": offset}, max_wait_ms=0)
+        found = client.ask(leader, asked, 12).partitions["out-0"]
+        return found.error, found.log_start_offset
+
+    def since(timestamp: int) -> int:
+        leader = live.cluster.controller.metadata.leader("out-0")
+        return int(client.ask(leader, ListOffsets(partitions=("out-0",), timestamp=timestamp), 7).offsets["out-0"])
+
+    before_ms = time.time_ns() // 1_000_000
+    committed(client, "a")
+    assert client.now(lambda: read(0)) == (Error.NONE, 0)
+    assert (client.now(lambda: since(before_ms)), client.now(lambda: since(before_ms + 3_600_000))) == (0, -1)
+    live.strike(AdvanceClock(8 * 86_400_000))
+    committed(client, "b")
+    assert client.now(lambda: read(0))[0] is Error.OFFSET_OUT_OF_RANGE
+    run = again(live, tmp_path)
+    offsets = [f.body.offsets["out-0"] for f in run.trace.frames.values() if f.name == "ListOffsetsResponse"]
+    assert offsets == [0, -1]
+    assert run.log_of("out-0").log_start_offset == live.cluster.log_of("out-0").log_start_offset == 2
 
 
 def test_ids_come_from_answers_so_that_a_fork_follows_them(live: LiveCluster, client: Client, tmp_path: Path) -> None:

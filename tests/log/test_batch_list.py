@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafkalab.log.batch_list import BatchList
+from kafkalab.log.cleaner import would_clean
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.records import Batch, Record
 
@@ -119,6 +120,15 @@ def test_what_is_read_at_the_end_does_not_touch_the_shelf(long_log: tuple[Partit
     log, shelf = long_log
     assert [log.batches[-1].base_offset, log.read(999, 1_000)[0].base_offset] == [999, 999]
     assert shelf.reads == 0
+
+
+def test_whether_a_cleaning_would_change_a_long_log_is_seen_at_its_beginning(
+    long_log: tuple[PartitionLog, Memory],
+) -> None:
+    log, shelf = long_log
+    log.advance(1_000)
+    assert would_clean(log, 0)
+    assert shelf.reads == 1
 
 
 def test_a_reader_of_a_long_log_gets_it_in_parts(

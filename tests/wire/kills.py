@@ -22,7 +22,7 @@ from typing import Any
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, Producer, TopicPartition
 
 TOPIC, PARTITIONS, SECONDS = "orders", 3, 60
-WAIT_S, STUCK_S = 6, 30
+WAIT_S, STUCK_S = 20, 30
 """librdkafka 2.16 never returns from send_offsets_to_transaction if its TxnOffsetCommit is lost with the connection."""
 WITH_OFFSETS = 5
 """Every so many transactions one commits an offset of a group."""
@@ -209,7 +209,7 @@ def campaign(folder: Path, times: int, seed: int, *options: str, producers: int 
     workers = [Worker(f"w{n}", server.servers, seed + n) for n in range(producers)]
     for worker in workers:
         worker.start()
-    successors = 0
+    successors = kills = 0
     for _ in range(times):
         if any(w.failed for w in workers):
             break
@@ -222,6 +222,7 @@ def campaign(folder: Path, times: int, seed: int, *options: str, producers: int 
             time.sleep(0.01)
         time.sleep(chance.random() * 0.5)
         server.kill()
+        kills += 1
         server.start()
     for worker in workers:
         worker.ended.set()
@@ -233,7 +234,7 @@ def campaign(folder: Path, times: int, seed: int, *options: str, producers: int 
         Worker(worker.name, server.servers, 0).producer()  # it aborts what a client that never returned has left open
     found += wrong(workers, server.servers)
     counts = Counter(outcome for w in workers for outcome in w.told.values())
-    counts["clients that never returned"] = successors
+    counts["kills"], counts["clients that never returned"] = kills, successors
     counts["records acknowledged"] = sum(len(w.acknowledged) for w in workers)
     counts["starts that cut torn bytes"] = server.log.read_text().count(" are cut")
     server.process.terminate()
@@ -255,7 +256,7 @@ def main() -> int:
     found, counts = campaign(folder, options.times, options.seed, *more)
     for line in found:
         print(line)
-    print(f"{options.times} kills in {time.monotonic() - began:.0f} s:", dict(counts), f"{len(found)} wrong")
+    print(f"{counts.pop('kills')} kills in {time.monotonic() - began:.0f} s:", dict(counts), f"{len(found)} wrong")
     if found:
         print(f"see {folder}")
     else:

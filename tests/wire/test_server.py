@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -33,6 +34,7 @@ from kafkalab.wire.capture.internal import committed_offset, txn_entry
 from kafkalab.wire.capture.records import raw_records
 from kafkalab.wire.codec import version_of
 from kafkalab.wire.server import Limits
+from kafkalab.wire.values import Context
 from tests.wire.clients.clusters import lab
 from tests.wire.connection import Connection
 from tests.wire.serving import serving
@@ -169,6 +171,23 @@ def test_a_topic_id_that_nobody_gave_out(servers: str):
         client.send(Fetch(isolation_level="read_committed", positions={"never heard of-0": 0}), 17)
         message, _ = version_of("Fetch", 17).read_response(client.answer(), 5)
     assert message.responses[0].partitions[0].error_code.name == "unknown_topic_id"
+
+
+@pytest.mark.parametrize("version", [10, 11, 12])
+@pytest.mark.parametrize("given", [{"name": None}, {"topic_id": uuid4()}, {"name": None, "topic_id": uuid4()}])
+def test_topics_have_names_and_no_ids_before_version_12(servers: str, version: int, given: dict[str, Any]):
+    if version == 12 and len(given) < 2:
+        return
+    with Connection(servers) as client:
+        spoken = version_of("Metadata", version)
+        one = spoken.request.write(Metadata(topics=("orders",)), Context(client.names))
+        for field, value in given.items():
+            object.__setattr__(one.topics[0], field, value)
+        _send(client, 3, version, one, spoken)
+        message, _ = spoken.read_response(client.answer(), 5)
+    (row,) = message.topics
+    assert row.error_code.name == ("invalid_request" if version < 12 else "unknown_topic_id")
+    assert (row.name, row.partitions) == (None if version == 12 else given.get("name", "orders") or "", ())
 
 
 def test_requests_about_several_things_are_answered_in_one(servers: str):

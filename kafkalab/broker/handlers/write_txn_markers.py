@@ -7,7 +7,7 @@ from kafkalab.broker.state import BrokerState
 from kafkalab.log.producer_state.append import Origin
 from kafkalab.protocol.acls import ALTER, CLUSTER, CLUSTER_ACTION
 from kafkalab.protocol.api import Header
-from kafkalab.protocol.errors import Error
+from kafkalab.protocol.errors import Error, IllegalArgumentError
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.protocol.records import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Batch, ControlType, marker
@@ -77,7 +77,10 @@ def _refusal(broker: BrokerState, partition: str, batch: Batch, version: int) ->
         return Error.UNKNOWN_SERVER_ERROR
     if broker.is_under_min_isr(partition) and not _by_group_coordinator(broker, partition):
         return Error.NOT_ENOUGH_REPLICAS
-    return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, version)
+    try:
+        return broker.log(partition).producers.marker_error(batch, Origin.COORDINATOR, version)
+    except IllegalArgumentError:  # a version that no coordinator of today sends (`ReplicaManager.appendToLocalLog`)
+        return Error.UNKNOWN_SERVER_ERROR
 
 
 def _by_group_coordinator(broker: BrokerState, partition: str) -> bool:

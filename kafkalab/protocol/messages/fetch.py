@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.field_versions import since
+from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.protocol.records import Batch
 
 READ_UNCOMMITTED, READ_COMMITTED = "read_uncommitted", "read_committed"

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.field_versions import since
+from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.protocol.records import Batch
 
 

@@ -6,10 +6,11 @@ request does not time out after 500 ms; the follower asks anew after `request_ti
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.protocol.records import Batch
 
 

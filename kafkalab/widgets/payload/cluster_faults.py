@@ -34,6 +34,7 @@ STATES = {
     "timeout": "{node} finds {transactional_id} open for more than {timeout_ms} ms and aborts it.",
     "transactional id expired": "{node} has not heard of {transactional_id} for long: it forgets.",
     "chapter": "{node} begins: {name}.",
+    "recording stopped": "Recording has stopped after {after}: clients are served on, but nothing more is shown.",
     "coordinator loaded": "{node} has read {partition} back and coordinates from now on.",
 }
 

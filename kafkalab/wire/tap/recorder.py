@@ -43,7 +43,6 @@ class Recorder:
         self.knowledge = Knowledge(self.names, self.note)
         self.most_events, self.most_bytes = most_events, most_bytes
         self.bytes = self.frames_seen = 0
-        self.full = False
         self.on_change: Callable[[], None] = lambda: None
         """Called after every change of the trace."""
         self.now_ms = 0
@@ -52,6 +51,11 @@ class Recorder:
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
 
     # the trace
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more is recorded."""
+        return self.trace.full
 
     def note(
         self, node: str, kind: str, name: str, data: Any, cause: int = -1, frame: str = ""
@@ -64,6 +68,13 @@ class Recorder:
         self.trace.steps += 1
         self.on_change()
         return step
+
+    def _limit(self, broker: str) -> None:
+        """Stop recording when there is no more room; the last event says so."""
+        if not self.full and (self.trace.steps >= self.most_events or self.bytes > self.most_bytes):
+            what = f"{self.trace.steps:,} events" if self.trace.steps >= self.most_events else f"{self.bytes:,} bytes"
+            self.trace.stop(self.now_ms, broker, what)
+            self.on_change()
 
     def client(self, client_id: str) -> str:
         """Return the node that stands for a client of this id: its own name, unless a server could have it."""
@@ -90,7 +101,7 @@ class Recorder:
         """Record that a client sent a request; return its frames, one for each body."""
         self.now_ms = max(self.now_ms, at_ms)
         self.bytes += size
-        self.full = self.full or self.trace.steps >= self.most_events or self.bytes > self.most_bytes
+        self._limit(broker)
         client, api = self.client(asked.client_id), BY_NAME.get(asked.api)
         category = api.category if api else OTHER
         known: dict[str, Any] = {"kind": "request", "sender": client, "receiver": broker, "category": category}

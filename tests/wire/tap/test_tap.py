@@ -154,7 +154,9 @@ def test_what_is_kept_is_bounded_and_frames_pass_on(servers: str):
         transaction(tap)
         trace = tap.recording().trace
         assert "full" in repr(tap)
-    assert 20 <= len(trace.events) <= 24
+        assert "Recording has stopped after 2" in Sequence(tap).text()
+    assert 21 <= len(trace.events) <= 25
+    assert [event.step for event in trace.of("state", "recording stopped")] == [len(trace.events) - 1]
     assert all(event.step == place for place, event in enumerate(trace.events))
 
 
