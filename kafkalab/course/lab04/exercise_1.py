@@ -122,6 +122,15 @@ def shown(seen: Seen) -> Shown:
     return {"run": cluster, "step": cluster.trace.steps - 1, "view": "LogTape"}
 
 
+def _examples(of_seed: int) -> list[Seen]:
+    """The cases to look at: those that have the most fates behind what is committed."""
+
+    def fates(case: Case) -> int:
+        return len({row["fate"] for row in case[0]["rows"] if row["offset"] >= case[0]["committed"] > 0})
+
+    return [case[0] for case in sorted(cases(of_seed), key=fates, reverse=True)[:2]]
+
+
 EXERCISE = Exercise(
     "L4.E1",
     lambda answer: against_mutants(answer, measured, MUTANTS, cases(seed()), FORM, shown),
@@ -136,7 +145,7 @@ EXERCISE = Exercise(
     points=7,
     misses=hints_of(MUTANTS),
     questions=(2,),
-    question=lambda of_seed: [case[0] for case in cases(of_seed)[:2]],
+    question=_examples,
     afterwards=(
         "Why: all five count from the same log, and only `records` counts records. The metric reaches 0 when the "
         "reader has read what it may; LAG reaches 0 when nothing is undecided either. Next: a program that must know "

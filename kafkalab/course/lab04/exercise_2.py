@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -148,7 +149,8 @@ def check(answer: Any) -> str:
         raise WrongType(f"Give {FORM}: a function defined with `async def`, not {described(answer)}.")
     every = nights(seed())
     first = Cluster(run_of(every[0], answer))
-    first.run()
+    with suppress(Exception):  # it is run again below, where its errors are told
+        first.run()
     asked = any(f.sender == TOOL for f in first.trace.frames.values())
     if not asked and first.results.get(TOOL) in (None, ...):
         raise BlankAnswer(f"The function is still blank: it asks no broker. Give {FORM}.")
