@@ -69,7 +69,7 @@ WRONG = {
     ),
     "L4.E1": Wrong(
         answer='def five_numbers(seen):\n    lag = seen["high_watermark"] - seen["committed"]\n'
-        '    return {"records": lag, "position": seen["high_watermark"], "records-lag": lag, "LAG": lag, "LAG later": 0}',
+        '    return {"records": lag, "position": lag, "records-lag": lag, "LAG": lag, "LAG later": 0}',
         says="cases are right. One that is not",
         opens=False,
     ),

@@ -1,4 +1,4 @@
-"""Logs for L4.E3: written by hand with keys, compacted or cut at the start, and told as kafka-dump-log.sh tells them."""
+"""Logs for L4.E3: written by hand with keys, compacted or cut at the start, told as kafka-dump-log.sh tells them."""
 
 from __future__ import annotations
 
@@ -117,5 +117,6 @@ def _step(number: int, producer: int | None, what: Any, written: Sequence[tuple[
 
 
 def _marker(producer: int, committed: bool) -> Step:
-    marker = {"producer_id": producer, "producer_epoch": 0, "coordinator_epoch": 0, "partitions": [PARTITION]}
-    return {"ask": "WriteTxnMarkers", "to": f"leader of {PARTITION}", "with": {"markers": [marker | {"committed": committed}]}}
+    marker: Row = {"producer_id": producer, "producer_epoch": 0, "coordinator_epoch": 0, "partitions": [PARTITION]}
+    marker["committed"] = committed
+    return {"ask": "WriteTxnMarkers", "to": f"leader of {PARTITION}", "with": {"markers": [marker]}}

@@ -1,4 +1,4 @@
-"""L4.E1: what the metric, the tool and the reader say of one group; the learner's function beside a run, and mutants."""
+"""L4.E1: what the metric, the tool and the reader say of a group; the learner's function beside a run, and mutants."""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ FIXED = (
 @cache
 def _told(of_seed: int) -> tuple[tuple[list[Row], Counts, Story], ...]:
     """Each dump, what is true of it, and its story; what is open is aborted in one run and committed in another."""
-    random, found = random_for("L4.E3", of_seed), []
+    random = random_for("L4.E3", of_seed)
+    found: list[tuple[list[Row], Counts, Story]] = []
     while len(found) < DUMPS:
         told = FIXED[len(found)] if len(found) < len(FIXED) else story(random, CLEANED[len(found) % len(CLEANED)])
         aborting, committing = ran(scenario(told)), ran(scenario(told, ends=True))
@@ -86,8 +87,8 @@ MUTANTS = (
     Mutant("markers are records", "a marker were a record", partial(counted, markers=True), hint=0),
     Mutant("any marker", "any marker decided for every producer", partial(counted, any_marker=True), hint=1),
     Mutant(
-        "the last marker", "a producer's last marker decided all of its transactions", partial(counted, last_marker=True),
-        hint=1,
+        "the last marker", "a producer's last marker decided all of its transactions",
+        partial(counted, last_marker=True), hint=1,
     ),
     Mutant(
         "no marker is committed", "what has no marker yet were committed", partial(counted, unmarked="committed"),

@@ -18,7 +18,7 @@ def _till(transactions: bool) -> list[list[Any]]:
     """The till's calls: one transaction for each table, and one second before the last; or each order at once."""
     steps: list[list[Any]] = [["init_transactions"]] if transactions else []
     for number, orders in enumerate(TABLES):
-        sent = [step for order in orders for step in (["send", ORDERS, order, None, 0],)]
+        sent: list[list[Any]] = [["send", ORDERS, order, None, 0] for order in orders]
         end = ["abort_transaction"] if LEAVES in orders else ["commit_transaction"]
         pause = [["sleep", 1_000]] if number == len(TABLES) - 1 else []
         begun, ended = ([["begin_transaction"]], [end]) if transactions else ([], [])
@@ -53,10 +53,10 @@ def price_list(cleaned: str = "", seed: int = 1, profile: str = "4.x/TV2") -> Sc
 
     "compacted" keeps the newest price of each key; "deleted" drops the first segment, which ends between the two.
     """
-    first = [["send", PRICES, "2.00", "tea", 0], ["flush"], ["sleep", 200], ["send", PRICES, "1.00", "bun", 0]]
-    again = [["send", PRICES, "2.50", "tea", 0], ["flush"]]
+    tea: list[list[Any]] = [["send", PRICES, "2.00", "tea", 0], ["flush"], ["sleep", 200]]
+    again: list[list[Any]] = [["send", PRICES, "2.50", "tea", 0], ["flush"]]
     steps: list[list[Any]] = [["init_transactions"]]
-    for sent in ([*first, ["flush"]], again):
+    for sent in ([*tea, ["send", PRICES, "1.00", "bun", 0], ["flush"]], again):
         steps += [["begin_transaction"], *sent, ["commit_transaction"], ["sleep", 100]]
     faults: dict[str, tuple[Fault, ...]] = {
         "": (),
