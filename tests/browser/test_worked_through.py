@@ -70,7 +70,7 @@ WRONG = {
     "L4.E1": Wrong(
         answer='def five_numbers(seen):\n    lag = seen["high_watermark"] - seen["committed"]\n'
         '    return {"records": lag, "position": lag, "records-lag": lag, "LAG": lag, "LAG later": 0}',
-        says="cases are right. One that is not",
+        says="That is as if",
         opens=False,
     ),
     "L4.E2": Wrong(
@@ -83,7 +83,7 @@ WRONG = {
     "L4.E3": Wrong(
         answer='def count(dump):\n    records = sum(batch["lastOffset"] - batch["baseOffset"] + 1 for batch in dump)\n'
         '    return {"committed": records, "aborted": 0, "open": 0}',
-        says="cases are right. One that is not",
+        says="That is as if",
         opens=False,
     ),
     "L5.E1": Wrong(

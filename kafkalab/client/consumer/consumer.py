@@ -181,7 +181,7 @@ class Consumer:
             wait_ms = max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0)
             records, self._stale = await self.fetcher.fetch(wait_ms)
             if records or self.fetcher.advanced or self.port.now >= until:
-                return records  # none, if positions have only moved over markers or aborted records (KAFKA-12980)
+                return records  # none, if positions have only moved over markers or aborted records (docs/protocol.md#aborted-filter)
             if self._stale:
                 await self.connection.back_off(attempt)
                 attempt += 1

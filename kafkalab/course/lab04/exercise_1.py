@@ -88,7 +88,14 @@ def five(
     }
 
 
+def plain(seen: Seen) -> dict[str, int]:
+    """The five numbers of a log in which there are no transactions."""
+    left = seen["high_watermark"] - seen["committed"]
+    return {"records": left, "position": seen["high_watermark"], "records-lag": left, "LAG": left, "LAG later": 0}
+
+
 MUTANTS = (
+    Mutant("no transactions", "nothing in this log belonged to a transaction", plain, hint=0),
     Mutant("offsets are records", "each offset were a record", partial(five, offsets=True), hint=0),
     Mutant("markers are records", "a consumer were given markers", partial(five, markers=True), hint=0),
     Mutant(

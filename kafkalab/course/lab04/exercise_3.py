@@ -79,7 +79,19 @@ def counted(
     return found
 
 
+def all_committed(rows: list[Row]) -> Counts:
+    """Every batch but the markers is committed."""
+    return counted([{**row, "isTransactional": False} for row in rows])
+
+
+def places(rows: list[Row]) -> Counts:
+    """Every place is a committed record."""
+    return counted([{**row, "isTransactional": False} for row in rows], by_offsets=True, markers=True)
+
+
 MUTANTS = (
+    Mutant("places", "each place in the log were a committed record", places, hint=0),
+    Mutant("all committed", "everything in a log were committed", all_committed, hint=1),
     Mutant(
         "by offsets", "a batch held a record for each of its offsets", partial(counted, by_offsets=True),
         hint="After compaction a batch keeps its offsets and has fewer records. Which field says how many are left?",

@@ -151,10 +151,10 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 	readers.forEach(({ node, at, level, lag }, i) => {
 		const row = logs.length + levels.length + 1 + i,
 			next = inView.find((base) => lists[0].some(([b]) => b.base === base && b.last >= at)),
-			before = from && at < inView[0];
-		items.push(
-			label(esc(view.run.label(node)), `position ${at}, lag ${lag}`, row, ` data-position="${at}" title="${level}"`),
-		);
+			before = from && at < inView[0],
+			who = esc(view.run.label(node)),
+			told = `position of ${who}: ${at}, lag ${lag} (${level})`;
+		items.push(label(who, `position ${at}, lag ${lag}`, row, ` data-position="${told}" aria-label="${told}"`));
 		if (!before && (next !== undefined || !later))
 			items.push(`<span class="at" style="grid-area:${row}/${columns.get(next) ?? column}">▲ ${at}</span>`);
 	});
