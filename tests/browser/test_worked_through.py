@@ -68,8 +68,8 @@ WRONG = {
         says="Your function says",
     ),
     "L4.E1": Wrong(
-        answer='def five_numbers(seen):\n    lag = seen["high_watermark"] - seen["committed"]\n'
-        '    return {"records": lag, "position": lag, "records-lag": lag, "LAG": lag, "LAG later": 0}',
+        answer='def five_numbers(seen):\n    end = seen["high_watermark"]\n    lag = end - seen["committed"]\n'
+        '    return {"records": lag, "position": end, "records-lag": lag, "LAG": lag, "LAG later": 0}',
         says="That is as if",
         opens=False,
     ),
