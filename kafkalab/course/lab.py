@@ -26,7 +26,6 @@ class CourseLab:
 PLANNED = tuple(
     CourseLab(name=name, title=title, know=know)
     for name, title, know in (
-        ("04_markers_and_lag", "Markers, offsets and lag", "why the offsets have gaps"),
         ("07_timeouts", "Timeouts and expiry", "who gives up first, and what is then forgotten"),
         ("08_failover", "Failover and hanging transactions", "what a new coordinator finishes, and what it cannot"),
         ("09_torn_transaction", "The torn transaction", "why transactions needed a second protocol"),

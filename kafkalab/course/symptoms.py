@@ -37,6 +37,7 @@ class Symptom:
 
 DESCRIBE = "kafka-transactions.sh --bootstrap-server host:9092 describe --transactional-id"
 PRODUCERS = "kafka-transactions.sh --bootstrap-server host:9092 describe-producers --topic"
+GROUPS = "kafka-consumer-groups.sh --bootstrap-server host:9092 --describe --group books"
 DUMP = "kafka-dump-log.sh --print-data-log --files"
 ISOLATION = "kafka-console-consumer.sh --isolation-level read_committed"
 
@@ -53,9 +54,13 @@ SYMPTOMS = (
             "producer", 5, "stuck-what", f"{PRODUCERS} ledger --partition 0"),
     Symptom("A transaction never ends", "no coordinator knows it any more: it is hanging", 5, "stuck-what",
             "find-hanging --broker-id 1"),
-    Symptom("Lag stays at 1", "the last entry is a marker, and the lag was taken from the last record", 5, "gaps-two",
-            DUMP),
-    Symptom("Offsets have gaps", "markers take offsets; nothing is lost", 5, "gaps-one", DUMP),
+    Symptom("Lag stays at 1", "the last entry is a marker, and the offset behind the last record was committed", 4,
+            "idle-what", GROUPS),
+    Symptom("`LAG` is not 0, and the consumer has read everything", "the tool counts what is undecided, too", 4,
+            "lag-what", GROUPS),
+    Symptom("Offsets have gaps", "markers take offsets; nothing is lost", 4, "gaps-what", DUMP),
+    Symptom("A program waits for the last record and never ends", "the last entry is a marker or aborted", 4,
+            "wait-what", DUMP),
     Symptom("A consumer returns aborted records", "its `isolation.level` is `read_uncommitted`, Java's default", 5,
             "default-what", ISOLATION),
     Symptom("Two services log `ProducerFencedException` in turn", "they have the same `transactional.id`", 6,

@@ -67,6 +67,25 @@ WRONG = {
         answer='def fate(moment):\n    return "committed" if moment["arrived"] else "aborted"',
         says="Your function says",
     ),
+    "L4.E1": Wrong(
+        answer='def five_numbers(seen):\n    end = seen["high_watermark"]\n    lag = end - seen["committed"]\n'
+        '    return {"records": lag, "position": end, "records-lag": lag, "LAG": lag, "LAG later": 0}',
+        says="That is as if",
+        opens=False,
+    ),
+    "L4.E2": Wrong(
+        answer='async def drained(app, partition):\n    consumer = app.consumer(isolation_level="read_committed",'
+        ' auto_offset_reset="earliest")\n    consumer.assign([partition])\n'
+        "    end, values = await consumer.end_offset(partition), []\n    while len(values) < end:\n"
+        "        values += [record.value for record in await consumer.poll()]\n    return values",
+        says="Your function has not ended after 20 seconds",
+    ),
+    "L4.E3": Wrong(
+        answer='def count(dump):\n    records = sum(batch["lastOffset"] - batch["baseOffset"] + 1 for batch in dump)\n'
+        '    return {"committed": records, "aborted": 0, "open": 0}',
+        says="That is as if",
+        opens=False,
+    ),
     "L5.E1": Wrong(
         answer="def last_stable_offset(log, high_watermark):\n    return high_watermark",
         says="That is as if",

@@ -25,6 +25,7 @@
 				if (i) return;
 				for (const level of strip.querySelectorAll("[data-level]"))
 					lines.push(`    ${level.dataset.level} ${level.dataset.reading}`);
+				for (const reader of strip.querySelectorAll("[data-position]")) lines.push(`    ${reader.dataset.position}`);
 			});
 			const about = strip.matches(".here") && root.querySelector(".inspector[data-chosen]");
 			if (!about) return lines;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,19 @@ from kafkalab import lab03, lab05
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Compact, Crash, DeleteSegment
+from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.payload.log_view import LEVELS, MEANING, batch_fields, given, reading, record_lines, replicas_at
+from kafkalab.widgets.payload.log_view import (
+    LEVELS,
+    MEANING,
+    batch_fields,
+    given,
+    lag_of,
+    positions_at,
+    reading,
+    record_lines,
+    replicas_at,
+)
 from kafkalab.widgets.payload.text import fold, offsets_of
 from kafkalab.widgets.views.log_tape import LogTape
 from kafkalab.widgets.views.sequence import Sequence
@@ -74,6 +86,39 @@ def test_an_aborted_record_behind_the_last_stable_offset_is_held_up_and_then_ski
     assert "held up, then skipped" in tape.svg()
     tape.press("end")
     assert "held up" not in tape.text()
+
+
+def two_readers() -> Scenario:
+    """A transaction left open behind a committed one, and a reader of each level, of which one crashes late."""
+    steps: list[list[Any]] = [["init_transactions"]]
+    for value, end in (("first", ["commit_transaction"]), ("second", ["sleep", 2_000])):
+        steps += [["begin_transaction"], ["send", "out", value, None, 0], ["flush"], end]
+    look: list[list[Any]] = [["sleep", 500], ["assign", ["out-0"]], ["poll", 300], ["poll", 300]]
+    readers = (
+        Program(name, "consumer_operations", {"steps": [*look, ["sleep", 1_500]], "isolation_level": level})
+        for name, level in (("careful", LEVELS[1]), ("eager", LEVELS[0]))
+    )
+    writer = Program("w", "operations", {"transactional_id": "w-0", "steps": steps})
+    return Scenario(topics={"out": 1}, programs=(writer, *readers), faults=(Crash("eager", at_ms=1_800),))
+
+
+def test_a_consumers_position_and_its_lag_are_shown_as_its_level_has_them_as_long_as_it_runs() -> None:
+    tape = LogTape(two_readers())
+    step = {e.at_ms: e.step for e in tape.cluster.trace.events}
+    tape.step = step[max(at for at in step if at < 450)]
+    assert "position of" not in str(tape)
+    tape.step = step[max(at for at in step if at < 1_700)]
+    assert "    position of careful: 2, lag 0 (read_committed)\n    position of eager: 3, lag 0" in str(tape)
+    shown = fold(tape.payload, tape.step)
+    (log, *_) = replicas_at(tape.payload, shown, "out-0")
+    assert (log.last_stable_offset, log.high_watermark) == (2, 3)
+    assert [lag_of(log, 1, level) for level in LEVELS] == [2, 1]
+    assert positions_at(tape.payload, shown, "__consumer_offsets-1") == []
+    assert "▲ 2" in tape.svg()
+    assert "careful: position 2, lag 0" in tape.svg()
+    tape.press("end")
+    assert "position of careful" in str(tape)
+    assert "position of eager" not in str(tape), "it is dead"
 
 
 def test_the_text_tells_each_log_its_marks_and_its_readers(tape: LogTape) -> None:

@@ -180,7 +180,8 @@ class Consumer:
             self._before = dict(self.subscriptions.positions)
             wait_ms = max(min(self.config.fetch_max_wait_ms, until - self.port.now), 0)
             records, self._stale = await self.fetcher.fetch(wait_ms)
-            if records or self.port.now >= until:
+            # Positions that have only moved over markers or aborted records end it (docs/protocol.md#aborted-filter)
+            if records or self.fetcher.advanced or self.port.now >= until:
                 return records
             if self._stale:
                 await self.connection.back_off(attempt)

@@ -37,6 +37,7 @@ class Fetcher:
     ) -> None:
         self.subscriptions, self.config, self.connection = subscriptions, config, connection
         self.commits, self.port = commits, connection.port
+        self.advanced = False  # whether the last fetch has moved a position
         self._fetched: list[Fetched] = []  # answered, and not yet collected because of an exception
 
     async def find_positions(self) -> None:
@@ -141,7 +142,7 @@ class Fetcher:
         """
         records: list[ConsumerRecord] = []
         outside: list[str] = []
-        complete, self._fetched = True, []
+        complete, self.advanced, self._fetched = True, False, []
         for number, (version, partition, position, fetched) in enumerate(answers):
             if version != self.subscriptions.version or self.subscriptions.positions.get(partition) != position:
                 continue  # a seek came in between
@@ -157,9 +158,10 @@ class Fetcher:
                     break
             else:
                 aborted = fetched.aborted_transactions if self.port.filters_aborted else None
-                found, position = deliver(partition, position, fetched.batches, aborted)
+                found, reached = deliver(partition, position, fetched.batches, aborted)
                 records += found
-                self.subscriptions.advance(partition, position)
+                self.advanced = self.advanced or reached > position
+                self.subscriptions.advance(partition, reached)
         await self._reset(outside)
         return records, complete
 

@@ -82,6 +82,19 @@ def replicas_at(payload: Payload, shown: Shown, partition: str) -> list[Replica]
     return found
 
 
+def positions_at(payload: Payload, shown: Shown, partition: str) -> list[tuple[str, int, str]]:
+    """Where each client's consumer stands that has polled the partition and runs: its name, the offset, its level."""
+    known = shown.positions.get(partition, {})
+    clients = [(n["id"], n["label"]) for n in payload["nodes"] if n["id"] in known]
+    return [(label, *known[node]) for node, label in clients if shown.nodes.get(node, "up") != "down"]
+
+
+def lag_of(replica: Replica, offset: int, level: str) -> int:
+    """How far a position is behind the end that its isolation level sees, as the consumer's metric records-lag says."""
+    end = replica.high_watermark if level == LEVELS[0] else replica.last_stable_offset
+    return max(0, end - offset)
+
+
 def given(replica: Replica, batch: Batch, outcome: str, level: str) -> str:
     """What a consumer of an isolation level has of a batch: gets, skips, waits, held, never, gone.
 
@@ -176,6 +189,8 @@ def log_text(payload: Payload, step: int, partition: str, offset: int, replicas:
             lines += _log_lines(log, name, "> " if name == partition and log is logs[0] else "")
             if log is logs[0] and not name.startswith("__"):
                 lines += [f"    {level} {reading(log, level)}" for level in LEVELS]
+                for who, at, level in positions_at(payload, shown, name):
+                    lines.append(f"    position of {who}: {at}, lag {lag_of(log, at, level)} ({level})")
         if name == partition and logs:
             lines += _chosen_lines(logs[0], offset)
     return lines

@@ -271,7 +271,9 @@ class PayloadMaker:
         data, node = event.data, self._label(event.node)
         if event.name == "poll":
             values = ", ".join(f"{r[2]}" for r in data["records"]) or "nothing"
-            return "transaction", True, f"{node}'s consumer gets {values}.", [self._call(event, "poll()")]
+            patch = [self._call(event, "poll()")]
+            patch += [["position", p, event.node, at, data["isolation_level"]] for p, at in data["to"].items()]
+            return "transaction", True, f"{node}'s consumer gets {values}.", patch
         if event.name == "program":
             return "transaction", True, f"{node}'s program ends with {data['exception']}.", []
         ended = {"ok": "returns", "fail": f"fails with {data['error']}", "info": "times out: the outcome is unknown"}

@@ -30,6 +30,7 @@ class Shown:
     held: dict[str, bool] = field(default_factory=dict)
     memory: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     gone: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    positions: dict[str, dict[str, tuple[int, str]]] = field(default_factory=dict)
 
     def apply(self, op: list[Any]) -> None:
         """Apply one change; AssertionError for an unknown one."""
@@ -54,6 +55,8 @@ class Shown:
                 self.groups[group] = known
             case ["memory", node, partition, known]:
                 self.memory[node, partition] = known
+            case ["position", partition, node, offset, level]:
+                self.positions[partition] = {**self.positions.get(partition, {}), node: (offset, level)}
             case ["isr", partition, replicas, in_sync]:
                 self.replicas[partition], self.in_sync[partition] = replicas, in_sync
             case ["cut", a, b, yes]:

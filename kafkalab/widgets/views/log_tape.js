@@ -63,7 +63,8 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 		inView = bases.slice(from, to),
 		later = bases.length - to,
 		levels = partition.startsWith("__") ? [] : LEVELS,
-		rows = logs.length + levels.length;
+		readers = levels.length ? positionsOf(view, partition, leader) : [],
+		rows = logs.length + levels.length + readers.length;
 	const marks = [
 		["start", leader.start, "start"],
 		["lso", leader.lso, "LSO"],
@@ -147,6 +148,16 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 				);
 		}
 	});
+	readers.forEach(({ node, at, level, lag }, i) => {
+		const row = logs.length + levels.length + 1 + i,
+			next = inView.find((base) => lists[0].some(([b]) => b.base === base && b.last >= at)),
+			before = from && at < inView[0],
+			who = esc(view.run.label(node)),
+			told = `position of ${who}: ${at}, lag ${lag} (${level})`;
+		items.push(label(who, `position ${at}, lag ${lag}`, row, ` data-position="${told}" aria-label="${told}"`));
+		if (!before && (next !== undefined || !later))
+			items.push(`<span class="at" style="grid-area:${row}/${columns.get(next) ?? column}">▲ ${at}</span>`);
+	});
 	return (
 		`<section class="strip${here ? " here" : ""}${partition.startsWith("__") ? " internal" : ""}"` +
 		` data-partition="${esc(partition)}"${here ? ' aria-current="true"' : ""}>` +
@@ -197,7 +208,9 @@ const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committe
 	LSO, last stable offset: nothing before it is undecided. start: what is before it was deleted.</li>
 	<li>The two rows below a log: what a consumer of each isolation level is given.
 	It skips what was aborted, and waits for what lies behind its mark. "held up, then skipped": it waits there too, though
-	it will never be given that record.</li>`;
+	it will never be given that record.</li>
+	<li>▲: where a consumer reads next. It stands behind markers, too. Its lag is the distance to LSO or HW, as its
+	isolation level has it.</li>`;
 const chosenOf = (view) => [view.model.get("partition") || view.run.partitions[0], view.model.get("offset")];
 const shiftOf = (view, partition) => view.shifts[partition] ?? 0;
 

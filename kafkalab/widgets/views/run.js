@@ -186,6 +186,8 @@ function apply(state, [op, a, b, c, d], own) {
 			return put(op, a, b);
 		case "memory":
 			return put(op, `${a} ${b}`, c);
+		case "position":
+			return put(op, a, { ...state.position[a], [b]: { at: c, level: d } });
 		case "cut":
 			return put(op, [a, b].sort().join(" "), c);
 		case "isr":
@@ -244,6 +246,7 @@ function openRun(text) {
 			cut: {},
 			held: {},
 			memory: {},
+			position: {},
 		};
 	const know = ({ id, label }) => {
 		run.life[id] ??= [[-1, state.node[id] ?? "up"]];

@@ -6,13 +6,24 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from kafkalab.widgets.payload.log_view import LEVELS, Replica, given, producer_of, reading, replicas_at, values_of
+from kafkalab.widgets.payload.log_view import (
+    LEVELS,
+    Replica,
+    given,
+    lag_of,
+    positions_at,
+    producer_of,
+    reading,
+    replicas_at,
+    values_of,
+)
 from kafkalab.widgets.payload.marks import span
 from kafkalab.widgets.payload.text import Payload, fold
 from kafkalab.widgets.views.palette import (
     AMBER,
     BLUE,
     BOLD,
+    CLIENT,
     DARK,
     DIM,
     FLAT,
@@ -48,7 +59,8 @@ def draw(payload: Payload, step: int, places: Sequence[int], replicas: bool) -> 
         canvas.text(MARGIN, canvas.y + 14, partition, more=BOLD)
         canvas.y += 18
         if logs:
-            _Tape(canvas, partition, logs if replicas else logs[:1]).draw()
+            readers = [] if partition.startswith("__") else positions_at(payload, shown, partition)
+            _Tape(canvas, partition, logs if replicas else logs[:1], readers).draw()
         canvas.y += 6
     return canvas.svg()
 
@@ -56,8 +68,11 @@ def draw(payload: Payload, step: int, places: Sequence[int], replicas: bool) -> 
 class _Tape:
     """The logs of one partition, with a column for each offset at which a batch begins."""
 
-    def __init__(self, canvas: Canvas, partition: str, logs: list[Replica]) -> None:
+    def __init__(
+        self, canvas: Canvas, partition: str, logs: list[Replica], readers: list[tuple[str, int, str]]
+    ) -> None:
         self.canvas, self.partition, self.logs, self.leader = canvas, partition, logs, logs[0]
+        self.readers, self.end = readers, MARGIN + LABEL
         self.cells = [log.cells() for log in logs]
         self.levels = () if partition.startswith("__") else LEVELS
         bases = sorted({int(b["base"]) for cells in self.cells for b, _, _ in cells})
@@ -83,6 +98,8 @@ class _Tape:
             self.canvas.y += HIGH + 4
         for level in self.levels:
             self._readings(level)
+        for reader in self.readers:
+            self._position(*reader)
         for x, names in bars:
             self._bar(x, names, top)
 
@@ -104,6 +121,7 @@ class _Tape:
             if base is not None:
                 self.columns[base] = (x, width * scale)
                 x += width * scale + 5
+        self.end = x
         return bars
 
     def _width(self, base: int) -> float:
@@ -162,6 +180,17 @@ class _Tape:
         if not self.bases:
             canvas.text(MARGIN + LABEL + 70, canvas.y + 13, reading(self.leader, level), DIM, more=' font-size="11"')
         canvas.y += 20
+
+
+    def _position(self, who: str, offset: int, level: str) -> None:
+        """Where a consumer reads next: below the batch that holds the offset, or behind the last one."""
+        canvas = self.canvas
+        told = f"{who}: position {offset}, lag {lag_of(self.leader, offset, level)}"
+        canvas.text(MARGIN, canvas.y + 13, fit(told, LABEL, 11), DIM, more=' font-size="11"')
+        last = {int(b["base"]): int(b["last"]) for cells in self.cells for b, _, _ in cells}
+        x = next((self.columns[base][0] for base in self.bases if last[base] >= offset), self.end)
+        canvas.text(x, canvas.y + 13, f"▲ {offset}", CLIENT, more=BOLD + ' font-size="11"')
+        canvas.y += 18
 
 
 def torn(x: float, y: float, wide: float) -> str:
