@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kafkalab.grading.exercise import WrongType, described
 
-PART, LEAST_MS = 0.05, 12
+PART = 0.05
 
 
-def close(value: float, truth: float) -> bool:
-    """Whether a time is within 5 % of the truth, or within 12 ms."""
-    return abs(value - truth) <= max(PART * truth, LEAST_MS)
+def close(value: float, truth: float, least_ms: float) -> bool:
+    """Whether a time is within 5 % of the truth, or within `least_ms`."""
+    return abs(value - truth) <= max(PART * truth, least_ms)
 
 
 def number(value: object, form: str) -> float:

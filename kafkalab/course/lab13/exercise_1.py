@@ -77,7 +77,7 @@ def check(answer: Any) -> str:
 
 def judged(case: Case, value: Any) -> WrongAnswer | None:
     """Return what is wrong with a size; None if it meets both targets."""
-    rows, least, longest = shown(case)
+    _, least, longest = shown(case)
     asks = f"For at least {least} records a second, and at most {longest} ms from a record's work to its commit"
     if value is None or value is ...:
         if not case["possible"]:
@@ -93,14 +93,9 @@ def judged(case: Case, value: Any) -> WrongAnswer | None:
     says = f"{asks}, you say {size}. It was run: {pace:.1f} records a second, and {took} ms at the longest."
     if not case["possible"]:
         return WrongAnswer(says, run=cluster, miss="no size will do")
-    per_record = [row["ms"] / row["size"] for row in rows]
     if late and size == int(longest / case["work_ms"]):
-        miss = "no fixed cost"
-    elif size == int(longest / per_record[0]) and slow:
-        miss = "no fixed cost"
-    else:
-        miss = "too large" if late else "too small"
-    return WrongAnswer(says, run=cluster, miss=miss)
+        return WrongAnswer(f"{says} That is as if only the records took time.", run=cluster, miss="no fixed cost")
+    return WrongAnswer(says, run=cluster, miss="too large" if late else "too small")
 
 
 EXERCISE = Exercise(

@@ -8,7 +8,7 @@ from kafkalab.sim.scenario_names import named
 
 @named
 def lab13(
-    records: int = 6, size: int = 3, partitions: int = 2, work_ms: int = 5, seed: int = 1, profile: str = "4.x/TV2"
+    records: int = 6, size: int = 3, partitions: int = 1, work_ms: int = 5, seed: int = 1, profile: str = "4.x/TV2"
 ) -> Scenario:
     """One worker: so many records in transactions of `size`, each record made in `work_ms`, in turn to partitions."""
     arguments = {"transactional_id": "bills-0", "topic": "bills", "records": records, "size": size}
