@@ -29,6 +29,8 @@ _PLACES = {
         "widgets.views.compare": "Compare",
         "widgets.views.verdict": "Verdict",
         "widgets.views.share": "Share",
+        "widgets.views.cost_meter": "CostMeter",
+        "history.costs": "costs_of",
         "widgets.views.predict": "Predict",
         "grading.check": "check hint question counterexample",
         "cli.notebook_search": "explore",
