@@ -48,14 +48,12 @@ class PayloadMaker:
         self.batches: dict[int, dict[str, Any]] = {}
 
     def _shown(self) -> list[str]:
-        """Data partitions first, then the internal ones that hold anything."""
+        """The scenario's data partitions, then those made in the run, then the internal ones; these if they hold data.
+        """
         data = [f"{t}-{i}" for t, n in self.cluster.scenario.topics.items() for i in range(n)]
-        internal = {
-            e.name
-            for e in self.trace.events
-            if e.kind == "append" and topic_of(e.name) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
-        }
-        return data + sorted(internal, key=internal_order)
+        written = {e.name for e in self.trace.events if e.kind == "append"}
+        internal = {p for p in written if topic_of(p) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)}
+        return data + sorted(written - internal - {*data}) + sorted(internal, key=internal_order)
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of the whole run."""
