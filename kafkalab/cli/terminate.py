@@ -51,9 +51,7 @@ def _described(cluster: Cluster, node: str, tid: str) -> TransactionDescription:
     return found
 
 
-def _told(
-    at_ms: int, tid: str, before: TransactionDescription, after: TransactionDescription, as_json: bool
-) -> Text:
+def _told(at_ms: int, tid: str, before: TransactionDescription, after: TransactionDescription, as_json: bool) -> Text:
     if as_json:
         rows: dict[str, Any] = {name: {"state": d.state, "producer_epoch": d.producer_epoch, "partitions": d.partitions}
                                 for name, d in (("before", before), ("after", after))}  # fmt: skip

@@ -40,8 +40,8 @@ def transactions_of(cluster: Cluster, command: str) -> Text:
     """What `kafkalab transactions` prints, asked of a cluster as it stands: `transactions_of(cluster, "list")`.
 
     The command is typed as for a saved scenario, without the file: list, describe, describe-producers, find-hanging,
-    abort, forceTerminateTransaction. The cluster's clock goes on until the answer is there, and with it whatever is under way. ValueError, with
-    one line, for a mistake; TypeError for anything but a cluster.
+    abort, forceTerminateTransaction. The cluster's clock goes on until the answer is there, and with it whatever is
+    under way. ValueError, with one line, for a mistake; TypeError for anything but a cluster.
     """
     if not isinstance(cluster, Cluster):
         raise TypeError(f"transactions_of asks a Cluster, not {type(cluster).__name__}")

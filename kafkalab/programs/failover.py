@@ -47,9 +47,7 @@ async def transfer(
 
 
 @program
-async def audited_transfer(
-    app: App, transactional_id: Name = PAYMENTS, commit_ms: Milliseconds = 3_000
-) -> str:
+async def audited_transfer(app: App, transactional_id: Name = PAYMENTS, commit_ms: Milliseconds = 3_000) -> str:
     """Make a topic whose partition has one replica, then write to an account and to that topic, in one transaction."""
     await app.admin().create_topics([NewTopic(name=AUDIT, num_partitions=1, replication_factor=1)])
     await app.sleep(1_000)

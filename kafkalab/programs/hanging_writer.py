@@ -47,7 +47,7 @@ async def abort_transaction(
 
 @program
 async def force_terminate_transaction(app: App, at_ms: Milliseconds, transactional_id: Name) -> str:
-    """At a given time an administrator ends the id's transaction (`kafka-transactions.sh forceTerminateTransaction`)."""
+    """At a given time an administrator ends the id's transaction through its coordinator."""
     await app.sleep(at_ms - app.now)
     await app.admin().force_terminate_transaction(transactional_id)
     return "terminated"

@@ -1,27 +1,27 @@
-"""L8.E1: make a transaction hang, find it, and end it; the presses are replayed, and the command is run."""
+"""L8.E1: make a transaction hang and find it; the presses are replayed, and what was found is aborted by its ids."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from kafkalab.cli.transactions import transactions_of
 from kafkalab.course.lab08.scenario import late_batch
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.failover import ACCOUNTS
+from kafkalab.programs.hanging_writer import abort_transaction
+from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Delay, Hold
 from kafkalab.sim.scenario import Scenario
 
-FORM = 'a dict {"presses": [Delay(...)], "command": "abort --topic ..."}'
+FOUND = ("producer_id", "producer_epoch", "start_offset")
+FORM = 'a dict {"presses": [Delay(...)], "producer_id": 7, "producer_epoch": 7, "start_offset": 7}'
 PARTITION = f"{ACCOUNTS}-0"
 ALLOWED = ("Drop", "Duplicate", "Delay", "Hold", "Release", "Reorder")
 SIXTEEN_MINUTES_MS = 16 * 60_000
 """Longer than any transaction may be open: `find-hanging` names nothing younger than 15 minutes."""
-TYPED_BEFORE = re.compile(r"^\s*(kafkalab transactions|(bin/)?kafka-transactions\.sh( --bootstrap-server \S+)?)\s+")
 
 
 def scenario(of_seed: int = 1) -> Scenario:
@@ -68,39 +68,43 @@ GOAL = Goal(
 
 
 def check(answer: Any) -> str:
-    """ "1 press, the fewest there are; the last stable offset is 4 of 4" if it hangs, and the command ends it."""
-    if not isinstance(answer, Mapping) or set(answer) != {"presses", "command"}:
+    """ "1 press, the fewest there are; the last stable offset is 4 of 4" if it hangs, and an abort by the ids ends it."""
+    if not isinstance(answer, Mapping) or set(answer) != {"presses", *FOUND}:
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
-    presses, command = answer["presses"], answer["command"]
-    if not is_blank(command) and not isinstance(command, str):
-        raise WrongType(f'"command" is text, not {described(command)}. Give {FORM}.')
-    if is_blank(command) and not presses_of(presses, scenario(seed()), GOAL.form):
-        raise BlankAnswer(f"Presses and command are still blank. Give {FORM}.")
+    presses, found = answer["presses"], {name: answer[name] for name in FOUND}
+    for name, value in found.items():
+        if not is_blank(value) and (type(value) is not int or value < 0):
+            raise WrongValue(f'"{name}" is a number from 0 on, not {described(value)}. Give {FORM}.')
+    blank = [name for name, value in found.items() if is_blank(value)]
+    if len(blank) == len(FOUND) and not presses_of(presses, scenario(seed()), GOAL.form):
+        raise BlankAnswer(f"Presses and ids are still blank. Give {FORM}.")
     pressed = replayed(presses, scenario(seed()), GOAL, most=2, par=1, allowed=ALLOWED)
     cluster = sixteen_minutes_later(presses)
-    if is_blank(command):
-        raise WrongAnswer(f"It hangs: {_marks(cluster)}. The command that ends it is still blank.", run=cluster,
-                          step=_late(cluster), view="LogTape", miss="not ended", part=0.5)  # fmt: skip
-    _end(cluster, TYPED_BEFORE.sub("", command))
+    if blank:
+        raise _wrong(cluster, f"{_marks(cluster)}. Still blank: {', '.join(blank)}", "not found")
+    _end(cluster, **found)
     return f"{pressed}; {_marks(cluster)}"
 
 
-def _end(cluster: Cluster, command: str) -> None:
-    """Run the learner's command on the cluster; WrongAnswer if the transaction is open after it."""
-    first = (command.split() or [""])[0]
-    step = _late(cluster)
-    try:
-        transactions_of(cluster, command)
-    except ValueError as error:
-        miss = "another offset" if "could not find any open transaction" in str(error) else ""
-        if not miss and first not in ("abort", "forceTerminateTransaction"):
-            raise WrongValue(f"The command cannot be run: {error}.") from None
-        raise WrongAnswer(f"It hangs, but the command fails: {error}.", run=cluster, step=step, view="LogTape",
-                          miss=miss, part=0.5) from None  # fmt: skip
-    if hangs(cluster):
-        miss = "through the coordinator" if first == "forceTerminateTransaction" else "only looked"
-        raise WrongAnswer(f"It hangs, and after your command it still does: {_marks(cluster)}.", run=cluster, step=step,
-                          view="LogTape", miss=miss, part=0.5)  # fmt: skip
+def _end(cluster: Cluster, producer_id: int, producer_epoch: int, start_offset: int) -> None:
+    """Abort as `kafka-transactions.sh abort` does; WrongAnswer if the transaction is open after it."""
+    late = _late_batch(cluster)
+    if start_offset != late.base_offset:
+        said = f"Could not find any open transactions starting at offset {start_offset} on partition {PARTITION}"
+        raise _wrong(cluster, f"abort says: {said}", "another offset")
+    spec = {"partition": PARTITION, "producer_id": producer_id, "producer_epoch": producer_epoch}
+    cluster.spawn("admin", abort_transaction, at_ms=cluster.now, coordinator_epoch=0, **spec)
+    cluster.run_for(60_000)
+    if producer_id != late.producer_id:
+        raise _wrong(cluster, f"the leader takes the marker, and nothing ends: {_marks(cluster)}", "another producer")
+    if producer_epoch != late.producer_epoch:
+        said = f"{_marks(cluster)}, but the transaction was written under another epoch than {producer_epoch}"
+        raise _wrong(cluster, said, "another epoch")
+
+
+def _wrong(cluster: Cluster, says: str, miss: str) -> WrongAnswer:
+    step = _appended(cluster)
+    return WrongAnswer(f"It hangs: {says}.", run=cluster, step=step, view="LogTape", miss=miss, part=0.5)
 
 
 def _marks(cluster: Cluster) -> str:
@@ -108,8 +112,13 @@ def _marks(cluster: Cluster) -> str:
     return f"the last stable offset is {log.last_stable_offset} of {log.high_watermark}"
 
 
-def _late(cluster: Cluster) -> int:
-    """The step at which the leader appends the batch that nobody will end."""
+def _late_batch(cluster: Cluster) -> Batch:
+    """The batch that nobody will end."""
+    return [b for b in cluster.log_of(PARTITION).batches if b.control is None][-1]
+
+
+def _appended(cluster: Cluster) -> int:
+    """The step at which the leader appends that batch."""
     leader = cluster.controller.metadata.leader(PARTITION)
     return [e for e in cluster.trace.of("append", PARTITION) if e.node == leader and e.data.control is None][-1].step
 
@@ -122,19 +131,20 @@ EXERCISE = Exercise(
         "marker? What would have to come after that?",
         'The producer gives "a" up after a second and aborts; the marker is there a few milliseconds later. '
         "Let the batch arrive after it. Then ask transactions_of(...) what is open in accounts-0, and where it begins.",
-        "Delay Produce#2 by some seconds. 16 minutes later `find-hanging --topic accounts` names partition, producer "
-        "and start offset; `abort` takes topic, partition and start offset.",
+        "Delay Produce#2 by some seconds. 16 minutes later `find-hanging --topic accounts` prints a row with all "
+        "three: ProducerId, ProducerEpoch, StartOffset.",
     ),
     points=4,
     misses={
         **GOAL.hints,
-        "not ended": "Run `sixteen_minutes_later(presses)` and ask the cluster that it returns: "
-        '`transactions_of(cluster, "find-hanging --topic accounts")`.',
+        "not found": "Ask the run of your picture, 16 minutes later: "
+        '`print(transactions_of(sixteen_minutes_later(tried), "find-hanging --topic accounts"))`.',
         "another offset": "The transaction that hangs does not begin where the aborted one began. Which row of "
         "`describe-producers` has a CurrentTransactionStartOffset?",
-        "only looked": "list, describe, describe-producers and find-hanging only look. Which command writes a marker?",
-        "through the coordinator": "forceTerminateTransaction asks the coordinator, and for the coordinator this "
-        "transaction was over long ago: it has no partition to send a marker to. Who can be asked instead?",
+        "another producer": "A leader that has never heard of a producer id takes its marker all the same, and nothing "
+        "ends. `describe-producers --topic accounts --partition 0` shows the ids that it knows.",
+        "another epoch": "`describe` shows the epoch that payments-0 has now. `find-hanging` and `describe-producers` "
+        "show the one under which the batch was written; a marker with a higher one fences whoever still has that.",
     },
     questions=(6, 38),
     afterwards=(

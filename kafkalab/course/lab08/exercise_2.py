@@ -120,7 +120,9 @@ def scenario(of_seed: int, row: Row) -> Scenario:
     else:
         app = Program("app", "operations", {**arguments, "steps": [["init_transactions"], BEGIN, *row.calls]})
     admins = [
-        Program(f"admin-{number}", "abort_transaction", {"at_ms": at_ms, "partition": f"{ACCOUNTS}-{place}", **PRODUCER})
+        Program(
+            f"admin-{number}", "abort_transaction", {"at_ms": at_ms, "partition": f"{ACCOUNTS}-{place}", **PRODUCER}
+        )
         for number, (place, at_ms) in enumerate(row.aborts, 1)
     ]
     if row.terminated_ms >= 0:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 
-from kafkalab.course.lab08.scenario import transfer
+from kafkalab.course.lab08.scenario import one_transfer
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, facts_of, table
 from kafkalab.grading.seeds import seed
@@ -64,8 +64,9 @@ def _durable(state: str) -> Find:
 
 def _written(state: str) -> Find:
     """The coordinator has this state in its own log, and nobody else has."""
-    return lambda _, e: (e.kind, e.node, e.name) == ("append", COORDINATOR, LOG) and any(
-        r.key == PAYMENTS and r.value.state.label == state for r in e.data.records
+    return lambda _, e: (
+        (e.kind, e.node, e.name) == ("append", COORDINATOR, LOG)
+        and any(r.key == PAYMENTS and r.value.state.label == state for r in e.data.records)
     )
 
 
@@ -158,9 +159,9 @@ ROWS: tuple[Row, ...] = (
 
 def scenario(of_seed: int, row: Row) -> Scenario:
     """The row's transfer, with the latencies of this seed."""
-    before = transfer(*row.faults, seed=of_seed)
+    before = one_transfer(*row.faults, seed=of_seed)
     faults = row.planned(ran(before).trace)
-    return transfer(*faults, seed=of_seed, title=row.says)
+    return one_transfer(*faults, seed=of_seed, title=row.says)
 
 
 def markers(cluster: Cluster) -> str:

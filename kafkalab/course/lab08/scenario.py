@@ -16,10 +16,10 @@ AGAIN_MS = 25_000
 @named
 def lab08(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """A transfer is committed. The second of its two markers is lost, and then the coordinator crashes."""
-    return transfer(Drop("WriteTxnMarkers#2"), Crash("b3", at_ms=CRASH_MS), seed=seed, profile=profile)
+    return one_transfer(Drop("WriteTxnMarkers#2"), Crash("b3", at_ms=CRASH_MS), seed=seed, profile=profile)
 
 
-def transfer(
+def one_transfer(
     *faults: Fault, seed: int = 1, profile: str = "4.x/TV2", title: str = "One marker out of two", again_ms: int = 0
 ) -> Scenario:
     """The same transfer with other faults; with `again_ms` a second one follows, which is aborted."""
@@ -36,7 +36,7 @@ def transfer(
 @named
 def old_coordinator(seed: int = 1, profile: str = "4.x/TV1") -> Scenario:
     """A marker takes half a minute. By then another coordinator has written it, and the next transfer is under way."""
-    return transfer(
+    return one_transfer(
         Delay("WriteTxnMarkers#1", AGAIN_MS + 5_000),
         Crash("b3", at_ms=CRASH_MS),
         seed=seed,

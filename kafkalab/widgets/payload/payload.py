@@ -48,8 +48,7 @@ class PayloadMaker:
         self.batches: dict[int, dict[str, Any]] = {}
 
     def _shown(self) -> list[str]:
-        """The scenario's data partitions, then those made in the run, then the internal ones; these if they hold data.
-        """
+        """The scenario's data partitions; those of other topics, then the internal ones, if they hold anything."""
         data = [f"{t}-{i}" for t, n in self.cluster.scenario.topics.items() for i in range(n)]
         written = {e.name for e in self.trace.events if e.kind == "append"}
         internal = {p for p in written if topic_of(p) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)}
