@@ -68,7 +68,7 @@ GOAL = Goal(
 
 
 def check(answer: Any) -> str:
-    """ "1 press, the fewest there are; the last stable offset is 4 of 4" if it hangs, and an abort by the ids ends it."""
+    """ "1 press, the fewest there are; the last stable offset is 4 of 4" if it hangs, and an abort ends it."""
     if not isinstance(answer, Mapping) or set(answer) != {"presses", *FOUND}:
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
     presses, found = answer["presses"], {name: answer[name] for name in FOUND}
