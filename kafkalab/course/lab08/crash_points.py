@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator
 
 from kafkalab.course.lab08.scenario import one_transfer
-from kafkalab.programs.failover import ACCOUNTS
+from kafkalab.programs.failover import ACCOUNTS, PAYMENTS
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash
 from kafkalab.widgets.payload.payload import payload_of
 
 HALVES = (f"{ACCOUNTS}-0", f"{ACCOUNTS}-1")
 COORDINATOR = "b3"
+WORDS = re.compile(rf"{PAYMENTS}: |, producer.*?}}(?= to)| at offset \d+")
+"""What of an event's sentence a line has no room for."""
 
 
 def crash_points() -> Iterator[str]:
@@ -25,7 +27,7 @@ def crash_points() -> Iterator[str]:
         crashed = ran(one_transfer(Crash(COORDINATOR, at_step=event.step)))
         seen = [visible_ms(crashed, partition) for partition in HALVES]
         if [ms // 1000 for ms in seen] != [ms // 1000 for ms in before]:
-            text = re.sub(r", producer.*?} to", " to", told[event.step]["text"])
+            text = WORDS.sub("", told[event.step]["text"])
             times = " ".join(f"{ms / 1000:5.1f} s" for ms in seen)
             yield f"{times}   {crashed.outcome().verdict}   after: {text}"
         before = seen
