@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.protocol.messages.create_topics import NewTopic
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Milliseconds, Name
+from kafkalab.sim.arguments import Index, Milliseconds, Name
 from kafkalab.sim.scenario import program
 
 ACCOUNTS, AUDIT = "accounts", "audit"
 PAYMENTS = "payments-0"
-LATE_MS = 20_000
+LATE_MS, HOUR_MS = 20_000, 3_600_000
 """A batch that is this late arrives long after its transaction was aborted."""
 
 
@@ -58,6 +60,42 @@ async def audited_transfer(app: App, transactional_id: Name = PAYMENTS, commit_m
     await producer.send(AUDIT, "10 moved", partition=0)
     await producer.flush()
     await app.sleep(commit_ms - app.now)
+    await producer.commit_transaction()
+    return "committed"
+
+
+@program
+async def held_open(
+    app: App,
+    transactional_id: Name,
+    partition: Index,
+    begin_ms: Milliseconds,
+    end_ms: Milliseconds,
+    late_partition: int = -1,
+) -> str:
+    """Begin a transaction on an account at `begin_ms`, keep it open, and commit it at `end_ms`; an hour is allowed.
+
+    With `late_partition` an earlier transaction, of two records there, is aborted when its second one is given up.
+    """
+    producer = app.producer(
+        transactional_id=transactional_id,
+        linger_ms=0,
+        request_timeout_ms=950,
+        delivery_timeout_ms=1_000,
+        transaction_timeout_ms=HOUR_MS,
+    )
+    await producer.init_transactions()
+    if late_partition >= 0:
+        producer.begin_transaction()
+        await (await producer.send(ACCOUNTS, "first", partition=late_partition))
+        with suppress(KafkaError):
+            await (await producer.send(ACCOUNTS, "late", partition=late_partition))
+        await producer.abort_transaction()
+    await app.sleep(begin_ms - app.now)
+    producer.begin_transaction()
+    await producer.send(ACCOUNTS, "held", partition=partition)
+    await producer.flush()
+    await app.sleep(end_ms - app.now)
     await producer.commit_transaction()
     return "committed"
 

@@ -90,6 +90,12 @@ WRONG = {
     ),
     "L8.E2": Wrong(answer=rows("e2", 10, "both"), says="The first that is not is row 1"),
     "L8.E3": Wrong(answer=rows("e3", 9, "1 + 1"), says="The first that is not is row 2"),
+    "L8.E4": Wrong(
+        answer="def hanging(now_ms, producers, names, descriptions):\n"
+        '    old = [row for row in producers if row["last_timestamp_ms"] < now_ms - 900_000]\n'
+        '    return [(row["partition"], row["start_offset"]) for row in old if row["start_offset"] is not None]',
+        says="That is as if",
+    ),
     "L12.E1": Wrong(
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",

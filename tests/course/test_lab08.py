@@ -11,13 +11,14 @@ from kafkalab.cli.transactions import transactions_of
 from kafkalab.course.lab08 import exercise_1 as lab08_e1
 from kafkalab.course.lab08 import exercise_2 as lab08_e2
 from kafkalab.course.lab08 import exercise_3 as lab08_e3
+from kafkalab.course.lab08 import exercise_4 as lab08_e4
 from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.counterexamples import picture
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash, Delay, Drop, Hold, Release, Reorder
-from tests.grading.told import told
+from tests.grading.told import told, written
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
@@ -31,6 +32,18 @@ def answer(presses: Any = LATE, **found: Any) -> dict[str, Any]:
     return {"presses": presses, **FOUND, **found}
 
 
+def hanging(now_ms: int, producers: Any, names: Any, descriptions: Any) -> Any:
+    """As a learner might write it: with a loop over what is open and old."""
+    found = []
+    for row in producers:
+        if row["start_offset"] is None or now_ms - row["last_timestamp_ms"] <= 900_000:
+            continue
+        name = names.get(row["producer_id"])
+        if name not in descriptions or row["partition"] not in descriptions[name]["partitions"]:
+            found.append([row["partition"], row["start_offset"]])
+    return found
+
+
 BLANK = dict.fromkeys(FOUND, "")
 
 
@@ -41,6 +54,7 @@ def test_the_solutions_are_right_under_every_seed(seed: str, monkeypatch: pytest
     assert check("L8.E1", answer()) == f"L8.E1 ✓ {said}"
     assert check("L8.E2", RIGHT_2) == "L8.E2 ✓ 10 of 10 rows"
     assert check("L8.E3", RIGHT_3) == "L8.E3 ✓ 9 of 9 rows"
+    assert check("L8.E4", written(hanging)) == "L8.E4 ✓ 24 of 24 cases"
 
 
 @pytest.mark.parametrize(
@@ -143,13 +157,22 @@ def test_a_misconception_picks_its_hint() -> None:
     assert "only in the memory of the coordinator" in hint("L8.E3")
 
 
-def test_a_counterexample_is_opened_at_the_marker_that_decides() -> None:
-    (fact, *_) = lab08_e2.facts(1)
+@pytest.mark.parametrize(
+    ("row", "marker", "at"), [(1, "ABORT", 1), (3, "COMMIT", 2), (5, "COMMIT", 1), (9, "COMMIT", 4)]
+)
+def test_a_counterexample_is_opened_at_the_marker_that_decides(row: int, marker: str, at: int) -> None:
+    fact = lab08_e2.facts(1)[row - 1]
     run = ran(fact.run())  # type: ignore[arg-type, misc]
-    step = fact.step(run)  # type: ignore[misc]
-    event = run.trace.events[step]
-    assert (event.kind, event.data.control.name) == ("append", "COMMIT")
-    assert picture(run, step).step == step
+    event = run.trace.events[fact.step(run)]  # type: ignore[misc]
+    assert (event.kind, event.name, event.data.control.name) == ("append", "accounts-0", marker)
+    assert event.data.base_offset == at
+    assert picture(run, event.step).step == event.step
+
+
+@pytest.mark.parametrize("fact", [*lab08_e2.facts(1), *lab08_e3.facts(1)], ids=lambda fact: fact.says[:40])
+def test_every_counterexample_has_a_marker_to_open_at(fact: Any) -> None:
+    run = ran(fact.run())
+    assert run.trace.events[fact.step(run)].data.control is not None
 
 
 @pytest.mark.parametrize("row", lab08_e2.ROWS, ids=lambda row: row.says[:40])
@@ -177,3 +200,34 @@ def test_each_row_of_markers_has_its_leaders_and_its_faults(row: Any) -> None:
     if first is not None and second is not None and "app" not in row.nodes:
         assert (first.receiver, list(first.body.markers[0].partitions)) == ("b1", ["accounts-0"])
         assert list(second.body.markers[0].partitions) == ["accounts-1"]
+
+
+@pytest.mark.parametrize("mutant", lab08_e4.MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_mutant_of_the_judgement_is_named_and_opens_its_run(
+    mutant: Any, seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    error = told("L8.E4", mutant.function)
+    assert error.miss == mutant.name
+    assert isinstance(error.run, Cluster)
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_the_judgement_is_that_of_the_tool_at_every_moment(seed: int) -> None:
+    asked = lab08_e4.moments(seed)
+    assert [lab08_e4.judged(*one.case) for one in asked] == [one.truth for one in asked]
+    assert {bool(one.truth) for one in asked} == {True, False}
+
+
+def test_a_case_does_not_tell_what_hangs() -> None:
+    for now_ms, producers, names, descriptions in lab08_e4.EXERCISE.question(1):  # type: ignore[misc]
+        assert isinstance(now_ms, int)
+        assert {frozenset(row) for row in producers} == {
+            frozenset(("partition", "producer_id", "start_offset", "last_timestamp_ms"))
+        }
+        assert set(names.values()) == set(descriptions)
+
+
+def test_a_judgement_that_is_still_blank_is_told_so() -> None:
+    assert "still blank" in str(told("L8.E4", lambda *case: ...))

@@ -145,16 +145,23 @@ def visible(cluster: Cluster) -> str:
     return "both" if len(seen) == 2 else f"only {seen.pop()}" if seen else "none"
 
 
-def _last_marker(cluster: Cluster) -> int:
-    """The step at which an account gets its last marker."""
-    appends = [e for e in cluster.trace.of("append") if e.name.startswith(ACCOUNTS) and e.data.control is not None]
-    return appends[-1].step if appends else cluster.trace.steps - 1
+def _deciding(cluster: Cluster) -> int:
+    """The step at which the leader appends the first marker behind "a"; behind "b", if there is none behind "a"."""
+    found = -1
+    for value, partition in (("b", f"{ACCOUNTS}-1"), ("a", f"{ACCOUNTS}-0")):
+        leader, written = cluster.controller.metadata.leader(partition), False
+        for event in (e for e in cluster.trace.of("append", partition) if e.node == leader):
+            if written and event.data.control is not None:
+                found = event.step
+                break
+            written = written or event.data.control is None and event.data.records[0].value == value
+    return found
 
 
 @cache
 def facts(of_seed: int) -> tuple[Fact, ...]:
     """Every row with what a read_committed reader finds in the end."""
-    return facts_of(ROWS, partial(scenario, of_seed), visible, _last_marker)
+    return facts_of(ROWS, partial(scenario, of_seed), visible, _deciding)
 
 
 EXERCISE = Exercise(

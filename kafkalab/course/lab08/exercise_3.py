@@ -171,9 +171,10 @@ def markers(cluster: Cluster) -> str:
 
 
 def _last_marker(cluster: Cluster) -> int:
-    """The step at which an account's log gets its last marker; the last fault, if it gets none."""
+    """The step at which a leader appends the last marker of an account."""
+    leader = cluster.controller.metadata.leader
     appends = [e for e in cluster.trace.of("append") if e.name.startswith(ACCOUNTS) and e.data.control is not None]
-    return appends[-1].step if appends else cluster.trace.steps - 1
+    return [e for e in appends if e.node == leader(e.name)][-1].step
 
 
 @cache
@@ -210,6 +211,6 @@ EXERCISE = Exercise(
     },
     afterwards=(
         "Why: what is written down is the decision and its partitions, not who has been told. So markers are sent at "
-        "least once, and may be: one that ends nothing does no harm. Next: lab 9 shows a late frame that does."
+        "least once, and may be: one that ends nothing does no harm. Next: tell what hangs from what is only long."
     ),
 )
