@@ -81,13 +81,13 @@ class TableText(Text):
 
     def _repr_html_(self) -> str:
         """Return the table on its side: the headers, and a column for each row."""
-        cells = (
-            "".join(f'<td style="text-align:left"><code>{escape(row[i])}</code></td>' for row in self.rows[1:])
-            or "<td>none</td>" * (i == 0)
-            for i in range(len(self.rows[0]))
-        )
+        cells = ("".join(_cell(row[i]) for row in self.rows[1:]) or "<td>–</td>" for i in range(len(self.rows[0])))
         heads = (f'<th style="text-align:left">{escape(name)}</th>' for name in self.rows[0])
         return f"<table>{''.join(f'<tr>{head}{cell}</tr>' for head, cell in zip(heads, cells, strict=True))}</table>"
+
+
+def _cell(text: str) -> str:
+    return f'<td style="text-align:left">{f"<code>{escape(text)}</code>" if text else "–"}</td>'
 
 
 def table_text(headers: Sequence[str], rows: list[list[Any]], as_json: bool) -> Text:

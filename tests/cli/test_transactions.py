@@ -133,6 +133,17 @@ def test_tables_have_the_columns_of_kafkas_tool(typed: Any) -> None:
     assert [cell.strip() for cell in out[1].split("\t")] == ["payments-0", "b3", "2000", "Empty"]
 
 
+def test_a_notebook_shows_a_table_on_its_side_with_a_line_for_each_column() -> None:
+    cluster = Cluster(Scenario.load(ONE))
+    cluster.run()
+    html = transactions_of(cluster, "describe --transactional-id payments-0")._repr_html_()  # type: ignore[attr-defined]
+    rows = re.findall("<tr><th[^>]*>(.*?)</th><td[^>]*>(.*?)</td></tr>", html)
+    assert rows[0] == ("CoordinatorId", "<code>b3</code>")
+    assert rows[-1] == ("TopicPartitions", "–")
+    nothing = transactions_of(cluster, "list --state Ongoing")
+    assert nothing._repr_html_().count("<td>–</td>") == 4  # type: ignore[attr-defined]
+
+
 def test_list_takes_filters(table: Any) -> None:
     at = ("--at-ms", "100")
     assert [r["TransactionState"] for r in table("list", LAB, *at)] == ["Ongoing"]

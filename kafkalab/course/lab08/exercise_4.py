@@ -69,11 +69,12 @@ def scenario(random: Random) -> Scenario:
 
 def _nameless(random: Random, partition: str) -> list[dict[str, Any]]:
     """A batch of a producer id that no coordinator knows any more."""
+    at_ms = random.randint(60, 1_200) * 1_000
     batch = {"values": ["nobody's"], "producer_id": 7_000, "producer_epoch": 0, "base_sequence": 0}
     given = {"transactional_id": "gone-0", "acks": -1, "timeout_ms": 30_000}
-    given["batches"] = {partition: {**batch, "transactional": True}}
+    given["batches"] = {partition: {**batch, "transactional": True, "timestamp_ms": at_ms}}
     ask = {"ask": "Produce", "to": f"leader of {partition}", "version": 11, "with": given}
-    return [{"at": random.randint(60, 1_200) * 1_000}, ask]
+    return [{"at": at_ms}, ask]
 
 
 def _asked(of: Scenario, at_ms: int) -> Asked:
