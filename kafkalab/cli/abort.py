@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, Text, integer
-from kafkalab.cli.saved_scenarios import answer, free_name, log_of, simulated
+from kafkalab.cli.saved_scenarios import answer, free_name, log_of, simulated, with_admin
 from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.limits import QUOTE, listed, told
 from kafkalab.protocol.messages.describe_producers import ActiveProducer
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.sim.scenario import Scenario
 
 IDENTIFIED = (
     "the transaction must be identified either with --start-offset, "
@@ -50,19 +50,25 @@ def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> 
     asked_ms, node, partition = cluster.now, free_name(cluster), f"{options.topic}-{options.partition}"
     before = _marks(cluster, partition)
     arguments = {"at_ms": asked_ms, **asdict(_spec(cluster, partition, node, options))}
-    added = replace(scenario, programs=(*scenario.programs, Program(node, "abort_transaction", arguments)))
+    added = with_admin(scenario, node, "abort_transaction", arguments)
     again = simulated(added, None, 0)
     result = again.results.get(node)
     if isinstance(result, KafkaError):
         raise CommandLineError(f"failed to abort: {type(result).__name__}: {result}")
     print(_told(arguments, before, _marks(again, partition), options.json))
-    if options.save:
-        try:
-            added.save(options.save)
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "no file can have this name"
-            raise CommandLineError(f"cannot write {told(options.save, QUOTE)}: {why.lower()}") from None
+    saved_as(added, options.save)
     return 0
+
+
+def saved_as(scenario: Scenario, path: str | None) -> None:
+    """Write the scenario, if a path is given; CommandLineError if it cannot be written."""
+    if not path:
+        return
+    try:
+        scenario.save(path)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no file can have this name"
+        raise CommandLineError(f"cannot write {told(path, QUOTE)}: {why.lower()}") from None
 
 
 def abort_now(cluster: Cluster, options: argparse.Namespace) -> Text:

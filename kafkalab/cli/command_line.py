@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
 from typing import Any, NoReturn
 
 from kafkalab.limits import NUMBER, quoted
@@ -72,6 +73,23 @@ class Text(str):
         return str(self)
 
 
+class TableText(Text):
+    """A table as Kafka's tools print it; a notebook, which is not as wide, shows a line for each column."""
+
+    __slots__ = ("rows",)
+    rows: list[list[str]]
+
+    def _repr_html_(self) -> str:
+        """Return the table on its side: the headers, and a column for each row."""
+        cells = ("".join(_cell(row[i]) for row in self.rows[1:]) or "<td>–</td>" for i in range(len(self.rows[0])))
+        heads = (f'<th style="text-align:left">{escape(name)}</th>' for name in self.rows[0])
+        return f"<table>{''.join(f'<tr>{head}{cell}</tr>' for head, cell in zip(heads, cells, strict=True))}</table>"
+
+
+def _cell(text: str) -> str:
+    return f'<td style="text-align:left">{f"<code>{escape(text)}</code>" if text else "–"}</td>'
+
+
 def table_text(headers: Sequence[str], rows: list[list[Any]], as_json: bool) -> Text:
     """Columns as wide as their longest text, with a tab between them, as Kafka's tools print; or a list of objects."""
     if as_json:
@@ -79,7 +97,9 @@ def table_text(headers: Sequence[str], rows: list[list[Any]], as_json: bool) -> 
     lines = [[_text(cell) for cell in row] for row in [list(headers), *rows]]
     widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
     padded = ("\t".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
-    return Text("\n".join(padded))
+    table = TableText("\n".join(padded))
+    table.rows = lines
+    return table
 
 
 def _text(cell: Any) -> str:

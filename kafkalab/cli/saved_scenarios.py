@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, number_from
@@ -12,7 +13,7 @@ from kafkalab.limits import QUOTE, RUN, TIME_MS, told
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
-from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.scenario import Program, Scenario
 
 
 def add_scenario_options(parser: argparse.ArgumentParser) -> None:
@@ -76,3 +77,8 @@ def free_name(cluster: Cluster) -> str:
     while name in cluster.nodes:
         name += "-"
     return name
+
+
+def with_admin(scenario: Scenario, node: str, program: str, arguments: dict[str, Any]) -> Scenario:
+    """Return the scenario with an administrator more, who runs `program` on the node."""
+    return replace(scenario, programs=(*scenario.programs, Program(node, program, arguments)))

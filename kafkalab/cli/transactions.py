@@ -12,6 +12,7 @@ from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.cli.abort import abort, abort_now, add_abort_options
 from kafkalab.cli.command_line import CommandLineError, Parser, Text, integer, table_text
 from kafkalab.cli.saved_scenarios import add_scenario_options, answer, free_name, loaded, log_of, simulated
+from kafkalab.cli.terminate import add_terminate_options, terminate, terminate_now
 from kafkalab.client.admin.admin import Admin
 from kafkalab.limits import quoted, whole_number
 from kafkalab.protocol.partitions import index_of, topic_of
@@ -39,8 +40,8 @@ def transactions_of(cluster: Cluster, command: str) -> Text:
     """What `kafkalab transactions` prints, asked of a cluster as it stands: `transactions_of(cluster, "list")`.
 
     The command is typed as for a saved scenario, without the file: list, describe, describe-producers, find-hanging,
-    abort. The cluster's clock goes on until the answer is there, and with it whatever is under way. ValueError, with
-    one line, for a mistake; TypeError for anything but a cluster.
+    abort, forceTerminateTransaction. The cluster's clock goes on until the answer is there, and with it whatever is
+    under way. ValueError, with one line, for a mistake; TypeError for anything but a cluster.
     """
     if not isinstance(cluster, Cluster):
         raise TypeError(f"transactions_of asks a Cluster, not {type(cluster).__name__}")
@@ -50,7 +51,8 @@ def transactions_of(cluster: Cluster, command: str) -> Text:
         options = parser.parse_args(shlex.split(command))
         if options.check is not None:
             options.check(options)
-        return abort_now(cluster, options) if options.ask is None else _answer(cluster, options)
+        told: Text = options.now(cluster, options) if options.ask is None else _answer(cluster, options)
+        return told
     except CommandLineError as error:
         raise ValueError(str(error)) from None
 
@@ -83,7 +85,12 @@ def add_options(parser: argparse.ArgumentParser, running: bool = False) -> None:
     hanging.add_argument("--partition", type=integer, default=-1)
     hanging.add_argument("--broker-id", default="", help="search what this broker has replicas of")
     hanging.add_argument("--max-transaction-timeout", type=integer, default=15, help="in minutes (15)")
-    add_abort_options(command("abort", "abort a hanging transaction", None), can_save=not running)
+    aborting = command("abort", "abort a hanging transaction", None)
+    aborting.set_defaults(change=abort, now=abort_now)
+    add_abort_options(aborting, can_save=not running)
+    ending = command("forceTerminateTransaction", "force abort an ongoing transaction on transactionalId", None)
+    ending.set_defaults(change=terminate, now=terminate_now)
+    add_terminate_options(ending, can_save=not running)
 
 
 def act(options: argparse.Namespace, root: Path) -> int:
@@ -93,7 +100,8 @@ def act(options: argparse.Namespace, root: Path) -> int:
     scenario = loaded(options.file)
     cluster = simulated(scenario, options.at_ms, options.after_ms)
     if options.ask is None:
-        return abort(scenario, cluster, options)
+        status: int = options.change(scenario, cluster, options)
+        return status
     print(_answer(cluster, options))
     return 0
 

@@ -35,8 +35,9 @@ class Symptom:
     errors: tuple[Error, ...] = ()
 
 
-DESCRIBE = "kafka-transactions.sh --bootstrap-server host:9092 describe --transactional-id"
-PRODUCERS = "kafka-transactions.sh --bootstrap-server host:9092 describe-producers --topic"
+TOOL = "kafka-transactions.sh --bootstrap-server host:9092"
+DESCRIBE = f"{TOOL} describe --transactional-id"
+PRODUCERS = f"{TOOL} describe-producers --topic"
 GROUPS = "kafka-consumer-groups.sh --bootstrap-server host:9092 --describe --group books"
 DUMP = "kafka-dump-log.sh --print-data-log --files"
 ISOLATION = "kafka-console-consumer.sh --isolation-level read_committed"
@@ -52,8 +53,13 @@ SYMPTOMS = (
             "lost-what", f"{DESCRIBE} payments-0"),
     Symptom("A `read_committed` consumer is stuck", "a transaction is open at the last stable offset; look for its "
             "producer", 5, "stuck-what", f"{PRODUCERS} ledger --partition 0"),
-    Symptom("A transaction never ends", "no coordinator knows it any more: it is hanging", 5, "stuck-what",
-            "find-hanging --broker-id 1"),
+    Symptom("A transaction never ends", "no coordinator knows it any more: it is hanging", 8,
+            "find-both-what", f"{TOOL} find-hanging --broker-id 1"),
+    Symptom("A `read_committed` consumer is stuck since brokers were restarted", "a partition had no leader when its "
+            "marker was due, and Kafka 4.3 took it for deleted (KAFKA-20734)", 8, "none-what",
+            f"{TOOL} find-hanging --broker-id 1"),
+    Symptom("Half of a transaction is missing since somebody ran `abort`", "it did not hang: its client has committed "
+            "the rest", 8, "race-what", f"{TOOL} forceTerminateTransaction --transactionalId payments-0"),
     Symptom("Lag stays at 1", "the last entry is a marker, and the offset behind the last record was committed", 4,
             "idle-what", GROUPS),
     Symptom("`LAG` is not 0, and the consumer has read everything", "the tool counts what is undecided, too", 4,

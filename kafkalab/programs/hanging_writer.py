@@ -45,6 +45,14 @@ async def abort_transaction(
     return "aborted"
 
 
+@program
+async def force_terminate_transaction(app: App, at_ms: Milliseconds, transactional_id: Name) -> str:
+    """At a given time an administrator ends the id's transaction through its coordinator."""
+    await app.sleep(at_ms - app.now)
+    await app.admin().force_terminate_transaction(transactional_id)
+    return "terminated"
+
+
 @named
 def hanging(profile: str = "4.x/TV1") -> Scenario:
     """A transaction that hangs on out-0.

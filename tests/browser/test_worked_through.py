@@ -103,6 +103,18 @@ WRONG = {
     ),
     "L6.E2": Wrong(answer='e2 = [Pause("first", at_ms=3_000), Resume("first", at_ms=9_000)]', says="This run shows no"),
     "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="The first that is not is row 1"),
+    "L8.E1": Wrong(
+        answer='e1 = {"presses": [Drop("Produce#2")], "producer_id": 2000, "producer_epoch": 0, "start_offset": 2}',
+        says="This run shows no transaction that hangs",
+    ),
+    "L8.E2": Wrong(answer=rows("e2", 10, "both"), says="The first that is not is row 1"),
+    "L8.E3": Wrong(answer=rows("e3", 9, "1 + 1"), says="The first that is not is row 2"),
+    "L8.E4": Wrong(
+        answer="def hanging(now_ms, producers, names, descriptions):\n"
+        '    old = [row for row in producers if row["last_timestamp_ms"] < now_ms - 900_000]\n'
+        '    return [(row["partition"], row["start_offset"]) for row in old if row["start_offset"] is not None]',
+        says="That is as if",
+    ),
     "L12.E1": Wrong(
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",

@@ -22,6 +22,7 @@ DATA = Path(__file__).parents[2] / "data"
 HANGING = {"4.x/TV1": str(DATA / "hanging_transaction.klab"), "4.x/TV2": str(DATA / "hanging_transaction_tv2.klab")}
 ONE, LAB = HANGING["4.x/TV1"], str(DATA / "lab03_old_protocol.klab")
 LATER = ("--after-ms", "960000")
+END = ("forceTerminateTransaction",)
 OUT_0 = ("--topic", "out", "--partition", "0")
 
 
@@ -102,11 +103,45 @@ def test_an_abort_can_name_the_producer(typed: Any) -> None:
     assert found["after"] == {"last_stable_offset": 4, "high_watermark": 4}
 
 
+def test_an_open_transaction_is_terminated_through_its_coordinator(typed: Any, table: Any, tmp_path: Path) -> None:
+    at, who, saved = ("--at-ms", "100"), ("--transactionalId", "payments-0"), str(tmp_path / "ended.klab")
+    status, out, err = typed("transactions", *END, LAB, *who, *at, "--save", saved)
+    assert (status, err) == (0, "")
+    first, before, after = out.splitlines()
+    assert first == "payments-0 at 100 ms: terminated, and its producer is fenced"
+    assert before.startswith("before  Ongoing in accounts-0")
+    assert after == "after   Empty, producer 2000 epoch 2"
+    run = json.loads(typed("run", saved, "--json")[1])
+    assert run["outcome"] == "aborted"
+    assert "ProducerFencedError" in run["programs"]["app"]
+    found = json.loads(typed("transactions", *END, LAB, *who, *at, "--json")[1])
+    assert (found["at_ms"], found["before"]["state"], found["after"]["state"]) == (100, "Ongoing", "Empty")
+
+
+def test_what_hangs_is_not_ended_through_the_coordinator() -> None:
+    cluster = Cluster(Scenario.load(ONE))
+    cluster.run()
+    transactions_of(cluster, "forceTerminateTransaction --transactionalId payments-0")
+    log = cluster.log_of("out-0")
+    assert (log.last_stable_offset, log.high_watermark) == (2, 3)
+
+
 def test_tables_have_the_columns_of_kafkas_tool(typed: Any) -> None:
     out = typed("transactions", "list", ONE)[1].splitlines()
     columns = [cell.strip() for cell in out[0].split("\t")]
     assert columns == ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"]
     assert [cell.strip() for cell in out[1].split("\t")] == ["payments-0", "b3", "2000", "Empty"]
+
+
+def test_a_notebook_shows_a_table_on_its_side_with_a_line_for_each_column() -> None:
+    cluster = Cluster(Scenario.load(ONE))
+    cluster.run()
+    html = transactions_of(cluster, "describe --transactional-id payments-0")._repr_html_()  # type: ignore[attr-defined]
+    rows = re.findall("<tr><th[^>]*>(.*?)</th><td[^>]*>(.*?)</td></tr>", html)
+    assert rows[0] == ("CoordinatorId", "<code>b3</code>")
+    assert rows[-1] == ("TopicPartitions", "–")
+    nothing = transactions_of(cluster, "list --state Ongoing")
+    assert nothing._repr_html_().count("<td>–</td>") == 4  # type: ignore[attr-defined]
 
 
 def test_list_takes_filters(table: Any) -> None:
@@ -159,6 +194,12 @@ def test_describe_producers_of_the_leader_or_of_a_replica(table: Any) -> None:
         (["transactions", "find-hanging", ONE], "find-hanging needs either --topic or --broker-id"),
         (["transactions", "find-hanging", ONE, "--topic", "x"], "there is no x"),
         (["transactions", "find-hanging", ONE, "--broker-id", "1", "--partition", "0"], "--partition needs --topic"),
+        (["transactions", *END, ONE], "arguments are required: --transactionalId"),
+        (["transactions", *END, ONE, "--transactionalId", "x"], "TRANSACTIONAL_ID_NOT_FOUND"),
+        (
+            ["transactions", *END, LAB, "--transactionalId", "payments-0", "--save", "/nowhere/x"],
+            "cannot write /nowhere/x",
+        ),
         (["transactions", "abort", ONE, "--topic", "out"], "the following arguments are required: --partition"),
         (["transactions", "abort", ONE, *OUT_0], "must be identified either with --start-offset"),
         (["transactions", "abort", ONE, *OUT_0, "--producer-id", "1"], "missing --producer-epoch"),
@@ -195,6 +236,9 @@ def test_a_marker_that_the_leader_refuses_is_an_error(typed: Any, tmp_path: Path
     forbidden.save(tmp_path / "forbidden.klab")
     status, _, err = typed("transactions", "abort", str(tmp_path / "forbidden.klab"), *OUT_0, "--start-offset", "2")
     assert "failed to abort: ClusterAuthorizationError" in err
+    replace(forbidden, acls=(Deny("admin", "WRITE", "TransactionalId:payments-0"),)).save(tmp_path / "forbidden.klab")
+    ending = (*END, str(tmp_path / "forbidden.klab"), "--transactionalId", "payments-0")
+    assert "failed to force terminate payments-0: " in typed("transactions", *ending)[2]
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["transactions", "abort", "--help"]])

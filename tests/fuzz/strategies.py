@@ -46,6 +46,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("transactions", "describe-producers", "FILE", "--topic", "out", "--partition", "0"),
     ("transactions", "find-hanging", "FILE", "--topic", "out"), ("transactions", "list", "FILE", "--state", "Ongoing"),
     (*ABORT, "--start-offset", "2"), (*ABORT, "--start-offset", "2", "--save", "OUT"),
+    ("transactions", "forceTerminateTransaction", "FILE", "--transactionalId", "payments-0"),
     (*ABORT, "--producer-id", "2000", "--producer-epoch", "0", "--coordinator-epoch", "0"),
     ("workload", "synthetic", "--out", "OUT", "--records", "100", "--plant", "duplicate=0.1"),
     ("workload", "simulated", "--out", "OUT", "--seeds", "1-3", "--scenario", "FILE"), ("audit", "FOLDER"),

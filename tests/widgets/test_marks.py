@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab import lab00, lab03
+from kafkalab import lab00, lab03, late_batch
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.widgets.payload.marks import ends_of, marks_of
@@ -54,3 +54,10 @@ def test_a_request_given_up_names_client_and_request_and_fits_a_narrow_lane():
     given_up = next(event for event in late["events"] if event["kind"] == "timer")
     assert given_up["text"] == "shop gives up Produce after 30 seconds without an answer."
     assert marks_of(late)[str(given_up["step"])] == "shop gives up Produce after 30 s"
+
+
+def test_a_request_given_up_says_how_long_its_client_has_waited():
+    late = payload_of(ran(late_batch()))
+    given_up = next(event for event in late["events"] if event["kind"] == "timer")
+    assert given_up["text"] == "app gives up Produce after 950 ms without an answer."
+    assert marks_of(late)[str(given_up["step"])] == "app gives up Produce after 950 ms"

@@ -10,11 +10,12 @@ from hashlib import sha256
 
 import pytest
 
-from kafkalab import lab03
+from kafkalab import lab03, leaderless
 from kafkalab.programs.groups import two_members
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
 from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.payload.chapters import chapters_of
 from kafkalab.widgets.payload.payload import CATEGORIES, payload_of
 from kafkalab.widgets.payload.text import Shown, batch_outcome, fold, stops, text_at
 
@@ -134,3 +135,12 @@ def test_the_payload_is_the_same_whatever_the_hash_seed() -> None:
 
 def print_digest() -> None:
     print(sha256(json.dumps(Journey(two_members()).payload).encode()).hexdigest())
+
+
+def test_a_partition_made_in_the_run_is_shown_and_its_first_leader_is_no_election():
+    payload = payload_of(ran(leaderless()))
+    assert payload["partitions"] == ["accounts-0", "audit-0", "__transaction_state-22"]
+    text = text_at(payload, len(payload["events"]) - 1, SHOWN)
+    assert "audit-0 on b2, HW 2, LSO 2: [0 10 moved p2000 e0 s0 committed] [1 COMMIT e1]" in text
+    begun = {chapter["name"]: payload["events"][chapter["step"]]["at"] for chapter in chapters_of(payload)}
+    assert begun["election"] > begun["b2 crashes"]

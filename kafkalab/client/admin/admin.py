@@ -148,6 +148,10 @@ class Admin:
         _raise(answer.error, f"fence_producers({tid!r})")
         return ProducerIdAndEpoch(answer.response.producer_id, answer.response.producer_epoch)
 
+    async def force_terminate_transaction(self, transactional_id: str) -> None:
+        """End what is open under the id, through its coordinator, by fencing its producer (KAFKA-19003, 4.1)."""
+        await self.fence_producers([transactional_id])
+
     async def abort_transaction(self, spec: AbortTransactionSpec) -> None:
         """Write an ABORT marker with the given ids to the partition, which ends its hanging transaction.
 

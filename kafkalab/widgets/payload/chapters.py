@@ -123,7 +123,7 @@ class Chapters:
                 self.owners[tid] = node
             case ["txn", tid, known]:
                 self.states[tid] = known["state"]
-            case ["leader", partition, node]:
+            case ["leader", partition, node] if node or partition in self.leaders:  # a new one has had none yet
                 self.leaders[partition] = node
 
     def _begin(self, step: int, name: str, who: str) -> None:

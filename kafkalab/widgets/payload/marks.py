@@ -61,7 +61,7 @@ def mark_of(event: dict[str, Any], shown: Shown) -> str:
     if words:
         return ", ".join(words)
     if event["kind"] == "timer":
-        return str(event["text"]).replace(" seconds without an answer.", " s")
+        return str(event["text"]).removesuffix(" without an answer.").replace(" seconds", " s")
     if event["kind"] == "state" or event["name"] == "program":
         return _without_node(event["text"])
     if event["kind"] == "fault":

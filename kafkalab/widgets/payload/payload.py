@@ -48,14 +48,11 @@ class PayloadMaker:
         self.batches: dict[int, dict[str, Any]] = {}
 
     def _shown(self) -> list[str]:
-        """Data partitions first, then the internal ones that hold anything."""
+        """The scenario's data partitions; those of other topics, then the internal ones, if they hold anything."""
         data = [f"{t}-{i}" for t, n in self.cluster.scenario.topics.items() for i in range(n)]
-        internal = {
-            e.name
-            for e in self.trace.events
-            if e.kind == "append" and topic_of(e.name) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
-        }
-        return data + sorted(internal, key=internal_order)
+        written = {e.name for e in self.trace.events if e.kind == "append"}
+        internal = {p for p in written if topic_of(p) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)}
+        return data + sorted(written - internal - {*data}) + sorted(internal, key=internal_order)
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of the whole run."""
@@ -161,12 +158,20 @@ class PayloadMaker:
             case "fault":
                 return self._fault(event)
             case "timer":
-                text = f"{node} gives up {data['request']} after 30 seconds without an answer."
+                text = f"{node} gives up {data['request']} after {self._waited(event)} without an answer."
                 return BY_NAME[data["request"]].category, True, text, []
             case "invoke":
                 return "transaction", True, f"{node} calls {event.name}().", [self._call(event, f"{event.name}()")]
             case _:
                 return self._completed(event)
+
+    def _waited(self, event: Event) -> str:
+        """How long the request that times out has been under way: it has the same cause as its time-out."""
+        for earlier in reversed(self.trace.events[: event.step]):
+            if (earlier.kind, earlier.node, earlier.cause) == ("send", event.node, event.cause):
+                waited_ms = event.at_ms - earlier.at_ms
+                return f"{waited_ms} ms" if waited_ms % 1000 else f"{waited_ms // 1000} seconds"
+        return "too long"
 
     def _label(self, node: str) -> str:
         return self._node(node)["label"]

@@ -1,0 +1,73 @@
+"""The scenarios of lab 8: a transfer, and brokers that die around its decision."""
+
+from __future__ import annotations
+
+from kafkalab.programs.failover import ACCOUNTS, LATE_MS
+from kafkalab.protocol.rules import VERIFICATION
+from kafkalab.sim.faults import Crash, Delay, Drop, Fault, Restart
+from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.sim.scenario_names import named
+
+COMMIT_MS, CRASH_MS = 200, 1_000
+AGAIN_MS = 25_000
+"""The next transfer begins then; the marker that the old coordinator has sent arrives in the middle of it."""
+
+
+@named
+def lab08(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
+    """A transfer is committed. The second of its two markers is lost, and then the coordinator crashes."""
+    return one_transfer(Drop("WriteTxnMarkers#2"), Crash("b3", at_ms=CRASH_MS), seed=seed, profile=profile)
+
+
+def one_transfer(
+    *faults: Fault, seed: int = 1, profile: str = "4.x/TV2", title: str = "One marker out of two", again_ms: int = 0
+) -> Scenario:
+    """The same transfer with other faults; with `again_ms` a second one follows, which is aborted."""
+    return Scenario(
+        title=title,
+        profile=profile,
+        seed=seed,
+        topics={ACCOUNTS: 2},
+        programs=(Program("app", "transfer", {"commit_ms": COMMIT_MS, "again_ms": again_ms}),),
+        faults=faults,
+    )
+
+
+@named
+def old_coordinator(seed: int = 1, profile: str = "4.x/TV1") -> Scenario:
+    """A marker takes half a minute. By then another coordinator has written it, and the next transfer is under way."""
+    return one_transfer(
+        Delay("WriteTxnMarkers#1", AGAIN_MS + 5_000),
+        Crash("b3", at_ms=CRASH_MS),
+        seed=seed,
+        profile=profile,
+        title="A marker of the old coordinator",
+        again_ms=AGAIN_MS,
+    )
+
+
+@named
+def leaderless(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
+    """A transaction is committed while a partition of it, which has one replica, has no leader."""
+    return Scenario(
+        title="A partition without a leader",
+        profile=profile,
+        seed=seed,
+        topics={ACCOUNTS: 1},
+        programs=(Program("app", "audited_transfer"),),
+        faults=(Crash("b2", at_ms=2_000), Restart("b2", at_ms=30_000)),
+    )
+
+
+@named
+def late_batch(seed: int = 1, profile: str = "4.x/TV1", late_ms: int = LATE_MS, verified: bool = False) -> Scenario:
+    """A batch is so slow that its producer gives it up and aborts; with 0 it is not. Leaders ask nobody first."""
+    return Scenario(
+        title="A batch that comes late" if late_ms else "A debit that is aborted",
+        profile=profile,
+        seed=seed,
+        rules_off=() if verified else (VERIFICATION.name,),
+        topics={ACCOUNTS: 1},
+        programs=(Program("app", "late_debit"),),
+        faults=(Delay("Produce#2", late_ms),) if late_ms else (),
+    )
