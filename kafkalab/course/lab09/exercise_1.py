@@ -107,8 +107,8 @@ def _misses(of_other: str) -> tuple[Miss, ...]:
             "An EndTxn came twice, and the late one ended nothing: no transaction was open when it arrived, or none "
             "had written yet.",
             lambda cluster: not _late(cluster),
-            hint="Each order is open for two seconds, between its payment and its delivery. Look in the picture at which "
-            "moment the order that you mean writes its payment, and let the late EndTxn arrive after that.",
+            hint="Each order is open for two seconds, between its payment and its delivery. Look in the picture when "
+            "the order that you mean writes its payment, and let the late EndTxn arrive after that.",
             step=_step,
         ),
         Miss(
