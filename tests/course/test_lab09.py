@@ -82,9 +82,13 @@ def test_presses_that_miss_are_told_what_their_run_shows(name: str, presses: Any
     assert "Hint for this answer" in hint("L9.E1")
 
 
-def test_a_counterexample_opens_where_the_late_request_arrives() -> None:
-    run = ran(lab09_e1.scenario().with_faults(*PRESSES["G1a"]))
-    assert run.trace.events[lab09_e1._step(run)].frame == "EndTxn#1"
+@pytest.mark.parametrize("delay_ms", [30_110, 31_000, 33_200])
+def test_a_counterexample_opens_where_the_late_request_arrives(delay_ms: int) -> None:
+    error = told("L9.E1", PRESSES | {"lost write": [Delay("EndTxn#1", delay_ms)]})
+    run = ran(lab09_e1.scenario().with_faults(Delay("EndTxn#1", delay_ms)))
+    event = run.trace.events[lab09_e1._step(run)]
+    assert (event.kind, event.frame) == ("receive", "EndTxn#1")
+    assert error.run is not None
 
 
 @pytest.mark.parametrize(
@@ -288,6 +292,15 @@ def test_every_wrong_word_is_found_and_has_its_hint(number: int, word: str) -> N
     assert f"claim {number}:" in str(error)
     assert error.miss in lab09_e3.EXERCISE.misses
     assert (error.run is not None) is (CLAIMS[number] == "refuted")
+
+
+@pytest.mark.parametrize(("number", "node"), [(9, "b3"), (10, "b3")])
+def test_what_refutes_a_claim_opens_where_it_shows(number: int, node: str) -> None:
+    fact = lab09_e3.facts()[number - 1]
+    assert fact.run is not None
+    assert fact.step is not None
+    run = ran(fact.run())  # type: ignore[arg-type]
+    assert run.trace.events[fact.step(run)].node == node
 
 
 def test_a_claim_is_shown_only_by_a_search_that_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

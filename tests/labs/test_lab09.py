@@ -92,6 +92,13 @@ def test_the_steps_that_the_text_names_are_those_of_jam() -> None:
     assert not frames["EndTxn#3"].body.committed
 
 
+def test_the_comparison_opens_where_the_late_request_is_answered() -> None:
+    (row,) = [line for line in shown("compare").splitlines() if line.startswith("> ")]
+    left, right = row.split(" | ")
+    assert "b2 appends shop-0: PrepareCommit" in left
+    assert "b2 sends EndTxnResponse#2 to shop: PRODUCER_FENCED." in right
+
+
 def test_the_brokers_have_version_2_and_verify_in_all_runs() -> None:
     rules = Rules("4.x/TV1")
     assert (rules.cluster_version, rules.client_version, rules.on(VERIFICATION)) == (2, 1, True)

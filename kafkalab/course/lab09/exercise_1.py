@@ -16,6 +16,7 @@ from kafkalab.history.export import history_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Delay, Fault
 from kafkalab.sim.scenario import Scenario
+from kafkalab.trace import Frame
 
 G1A, LOST, TORN = "G1a", "lost write", "torn"
 NAMED = (G1A, LOST, TORN)
@@ -48,21 +49,16 @@ def shows(cluster: Cluster, wanted: str) -> bool:
     return shown_by(cluster) == (TORN,) if wanted == TORN else wanted in shown_by(cluster)
 
 
-def ended_by(cluster: Cluster) -> list[tuple[str, bool]]:
-    """Of each decision of the coordinator, in order: the EndTxn that brought it about, and whether that was late.
+def late(cluster: Cluster) -> tuple[Frame, ...]:
+    """The EndTxn requests that arrive after one that was sent later."""
+    ends = [f for f in cluster.trace.frames.values() if f.name == "EndTxn" and f.received_step >= 0]
+    return tuple(f for f in ends if any(f.sent_step < o.sent_step and o.received_step < f.received_step for o in ends))
 
-    It is late when an EndTxn that was sent after it arrived before it.
-    """
-    frames = cluster.trace.frames
+
+def _ended_something(cluster: Cluster) -> bool:
+    """Whether a decision of the coordinator goes back to a late EndTxn."""
     decisions = [e for e in cluster.trace.of("state", "transaction") if e.data["state"].startswith("Prepare")]
-    found: dict[str, bool] = {}
-    for event in decisions:
-        frame = _cause(cluster, event.step)
-        if frame:
-            late = frames[frame]
-            later = [f for f in frames.values() if f.name == "EndTxn" and f.sent_step > late.sent_step]
-            found.setdefault(frame, any(0 <= f.received_step < late.received_step for f in later))
-    return list(found.items())
+    return not {_cause(cluster, e.step) for e in decisions}.isdisjoint({f.id for f in late(cluster)})
 
 
 def _cause(cluster: Cluster, step: int) -> str:
@@ -75,15 +71,10 @@ def _cause(cluster: Cluster, step: int) -> str:
     return ""
 
 
-def _late(cluster: Cluster) -> list[str]:
-    """The EndTxns that ended a later transaction than their own."""
-    return [frame for frame, late in ended_by(cluster) if late]
-
-
 def _step(cluster: Cluster) -> int:
-    """Where the first late EndTxn arrives, or the first EndTxn."""
-    late = _late(cluster) or [frame for frame, _ in ended_by(cluster)]
-    return cluster.trace.frames[late[0]].received_step if late else -1
+    """Where the first late EndTxn arrives, or the first of all, -1 for none."""
+    ends = late(cluster) or tuple(f for f in cluster.trace.frames.values() if f.name == "EndTxn")
+    return ends[0].received_step if ends else -1
 
 
 def _waited(cluster: Cluster) -> bool:
@@ -106,7 +97,7 @@ def _misses(of_other: str) -> tuple[Miss, ...]:
             "between",
             "An EndTxn came twice, and the late one ended nothing: no transaction was open when it arrived, or none "
             "had written yet.",
-            lambda cluster: not _late(cluster),
+            lambda cluster: not _ended_something(cluster),
             hint="Each order is open for two seconds, between its payment and its delivery. Look in the picture when "
             "the order that you mean writes its payment, and let the late EndTxn arrive after that.",
             step=_step,

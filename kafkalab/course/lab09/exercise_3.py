@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from kafkalab.checks.all import check_all
@@ -16,7 +16,7 @@ from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, table
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
-from kafkalab.sim.cluster import ran
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Delay, Drop
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -69,10 +69,19 @@ class Claim:
 def _shows(scenario: Scenario, anomaly: str) -> bool:
     """Whether the run shows the anomaly, once every topic was read to its end."""
     cluster = ran(scenario)
-    if anomaly == TWICE:
-        return any(len(set(values)) < len(values) for values in cluster.outcome().committed.values())
     read_to_the_end(cluster)
-    return any(f.anomaly == anomaly for f in check_all(history_of(cluster)).findings)
+    return _step(anomaly, cluster) >= 0
+
+
+def _step(anomaly: str, cluster: Cluster) -> int:
+    """Where the run shows the anomaly first, -1 if it does not."""
+    if anomaly == TWICE:
+        leader = cluster.controller.metadata.leader("payments-0")
+        logged = [e for e in cluster.trace.of("append", "payments-0") if e.node == leader and not e.data.control]
+        twice = len(set(seen := cluster.outcome().committed["payments-0"])) < len(seen)
+        return logged[-1].step if twice else -1
+    findings = (f for f in check_all(history_of(cluster)).findings if f.anomaly == anomaly)
+    return min((f.steps[-1] for f in findings), default=-1)
 
 
 def _v2() -> Scenario:
@@ -166,9 +175,12 @@ CLAIMS = (
 def facts() -> tuple[Fact, ...]:
     """The claims as rows, with what the runs say of each."""
     return tuple(
-        Fact(name=n, says=claim.says, truth=claim.truth, look=claim.look, run=claim.against, misses=claim.misses)
+        Fact(
+            name=n, says=claim.says, truth=claim.truth, look=claim.look, run=claim.against, misses=claim.misses,
+            step=partial(_step, claim.finds),
+        )
         for n, claim in enumerate(CLAIMS, 1)
-    )
+    )  # fmt: skip
 
 
 def check(answer: Any) -> str:
