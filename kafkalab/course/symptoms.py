@@ -81,6 +81,11 @@ SYMPTOMS = (
             "limit-told", f"{DESCRIBE} billing-0", (Error.INVALID_TRANSACTION_TIMEOUT,)),
     Symptom("Charges twice, without an error", "a random `transactional.id`: nobody is ever fenced", 6, "random-told",
             "kafka-transactions.sh ... list"),
+    Symptom("A cancelled transaction is half visible, without an error", "a late request has ended the wrong "
+            "transaction: the client speaks version 1", 9, "torn-told",
+            "kafka-features.sh --bootstrap-server host:9092 describe"),
+    Symptom("The epoch rises with every commit", "transaction version 2: each transaction has an epoch of its own", 9,
+            "v2-told", f"{DESCRIBE} shop-0"),
     Symptom("Duplicates, without an error", "the answer was lost, and a producer without idempotence sent again", 0,
             "break-what", DUMP),
     Symptom("`OutOfOrderSequenceException` in the log", "a batch before this one is missing; harmless while the "

@@ -115,6 +115,14 @@ WRONG = {
         '    return [(row["partition"], row["start_offset"]) for row in old if row["start_offset"] is not None]',
         says="That is as if",
     ),
+    "L9.E1": Wrong(answer='e1["G1a"] = [Delay("EndTxn#1", 10_000)]', says="No EndTxn was sent a second time"),
+    "L9.E2": Wrong(
+        answer='async def careful(app, orders):\n    producer = app.producer(transactional_id="shop-0")\n'
+        "    await producer.init_transactions()\n    for order, cancelled in orders:\n"
+        "        await one_order(app, producer, order, cancelled)",
+        says="end well. The first that does not",
+    ),
+    "L9.E3": Wrong(answer=rows("e3", 10, "shown"), says="The first that is not is claim 1"),
     "L12.E1": Wrong(
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab00, lab03
-from kafkalab.sim.faults import Crash, Delay, Drop, Hold, Pause, Reorder
+from kafkalab.sim.faults import Crash, Delay, Drop, Hold, Pause, Release, Reorder
 from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.predict import Predict
@@ -76,6 +76,24 @@ def test_an_envelope_is_clicked_and_its_menu_makes_another_run(page: Page, conso
     live.settle()
     assert view.journey.place == 1
     assert console_errors == []
+
+
+def test_the_envelope_of_a_frame_that_is_held_stays_in_sight_and_is_released_there(page: Page):
+    view, live = at_end_txn(page)
+    page.mouse.click(*grip(page, "EndTxn#1"))
+    choice(page, "hold").click()
+    live.settle()
+    page.locator(".klab").focus()
+    page.keyboard.press("End")
+    live.settle()
+    seen = page.locator(".diagram").bounding_box()
+    assert seen
+    x, y = grip(page, "EndTxn#1")
+    assert (seen["x"] < x < seen["x"] + seen["width"], seen["y"] < y < seen["y"] + seen["height"]) == (True, True)
+    page.mouse.click(x, y)
+    choice(page, "release").click()
+    live.settle()
+    assert [type(fault) for fault in view.journey.scenario.faults] == [Hold, Release]
 
 
 def test_the_menu_is_opened_walked_and_closed_by_keys_alone(page: Page):

@@ -214,7 +214,7 @@ function arrowMarkup(v, flight) {
 			fate !== "delivered" ? "" : across ? beside(ex, ey - side * u) : text(ex - side * u, ey - u * 0.5, -side, words);
 	if (fate === "delivered") end = head(g, u * 0.75, f.kind === "response" ? "" : "Z");
 	else if (fate === "in flight")
-		end = `<g class="token" transform="translate(${point(g, 0.6).map(rounded)})">${envelope(u * 0.6)}</g>`;
+		end = `<g class="token" transform="translate(${point(g, rests(v, g)).map(rounded)})">${envelope(u * 0.6)}</g>`;
 	else {
 		const r = u * 0.5,
 			room = side > 0 ? v.width - ex > u * 6 : ex > u * 10,
@@ -245,7 +245,7 @@ function glide(v) {
 		const token = group.querySelector(".token"),
 			g = geometry(v, flight);
 		if (!token) continue;
-		const stations = (landed ? [sent ? 0 : 0.6, 0.8, 1] : [0, 0.3, 0.6]).map((t) => ({
+		const stations = (landed ? [sent ? 0 : RESTS, 0.8, 1] : [0, 0.3, RESTS]).map((t) => ({
 			transform: `translate(${point(g, t).map((n) => `${n}px`)})`,
 		}));
 		v.move(token, stations, () => landed && token.remove());

@@ -10,7 +10,8 @@ function grips(v) {
 	const { run, u } = v,
 		flying = v.flights.filter(({ f }) => run.fate(f, v.step) === "in flight");
 	return flying.map(({ f, ...flight }) => {
-		const [x, y] = point(geometry(v, { f, ...flight }), 0.6),
+		const g = geometry(v, { f, ...flight }),
+			[x, y] = point(g, rests(v, g)),
 			name = `${f.id}, ${run.label(f.from)} to ${run.label(f.to)}, in flight: faults`;
 		return [
 			f.id,
@@ -55,7 +56,7 @@ function dragged(v, event) {
 	hint.style.left = `${fits ? left : Math.max(8, left - 32 - hint.offsetWidth)}px`;
 	hint.style.top = `${event.clientY - box.top - hint.offsetHeight - 10}px`;
 	if (!drag.grip) return;
-	const [px, py] = point(drag.g, 0.6);
+	const [px, py] = point(drag.g, rests(v, drag.g));
 	drag.grip.classList.add("dragged");
 	drag.grip.setAttribute("transform", `translate(${rounded(px + dx)},${rounded(py + dy)})`);
 	v.$("sheet")
@@ -70,7 +71,7 @@ function released(v) {
 	drag.hint?.remove();
 	for (const one of root.querySelectorAll(".seized")) one.classList.remove("seized");
 	if (drag.grip) {
-		const [x, y] = point(drag.g, 0.6).map(rounded);
+		const [x, y] = point(drag.g, rests(v, drag.g)).map(rounded);
 		drag.grip.classList.remove("dragged");
 		drag.grip.setAttribute("transform", `translate(${x},${y})`);
 	}

@@ -111,6 +111,15 @@ function point({ x1, y1, x2, y2, loop, across }, t) {
 		: turned(across, x1 + loop * 2.5 * (1 - t), y2);
 }
 
+// Where the envelope of a frame in flight is on its way: beyond the middle, and in the part of the picture that is seen.
+const RESTS = 0.6;
+function rests(v, { y1, y2, loop }) {
+	const long = v.across ? v.width : v.height,
+		seen = v.bottom - long;
+	if (loop || y1 + (y2 - y1) * RESTS >= seen + v.u) return RESTS;
+	return Math.min(0.95, (seen + long * RESTS - y1) / (y2 - y1));
+}
+
 const way = (g, t) =>
 	`M` +
 	[0, ...(g.loop ? [0.4, 0.6] : []).filter((turn) => turn < t), t].map((at) => point(g, at).map(rounded)).join("L") +

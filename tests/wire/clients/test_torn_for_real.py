@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from kafkalab.course.lab09.for_real import TOPICS, producer_of, torn
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Frame
@@ -56,13 +56,10 @@ def test_java_under_version_2_is_not_torn(tmp_path: Path):
 
 
 @pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
-def test_librdkafka_is_torn_whatever_the_brokers_offer(profile: str, root: Path, tmp_path: Path):
+def test_librdkafka_is_torn_whatever_the_brokers_offer(profile: str, tmp_path: Path):
     """It speaks version 1 also where the cluster has finalized version 2 (librdkafka 2.16)."""
-    sys.path.insert(0, str(root / "docs"))
-    import torn_for_real
-
-    with LiveCluster(profile=profile, topics={"out": 2}) as live:
-        torn_for_real.torn(live, torn_for_real.producer_of(live))
+    with LiveCluster(profile=profile, topics=TOPICS) as live:
+        torn(live, producer_of(live))
         assert live.outcome().committed == TORN
         assert live.save(tmp_path / "torn.klab").differences == ()
         assert Scenario.load(tmp_path / "torn.klab").profile == profile

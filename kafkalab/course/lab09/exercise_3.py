@@ -1,0 +1,222 @@
+"""L9.E3: which claims has a search that found nothing shown, which are refuted by a run, and which are open?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+from kafkalab.checks.all import check_all
+from kafkalab.course.lab09.scenario import lab09, lab09_in_doubt
+from kafkalab.explore.mishap import KINDS
+from kafkalab.explore.result import NONE
+from kafkalab.explore.search import explore
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, table
+from kafkalab.history.export import history_of
+from kafkalab.programs.transfers import read_to_the_end
+from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.faults import Delay, Drop
+from kafkalab.sim.scenario import Program, Scenario
+
+SHOWN, REFUTED, OPEN = "shown", "refuted", "open"
+WORDS = (SHOWN, REFUTED, OPEN)
+FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "open", 2: ...}}'
+TORN = "torn transaction"
+LOOKED_FOR = (TORN,)
+MOST = 1
+TWICE = "twice"
+"""An order that was booked twice: no anomaly of the checks, since the shop itself has sent it twice."""
+
+
+def seen_early() -> Scenario:
+    """One order under version 2, and a reader that looks while the second marker is late."""
+    looks = [["sleep", 2_500], ["poll", 500], ["sleep", 5_000], ["poll", 500]]
+    steps = [["assign", ["payments-0", "deliveries-0"]], *looks]
+    shop = lab09("4.x/TV2", orders=("tea",), cancelled=(), faults=(Delay("WriteTxnMarkers#2", 3_000),))
+    return replace(shop, programs=(*shop.programs, Program("reader", "consumer_operations", {"steps": steps})))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What is claimed, of how many faults of which kinds in which scenario; and a run that may refute it."""
+
+    says: str
+    scenario: Callable[[], Scenario]
+    finds: str
+    faults: int = 1
+    kinds: tuple[str, ...] = KINDS
+    against: Callable[[], Scenario] | None = None
+    look: str = ""
+    misses: dict[str, str] | None = None
+
+    @property
+    def covered(self) -> bool:
+        """Whether the lab's search is about this, and the part of it that is about this finds nothing."""
+        if self.finds not in LOOKED_FOR or self.faults > MOST or self.scenario() != _v2():
+            return False
+        return explore(self.scenario(), find=self.finds, most_faults=self.faults, kinds=self.kinds).verdict == NONE
+
+    @property
+    def truth(self) -> str:
+        """What the runs say."""
+        if self.against is not None and _shows(self.against(), self.finds):
+            return REFUTED
+        return SHOWN if self.covered else OPEN
+
+
+def _shows(scenario: Scenario, anomaly: str) -> bool:
+    """Whether the run shows the anomaly, once every topic was read to its end."""
+    cluster = ran(scenario)
+    read_to_the_end(cluster)
+    return _step(anomaly, cluster) >= 0
+
+
+def _step(anomaly: str, cluster: Cluster) -> int:
+    """Where the run shows the anomaly first, -1 if it does not."""
+    if anomaly == TWICE:
+        leader = cluster.controller.metadata.leader("payments-0")
+        logged = [e for e in cluster.trace.of("append", "payments-0") if e.node == leader and not e.data.control]
+        twice = len(set(seen := cluster.outcome().committed["payments-0"])) < len(seen)
+        return logged[-1].step if twice else -1
+    findings = (f for f in check_all(history_of(cluster)).findings if f.anomaly == anomaly)
+    return min((f.steps[-1] for f in findings), default=-1)
+
+
+def _v2() -> Scenario:
+    return lab09("4.x/TV2")
+
+
+CLAIMS = (
+    Claim(
+        says="version 1, one late frame: no transaction of the shop is torn",
+        scenario=lab09,
+        finds=TORN,
+        kinds=("late",),
+        against=lambda: lab09(faults=(Delay("EndTxn#1", 31_000),)),
+        look="You have pressed the run that decides this row.",
+        misses={SHOWN: "which version", OPEN: "a run is enough"},
+    ),
+    Claim(
+        says="version 2, one late frame: no transaction of the shop is torn",
+        scenario=_v2,
+        finds=TORN,
+        kinds=("late",),
+        look="Is a late frame one of the kinds that the search tried?",
+        misses={OPEN: "too careful", REFUTED: "which version"},
+    ),
+    Claim(
+        says="version 2, one node crashes: no transaction of the shop is torn",
+        scenario=_v2,
+        finds=TORN,
+        kinds=("crash",),
+        look="Is a crash one of the kinds that the search tried?",
+        misses={OPEN: "too careful", REFUTED: "which version"},
+    ),
+    Claim(
+        says="version 2, three frames are late: no transaction of the shop is torn",
+        scenario=_v2,
+        finds=TORN,
+        faults=3,
+        kinds=("late",),
+        look="How many faults at a time did the search try?",
+        misses={SHOWN: "beyond the bound", REFUTED: "no run"},
+    ),
+    Claim(
+        says="version 2, one fault: no transaction of a shop that books ten orders is torn",
+        scenario=lambda: lab09("4.x/TV2", orders=tuple(f"order {n}" for n in range(10)), cancelled=()),
+        finds=TORN,
+        look="Which program did the search run?",
+        misses={SHOWN: "beyond the bound", REFUTED: "no run"},
+    ),
+    Claim(
+        says="version 2, one fault, another seed, and so other latencies: no transaction of the shop is torn",
+        scenario=lambda: lab09("4.x/TV2", seed=2),
+        finds=TORN,
+        look="How many seeds did the search run?",
+        misses={SHOWN: "beyond the bound", REFUTED: "no run"},
+    ),
+    Claim(
+        says="version 2, one fault: no reader is given an order that was cancelled",
+        scenario=_v2,
+        finds="G1a",
+        look="Which anomaly did the search look for?",
+        misses={SHOWN: "not looked for", REFUTED: "no run"},
+    ),
+    Claim(
+        says="the brokers have version 2, the client speaks version 1: no transaction is torn",
+        scenario=lab09,
+        finds=TORN,
+        against=lambda: lab09(faults=(Delay("EndTxn#1", 31_000),)),
+        look="Which version do the brokers of all runs in this lab have, and who decides which one is spoken?",
+        misses={SHOWN: "brokers decide", OPEN: "brokers decide"},
+    ),
+    Claim(
+        says="version 2, one fault: no reader sees a payment before its delivery",
+        scenario=_v2,
+        finds="partial visibility",
+        against=seen_early,
+        look="Each partition has a marker of its own. Did the search look for this?",
+        misses={SHOWN: "not looked for", OPEN: "a run is enough"},
+    ),
+    Claim(
+        says="version 2, one fault: whoever books an order again after a time-out, with a new producer, has it once",
+        scenario=lambda: lab09_in_doubt("book again", "4.x/TV2"),
+        finds=TWICE,
+        against=lambda: lab09_in_doubt("book again", "4.x/TV2").with_faults(Drop("EndTxnResponse#1")),
+        look="What had become of the first transaction when its answer was lost?",
+        misses={SHOWN: "not looked for", OPEN: "a run is enough"},
+    ),
+)
+
+
+@cache
+def facts() -> tuple[Fact, ...]:
+    """The claims as rows, with what the runs say of each."""
+    return tuple(
+        Fact(
+            name=n, says=claim.says, truth=claim.truth, look=claim.look, run=claim.against, misses=claim.misses,
+            step=partial(_step, claim.finds),
+        )
+        for n, claim in enumerate(CLAIMS, 1)
+    )  # fmt: skip
+
+
+def check(answer: Any) -> str:
+    """ "10 of 10 claims" if each row has the word that the runs give it."""
+    return table(answer, facts(), WORDS, FORM, "claim")
+
+
+EXERCISE = Exercise(
+    "L9.E3",
+    check,
+    (
+        "For each claim ask first: have you seen a run that breaks it? Then it is refuted, whatever a search says. If "
+        "not: is all of it inside what the search tried?",
+        "The search has one scenario (one program, one seed, version 2), one fault at a time of the kinds that it "
+        "names, and looks for one anomaly. A claim about anything more is open.",
+        "Two rows are shown: those about this shop, version 2, one fault, and the anomaly that was looked for. Four "
+        "ask for more than that. The other four have a run against them: two of them you have seen in this lab, "
+        "one in lab 5, and one is the doubt of this lab's beginning.",
+    ),
+    points=10,
+    questions=(26,),
+    misses={
+        "which version": "The late EndTxn tears under version 1 and is refused under version 2. Which one is this row "
+        "about?",
+        "too careful": "Within its bound the search has run every case: there is nothing left open there.",
+        "beyond the bound": "Nothing was found *in what was tried*. Compare the row with the search, part by part: "
+        "program, seed, number of faults.",
+        "no run": "To refute a claim takes a run that breaks it. Which one is it here?",
+        "a run is enough": "One run that breaks the claim refutes it, and this lab or lab 5 has one.",
+        "brokers decide": "In all runs of this lab the brokers have version 2. What tears is what the client speaks.",
+        "not looked for": "The search looked for torn transactions. This is something else, of which it says "
+        "nothing.",
+    },
+    afterwards=(
+        "Why: a search that finds nothing says so of its bound, and one run says more than any bound. Version 2 keeps "
+        "a transaction in one piece; it promises no snapshot, and it does not know that you book the same order again. "
+        "Next: lab 10 puts the reading of the order into the transaction, too."
+    ),
+)

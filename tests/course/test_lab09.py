@@ -1,0 +1,319 @@
+"""Lab 9's exercises: presses for three anomalies, a careful shop, and what a search has shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
+from kafkalab.course.lab09 import exercise_1 as lab09_e1
+from kafkalab.course.lab09 import exercise_2 as lab09_e2
+from kafkalab.course.lab09 import exercise_3 as lab09_e3
+from kafkalab.grading.check import check, counterexample, hint
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.seeds import VARIABLE
+from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Hold, Release
+from kafkalab.sim.scenario import Scenario
+from tests.grading.told import told
+
+SEEDS = ("1", "2026")
+pytestmark = pytest.mark.usefixtures("no_hints_given")
+PRESSES: dict[str, list[Fault]] = {
+    "G1a": [Delay("EndTxn#1", 31_000)],
+    "lost write": [Delay("EndTxn#2", 31_000)],
+    "torn": [Delay("EndTxn#1", 33_200)],
+}
+CLAIMS = dict(enumerate(("refuted", "shown", "shown", *["open"] * 4, *["refuted"] * 3), 1))
+
+
+# exercise 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_press_is_enough_for_each_under_every_seed(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    assert check("L9.E1", PRESSES) == "L9.E1 ✓ 3 of 3 found, in 3 presses"
+
+
+@pytest.mark.parametrize("name", PRESSES)
+def test_each_list_of_presses_shows_what_it_is_for_and_no_other_does(name: str) -> None:
+    run = ran(lab09_e1.scenario().with_faults(*PRESSES[name]))
+    assert [wanted for wanted in PRESSES if lab09_e1.shows(run, wanted)] == [name]
+
+
+@pytest.mark.parametrize("name", PRESSES)
+def test_under_version_2_the_same_presses_do_no_harm(name: str) -> None:
+    run = ran(replace(lab09_e1.scenario(), profile="4.x/TV2").with_faults(*PRESSES[name]))
+    assert lab09_e1.shown_by(run) == ()
+
+
+def test_what_was_held_and_released_by_hand_counts_too() -> None:
+    held = [Hold("EndTxn#1"), Release("EndTxn#1", at_ms=33_000)]
+    assert check("L9.E1", PRESSES | {"G1a": held}) == "L9.E1 ✓ 3 of 3 found, in 4 presses; 3 would be enough"
+    pressed = ran(lab09_e1.scenario().with_faults(*held))
+    assert check("L9.E1", PRESSES | {"G1a": pressed}).endswith("in 4 presses; 3 would be enough")
+
+
+@pytest.mark.parametrize(
+    ("name", "presses", "says", "miss"),
+    [
+        ("G1a", [Delay("EndTxn#1", 10_000)], "No EndTxn was sent a second time", "too early"),
+        ("G1a", [Drop("EndTxn#1")], "the late one ended nothing", "between"),
+        ("G1a", [Duplicate("EndTxn#1")], "the late one ended nothing", "between"),
+        ("G1a", [Delay("EndTxn#1", 40_000)], "the late one ended nothing", "between"),
+        ("G1a", [Delay("EndTxn#1", 33_200)], "must be a commit", "another order"),
+        ("lost write", [Delay("EndTxn#1", 31_000)], "must be an abort", "another order"),
+        ("torn", [Delay("EndTxn#1", 31_000)], "too early for the other half", "another order"),
+        ("torn", [Delay("EndTxn#2", 31_000)], "too early for the other half", "another order"),
+    ],
+)
+def test_presses_that_miss_are_told_what_their_run_shows(name: str, presses: Any, says: str, miss: str) -> None:
+    error = told("L9.E1", PRESSES | {name: presses})
+    assert error.miss == miss
+    assert f"{name}: This run shows no" in str(error)
+    assert says in str(error)
+    assert isinstance(counterexample(), Cluster)
+    assert "Hint for this answer" in hint("L9.E1")
+
+
+@pytest.mark.parametrize("delay_ms", [30_110, 31_000, 33_200])
+def test_a_counterexample_opens_where_the_late_request_arrives(delay_ms: int) -> None:
+    error = told("L9.E1", PRESSES | {"lost write": [Delay("EndTxn#1", delay_ms)]})
+    run = ran(lab09_e1.scenario().with_faults(Delay("EndTxn#1", delay_ms)))
+    event = run.trace.events[lab09_e1._step(run)]
+    assert (event.kind, event.frame) == ("receive", "EndTxn#1")
+    assert error.run is not None
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ([], WrongType),
+        ({"zombie": []}, WrongValue),
+        (PRESSES | {"torn": [Crash("b1", at_ms=5)]}, WrongValue),
+        (PRESSES | {"torn": "EndTxn#1"}, WrongType),
+        (dict.fromkeys(PRESSES, ()), WrongAnswer),
+    ],
+)
+def test_what_has_not_the_form_is_told_so(answer: Any, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        check("L9.E1", answer)
+
+
+# exercise 2
+
+Shop = Callable[[Any, Any], Awaitable[None]]
+PATIENCE = {"max_block_ms": 20_000}
+
+
+async def one_order(app: Any, producer: Any, order: str, cancelled: bool) -> None:
+    producer.begin_transaction()
+    await producer.send("payments", order, partition=0)
+    await producer.flush()
+    await app.sleep(2_000)
+    await producer.send("deliveries", order, partition=0)
+    await producer.flush()
+    await (producer.abort_transaction() if cancelled else producer.commit_transaction())
+
+
+async def booked(app: Any, level: str = "read_committed") -> list[str]:
+    reader = app.consumer(isolation_level=level, auto_offset_reset="earliest")
+    reader.assign(["payments-0"])
+    orders: list[str] = []
+    end = await reader.end_offset("payments-0")
+    while await reader.position("payments-0") < end:
+        orders += [record.value for record in await reader.poll()]
+    return orders
+
+
+async def fresh(app: Any, name: str = "shop-0", **settings: Any) -> Any:
+    producer = app.producer(transactional_id=name, **(settings or PATIENCE))
+    await producer.init_transactions()
+    return producer
+
+
+def in_doubt(
+    close: bool = True, before: bool = False, level: str = "read_committed", look: bool = True, again: bool = True,
+    names: Callable[[int], str] = lambda _: "shop-0",
+) -> Shop:  # fmt: skip
+    """Return a shop that makes a new producer where an order is in doubt; the arguments leave something out."""
+
+    async def careful(app: Any, orders: Any) -> None:
+        producers = 0
+        producer = await fresh(app, names(producers))
+        for order, cancelled in orders:
+            while True:
+                try:
+                    await one_order(app, producer, order, cancelled)
+                    break
+                except KafkaError:
+                    if close:
+                        await producer.close(timeout_ms=0)
+                    there = before and order in await booked(app, level)
+                    producers += 1
+                    producer = await fresh(app, names(producers))
+                    if look and not before:
+                        there = order in await booked(app, level)
+                    if cancelled or there or not again:
+                        break
+
+    return careful
+
+
+async def a_producer_for_each(app: Any, orders: Any) -> None:
+    for order, cancelled in orders:
+        while True:
+            producer = await fresh(app, max_block_ms=60_000)
+            if order in await booked(app):
+                break
+            try:
+                await one_order(app, producer, order, cancelled)
+                break
+            except KafkaError:
+                await producer.close(timeout_ms=0)
+                if cancelled:
+                    break
+
+
+def naive(**settings: Any) -> Shop:
+    async def shop(app: Any, orders: Any) -> None:
+        producer = await fresh(app, **settings)
+        for order, cancelled in orders:
+            await one_order(app, producer, order, cancelled)
+
+    return shop
+
+
+def after_a_timeout(call: Callable[[Any, bool], Awaitable[None]]) -> Shop:
+    async def shop(app: Any, orders: Any) -> None:
+        producer = await fresh(app)
+        for order, cancelled in orders:
+            try:
+                await one_order(app, producer, order, cancelled)
+            except KafkaTimeoutError:
+                await call(producer, cancelled)
+
+    return shop
+
+
+async def asks_again(producer: Any, cancelled: bool) -> None:
+    while True:
+        try:
+            return await (producer.abort_transaction() if cancelled else producer.commit_transaction())
+        except KafkaTimeoutError:
+            continue
+
+
+async def aborts(producer: Any, cancelled: bool) -> None:
+    await producer.abort_transaction()
+
+
+RIGHT = {"in doubt": in_doubt(), "one for each": a_producer_for_each, "without close": in_doubt(close=False)}
+WRONG = {
+    "nothing was changed": (naive(max_block_ms=60_000), "torn"),
+    "only less patience": (naive(**PATIENCE), "not caught"),
+    "asks again": (after_a_timeout(asks_again), "torn"),
+    "aborts": (after_a_timeout(aborts), "abort or begin"),
+    "books again without a look": (in_doubt(look=False), "twice"),
+    "never books again": (in_doubt(again=False), "lost"),
+    "looks too early": (in_doubt(before=True), "twice"),
+    "reads what is not committed": (in_doubt(level="read_uncommitted"), "lost"),
+    "a new name": (in_doubt(names=lambda number: f"shop-{number}"), "another name"),
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("shop", RIGHT)
+def test_a_careful_shop_passes_under_every_seed(shop: str, seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    assert check("L9.E2", RIGHT[shop]) == "L9.E2 ✓ 20 of 20 schedules"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("shop", WRONG)
+def test_every_wrong_shop_is_found_and_named(shop: str, seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    function, miss = WRONG[shop]
+    error = told("L9.E2", function)
+    assert error.miss == miss
+    assert "of 20 schedules end well" in str(error)
+    assert isinstance(counterexample(), Cluster)
+    assert lab09_e2.EXERCISE.misses[miss] in hint("L9.E2")
+
+
+def test_the_schedules_are_as_many_as_the_lab_says_and_begin_with_a_calm_day() -> None:
+    scenarios = list(lab09_e2.scenarios(1))
+    assert len(scenarios) == 20
+    assert scenarios[0].faults == ()
+    assert all(scenario.faults for scenario in scenarios[1:])
+    assert {scenario.profile for scenario in scenarios} == {"4.x/TV1"}
+
+
+def test_the_broker_that_crashes_is_the_coordinator() -> None:
+    calm = Cluster(lab09_e2.with_program(next(lab09_e2.scenarios(1)), in_doubt()))
+    asked = [f for f in calm.run().frames.values() if f.name == "EndTxn"]
+    assert {f.receiver for f in asked} == {lab09_e2.coordinator()}
+
+
+@pytest.mark.parametrize("answer", [..., None])
+def test_a_blank_shop_is_called_blank(answer: Any) -> None:
+    assert "still blank" in str(told("L9.E2", answer))
+
+    async def nothing(app: Any, orders: Any) -> None: ...
+
+    assert "still blank" in str(told("L9.E2", nothing))
+
+
+def test_a_function_that_is_not_async_is_refused() -> None:
+    with pytest.raises(WrongType, match="async def"):
+        check("L9.E2", lambda app, orders: None)
+
+
+# exercise 3
+
+
+def test_the_claims_are_what_the_runs_say() -> None:
+    assert {n: claim.truth for n, claim in enumerate(lab09_e3.CLAIMS, 1)} == CLAIMS
+    assert check("L9.E3", CLAIMS) == "L9.E3 ✓ 10 of 10 claims"
+
+
+@pytest.mark.parametrize("number", CLAIMS)
+@pytest.mark.parametrize("word", lab09_e3.WORDS)
+def test_every_wrong_word_is_found_and_has_its_hint(number: int, word: str) -> None:
+    if word == CLAIMS[number]:
+        return
+    error = told("L9.E3", CLAIMS | {number: word})
+    assert f"claim {number}:" in str(error)
+    assert error.miss in lab09_e3.EXERCISE.misses
+    assert (error.run is not None) is (CLAIMS[number] == "refuted")
+
+
+@pytest.mark.parametrize(("number", "node"), [(9, "b3"), (10, "b3")])
+def test_what_refutes_a_claim_opens_where_it_shows(number: int, node: str) -> None:
+    fact = lab09_e3.facts()[number - 1]
+    assert fact.run is not None
+    assert fact.step is not None
+    run = ran(fact.run())  # type: ignore[arg-type]
+    assert run.trace.events[fact.step(run)].node == node
+
+
+def test_a_claim_is_shown_only_by_a_search_that_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab09_e3, "_v2", lambda: lab09_e3.lab09("4.x/TV1"))
+    claim = replace(lab09_e3.CLAIMS[1], scenario=lab09_e3._v2)
+    assert (claim.covered, claim.truth) == (False, "open")
+
+
+# the sessions of real clients
+
+
+@pytest.mark.parametrize(("kept", "saved"), [("librdkafka", "torn_for_real"), ("java", "torn_for_real_java")])
+def test_the_sessions_of_the_lab_are_those_of_data(kept: str, saved: str, root: Path) -> None:
+    here = json.loads((root / "kafkalab" / "course" / "lab09" / f"{kept}.json").read_text(encoding="utf-8"))
+    assert here == json.loads((root / "data" / f"{saved}.klab").read_text(encoding="utf-8"))
+    assert Scenario.from_json(here) == Scenario.load(root / "data" / f"{saved}.klab")
