@@ -30,7 +30,6 @@ PLANNED = tuple(
         ("07_timeouts", "Timeouts and expiry", "who gives up first, and what is then forgotten"),
         ("08_failover", "Failover and hanging transactions", "what a new coordinator finishes, and what it cannot"),
         ("09_torn_transaction", "The torn transaction", "why transactions needed a second protocol"),
-        ("10_consume_transform_produce", "Consume, transform, produce", "how input positions commit with output"),
         ("11_edge_of_the_guarantee", "Where the guarantee ends", "databases, outboxes and sinks outside Kafka"),
         ("13_cost_and_latency", "Cost and latency", "what a commit costs, and an incident to solve"),
         ("14_other_ways", "Other ways to be atomic", "two-phase commit, MVCC and atomic broadcast beside Kafka"),
