@@ -84,6 +84,19 @@ WRONG = {
     ),
     "L6.E2": Wrong(answer='e2 = [Pause("first", at_ms=3_000), Resume("first", at_ms=9_000)]', says="This run shows no"),
     "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="The first that is not is row 1"),
+    "L10.E1": Wrong(
+        answer="async def packer(app, name, start_ms, stop_ms):\n"
+        "    consumer, producer = await started(app, name, start_ms, READS)\n"
+        "    while app.now < stop_ms:\n"
+        "        if orders := await consumer.poll():\n"
+        "            await pack(app, producer, orders)\n"
+        "            await consumer.commit_sync()\n"
+        "            await producer.commit_transaction()\n"
+        "    await consumer.close()",
+        says="end well. The first that does not",
+    ),
+    "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="The first that is not is row 1"),
+    "L10.E3": Wrong(answer='e3 = [Pause("one", at_ms=4_000), Resume("one", at_ms=30_000)]', says="This run shows no"),
     "L12.E1": Wrong(
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",

@@ -37,7 +37,7 @@ def packing(*acts: str, **settings: object) -> Cluster:
         (("commit_sync", "abort", "seek to committed"), ["d"]),
     ],
 )
-def test_the_acts_after_an_abort_decide_where_the_packer_reads_on(acts: tuple[str, ...], next_orders: list[str]) -> None:
+def test_the_acts_after_an_abort_decide_where_it_reads_on(acts: tuple[str, ...], next_orders: list[str]) -> None:
     cluster = packing(*acts)
     assert cluster.results["packer"] == next_orders
     assert cluster.outcome().committed[f"{PARCELS}-0"] == ("a", "b")

@@ -11,7 +11,7 @@ from kafkalab.sim.scenario_names import named
 
 JOINS_MS, ASLEEP_MS, AWAKE_MS = 10_000, 4_000, 55_000
 """The second packer starts; the first one falls asleep, with its parcels written; it wakes up."""
-WAITS_MS = 20_000
+TIMEOUT_MS = 20_000
 
 
 def packers(
@@ -55,6 +55,11 @@ def pending_offsets(awake_ms: int = 20_000, seed: int = 1, profile: str = "4.x/T
     """
     asleep = (Pause("one", at_ms=ASLEEP_MS), Resume("one", at_ms=awake_ms))
     return packers(
-        *(asleep if awake_ms else (Crash("one", at_ms=ASLEEP_MS),)), seed=seed, profile=profile, title="A packer sleeps after it has sent its offsets",
-        joins_ms=5_000, first={"late_ms": 2_000}, both={"session_timeout_ms": 10_000, "transaction_timeout_ms": WAITS_MS},
-    )  # fmt: skip
+        *(asleep if awake_ms else (Crash("one", at_ms=ASLEEP_MS),)),
+        seed=seed,
+        profile=profile,
+        title="A packer sleeps after it has sent its offsets",
+        joins_ms=5_000,
+        first={"late_ms": 2_000},
+        both={"session_timeout_ms": 10_000, "transaction_timeout_ms": TIMEOUT_MS},
+    )

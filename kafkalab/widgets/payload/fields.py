@@ -30,7 +30,7 @@ ERRORS = {
     "INVALID_PRODUCER_EPOCH": "The epoch is older than the newest one that this partition has seen.",
     "INVALID_TXN_STATE": "The question does not fit the state of the transaction.",
     "OUT_OF_ORDER_SEQUENCE_NUMBER": "There is a gap between this batch and the last one of the producer.",
-    "UNKNOWN_MEMBER_ID": "The group has no such member (any more): its partitions are another's. The asker joins again.",
+    "UNKNOWN_MEMBER_ID": "The group has no such member any more: its partitions are another's. The asker joins again.",
     "ILLEGAL_GENERATION": "The group has handed out its partitions anew since. The asker joins again.",
     "REBALANCE_IN_PROGRESS": "The group hands out its partitions anew. The asker joins again.",
     "UNSTABLE_OFFSET_COMMIT": "An undecided transaction may still change this offset. The asker comes back.",
