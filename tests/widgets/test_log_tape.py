@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from kafkalab import lab03, lab05
+from kafkalab import lab03, lab05, lab10
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Compact, Crash, DeleteSegment
@@ -92,6 +92,27 @@ def test_the_text_tells_each_log_its_marks_and_its_readers(tape: LogTape) -> Non
     assert "(in sync)" not in text
     tape.press("replicas")
     assert "accounts-0 on b2 (in sync): log start 0" in str(tape)
+
+
+def test_the_position_of_a_member_of_a_group_is_a_mark_until_it_crashes_or_reads_no_more() -> None:
+    tape = LogTape(lab10().with_faults(Crash("two", at_ms=50_000)))
+    polls = [e for e in tape.cluster.trace.of("complete", "poll") if e.data["records"]]
+    assert [e.node for e in polls] == ["one", "two"]
+    tape.step = polls[0].step - 1
+    assert "reads on" not in str(tape)
+    tape.step = polls[0].step
+    assert "> orders-0 on b2 (leader): log start 0, LSO 2, HW 2, end 2, one reads on at 2\n" in str(tape)
+    assert "▾ one 2" in tape.svg()
+    tape.step = polls[1].step
+    assert "one reads on at 2, two reads on at 2" in str(tape)
+    (crash,) = tape.cluster.trace.of("crash")
+    tape.step = crash.step
+    assert "two reads on" not in str(tape)
+
+
+def test_consumers_without_a_group_and_other_views_show_no_positions() -> None:
+    assert "reads on at" not in str(LogTape(lab05()))
+    assert "reads on at 2" not in str(Sequence(lab10())).replace("packers reads on in orders-0 at 2", "")
 
 
 def test_a_batch_is_looked_into_field_by_field(tape: LogTape) -> None:

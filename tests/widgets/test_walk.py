@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kafkalab import Crash, Drop, Duplicate, Pause, Resume, lab00, lab01, lab02, lab03, lab05, lab06, lab10, pending_offsets
+from kafkalab import Crash, Drop, Duplicate, Pause, Resume, lab00, lab01, lab02, lab03, lab05, lab06
+from kafkalab.course.lab10.scenario import lab10, pending_offsets
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.jumps import chapter_at

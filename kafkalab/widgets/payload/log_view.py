@@ -42,7 +42,10 @@ VERBS = {"gets": "gets", "skips": "skips", "waits": "waits for", "held": "held u
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One broker's log of a partition: batches, and those that left it with why; `role` as a few words."""
+    """One broker's log of a partition: batches, and those that left it with why; `role` as a few words.
+
+    `reads` has, of the first one, the members of groups that read it, with their positions.
+    """
 
     node: str
     label: str
@@ -52,6 +55,7 @@ class Replica:
     start: int
     high_watermark: int
     last_stable_offset: int
+    reads: tuple[tuple[str, int], ...] = ()
 
     @property
     def end(self) -> int:
@@ -71,14 +75,16 @@ def replicas_at(payload: Payload, shown: Shown, partition: str) -> list[Replica]
     in_sync, nodes = shown.in_sync.get(partition, []), shown.replicas.get(partition, [leader] if leader else [])
     first = leader or next(iter(in_sync), "")
     labels = {n["id"]: n["label"] for n in payload["nodes"]}
-    found = []
+    found: list[Replica] = []
     for node in sorted(nodes, key=lambda n: n != first):
         life = shown.nodes.get(node, "up")
         role = "leader" if node == leader else "in sync" if node in in_sync else "out of sync"
-        marks = [shown.marks.get((which, node, partition), 0) for which in ("start", "hw", "lso")]
+        start, mark, stable = (shown.marks.get((which, node, partition), 0) for which in ("start", "hw", "lso"))
         log, gone = shown.logs.get((node, partition), []), shown.gone.get((node, partition), [])
         role += f", {life}" if life != "up" else ""
-        found.append(Replica(node, labels.get(node, node), role, log, gone, *marks))
+        readers = {} if found else shown.reads.get(partition, {})
+        reads = tuple((labels.get(who, who), offset) for who, offset in sorted(readers.items()))
+        found.append(Replica(node, labels.get(node, node), role, log, gone, start, mark, stable, reads))
     return found
 
 
@@ -183,6 +189,7 @@ def log_text(payload: Payload, step: int, partition: str, offset: int, replicas:
 
 def _log_lines(log: Replica, partition: str, sign: str) -> list[str]:
     marks = f"log start {log.start}, LSO {log.last_stable_offset}, HW {log.high_watermark}, end {log.end}"
+    marks += "".join(f", {who} reads on at {offset}" for who, offset in log.reads)
     cells = [f"    [{cell_words(*cell)}]" for cell in log.cells()]
     return [f"{sign}{partition} on {log.label} ({log.role}): {marks}", *(cells or ["    empty"])]
 

@@ -28,6 +28,7 @@ class Shown:
     in_sync: dict[str, list[str]] = field(default_factory=dict)
     cuts: dict[tuple[str, str], bool] = field(default_factory=dict)
     held: dict[str, bool] = field(default_factory=dict)
+    reads: dict[str, dict[str, int]] = field(default_factory=dict)
     memory: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     gone: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
 
@@ -58,6 +59,10 @@ class Shown:
                 self.replicas[partition], self.in_sync[partition] = replicas, in_sync
             case ["cut", a, b, yes]:
                 self.cuts[min(a, b), max(a, b)] = yes
+            case ["reads", partition, node, offset]:
+                self.reads[partition] = {n: o for n, o in self.reads.get(partition, {}).items() if n != node}
+                if offset >= 0:
+                    self.reads[partition][node] = offset
             case ["held", frame, yes]:
                 self.held[frame] = yes
             case _:

@@ -68,6 +68,9 @@ function stripMarkup(view, partition, { all, chosen, shift }) {
 		["start", leader.start, "start"],
 		["lso", leader.lso, "LSO"],
 		["hw", leader.hw, "HW"],
+		...Object.entries(view.state.reads[partition] ?? {})
+			.sort()
+			.map(([who, offset]) => ["reads", offset, `▾ ${esc(view.run.label(who))}`]),
 	]
 		.filter(([which, offset]) => which !== "start" || offset > 0)
 		.sort((a, b) => a[1] - b[1]);
@@ -194,7 +197,8 @@ const TOOLS = {
 const LEGEND = `<li>Dashed box: not decided yet (open). Solid with ✓: committed. Hatched, with ✕: aborted;
 	it stays in the log. Pointed box: marker. Dotted and faint: no longer in the log.</li>
 	<li>HW, high watermark: all in-sync replicas have what is before it.
-	LSO, last stable offset: nothing before it is undecided. start: what is before it was deleted.</li>
+	LSO, last stable offset: nothing before it is undecided. start: what is before it was deleted.
+	▾: the position of a member of a group, where it reads on.</li>
 	<li>The two rows below a log: what a consumer of each isolation level is given.
 	It skips what was aborted, and waits for what lies behind its mark. "held up, then skipped": it waits there too, though
 	it will never be given that record.</li>`;

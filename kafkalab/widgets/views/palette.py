@@ -8,7 +8,9 @@ from xml.sax.saxutils import escape
 SIZE, WIDTH, MARGIN = 12.0, 960.0, 18.0
 FAMILY = "Helvetica,Arial,'Liberation Sans',sans-serif"
 DARK, DIM, RULE, PALE = "#202124", "#5f6368", "#bdc1c6", "#f1f3f4"
-GREEN, RED, AMBER, BLUE, VIOLET, GREY = "#176b30", "#b3141f", "#9a5b00", "#0b57a4", "#7030a8", "#5f6368"
+GREEN, RED, AMBER, BLUE, VIOLET, GREY, TEAL = (
+    "#176b30", "#b3141f", "#9a5b00", "#0b57a4", "#7030a8", "#5f6368", "#00594f"
+)  # fmt: skip
 CATEGORY_COLOUR = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
 BOLD = ' font-weight="bold"'
 QUOTE = '"'

@@ -188,6 +188,10 @@ function apply(state, [op, a, b, c, d], own) {
 			return put(op, `${a} ${b}`, c);
 		case "cut":
 			return put(op, [a, b].sort().join(" "), c);
+		case "reads": {
+			const { [b]: _, ...others } = state.reads[a] ?? {};
+			return put(op, a, c < 0 ? others : { ...others, [b]: c });
+		}
 		case "isr":
 			return put(op, a, { replicas: b, isr: c });
 		case "client":
@@ -243,6 +247,7 @@ function openRun(text) {
 			isr: {},
 			cut: {},
 			held: {},
+			reads: {},
 			memory: {},
 		};
 	const know = ({ id, label }) => {

@@ -18,6 +18,7 @@ from kafkalab.widgets.views.palette import (
     GREEN,
     MARGIN,
     RED,
+    TEAL,
     VIOLET,
     WIDTH,
     Canvas,
@@ -64,6 +65,8 @@ class _Tape:
         self.marks = sorted(
             [("LSO", self.leader.last_stable_offset), ("HW", self.leader.high_watermark)], key=lambda m: m[1]
         )
+        self.marks += [(f"▾ {who}", offset) for who, offset in self.leader.reads]
+        self.marks.sort(key=lambda m: m[1])
         if self.leader.start:
             self.marks.insert(0, ("start", self.leader.start))
         self.columns: dict[int, tuple[float, float]] = {}
@@ -117,9 +120,12 @@ class _Tape:
     def _bar(self, x: float, names: list[tuple[str, int]], top: float) -> None:
         lso = names[0][0] == "LSO" and len(names) == 1
         dashes = ' stroke-dasharray="4 2"' if lso else ""
-        self.canvas.path(f"M{x + 3:g},{top:g}V{self.canvas.y - 2:g}", VIOLET if lso else DARK, 2.6, FLAT + dashes)
+        reader = names[0][0].startswith("▾") and len(names) == 1
+        wide, colour = (1.6, TEAL) if reader else (2.6, VIOLET if lso else DARK)
+        dashes = ' stroke-dasharray="2 3"' if reader else dashes
+        self.canvas.path(f"M{x + 3:g},{top:g}V{self.canvas.y - 2:g}", colour, wide, FLAT + dashes)
         for i, (name, offset) in enumerate(names):
-            colour = VIOLET if name == "LSO" else DARK
+            colour = VIOLET if name == "LSO" else TEAL if name.startswith("▾") else DARK
             self.canvas.text(x + 8, top + 14 + 14 * i, f"{name} {offset}", colour, more=BOLD + ' font-size="11"')
 
     def _cell(self, batch: dict[str, Any], outcome: str, why: str) -> None:
