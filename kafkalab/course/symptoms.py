@@ -72,8 +72,8 @@ SYMPTOMS = (
             "limit-told", f"{DESCRIBE} billing-0", (Error.INVALID_TRANSACTION_TIMEOUT,)),
     Symptom("Charges twice, without an error", "a random `transactional.id`: nobody is ever fenced", 6, "random-told",
             "kafka-transactions.sh ... list"),
-    Symptom("`sendOffsetsToTransaction()` throws `CommitFailedException`", "the group has given the partition to another "
-            "member: abort, then poll", 10, "abortable-told", GROUP),
+    Symptom("`sendOffsetsToTransaction()` throws `CommitFailedException`", "the group has given the partition to "
+            "another member: abort, then poll", 10, "abortable-told", GROUP),
     Symptom("The new owner of a partition reads nothing for a while", "a transaction of the old owner holds its offset",
             10, "pending-told", "kafka-transactions.sh ... list", (Error.UNSTABLE_OFFSET_COMMIT,)),
     Symptom("Records are missing after an abort, without an error", "the consumer read on: an abort does not rewind it",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafkalab.checks.check import VIOLATED
-from kafkalab.client.exceptions import KafkaError
+from kafkalab.client.exceptions import IllegalStateError, KafkaError
 from kafkalab.client.results import GroupMetadata
 from kafkalab.course.lab10 import exercise_1 as lab10_e1
 from kafkalab.course.lab10 import exercise_2 as lab10_e2
@@ -52,7 +52,7 @@ def loop(
     named: bool = True,
     behind: int = 1,
     back: str = "committed",
-    commits: int = 1,
+    stops: bool = False,
     raises: type[Exception] | None = None,
 ) -> Loop:
     """The loop repaired, but for what is given."""
@@ -68,6 +68,8 @@ def loop(
             orders = await consumer.poll()
             if not orders:
                 continue
+            if stops:
+                raise IllegalStateError("no paper")
             try:
                 producer.begin_transaction()
                 for order in orders:
@@ -81,8 +83,7 @@ def loop(
                     member = consumer.group_metadata() if named else GroupMetadata("packers")
                     offsets = {order.partition: order.offset + behind for order in orders}
                     await producer.send_offsets_to_transaction(offsets, member)
-                for _ in range(commits):
-                    await producer.commit_transaction()
+                await producer.commit_transaction()
             except KafkaError:
                 await producer.abort_transaction()
                 if back == "committed":
@@ -147,9 +148,15 @@ def test_the_run_that_is_shown_breaks_a_promise_and_opens_where_it_does() -> Non
 
 
 def test_a_loop_that_an_error_leaves_is_told_which() -> None:
-    found = told("L10.E1", loop(commits=2))
+    found = told("L10.E1", loop(stops=True))
     assert found.miss == "stops"
-    assert "was stopped by IllegalStateError" in str(found)
+    assert "was stopped by IllegalStateError: no paper" in str(found)
+
+
+def test_of_two_mistakes_the_one_that_the_run_shows_is_told() -> None:
+    assert told("L10.E1", loop(named=False, back="not at all")).miss in ("no rewind", "nobody")
+    lost = raised(lab10_e1.check, loop(named=False, back="not at all"))
+    assert ("has no parcel" in str(lost)) == (lost.miss == "no rewind")
 
 
 def test_another_error_of_the_program_is_told_as_it_is() -> None:

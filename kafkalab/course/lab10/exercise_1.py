@@ -157,13 +157,12 @@ def _asked(cluster: Cluster) -> list[Frame]:
 
 
 def _mistake(cluster: Cluster, else_: str) -> str:
-    """Return which of the mistakes the packers' requests show; `else_` if none."""
+    """Return the mistake that the packers' requests show; `else_` if none."""
     asked = _asked(cluster)
     if any(f.name == "OffsetCommit" for f in asked):
         return "outside"
-    if any(f.name == "TxnOffsetCommit" and not f.body.member_id for f in asked):
-        return "nobody"
-    return else_
+    named = all(f.body.member_id for f in asked if f.name == "TxnOffsetCommit")
+    return else_ if named or else_ in ("at the last", "no rewind") else "nobody"
 
 
 def _reads_again(cluster: Cluster, offsets: Mapping[str, int]) -> bool:
