@@ -27,7 +27,6 @@ PLANNED = tuple(
     CourseLab(name=name, title=title, know=know)
     for name, title, know in (
         ("07_timeouts", "Timeouts and expiry", "who gives up first, and what is then forgotten"),
-        ("10_consume_transform_produce", "Consume, transform, produce", "how input positions commit with output"),
         ("11_edge_of_the_guarantee", "Where the guarantee ends", "databases, outboxes and sinks outside Kafka"),
         ("14_other_ways", "Other ways to be atomic", "two-phase commit, MVCC and atomic broadcast beside Kafka"),
     )

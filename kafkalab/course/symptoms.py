@@ -42,6 +42,8 @@ GROUPS = "kafka-consumer-groups.sh --bootstrap-server host:9092 --describe --gro
 DUMP = "kafka-dump-log.sh --print-data-log --files"
 ISOLATION = "kafka-console-consumer.sh --isolation-level read_committed"
 
+GROUP = "kafka-consumer-groups.sh --bootstrap-server host:9092 --describe --group packers"
+
 SYMPTOMS = (
     Symptom("`initTransactions()` hangs and times out", "`__transaction_state` cannot be created or written: too few "
             "brokers, or too few in sync", 2, "alone-what",
@@ -86,6 +88,12 @@ SYMPTOMS = (
             "kafka-features.sh --bootstrap-server host:9092 describe"),
     Symptom("The epoch rises with every commit", "transaction version 2: each transaction has an epoch of its own", 9,
             "v2-told", f"{DESCRIBE} shop-0"),
+    Symptom("`sendOffsetsToTransaction()` throws `CommitFailedException`", "the group has given the partition to "
+            "another member: abort, then poll", 10, "abortable-told", GROUP),
+    Symptom("The new owner of a partition reads nothing for a while", "a transaction of the old owner holds its offset",
+            10, "pending-told", "kafka-transactions.sh ... list", (Error.UNSTABLE_OFFSET_COMMIT,)),
+    Symptom("Records are missing after an abort, without an error", "the consumer read on: an abort does not rewind it",
+            10, "abort-told", GROUP),
     Symptom("Duplicates, without an error", "the answer was lost, and a producer without idempotence sent again", 0,
             "break-what", DUMP),
     Symptom("`OutOfOrderSequenceException` in the log", "a batch before this one is missing; harmless while the "

@@ -123,6 +123,19 @@ WRONG = {
         says="end well. The first that does not",
     ),
     "L9.E3": Wrong(answer=rows("e3", 10, "shown"), says="The first that is not is claim 1"),
+    "L10.E1": Wrong(
+        answer="async def packer(app, name, start_ms, stop_ms):\n"
+        "    consumer, producer = await started(app, name, start_ms, READS)\n"
+        "    while app.now < stop_ms:\n"
+        "        if orders := await consumer.poll():\n"
+        "            await pack(app, producer, orders)\n"
+        "            await consumer.commit_sync()\n"
+        "            await producer.commit_transaction()\n"
+        "    await consumer.close()",
+        says="end well. The first that does not",
+    ),
+    "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="The first that is not is row 1"),
+    "L10.E3": Wrong(answer='e3 = [Pause("one", at_ms=4_000), Resume("one", at_ms=30_000)]', says="This run shows no"),
     "L12.E1": Wrong(
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",

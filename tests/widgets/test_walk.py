@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kafkalab import Crash, Drop, Duplicate, Pause, Resume, lab00, lab01, lab02, lab03, lab05, lab06
+from kafkalab.course.lab10.scenario import lab10, pending_offsets
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.jumps import chapter_at
@@ -134,6 +135,23 @@ def test_a_walk_has_25_stops_and_all_that_it_leaves_out_is_folded_into_them(scen
     data = [s for s in whole if payload["events"][s]["kind"] == "append" and payload["events"][s]["name"][0] != "_"]
     firsts = [s for s in data if not payload["events"][s]["patch"][0][3]["kind"].endswith("T")]
     assert set(firsts) <= set(kept), "every record of the data topics has a stop of its own"
+
+
+@pytest.mark.parametrize("scenario", [lab10(), pending_offsets()], ids=["zombie", "pending"])
+def test_a_walk_of_a_group_stops_where_members_read_write_and_are_refused_not_at_each_state(scenario: Scenario):
+    view = Sequence(scenario)
+    told = [view.payload["events"][step]["text"] for step in view.journey.stops()]
+    assert len(told) <= AT_MOST
+    for wanted in ("one reads orders-0 as member", "two reads orders-0 as member", "appends tea, salt", "reads on in"):
+        assert any(wanted in text for text in told), wanted
+    assert not any("PreparingRebalance" in text or "MEMBER_ID_REQUIRED" in text for text in told)
+    assert "MEMBER_ID_REQUIRED" not in names(scenario)
+
+
+def test_the_entry_of_a_group_is_its_generation_and_its_members():
+    entries = [e["text"] for e in Sequence(lab10()).payload["events"] if "appends group packers" in e["text"]]
+    assert entries[0].startswith("b1 appends group packers, generation 0: nobody to __consumer_offsets-9")
+    assert "group packers, generation 2: two-0-2" in "".join(entries)
 
 
 def test_a_short_run_is_walked_frame_by_frame_and_a_long_one_at_an_eighth():

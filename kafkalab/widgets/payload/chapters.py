@@ -36,6 +36,8 @@ LIKE_THE_FIRST = (
 """Chapters that a client's further transactions do not begin again: "begin 2" stands for them."""
 OF_A_TRANSACTION = ("AddPartitionsToTxn", "AddOffsetsToTxn", "Produce", "TxnOffsetCommit", "EndTxn")
 FENCED = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH")
+NEW_MEMBER = "MEMBER_ID_REQUIRED"
+"""The error that every new member of a group gets first: nothing out of the ordinary."""
 FAULTS = {
     "Drop": "is lost",
     "Duplicate": "arrives twice",
@@ -202,6 +204,6 @@ class Chapters:
 
 
 def _response(frame: dict[str, Any], clients: list[str]) -> tuple[str, str]:
-    if frame["to"] not in clients or frame["error"] in ("", "NONE"):
+    if frame["to"] not in clients or frame["error"] in ("", "NONE", NEW_MEMBER):
         return "", ""
     return "fenced" if frame["error"] in FENCED else frame["error"], frame["to"]

@@ -11,11 +11,14 @@ from kafkalab.broker.group_coordinator.offsets import OffsetCommit
 from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.source_header import header_texts
 from kafkalab.trace import Frame, plain
 
+OF_GROUP = "group "
+"""How a group's entry of `__consumer_offsets` begins, when it is decoded."""
 ERRORS = {
     "CONCURRENT_TRANSACTIONS": "Not yet: the previous step of this transactional id is still being completed. "
     "The asker comes back.",
@@ -27,6 +30,10 @@ ERRORS = {
     "INVALID_PRODUCER_EPOCH": "The epoch is older than the newest one that this partition has seen.",
     "INVALID_TXN_STATE": "The question does not fit the state of the transaction.",
     "OUT_OF_ORDER_SEQUENCE_NUMBER": "There is a gap between this batch and the last one of the producer.",
+    "UNKNOWN_MEMBER_ID": "The group has no such member any more: its partitions are another's. The asker joins again.",
+    "ILLEGAL_GENERATION": "The group has handed out its partitions anew since. The asker joins again.",
+    "REBALANCE_IN_PROGRESS": "The group hands out its partitions anew. The asker joins again.",
+    "UNSTABLE_OFFSET_COMMIT": "An undecided transaction may still change this offset. The asker comes back.",
     "NOT_ENOUGH_REPLICAS": "Too few replicas are in sync, or the coordinator cannot be asked. The asker comes back.",
 }
 
@@ -132,7 +139,16 @@ def _value(value: Any) -> str:
         return txn_text(value)
     if isinstance(value, OffsetCommit):
         return f"{value.group} reads on in {value.partition} at {value.offset}"
+    if isinstance(value, GroupEntry):
+        return group_text(value)
     return str(value)
+
+
+@text_of.register
+def group_text(entry: GroupEntry) -> str:
+    """A group's entry of `__consumer_offsets` in a line: its generation and its members."""
+    who = ", ".join(member.member_id for member in entry.members) or "nobody"
+    return f"{OF_GROUP}{entry.group}, generation {entry.generation}: {who}"
 
 
 @text_of.register

@@ -83,10 +83,9 @@ def replicas_at(payload: Payload, shown: Shown, partition: str) -> list[Replica]
 
 
 def positions_at(payload: Payload, shown: Shown, partition: str) -> list[tuple[str, int, str]]:
-    """Where each client's consumer stands that has polled the partition and runs: its name, the offset, its level."""
+    """Where each client's consumer reads the partition next: its name, the offset, its level."""
     known = shown.positions.get(partition, {})
-    clients = [(n["id"], n["label"]) for n in payload["nodes"] if n["id"] in known]
-    return [(label, *known[node]) for node, label in clients if shown.nodes.get(node, "up") != "down"]
+    return [(n["label"], *known[n["id"]]) for n in payload["nodes"] if n["id"] in known]
 
 
 def lag_of(replica: Replica, offset: int, level: str) -> int:

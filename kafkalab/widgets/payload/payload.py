@@ -45,6 +45,7 @@ class PayloadMaker:
         self.frame_txns, self.event_txns = transactions_of(self.trace)
         self.partitions = self._shown()
         self.in_sync = InSync(cluster)
+        self.positions: dict[str, dict[str, int]] = {}
         self.batches: dict[int, dict[str, Any]] = {}
 
     def _shown(self) -> list[str]:
@@ -152,7 +153,7 @@ class PayloadMaker:
                 text = f"{node} crashes. Its logs stay; all else that it knew is gone."
                 if event.node not in self.cluster.brokers:
                     text = f"{node} crashes. Nobody will finish what it began, except the coordinator's time-out."
-                return "transaction", True, text, [["node", event.node, "down"]]
+                return "transaction", True, text, [["node", event.node, "down"], *self._positions(event.node, {})]
             case "recover":
                 return "transaction", True, f"{node} starts again and reads its logs.", [["node", event.node, "up"]]
             case "fault":
@@ -276,14 +277,19 @@ class PayloadMaker:
         data, node = event.data, self._label(event.node)
         if event.name == "poll":
             values = ", ".join(f"{r[2]}" for r in data["records"]) or "nothing"
-            patch = [self._call(event, "poll()")]
-            patch += [["position", p, event.node, at, data["isolation_level"]] for p, at in data["to"].items()]
-            return "transaction", True, f"{node}'s consumer gets {values}.", patch
+            changes = [self._call(event, "poll()"), *self._positions(event.node, data["to"], data["isolation_level"])]
+            return "transaction", True, f"{node}'s consumer gets {values}.", changes
         if event.name == "program":
             return "transaction", True, f"{node}'s program ends with {data['exception']}.", []
         ended = {"ok": "returns", "fail": f"fails with {data['error']}", "info": "times out: the outcome is unknown"}
         text = f"{event.name}() of {node} {ended[data['outcome']]}."
         return "transaction", True, text, [self._call(event, f"{event.name}() {ended[data['outcome']]}")]
+
+    def _positions(self, node: str, now: dict[str, int], level: str = "") -> list[Op]:
+        """Return what has changed of where a client reads next; -1 where it does not read any more."""
+        known, self.positions[node] = self.positions.get(node, {}), dict(now)
+        changed = [p for p in {**known, **now} if now.get(p) != known.get(p)]
+        return [["position", partition, node, now.get(partition, -1), level] for partition in changed]
 
 
 def internal_order(partition: str) -> tuple[bool, int]:

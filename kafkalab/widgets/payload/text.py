@@ -56,7 +56,8 @@ class Shown:
             case ["memory", node, partition, known]:
                 self.memory[node, partition] = known
             case ["position", partition, node, offset, level]:
-                self.positions[partition] = {**self.positions.get(partition, {}), node: (offset, level)}
+                others = {who: at for who, at in self.positions.get(partition, {}).items() if who != node}
+                self.positions[partition] = others if offset < 0 else {**others, node: (offset, level)}
             case ["isr", partition, replicas, in_sync]:
                 self.replicas[partition], self.in_sync[partition] = replicas, in_sync
             case ["cut", a, b, yes]:

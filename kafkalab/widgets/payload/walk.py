@@ -14,7 +14,8 @@ from itertools import pairwise, takewhile
 from typing import Any
 
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
-from kafkalab.widgets.payload.chapters import Chapters
+from kafkalab.widgets.payload.chapters import NEW_MEMBER, Chapters
+from kafkalab.widgets.payload.fields import OF_GROUP
 from kafkalab.widgets.payload.text import ALWAYS, Payload, stops
 
 AT_MOST, ONE_IN = 25, 8
@@ -30,8 +31,12 @@ CHAPTERS = {
     "markers": 44,
     "complete": 58,
     "read": 58,
+    "join": 45,
+    "rebalance": 47,
 }
 """The rank of a stop that begins one of these chapters; other chapters begin with something out of the ordinary."""
+GROUP_STATES = {"Stable": 57, "PreparingRebalance": 46, "CompletingRebalance": 34, "Empty": 44}
+"""The rank of a stop at which a group comes into this state."""
 LISTS = ("chapters", "folds", "ranks")
 LONGEST_STRETCH = 1_000
 """Events after which a stretch without a change is cut."""
@@ -245,6 +250,11 @@ def _weight(payload: Payload, event: dict[str, Any], stable: dict[str, int]) -> 
         case "state", "transaction":
             state = next((op[2]["state"] for op in event["patch"] if op[0] == "txn"), "")
             return 56, (kind, name, state)
+        case "state", "group":
+            state = next((op[2]["state"] for op in event["patch"] if op[0] == "group"), "")
+            return GROUP_STATES.get(state, 80), (kind, name, state)
+        case "state", "member":
+            return 59, (kind, name, event["node"])
         case "complete", "poll":
             return (80, (kind, name, event["text"])) if "gets nothing" not in event["text"] else (30, (kind, name, ""))
         case "complete", _:
@@ -258,7 +268,7 @@ def _weight(payload: Payload, event: dict[str, Any], stable: dict[str, int]) -> 
 
 def _frame_weight(event: dict[str, Any], frame: dict[str, Any]) -> tuple[int, Any]:
     between_brokers = event["node"].startswith("b") and frame["to"].startswith("b")
-    if frame["error"] not in ("", "NONE"):
+    if frame["error"] not in ("", "NONE", NEW_MEMBER):
         rank = 48 if between_brokers else 70
     elif frame["kind"] == "request":
         rank = 40
@@ -273,10 +283,13 @@ def _append_weight(event: dict[str, Any]) -> tuple[int, Any]:
     sign = ("append", topic, batch["kind"])
     if topic == TRANSACTION_TOPIC:
         return 42, (*sign, batch["decoded"].split(", ")[0])
+    if topic == OFFSETS_TOPIC and batch["decoded"].startswith(OF_GROUP):
+        return 32, (*sign, OF_GROUP)
     return (RECORDS if batch["kind"] == "data" and topic != OFFSETS_TOPIC else 60), sign
 
 
 def _watermark_weight(event: dict[str, Any], stable: dict[str, int]) -> tuple[int, Any]:
     partition, lso = next((op[2], op[3]) for op in event["patch"] if op[0] == "lso")
     moved = stable.get(partition, 0) != lso
-    return (58 if moved else 46), ("watermark", topic_of(partition) == OFFSETS_TOPIC, moved)
+    of_groups = topic_of(partition) == OFFSETS_TOPIC
+    return (46 if not moved else 52 if of_groups else 58), ("watermark", of_groups, moved)

@@ -109,11 +109,11 @@ function logsOf({ run, state }, partition, all) {
 	return all ? logs : logs.slice(0, 1);
 }
 
-// Where each client's consumer stands that has polled the partition and runs: [{node, at, lag}].
+// Where each client's consumer reads the partition next: [{node, at, lag}].
 function positionsOf({ run, state }, partition, { hw, lso }) {
 	const known = state.position[partition] ?? {};
 	return run.nodes.flatMap(({ id }) => {
-		if (!known[id] || state.node[id] === "down") return [];
+		if (!known[id]) return [];
 		const { at, level } = known[id];
 		return [{ node: id, at, level, lag: Math.max(0, (level === LEVELS[0] ? hw : lso) - at) }];
 	});

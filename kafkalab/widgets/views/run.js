@@ -187,7 +187,7 @@ function apply(state, [op, a, b, c, d], own) {
 		case "memory":
 			return put(op, `${a} ${b}`, c);
 		case "position":
-			return put(op, a, { ...state.position[a], [b]: { at: c, level: d } });
+			return put(op, a, { ...state.position[a], [b]: c < 0 ? undefined : { at: c, level: d } });
 		case "cut":
 			return put(op, [a, b].sort().join(" "), c);
 		case "isr":

@@ -28,9 +28,10 @@ function levelsOf(run, { transactional } = writesOf(run)) {
 // An entry of an internal topic in a word: a transaction's state, a committed offset.
 function entryWords(b, keyed) {
 	const words = recordsOf(b).map(({ key, value, entry }) => {
-		const { state, partition, offset } = Object.fromEntries(entry);
+		const { state, partition, offset, generation } = Object.fromEntries(entry);
 		if (state && partition === undefined) return `${keyed ? `${key} ` : ""}${state}`;
 		if (partition) return `${partition} → ${offset}`;
+		if (generation) return `generation ${generation}`;
 		return value.startsWith("tombstone") ? `${key} removed` : value;
 	});
 	return words.join("; ");

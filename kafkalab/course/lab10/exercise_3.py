@@ -1,0 +1,126 @@
+"""L10.E3: a zombie's parcels, once group coordinators do not compare members; the presses are replayed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kafkalab.course.lab10.scenario import JOINS_MS, packers
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
+from kafkalab.grading.seeds import seed
+from kafkalab.programs.packing import PARCELS
+from kafkalab.protocol.rules import GENERATION_CHECK
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Pause, Resume
+from kafkalab.sim.scenario import Scenario
+from kafkalab.trace import Frame
+
+PAR = 2
+"""The fewest presses; a search finds none with one (tests/course/test_lab10.py)."""
+
+
+def scenario(of_seed: int = 1, members: bool = False) -> Scenario:
+    """Both packers, nothing pressed yet; the group coordinator does not compare members unless `members`."""
+    first = {"work_ms": 2_000, "late_ms": 2_000}
+    title = "A coordinator that does not look at the member"
+    base = packers(seed=of_seed, title=title, joins_ms=JOINS_MS, first=first)
+    return base if members else replace(base, rules_off=(GENERATION_CHECK.name,))
+
+
+def with_members(answer: Any) -> Cluster:
+    """The run of the learner's presses with a group coordinator that does compare members."""
+    base = scenario(members=True)
+    return run_with(base, presses_of(answer, scenario()))
+
+
+def twice(cluster: Cluster) -> bool:
+    """Whether an order has two committed parcels."""
+    parcels = cluster.outcome().committed[f"{PARCELS}-0"]
+    return len(set(parcels)) < len(parcels)
+
+
+def _asked(cluster: Cluster, node: str, name: str) -> list[Frame]:
+    return [f for f in cluster.trace.frames.values() if f.sender == node and f.name == name]
+
+
+def _was_done(cluster: Cluster) -> bool:
+    """Whether the first packer had asked for its commit before the second one came."""
+    return any(f.sent_ms < JOINS_MS for f in _asked(cluster, "one", "EndTxn"))
+
+
+def _had_to_wait(cluster: Cluster) -> bool:
+    """Whether the second packer was told that the offset is pending."""
+    answers = (f for f in cluster.trace.frames.values() if f.name == "OffsetFetchResponse" and f.receiver == "two")
+    return any(f.error == "UNSTABLE_OFFSET_COMMIT" for f in answers)
+
+
+def _asked_in_vain(cluster: Cluster) -> bool:
+    """Whether the second packer found everything packed, or nothing to read."""
+    result = cluster.results.get("two")
+    return isinstance(result, dict) and not result["packed"]
+
+
+GOAL = Goal(
+    says="order with two parcels",
+    reached=twice,
+    example=(Pause("two", at_ms=12_000), Resume("two", at_ms=14_000)),
+    misses=(
+        Miss(
+            "nobody slept",
+            "The first packer had committed before the second one came. Stop it in the middle of its transaction.",
+            _was_done,
+        ),
+        Miss(
+            "pending",
+            "When the first packer fell asleep its offsets were sent already. The second one had to wait until they "
+            "were decided.",
+            _had_to_wait,
+            hint=1,
+        ),
+        Miss(
+            "never wakes",
+            "The first packer never wakes up, so it commits nothing. The coordinator aborts its transaction.",
+            lambda cluster: "one" not in cluster.results,
+            hint="A zombie is one that comes back. Let it wake up, while its transaction is still open: it may be "
+            "open for a minute.",
+        ),
+        Miss(
+            "still a member",
+            "The second packer found nothing left to pack: it got the partition only after the first one had "
+            "committed.",
+            _asked_in_vain,
+            hint=1,
+        ),
+        Miss(
+            "too late",
+            "The first packer woke up, and its transaction had been aborted by then.",
+            lambda cluster: True,
+            hint="A transaction may be open for a minute (transaction.timeout.ms). Wake the first one up before that.",
+        ),
+    ),
+)
+
+
+ALLOWED = ("Pause", "Resume", "Crash", "Drop", "Delay", "Cut", "Heal")
+
+EXERCISE = Exercise(
+    "L10.E3",
+    lambda answer: replayed(answer, scenario(seed()), GOAL, most=PAR, par=PAR, allowed=ALLOWED),
+    (
+        "The first packer must be silent for so long that the group gives its partition to the second one, and then "
+        "go on with its own transaction as if nothing had happened.",
+        "What must it have done by the time it falls asleep, and what not yet? Once its offsets are sent, the second "
+        "one waits for them. And until its session of 45 seconds is over, it keeps its partition.",
+        "Pause one after ProduceResponse#1 and before TxnOffsetCommit#1, about four seconds after the start. Resume "
+        "it when two has committed, some 50 seconds later.",
+    ),
+    points=4,
+    misses={**GOAL.hints, "does not end": "Whoever sleeps must wake up again, or the run never ends. When?"},
+    questions=(28,),
+    afterwards=(
+        "Why: the two have different transactional ids, so no epoch tells them apart. Only the group knows who owns "
+        "the partition, and here it does not look. The cell below runs your presses with the check on. Next: lab 11 "
+        "leaves Kafka."
+    ),
+)

@@ -1,0 +1,110 @@
+"""What lab 10 says of its runs is so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalab import lab10, pending_offsets
+from kafkalab.grading.builder import SOLUTIONS, read
+from kafkalab.programs.packing import PARCELS, VALUES
+from kafkalab.protocol.rules import GENERATION_CHECK, STABLE_OFFSETS
+from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.faults import Crash
+from kafkalab.sim.scenario import Scenario
+
+LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "10_consume_transform_produce.ipynb")
+TWICE = (*VALUES, *VALUES)
+
+
+def printed(cell: str) -> list[str]:
+    (found,) = [c for c in LAB["cells"] if c["id"] == cell]
+    return "".join("".join(o.get("text", [])) for o in found["outputs"]).splitlines()
+
+
+def shown(cell: str) -> str:
+    """The text of the figure or value that the cell's saved run shows."""
+    (found,) = [c for c in LAB["cells"] if c["id"] == cell]
+    return "".join(found["outputs"][-1]["data"]["text/plain"])
+
+
+def parcels(scenario: Scenario) -> tuple[str, ...]:
+    return ran(scenario).outcome().committed[f"{PARCELS}-0"]
+
+
+def test_its_questions_are_marked_where_they_are_answered() -> None:
+    marked = [n for c in LAB["cells"] for n in c["metadata"].get("kafkalab", {}).get("questions", [])]
+    assert sorted(marked) == [27, 28, 29, 30]
+
+
+def test_two_commits_double_or_lose_the_parcels() -> None:
+    assert printed("naive-crash") == [f"after:  {TWICE}", "inside: ()"]
+    assert printed("naive-frames")[1] == "names a producer: False"
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
+def test_the_sleeper_is_refused_and_joins_again_and_without_its_name_packs_twice(seed: int, profile: str) -> None:
+    cluster = ran(lab10(seed=seed, profile=profile))
+    assert cluster.outcome().committed[f"{PARCELS}-0"] == VALUES
+    assert cluster.results["one"] == {"packed": [], "refused": "UNKNOWN_MEMBER_ID"}
+    joined = [e.data["generation"] for e in cluster.trace.of("state", "member") if e.node == "one"]
+    assert joined == [1, 4]
+    assert parcels(lab10(seed=seed, profile=profile, named=False)) == TWICE
+    assert parcels(replace(lab10(seed=seed, profile=profile), rules_off=(GENERATION_CHECK.name,))) == TWICE
+
+
+def test_kafka_1_0_packs_twice() -> None:
+    assert parcels(lab10(profile="1.0")) == TWICE
+
+
+def test_the_producer_that_was_refused_can_abort_and_go_on() -> None:
+    assert "one packer-1: ABORTABLE_ERROR" in shown("abortable")
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_the_successor_waits_for_the_pending_offset_until_the_sleeper_commits(seed: int) -> None:
+    cluster = ran(pending_offsets(seed=seed))
+    assert cluster.outcome().committed[f"{PARCELS}-0"] == VALUES
+    assert (cluster.results["one"]["packed"], cluster.results["two"]["packed"]) == (list(VALUES), [])
+    without = ran(replace(pending_offsets(seed=seed), rules_off=(STABLE_OFFSETS.name,)))
+    assert without.outcome().committed[f"{PARCELS}-0"] == TWICE
+
+
+def test_if_the_sleeper_is_dead_the_successor_waits_for_the_transaction_s_timeout() -> None:
+    cluster = ran(pending_offsets(awake_ms=0))
+    assert cluster.outcome().committed[f"{PARCELS}-0"] == VALUES
+    assert cluster.results["two"]["packed"] == list(VALUES)
+    aborted = next(e for e in cluster.trace.of("state", "transaction") if e.data["state"] == "PrepareAbort")
+    assert 30_000 <= aborted.at_ms < 30_100
+    awake, dead = printed("pending-end")
+    assert awake.startswith("one wakes up: two is refused")
+    assert "packed by two: []" in awake
+    assert dead.startswith("one is dead: two is refused")
+    assert "packed by two: ['tea', 'salt']" in dead
+
+
+def test_without_a_seek_the_orders_of_an_aborted_transaction_are_lost() -> None:
+    assert printed("abort-run") == [
+        "without seek: (['tea', 'salt'], [])",
+        "with seek:    (['tea', 'salt'], ['tea', 'salt'])",
+    ]
+
+
+@pytest.mark.parametrize("node", ["one", "two", "b1", "b2", "b3"])
+def test_no_crash_of_your_turn_doubles_an_order_or_says_that_it_is_done(node: str) -> None:
+    base = Cluster(replace(lab10(), faults=()))
+    base.run()
+    for step in range(base.start + 1, base.trace.steps, 24):
+        outcome = ran(replace(lab10(), faults=(Crash(node, at_step=step),))).outcome()
+        made: Any = outcome.committed[f"{PARCELS}-0"]
+        assert len(set(made)) == len(made), step
+        assert outcome.offsets.get("orders-0", 0) <= len(made), step
+
+
+def test_the_search_that_the_lab_shows_finds_the_pair() -> None:
+    assert "Pause('one'" in shown("e3-search")
+    assert "Resume('one'" in shown("e3-search")
