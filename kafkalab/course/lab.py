@@ -33,7 +33,6 @@ PLANNED = tuple(
         ("10_consume_transform_produce", "Consume, transform, produce", "how input positions commit with output"),
         ("11_edge_of_the_guarantee", "Where the guarantee ends", "databases, outboxes and sinks outside Kafka"),
         ("13_cost_and_latency", "Cost and latency", "what a commit costs, and an incident to solve"),
-        ("14_other_ways", "Other ways to be atomic", "two-phase commit, MVCC and atomic broadcast beside Kafka"),
     )
 )
 """Labs without a folder yet. Once course/labNN/ exists, its own LAB counts."""

@@ -18,7 +18,7 @@ from kafkalab.neighbours.world import Process, World
 from kafkalab.trace import Frame
 
 SERVERS = ("s1", "s2", "s3")
-COLLECT_MS, RETRY_MS = 50, 20_000
+COLLECT_MS = 50
 CHANGES = "-10 on accounts-0, +10 on accounts-1"
 Zxid: TypeAlias = tuple[int, int]
 
@@ -40,6 +40,7 @@ class Server(Process):
         self.clients: dict[str, str] = {}
         self.votes: dict[str, tuple[Zxid, str]] = {}
         self.synced: list[str] = []
+        self.early: list[Frame] = []
         self.active = False
         if step < 0:  # the run begins in epoch 1, with its leader elected
             self.leader, self.active = SERVERS[0], self.name == SERVERS[0]
@@ -114,7 +115,7 @@ class Server(Process):
         return sum(self.world.alive(name) for name in SERVERS) >= self.majority
 
     def _look(self, step: int) -> None:
-        self.leader, self.active, self.synced = "", False, []
+        self.leader, self.active, self.synced, self.early = "", False, [], []
         self.votes = {self.name: (self.last, self.name)}
         step = self.note("looking", f"looks for a leader; its last zxid is {text_of(self.last)}", step)
         for name in SERVERS:
@@ -145,6 +146,8 @@ class Server(Process):
         if best == self.name:
             self.leader = self.name
             self.acks = {}
+            for frame in self.early:
+                self.on_FollowerInfo(frame, -1)
         else:
             self._follow(best, -1)
 
@@ -155,6 +158,7 @@ class Server(Process):
     def on_FollowerInfo(self, frame: Frame, step: int) -> None:
         """Lead it in an epoch above all that both have accepted; send what it lacks, or what it must discard."""
         if self.leader != self.name:
+            self.early.append(frame)
             return
         if not self.active and not self.synced:
             self.synced = [self.name]

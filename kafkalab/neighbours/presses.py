@@ -87,6 +87,15 @@ def _run(model: str, presses: tuple[Press, ...], again: bool, refuses: bool, see
     return done
 
 
+def crashed_at(model: str, step: int, again: bool = False, seed: int = 1) -> Run:
+    """Run one machine whose decider and client crash right after a step; with `again` the decider starts again."""
+    node = _places(_once(model, (), False, seed, 2))["decider"]
+    strikes: tuple[Strike, ...] = (Crash("app", at_step=step), Crash(node, at_step=step))
+    if again:
+        strikes = (*strikes, Restart(node, at_ms=AGAIN_MS))
+    return _once(model, strikes, False, seed, 2)
+
+
 def _crash(done: Run, who: str, moment: str) -> Crash | None:
     """The crash of this press: right after the moment; of the decider at "told" as the first message leaves."""
     place = _places(done)
