@@ -65,7 +65,8 @@ def _decided_by(model: str, seed: int) -> Cell:
     copies = _copies(run(model, seed=seed), step)
     if copies == 1:
         word = "one log after votes" if votes else "one log"
-        return Cell(word, crashed, step, f"It is decided when {copies} log has it" + (", after every vote." if votes else "."))
+        says = f"It is decided when {copies} log has it" + (", after every vote." if votes else ".")
+        return Cell(word, crashed, step, says)
     waits = run(model, (("other", "written"),), seed=seed)
     took = _at(waits, "decided") - _at(waits, "asked")
     word = "a replicated log" if took > SLOW_MS else "a majority"

@@ -177,7 +177,10 @@ Find = Callable[[Event], bool]
 
 
 def _appended(node: str, kind: str) -> Find:
-    return lambda e: e.kind == "append" and e.node.startswith(node) and isinstance(e.data, Entry) and e.data.kind == kind
+    def found(e: Event) -> bool:
+        return e.kind == "append" and e.node.startswith(node) and isinstance(e.data, Entry) and e.data.kind == kind
+
+    return found
 
 
 def _received(node: str, name: str) -> Find:

@@ -75,8 +75,11 @@ class Coordinator(Process):
         for name in self.participants:
             if name not in self.acked:
                 self.send(name, "Decide", step, decision=decision)
-        again = lambda: self._tell(decision, -1, wait_ms * 4) if len(self.acked) < len(self.participants) else None
-        self.later(wait_ms, again)
+        self.later(wait_ms, lambda: self._tell_again(decision, wait_ms * 4))
+
+    def _tell_again(self, decision: str, wait_ms: int) -> None:
+        if len(self.acked) < len(self.participants):
+            self._tell(decision, -1, wait_ms)
 
 
 class Participant(Process):
@@ -105,7 +108,12 @@ class Participant(Process):
         change = frame.body["change"]
         step = self.append("log", "update", step, f"{self.before} → {self.before + change}")
         self.send(frame.sender, "Written", step, answer=True)
-        self.later(UNASKED_MS, lambda: self._end("abort", -1) if self.state == "working" else None)
+        self.later(UNASKED_MS, self._give_up)
+
+    def _give_up(self) -> None:
+        """Abort alone: nobody has asked for a vote."""
+        if self.state == "working":
+            self._end("abort", -1)
 
     def on_Prepare(self, frame: Frame, step: int) -> None:
         if self.state != "working":

@@ -65,10 +65,14 @@ class Process:
 
     def note(self, name: str, says: str, cause: int, **data: Any) -> int:
         """Record a state of this process; `says` is a sentence without its subject."""
+        if not self.world.alive(self.name):
+            return cause
         return self.world.kernel.record(self.name, "state", name, cause, {"says": says, **data})
 
     def later(self, delay_ms: int, action: Callable[[], None]) -> None:
         """Do something after `delay_ms`, unless this process crashes before."""
+        if not self.world.alive(self.name):
+            return
         self.world.kernel.timer(self.name, delay_ms, action)
 
 
@@ -109,12 +113,16 @@ class World:
         return self.kernel.nodes[node].alive
 
     def append(self, node: str, entry: Entry, cause: int) -> int:
-        """Append an entry to a log of the process."""
+        """Append an entry to a log of the process, unless it has crashed in this very moment."""
+        if not self.alive(node):
+            return cause
         self.logs.setdefault((node, entry.log), []).append(entry)
         return self.kernel.record(node, "append", entry.log, cause, entry)
 
     def truncate(self, node: str, log: str, length: int, cause: int) -> int:
         """Cut a log off behind its first `length` entries."""
+        if not self.alive(node):
+            return cause
         gone = self.logs[node, log][length:]
         del self.logs[node, log][length:]
         return self.kernel.record(node, "truncate", log, cause, {"offset": length, "gone": [e.says for e in gone]})

@@ -39,7 +39,8 @@ MISSES: dict[tuple[str, str], dict[str, str]] = {
     ("two-phase commit", "undo"): {"nothing": "readers filter everywhere"},
     ("MVCC", "undo"): {"old values": "an abort takes back", "the tail": "an abort takes back"},
     ("MVCC", "blocks"): {"nobody": "one server never blocks", "the parts": "one server never blocks"},
-    ("atomic broadcast", "decided by"): {"a replicated log": "all copies must have it", "one log": "one copy is enough"},
+    ("atomic broadcast", "decided by"): {"a replicated log": "all copies must have it",
+                                         "one log": "one copy is enough"},
     ("atomic broadcast", "blocks"): {"everybody": "all stand still", "the parts": "all stand still"},
     ("atomic broadcast", "survivors finish"): {"yes": "one of three is enough"},
     ("atomic broadcast", "undo"): {"nothing": "readers filter everywhere", "old values": "an abort takes back"},
@@ -50,7 +51,7 @@ def flat(answer: Any) -> dict[str, Any]:
     """The answer with one key a cell: "Kafka, blocks". WrongType for anything but a dict of dicts."""
     if not isinstance(answer, Mapping):
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
-    found = {}
+    found: dict[str, Any] = {}
     for model, row in answer.items():
         if not isinstance(row, Mapping):
             raise WrongType(f"For {model} stands {described(row)}. Give {FORM}.")
@@ -108,12 +109,13 @@ EXERCISE = Exercise(
         "an abort takes back": "Press no. Compare the logs at “written” and at the end: is anything gone?",
         "votes are a majority": "Let one of two participants vote no (press no). What is decided?",
         "nobody votes": "What does the coordinator wait for before it logs the decision?",
-        "a time-out decides": "p1 has voted yes, and knows nothing. The coordinator may have told p2 to commit, or not. "
-        "What may p1 do when its time is up?",
+        "a time-out decides": "p1 has voted yes, and knows nothing. The coordinator may have told p2 to commit, or "
+        "not. What may p1 do when its time is up?",
         "all stand still": "Who holds a lock, and who may still be of use to others? Look at who is up at the end.",
         "who has voted may decide": "p2 asks everybody who is up. What does it learn?",
         "readers filter everywhere": "Press no and read the last events of this machine, not only its state.",
-        "one server never blocks": "Readers do not wait for writers here. But who answers them when the server is down?",
+        "one server never blocks": "Readers do not wait for writers here. But who answers them when the server is "
+        "down?",
         "all copies must have it": "Let s3 crash when all is written. How long does the decision take?",
         "one of three is enough": "s3 is up, and has the proposal. How many servers must follow a leader?",
     },

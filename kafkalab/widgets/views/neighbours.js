@@ -2,24 +2,26 @@
 
 const LANE = 44,
 	LINE = 18,
-	LABEL_ROOM = 230;
+	LABEL_ROOM = 250,
+	GAP_MS = 400;
 
 function neighbourPlaces(p) {
 	return Object.keys(p.model.get("panels")[0].places);
 }
 
-function neighbourRow(row, lanes, y) {
+function neighbourRow(row, lanes, y, before) {
 	const here = lanes[row.from] ?? -1,
 		to = lanes[row.to],
 		lost = row.fate === "lost";
-	const label = `<text class="label${lost ? " lost" : ""}" x="${lanes.$end}" y="${y + 4}">${esc(row.label)}${lost ? " ✕ lost" : ""}</text>`;
+	const gap = before && row.at - before.at >= GAP_MS ? `<tspan class="gap">after ${((row.at - before.at) / 1000).toFixed(1)} s: </tspan>` : "";
+	const label = `<text class="label${lost ? " lost" : ""}" x="${lanes.$end}" y="${y + 4}">${gap}${esc(row.label)}${lost ? " ✕ lost" : ""}</text>`;
 	let sign = "";
 	if (row.kind === "frame") {
 		const way = to >= here ? 1 : -1;
 		sign =
 			`<path class="arrow${row.dashed ? " answer" : ""}" d="M${here},${y}H${to - 3 * way}m${-5 * way},-4l${5 * way},4l${-5 * way},4"/>` +
 			(lost ? `<text class="cross" x="${to}" y="${y + 4}">✕</text>` : "");
-	} else if (here >= 0) {
+	} else if (here >= 0 && row.kind !== "more") {
 		const round = row.kind === "state" ? ' rx="5"' : "";
 		sign = `<rect class="chip ${row.kind}" x="${here - 5}" y="${y - 5}" width="10" height="10"${round}/>`;
 	}
@@ -58,7 +60,7 @@ function neighbourPanel(panel, place, big) {
 	return (
 		`<h4>${esc(panel.model)}${came ? "" : `<em>“${esc(place)}” never comes</em>`}</h4>` +
 		svg(16, heads, "heads") +
-		`<div class="rows" tabindex="-1">${svg(height, lines + rows.map((row, i) => neighbourRow(row, lanes, i * LINE + 10)).join(""), "frames")}</div>` +
+		`<div class="rows" tabindex="-1">${svg(height, lines + rows.map((row, i) => neighbourRow(row, lanes, i * LINE + 10, rows[i - 1])).join(""), "frames")}</div>` +
 		`<div class="logs">${logs}</div>${ended}`
 	);
 }

@@ -100,7 +100,8 @@ class Neighbours(Picture):
         """Return the four panels at the moment as a standalone SVG."""
         canvas = Canvas(y=26)
         canvas.text(18, canvas.y, fit(self.head(), 920), DARK, more=BOLD)
-        top, ends = 0.0, []
+        top = 0.0
+        ends: list[float] = []
         for number, panel in enumerate(self.panels):
             if number % 2 == 0:
                 top = max([canvas.y, *ends]) + 22
@@ -118,7 +119,7 @@ class Neighbours(Picture):
         rows = [row for row in panel["rows"] if row["step"] <= step][-LAST_ROWS:]
         for row in rows:
             y += 17
-            self._row(canvas, row, lanes, y + 16, left + 240)
+            _draw_row(canvas, row, lanes, y + 16, left + 240)
         y += 17 * (LAST_ROWS - len(rows)) + 24
         for name, cells in panel["logs"][self.place]:
             y += 17
@@ -132,25 +133,26 @@ class Neighbours(Picture):
             canvas.text(x, y, panel["told"].removeprefix("the "), DIM)
         return y
 
-    @staticmethod
-    def _row(canvas: Canvas, row: dict[str, Any], lanes: dict[str, float], y: float, text_x: float) -> None:
-        here = lanes.get(row["from"], text_x - 12)
-        if row["kind"] == "frame":
-            to = lanes.get(row["to"], here)
-            lost = row["fate"] == "lost"
-            sign = 1 if to >= here else -1
-            dash = ' stroke-dasharray="4 3" fill="none"' if row.get("dashed") else ' fill="none"'
-            canvas.path(f"M{here:g},{y - 4:g}H{to - 3 * sign:g}m{-5 * sign},-4l{5 * sign},4l{-5 * sign},4", BLUE, 1.5, dash)
-            if lost:
-                canvas.text(to, y, "✕", RED, "middle")
-        else:
-            colour = RED if row["kind"] == "crash" else DARK
-            canvas.box(here - 4, y - 8, 8, 8, colour, f' fill="{colour}"')
-        canvas.text(text_x, y, fit(row["label"] + (" lost" if row["fate"] == "lost" else ""), 220))
-
     def __repr__(self) -> str:
         return f"<Neighbours {self.pressed!r}{', again' if self.again else ''}, {self.place}>"
 
 
 def _panels(name: str, again: bool) -> list[Panel]:
     return [panel_of(model, name, again) for model in MODELS]
+
+
+def _draw_row(canvas: Canvas, row: dict[str, Any], lanes: dict[str, float], y: float, text_x: float) -> None:
+    here = lanes.get(row["from"], text_x - 12)
+    if row["kind"] == "frame":
+        to = lanes.get(row["to"], here)
+        lost = row["fate"] == "lost"
+        sign = 1 if to >= here else -1
+        dash = ' stroke-dasharray="4 3" fill="none"' if row.get("dashed") else ' fill="none"'
+        head = f"m{-5 * sign},-4l{5 * sign},4l{-5 * sign},4"
+        canvas.path(f"M{here:g},{y - 4:g}H{to - 3 * sign:g}{head}", BLUE, 1.5, dash)
+        if lost:
+            canvas.text(to, y, "✕", RED, "middle")
+    elif row["kind"] != "more":
+        colour = RED if row["kind"] == "crash" else DARK
+        canvas.box(here - 4, y - 8, 8, 8, colour, f' fill="{colour}"')
+    canvas.text(text_x, y, fit(row["label"] + (" lost" if row["fate"] == "lost" else ""), 220))
