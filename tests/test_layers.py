@@ -18,6 +18,7 @@ LAYERS = (
     ("broker", "client"),
     ("sim",),
     ("programs",),
+    ("neighbours",),
     ("history",),
     ("checks",),
     ("explore",),
@@ -30,7 +31,7 @@ LAYERS = (
 
 TOGETHER = ({"protocol", "trace"},)
 LAYER_OF = {part: place for place, layer in enumerate(LAYERS) for part in layer}
-PURE = tuple(part for layer in LAYERS[:9] for part in layer)
+PURE = tuple(part for layer in LAYERS[:10] for part in layer)
 IMPURE_MODULES = {
     *("asyncio", "concurrent", "multiprocessing", "selectors", "socket", "ssl", "subprocess", "threading", "_thread"),
     *("datetime", "sched", "secrets", "time", "uuid"),

@@ -28,7 +28,6 @@ PLANNED = tuple(
     for name, title, know in (
         ("07_timeouts", "Timeouts and expiry", "who gives up first, and what is then forgotten"),
         ("11_edge_of_the_guarantee", "Where the guarantee ends", "databases, outboxes and sinks outside Kafka"),
-        ("14_other_ways", "Other ways to be atomic", "two-phase commit, MVCC and atomic broadcast beside Kafka"),
     )
 )
 """Labs without a folder yet. Once course/labNN/ exists, its own LAB counts."""

@@ -1,0 +1,127 @@
+"""L14.E1: who decides, who waits, who can finish, what is undone, on four machines; each cell is found by runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+
+from kafkalab.course.lab14.tables import table_of
+from kafkalab.grading.exercise import Exercise, WrongType, described
+from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.seeds import seed
+from kafkalab.neighbours.matrix import COLUMNS, WORDS, cell
+from kafkalab.neighbours.presses import MODELS
+
+FORM = 'a dict with a dict for each machine, like {"Kafka": {"decided by": "one log", "blocks": ...}, ...}'
+ASKED = {
+    "decided by": "what must have happened for the transaction to commit, whoever crashes then",
+    "blocks": "who waits when the decider is lost with all prepared, and stays down",
+    "survivors finish": "whether those who are left finish when decider and only witness are lost",
+    "undo": "what is done to what was written, when the transaction is not to count",
+}
+LOOK = {
+    "decided by": "Which logs have the entry, and does the decision wait for one that is down?",
+    "blocks": "Press decider, go to the end, and read the line below each machine.",
+    "survivors finish": "Press only witness, go to the end, and look at those who are up.",
+    "undo": "Press no and look for an entry that takes something back. A broadcast has no vote of no: let its leader "
+    "crash alone with a proposal, and come back.",
+}
+MISSES: dict[tuple[str, str], dict[str, str]] = {
+    ("Kafka", "decided by"): {"one log after votes": "Kafka votes", "a majority": "Kafka counts a majority",
+                              "one log": "one copy is enough"},
+    ("Kafka", "blocks"): {"the parts": "Kafka blocks like 2PC", "everybody": "Kafka blocks like 2PC"},
+    ("Kafka", "survivors finish"): {"no": "Kafka blocks like 2PC", "nobody is left": "Kafka blocks like 2PC"},
+    ("Kafka", "undo"): {"old values": "an abort takes back", "the tail": "an abort takes back"},
+    ("two-phase commit", "decided by"): {"a majority": "votes are a majority", "one log": "nobody votes"},
+    ("two-phase commit", "blocks"): {"nobody": "a time-out decides", "everybody": "all stand still"},
+    ("two-phase commit", "survivors finish"): {"yes": "who has voted may decide"},
+    ("two-phase commit", "undo"): {"nothing": "readers filter everywhere"},
+    ("MVCC", "undo"): {"old values": "an abort takes back", "the tail": "an abort takes back"},
+    ("MVCC", "blocks"): {"nobody": "one server never blocks", "the parts": "one server never blocks"},
+    ("atomic broadcast", "decided by"): {"a replicated log": "all copies must have it",
+                                         "one log": "one copy is enough"},
+    ("atomic broadcast", "blocks"): {"everybody": "all stand still", "the parts": "all stand still"},
+    ("atomic broadcast", "survivors finish"): {"yes": "one of three is enough"},
+    ("atomic broadcast", "undo"): {"nothing": "readers filter everywhere", "old values": "an abort takes back"},
+}  # fmt: skip
+
+
+def flat(answer: Any) -> dict[str, Any]:
+    """The answer with one key a cell: "Kafka, blocks". WrongType for anything but a dict of dicts."""
+    if not isinstance(answer, Mapping):
+        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+    found: dict[str, Any] = {}
+    for model, row in answer.items():
+        if not isinstance(row, Mapping):
+            raise WrongType(f"For {model} stands {described(row)}. Give {FORM}.")
+        found |= {f"{model}, {column}": word for column, word in row.items()}
+    return found
+
+
+@cache
+def facts(of_seed: int) -> tuple[Fact, ...]:
+    """The 16 cells, each with the run that shows it."""
+    return tuple(
+        Fact(
+            name=f"{model}, {column}",
+            says=ASKED[column],
+            truth=cell(model, column, of_seed).word,
+            look=f"Its words are {', '.join(WORDS[column])}. {LOOK[column]}",
+            run=partial(shown, model, column, of_seed),
+            misses=MISSES.get((model, column), {}),
+        )
+        for model in MODELS
+        for column in COLUMNS
+    )
+
+
+def shown(model: str, column: str, of_seed: int) -> Any:
+    """The events around the step that decides the cell."""
+    found = cell(model, column, of_seed)
+    return table_of(found.run, found.step, f"{model}: {column}")
+
+
+def check(answer: Any) -> str:
+    """ "16 of 16 cells" if each is what the runs show."""
+    words = tuple(word for column in COLUMNS for word in WORDS[column])
+    return table(flat(answer), facts(seed()), words, FORM, "cell")
+
+
+EXERCISE = Exercise(
+    "L14.E1",
+    check,
+    (
+        "Take one column at a time, and one press: for “blocks” the press decider, for “survivors finish” only "
+        "witness, for “undo” no. The line below each machine at the end says most of it.",
+        "Decided by: count the logs that have the entry at the moment “decided”. Where there is more than one, press "
+        "a crash of a copy and compare how long the decision takes: `run(\"Kafka\", [(\"other\", \"written\")])`.",
+        "A participant that has voted yes may not decide alone. A Kafka partition has no vote, and its coordinator's "
+        "log has copies of which any that is in sync may lead. A broadcast needs two of its three servers. And one "
+        "server is one server.",
+    ),
+    points=16,
+    misses={
+        "Kafka votes": "Look for a frame by which a partition says yes or no before PrepareCommit. There is none.",
+        "Kafka counts a majority": "Let b2 crash when all is written. A majority is left: does the decision wait?",
+        "one copy is enough": "Let the decider crash right after its own append. Is the entry anywhere else?",
+        "Kafka blocks like 2PC": "Press decider or only witness, go to the end, and look at accounts-0 and accounts-1.",
+        "an abort takes back": "Press no. Compare the logs at “written” and at the end: is anything gone?",
+        "votes are a majority": "Let one of two participants vote no (press no). What is decided?",
+        "nobody votes": "What does the coordinator wait for before it logs the decision?",
+        "a time-out decides": "p1 has voted yes, and knows nothing. The coordinator may have told p2 to commit, or "
+        "not. What may p1 do when its time is up?",
+        "all stand still": "Who holds a lock, and who may still be of use to others? Look at who is up at the end.",
+        "who has voted may decide": "p2 asks everybody who is up. What does it learn?",
+        "readers filter everywhere": "Press no and read the last events of this machine, not only its state.",
+        "one server never blocks": "Readers do not wait for writers here. But who answers them when the server is "
+        "down?",
+        "all copies must have it": "Let s3 crash when all is written. How long does the decision take?",
+        "one of three is enough": "s3 is up, and has the proposal. How many servers must follow a leader?",
+    },
+    questions=(33,),
+    afterwards=(
+        "Why: each machine has one entry that decides, and what differs is in how many logs it must be, and who may "
+        "say no before. Next: the shortest way to make two-phase commit wait for ever."
+    ),
+)

@@ -1,0 +1,319 @@
+"""The same transaction and the same press on four machines: a crash at a moment that all of them have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, cast
+
+from kafkalab.neighbours.broadcast import SERVERS, broadcast
+from kafkalab.neighbours.broadcast import Server as ZabServer
+from kafkalab.neighbours.mvcc import Server, mvcc
+from kafkalab.neighbours.two_phase_commit import DECISIONS, Participant, two_phase_commit
+from kafkalab.neighbours.world import Entry, Strike, World
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash, Restart
+from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.trace import Event, Trace
+
+MODELS = ("Kafka", "two-phase commit", "MVCC", "atomic broadcast")
+MOMENTS = ("written", "asked", "prepared", "decided", "told")
+"""All has been written; commit has been asked for; all is ready for the decision; it is made; one part knows it."""
+WHO = ("decider", "told", "other")
+"""The process that decides; the part that is told the decision first; another part."""
+AGAIN_MS = 120_000
+"""When the crashed processes start again, if they do."""
+Press = tuple[str, str]
+"""Who crashes, and right after which moment."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of the transaction on one machine.
+
+    `parts` says of each part: committed, aborted, in doubt, or down. `moments` are the steps at which they came. `told`
+    is what the client knows: committed, aborted, unknown.
+    """
+
+    model: str
+    nodes: tuple[str, ...]
+    trace: Trace
+    moments: dict[str, int]
+    parts: dict[str, str]
+    told: str
+    strikes: tuple[Strike, ...] = ()
+    cluster: Cluster | None = None
+    world: World | None = field(default=None, repr=False)
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The parts that live and still wait for the decision at the end."""
+        return tuple(name for name, state in self.parts.items() if state == "in doubt")
+
+
+def run(
+    model: str, presses: Sequence[Press] = (), again: bool = False, refuses: bool = False, seed: int = 1, parts: int = 2
+) -> Run:
+    """Run one machine with these crashes, to its end.
+
+    With `again` the crashed processes start again after two minutes. With `refuses` the transaction is to be aborted:
+    a participant votes no, or the client rolls back. `parts` is the number of two-phase commit's participants.
+    ValueError for a machine, a process or a moment that does not exist.
+    """
+    if model not in MODELS:
+        raise ValueError(f"no machine {model!r}; there are {', '.join(MODELS)}")
+    for who, moment in presses:
+        if who not in WHO or moment not in MOMENTS:
+            raise ValueError(f"no press {(who, moment)!r}; there are {', '.join(WHO)}, and {', '.join(MOMENTS)}")
+    return _run(model, tuple(presses), again, refuses, seed, parts)
+
+
+@cache
+def _run(model: str, presses: tuple[Press, ...], again: bool, refuses: bool, seed: int, parts: int) -> Run:
+    """Find each press's step in the run with those before it, the earliest moment first."""
+    done = _once(model, (), refuses, seed, parts)
+    strikes: tuple[Strike, ...] = ()
+    for who, moment in sorted(set(presses), key=lambda press: (MOMENTS.index(press[1]), WHO.index(press[0]))):
+        if moment in done.moments:
+            crash = _crash(done, who, moment)
+            if crash is not None:
+                strikes = (*strikes, crash)
+                done = _once(model, strikes, refuses, seed, parts)
+    if again and strikes:
+        back = tuple(Restart(strike.node, at_ms=AGAIN_MS) for strike in strikes)
+        done = _once(model, (*strikes, *back), refuses, seed, parts)
+    return done
+
+
+def crashed_at(model: str, step: int, again: bool = False, seed: int = 1) -> Run:
+    """Run one machine whose decider and client crash right after a step; with `again` the decider starts again."""
+    node = _places(_once(model, (), False, seed, 2))["decider"]
+    strikes: tuple[Strike, ...] = (Crash("app", at_step=step), Crash(node, at_step=step))
+    if again:
+        strikes = (*strikes, Restart(node, at_ms=AGAIN_MS))
+    return _once(model, strikes, False, seed, 2)
+
+
+def _crash(done: Run, who: str, moment: str) -> Crash | None:
+    """The crash of this press: right after the moment; of the decider at "told" as the first message leaves."""
+    place = _places(done)
+    node = place[who]
+    if not node:
+        return None
+    if who == "decider" and moment == "told":
+        return Crash(node, at_step=_first_told(done), sent=True)
+    return Crash(node, at_step=done.moments[moment])
+
+
+def _places(done: Run) -> dict[str, str]:
+    """Which node each of `WHO` is."""
+    if done.model == "MVCC":
+        return {"decider": "db", "told": "", "other": ""}
+    if done.model == "atomic broadcast":
+        return {"decider": "s1", "told": "s2", "other": "s3"}
+    if done.model == "two-phase commit":
+        parts = [name for name in done.nodes if name.startswith("p")]
+        return {"decider": "tc", "told": parts[0], "other": parts[-1]}
+    return {"decider": "b3", "told": "b1", "other": "b2"}
+
+
+def _first_told(done: Run) -> int:
+    """The step at which the decision is sent for the first time."""
+    names = {"Kafka": "WriteTxnMarkers", "two-phase commit": "Decide", "atomic broadcast": "Commit", "MVCC": "Done"}
+    sent = (e for e in done.trace.events if e.kind == "send" and e.name == names[done.model])
+    return next(e.step for e in sent if e.step > done.moments["decided"])
+
+
+# the machines
+
+
+def _once(model: str, strikes: tuple[Strike, ...], refuses: bool, seed: int, parts: int) -> Run:
+    if model == "Kafka":
+        return _kafka(strikes, refuses, seed)
+    title = f"{model}: one transfer"
+    world = World(title, seed, strikes)
+    if model == "two-phase commit":
+        two_phase_commit(world, parts, refuses)
+    elif model == "MVCC":
+        mvcc(world, refuses)
+    else:
+        broadcast(world)
+    world.run()
+    told = cast(Any, world.processes["app"]).answer
+    found = _model_parts(model, world)
+    moments = _moments(world.trace, FINDERS[model], parts)
+    return Run(model, tuple(world.processes), world.trace, moments, found, told, strikes, world=world)
+
+
+def _model_parts(model: str, world: World) -> dict[str, str]:
+    if model == "MVCC":
+        server = cast(Server, world.processes["db"])
+        if not world.alive("db"):
+            return dict.fromkeys(Server.rows, "down")
+        rows = server.rows_seen(server.snapshot())
+        return {row: "aborted" if rows[row] == 100 else "committed" for row in Server.rows}
+    if model == "atomic broadcast":
+        return {name: _zab_part(world, name) for name in SERVERS}
+    found = {}
+    for name, process in world.processes.items():
+        if isinstance(process, Participant):
+            words = {"commit": "committed", "abort": "aborted", "idle": "aborted"}
+            found[name] = words.get(process.state, "in doubt") if world.alive(name) else "down"
+    return found
+
+
+def _zab_part(world: World, name: str) -> str:
+    server = cast(ZabServer, world.processes[name])
+    if not world.alive(name):
+        return "down"
+    if server.delivered:
+        return "committed"
+    return "in doubt" if any(entry.kind == "proposal" for entry in server.log("log")) else "aborted"
+
+
+Find = Callable[[Event], bool]
+
+
+def _appended(node: str, kind: str) -> Find:
+    def found(e: Event) -> bool:
+        return e.kind == "append" and e.node.startswith(node) and isinstance(e.data, Entry) and e.data.kind == kind
+
+    return found
+
+
+def _received(node: str, name: str) -> Find:
+    return lambda e: (e.kind, e.name) == ("receive", name) and e.node.startswith(node)
+
+
+FINDERS: dict[str, dict[str, tuple[Find, int]]] = {
+    "two-phase commit": {
+        "written": (_received("app", "Written"), 0),
+        "asked": (_received("tc", "Commit"), 1),
+        "prepared": (_received("tc", "Vote"), 0),
+        "decided": (lambda e: any(_appended("tc", kind)(e) for kind in DECISIONS), 1),
+        "told": (lambda e: _appended("p", "commit")(e) or _received("tc", "Ack")(e), 1),
+    },
+    "MVCC": {
+        "written": (_received("app", "Updated"), 2),
+        "asked": (lambda e: _received("db", "Commit")(e) or _received("db", "Rollback")(e), 1),
+        "prepared": (lambda e: _received("db", "Commit")(e) or _received("db", "Rollback")(e), 1),
+        "decided": (lambda e: _appended("db", "commit")(e) or _appended("db", "abort")(e), 1),
+        "told": (lambda e: (e.kind, e.name) == ("send", "Done"), 1),
+    },
+    "atomic broadcast": {
+        "written": (_received("s1", "Write"), 1),
+        "asked": (_appended("s1", "proposal"), 1),
+        "prepared": (lambda e: (e.kind, e.name) == ("send", "Ack"), 1),
+        "decided": (lambda e: (e.kind, e.name) == ("state", "delivered"), 1),
+        "told": (lambda e: (e.kind, e.name) == ("state", "delivered"), 2),
+    },
+}
+"""For each machine and moment the event, and which of its kind it is; 0 for the one of the last part."""
+
+
+def _moments(trace: Trace, finders: dict[str, tuple[Find, int]], parts: int) -> dict[str, int]:
+    found = {}
+    for moment, (find, number) in finders.items():
+        steps = [event.step for event in trace.events if find(event)]
+        at = (number or parts) - 1
+        if len(steps) > at:
+            found[moment] = steps[at]
+    return found
+
+
+# Kafka
+
+
+def kafka_scenario(refuses: bool = False, seed: int = 1, strikes: Sequence[Strike] = ()) -> Scenario:
+    """The same transfer on a cluster: b3 coordinates, b1 leads accounts-0 and b2 accounts-1."""
+    steps: list[list[Any]] = [["init_transactions"], ["begin_transaction"]]
+    steps += [["send", "accounts", "-10", None, 0], ["send", "accounts", "+10", None, 1], ["flush"]]
+    steps.append(["abort_transaction" if refuses else "commit_transaction"])
+    program = Program("app", "operations", {"transactional_id": "payments-0", "steps": steps})
+    title = "Kafka: one transfer"
+    return Scenario(title=title, seed=seed, topics={"accounts": 2}, programs=(program,), faults=tuple(strikes))
+
+
+def _kafka(strikes: tuple[Strike, ...], refuses: bool, seed: int) -> Run:
+    cluster = Cluster(kafka_scenario(refuses, seed, strikes))
+    cluster.run()
+    trace = cluster.trace
+    ended = trace.of("complete", "commit_transaction") + trace.of("complete", "abort_transaction")
+    told = "unknown"
+    if ended and ended[-1].data["outcome"] == "ok":
+        told = "aborted" if refuses else "committed"
+    nodes = ("app", *cluster.broker_names)
+    parts = {f"accounts-{n}": _kafka_part(cluster, f"accounts-{n}") for n in (0, 1)}
+    return Run("Kafka", nodes, trace, _kafka_moments(trace), parts, told, strikes, cluster=cluster)
+
+
+def _kafka_part(cluster: Cluster, partition: str) -> str:
+    info = cluster.controller.metadata.partitions[partition]
+    if not info.leader or not cluster.nodes[info.leader].alive:
+        return "down"
+    log = cluster.log_of(partition)
+    markers = [b.control.name for b in log.batches if b.control and b.last_offset < log.high_watermark]
+    return {"COMMIT": "committed", "ABORT": "aborted"}[markers[-1]] if markers else "in doubt"
+
+
+def _kafka_moments(trace: Trace) -> dict[str, int]:
+    """The same moments: the decision is made when every in-sync replica has PrepareCommit, or PrepareAbort."""
+    found: dict[str, int] = {}
+    written = 0
+    for e in trace.events:
+        if e.kind == "receive" and e.name == "ProduceResponse" and e.node == "app":
+            written += 1
+            if written == 2:
+                found.setdefault("written", e.step)
+        elif e.kind == "receive" and e.name == "EndTxn":
+            found.setdefault("asked", e.step)
+        elif e.kind == "append" and topic_of(e.name) == TRANSACTION_TOPIC and _prepares(e.data):
+            found.setdefault("prepared", e.step)
+        elif e.kind == "state" and e.name == "transaction" and not e.data["pending"]:
+            if e.data["state"].startswith("Prepare"):
+                found.setdefault("decided", e.step)
+        elif e.kind == "append" and topic_of(e.name) == "accounts" and e.data.control is not None:
+            found.setdefault("told", e.step)
+    return found
+
+
+def _prepares(batch: Any) -> bool:
+    return any(getattr(getattr(r.value, "state", None), "label", "").startswith("Prepare") for r in batch.records)
+
+
+# the presses of the picture
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """A press on all four at once."""
+
+    name: str
+    says: str
+    presses: tuple[Press, ...] = ()
+    refuses: bool = False
+
+
+SHARED = (
+    Shared(name="nothing", says="Nothing is pressed."),
+    Shared(name="decider", says="The decider crashes when all is prepared.", presses=(("decider", "prepared"),)),
+    Shared(
+        name="only witness", says="The decider crashes as it tells the first part, and that part crashes too.",
+        presses=(("decider", "told"), ("told", "told")),
+    ),
+    Shared(
+        name="one part", says="One part crashes between the decision and the word of it.",
+        presses=(("other", "decided"),),
+    ),
+    Shared(name="no", says="The transaction is to be aborted: a vote of no, or a rollback.", refuses=True),
+)  # fmt: skip
+
+
+def pressed(model: str, name: str, again: bool = False, seed: int = 1) -> Run:
+    """The run of one machine under a shared press, by its name."""
+    found = next((one for one in SHARED if one.name == name), None)
+    if found is None:
+        raise ValueError(f"no press {name!r}; there are {', '.join(one.name for one in SHARED)}")
+    return run(model, found.presses, again, found.refuses, seed)

@@ -1,0 +1,214 @@
+"""The run of one of four machines as a picture needs it: rows of frames and events, logs, and where each moment is."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from kafkalab.neighbours.presses import MOMENTS, SHARED, Run, pressed
+from kafkalab.neighbours.world import Entry
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.trace import Event
+from kafkalab.widgets.payload.payload import payload_of
+
+END = "end"
+PLACES = (*MOMENTS, END)
+KAFKA_FRAMES = ("Produce", "EndTxn", "WriteTxnMarkers")
+REPEATED = 4
+"""How many of the first and of the last frames of a client that tries again are drawn."""
+LABELS = {"commit": "commit", "COMMIT": "commit", "abort": "abort", "ABORT": "abort"}
+Panel = dict[str, Any]
+Row = dict[str, Any]
+
+
+@cache
+def panel_of(model: str, press: str, again: bool) -> Panel:
+    """The panel of one machine under a shared press: plain data.
+
+    A row has `step`, `at` (ms), `kind` (frame, append, state, crash, recover), `from`, `to`, `label`, `fate` and
+    `text`, a sentence. `places` says for each of `PLACES` the step up to which it is shown, and whether it ever came.
+    """
+    run = pressed(model, press, again)
+    rows = rows_of(run)
+    nodes = [{"id": n, "role": _role(run, n)} for n in run.nodes]
+    ends = {name: f"{name} {state}" for name, state in run.parts.items()}
+    return {
+        "model": model,
+        "nodes": nodes,
+        "rows": rows,
+        "places": _places(run, rows),
+        "logs": {place: _logs(run, step) for place, (step, _) in _places(run, rows).items()},
+        "down": {place: _down(run, step) for place, (step, _) in _places(run, rows).items()},
+        "parts": [[ends[name], state] for name, state in run.parts.items()],
+        "told": f"the client: {run.told}",
+    }
+
+
+def rows_of(run: Run) -> list[Row]:
+    """The run's events that are drawn, each as a row: see `panel_of`."""
+    return _kafka_rows(run) if run.cluster else [row for e in run.trace.events if (row := _row(e))]
+
+
+def _role(run: Run, node: str) -> str:
+    if run.world is not None:
+        return run.world.processes[node].role
+    return "client" if node == "app" else {"b3": "coordinator", "b1": "leader", "b2": "leader"}[node]
+
+
+def _places(run: Run, rows: list[Row]) -> dict[str, tuple[int, bool]]:
+    """The step that each place shows, crashes that follow at once included; a moment that never came shows the last."""
+    found: dict[str, tuple[int, bool]] = {}
+    step = 0
+    for place in MOMENTS:
+        came = place in run.moments
+        if came:
+            step = max(step, run.moments[place])
+            while step + 1 < len(run.trace.events) and run.trace.events[step + 1].kind == "crash":
+                step += 1
+        found[place] = (step, came)
+    found[END] = (rows[-1]["step"] if rows else 0, True)
+    return found
+
+
+def _down(run: Run, step: int) -> list[str]:
+    """Who is down at a step."""
+    down: dict[str, bool] = {}
+    for e in run.trace.events[: step + 1]:
+        if e.kind in ("crash", "recover"):
+            down[e.node] = e.kind == "crash"
+    return [node for node, yes in down.items() if yes]
+
+
+def _row(e: Event) -> Row | None:
+    """The row of a model's event; None for one that is not drawn: an arrival is the end of its frame."""
+    row: Row = {"step": e.step, "at": e.at_ms, "kind": e.kind, "from": e.node, "to": "", "fate": "", "label": e.name}
+    match e.kind:
+        case "send":
+            to, fate = e.data.receiver, e.data.fate
+            says = "".join(f" {value}" for name, value in e.data.body.items() if name in ("decision", "yes", "change"))
+            text = f"{e.node} sends {e.frame} to {to}{' :' if says else ''}{says}".replace(" :", ":")
+            text += "; it is lost." if fate == "lost" else "."
+            row |= {"kind": "frame", "to": to, "label": e.frame + says, "fate": fate, "text": text}
+            row["dashed"] = e.data.kind == "response"
+        case "append":
+            row |= {"label": _entry(e.data), "text": f"{e.node} logs {_entry(e.data)}."}
+        case "truncate":
+            row |= {"label": "truncates", "text": f"{e.node} discards what its leader never had: {e.data['gone'][0]}."}
+        case "state":
+            row |= {"text": f"{e.node} {e.data['says']}."}
+        case "crash":
+            row |= {"label": "crashes", "text": f"{e.node} crashes; its log stays."}
+        case "recover":
+            row |= {"label": "starts again", "text": f"{e.node} starts again and reads its log."}
+        case _:
+            return None
+    return row
+
+
+def _entry(entry: Entry) -> str:
+    if entry.kind == "proposal":
+        return f"proposal {entry.txn}"
+    return entry.says if entry.kind in ("update", "epoch") or entry.txn else entry.kind
+
+
+def _kafka_rows(run: Run) -> list[Row]:
+    """The same of a cluster: frames of data, of the decision and of markers, and what leaders append."""
+    assert run.cluster is not None
+    payload = payload_of(run.cluster)
+    rows: list[Row] = []
+    for e in payload["events"][run.cluster.start + 1 :]:
+        row: Row = {"step": e["step"], "at": e["at"], "kind": e["kind"], "from": e["node"], "to": "", "fate": ""}
+        row |= {"text": e["text"], "label": e["name"]}
+        name = e["name"].removesuffix("Response")
+        if e["kind"] == "send" and name in KAFKA_FRAMES:
+            frame = payload["frames"][e["frame"]]
+            row |= {"kind": "frame", "to": frame["to"], "label": e["frame"], "fate": frame["fate"]}
+            row["dashed"] = frame["kind"] == "response"
+        elif e["kind"] == "append" and e["category"] == "transaction":
+            if topic_of(e["name"]) not in ("accounts", TRANSACTION_TOPIC):
+                continue
+            row["label"] = _kafka_label(run.trace.events[e["step"]])
+        elif e["kind"] == "state" and e["name"] == "transaction" and e["stop"]:
+            row["label"] = f"{run.trace.events[e['step']].data['state']} is replicated"
+        elif e["kind"] in ("crash", "recover"):
+            row["label"] = "crashes" if e["kind"] == "crash" else "starts again"
+        elif e["kind"] == "state" and e["name"] == "metadata" and e["node"] == "controller":
+            row |= {"label": "the controller elects", "from": ""}
+        else:
+            continue
+        if e["kind"] == "send" and payload["frames"][e["frame"]]["error"] not in ("", "NONE"):
+            row["label"] += " " + payload["frames"][e["frame"]]["error"]
+        rows.append(row)
+    return _without_repetitions(rows)
+
+
+def _without_repetitions(rows: list[Row]) -> list[Row]:
+    """The rows without what a client that tries again sends and gets between its first tries and its last one."""
+    found: list[Row] = []
+    alike: list[Row] = []
+    for row in [*rows, None]:
+        if row is not None and row["label"].startswith("EndTxn"):
+            alike.append(row)
+            continue
+        left_out = alike[REPEATED:-REPEATED]
+        if left_out:
+            first = left_out[0]
+            says = f"… {len(left_out)} more tries and answers, up to {left_out[-1]['at']} ms"
+            found += [*alike[:REPEATED], {**first, "kind": "more", "to": "", "label": says, "text": says}]
+            alike = alike[-REPEATED:]
+        found += alike
+        alike = []
+        if row is not None:
+            found.append(row)
+    return found
+
+
+def _kafka_label(e: Event) -> str:
+    batch = e.data
+    if batch.control is not None:
+        return str(batch.control.name)
+    value = batch.records[0].value
+    state = getattr(getattr(value, "state", None), "label", "")
+    return state or (str(value) if isinstance(value, str) else "removed")
+
+
+def _logs(run: Run, step: int) -> list[list[Any]]:
+    """Each log at a step: its name, and its entries with the kind of cell that they are. Of Kafka the leaders' logs."""
+    if run.cluster is not None:
+        return _kafka_logs(run, step)
+    logs: dict[str, list[list[str]]] = {}
+    for e in run.trace.events[: step + 1]:
+        if e.kind == "append" and isinstance(e.data, Entry):
+            label = _entry(e.data)
+            logs.setdefault(e.node, []).append([label, _cell(label.partition(" ")[0])])
+        elif e.kind == "truncate" and e.node in logs:
+            del logs[e.node][e.data["offset"] :]
+    return [[name, cells] for name, cells in sorted(logs.items())]
+
+
+def _kafka_logs(run: Run, step: int) -> list[list[Any]]:
+    """The leaders' logs by offset: what a new leader has of its predecessor's is there once."""
+    logs: dict[str, dict[int, list[str]]] = {}
+    led: dict[str, str] = {}
+    for e in run.trace.events[: step + 1]:
+        if e.kind == "state" and e.name == "metadata":
+            led |= e.data["leaders"]
+        elif e.kind == "append" and led.get(e.name) == e.node and topic_of(e.name) in ("accounts", TRANSACTION_TOPIC):
+            label = _kafka_label(e)
+            name = "payments-0" if topic_of(e.name) == TRANSACTION_TOPIC else e.name
+            if label not in ("Empty", "removed"):
+                logs.setdefault(name, {})[e.data.base_offset] = [label, _cell(label)]
+    return [[name, [cells[offset] for offset in sorted(cells)]] for name, cells in sorted(logs.items())]
+
+
+def _cell(label: str) -> str:
+    if label.endswith("Commit") or label in LABELS and LABELS[label] == "commit":
+        return "commit"
+    if label.endswith("Abort") or label in LABELS:
+        return "abort"
+    return "open"
+
+
+def words_of(press: str) -> str:
+    """The sentence of a shared press."""
+    return next(one.says for one in SHARED if one.name == press)
