@@ -50,7 +50,8 @@ class Rank(NamedTuple):
 class Mishap:
     """What goes wrong: its kind, its faults (a crash and the restart are one mishap), and the step at which it begins.
 
-    `lasts_ms` is how much later it is undone. `rank` orders the mishaps that can follow the same run.
+    `lasts_ms` is how much later it is undone. `rank` orders the mishaps that can follow the same run. `place` names what
+    it strikes, without numbers: "EndTxn", "PrepareCommit".
     """
 
     kind: str
@@ -58,6 +59,7 @@ class Mishap:
     step: int
     rank: Rank = Rank(0, 0, 0, 0)
     lasts_ms: int = 0
+    place: str = ""
 
 
 def kinds_named(kinds: tuple[str, ...]) -> tuple[str, ...]:

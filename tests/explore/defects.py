@@ -13,32 +13,46 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from statistics import median
-from types import CodeType, FunctionType
-from typing import Any
+from inspect import getblock
+from types import CodeType, FrameType, FunctionType
+from typing import Any, TypeAlias
 
+from kafkalab.explore.anomalies import named
+from kafkalab.explore.mishap import KINDS
 from kafkalab.explore.programs import two_partition_transactions, two_workers
 from kafkalab.explore.search import explore
+from kafkalab.explore.trial import Job, Trial, attempt
+from kafkalab.sim.scenario import Scenario
+
+Futures: TypeAlias = list[str]
+"""The futures of a search's runs, in their order: see `kafkalab.explore.support.future_of`."""
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "defects"
 HANDLERS = (
-    "kafkalab/broker/handlers/produce.py", "kafkalab/broker/handlers/end_txn.py",
-    "kafkalab/broker/handlers/init_producer_id.py", "kafkalab/broker/handlers/add_partitions_to_txn.py",
-    "kafkalab/broker/handlers/write_txn_markers.py", "kafkalab/broker/handlers/txn_offset_commit.py",
-    "kafkalab/broker/transaction_coordinator/*.py", "kafkalab/broker/group_coordinator/offsets.py",
-    "kafkalab/log/producer_state/*.py",
+    "kafkalab/broker/handlers/*.py", "kafkalab/broker/transaction_coordinator/*.py",
+    "kafkalab/broker/group_coordinator/*.py", "kafkalab/broker/*.py", "kafkalab/log/*.py",
+    "kafkalab/log/producer_state/*.py", "kafkalab/client/transaction_manager/*.py", "kafkalab/client/producer/*.py",
+    "kafkalab/client/consumer/*.py",
 )  # fmt: skip
-"""What is mutated: the handlers of producers' requests, and the state that they change."""
+"""What is mutated: all that brokers and clients do, and the state that they change."""
 PROGRAMS = (two_partition_transactions, two_workers)
 """At version 2: before it one late marker tears a transaction with every rule on, as in Kafka (KAFKA-17754)."""
-LINEAGE_RUNS, RANDOM_FACTOR, SEEDS = 80, 10, (1, 2, 3)
+HALVES = TUNED_ON, HELD_OUT = "tuned on", "held out"
+"""The order of trying was chosen with the functions of one half, and is measured with those of the other."""
+RUNS, RANDOM_FACTOR, SEEDS = 300, 10, (1, 2, 3)
+TRACED = 40
+"""How many runs of a program say which lines are run."""
+PACKAGE = "/kafkalab/"
 MOST_SECONDS = 120
 """Of CPU for one mutant: one that never comes to an end is passed over."""
 
@@ -51,81 +65,135 @@ class Mutant:
     module: str
     qualname: str
     code: CodeType
+    line: int
+    """Which line of the real module it changes; 0 if that is not known."""
+
+    @property
+    def half(self) -> str:
+        """The half that the function belongs to, with all its mutants: by a hash of its name."""
+        return HALVES[sha256(f"{self.module}.{self.qualname}".encode()).digest()[0] % 2]
+
+
+    def is_run(self, lines: dict[tuple[str, int], None]) -> bool:
+        """Whether the line that it changes, or one right before, is among those."""
+        file = str(ROOT / self.module.replace(".", "/")) + ".py"
+        return not self.line or any((file, self.line - back) in lines for back in range(3))
 
 
 def mutants() -> list[Mutant]:
-    """Return all mutants of the handlers in the order of the hashes of their names."""
+    """Return all mutants: one of each file in turn, those of a file in the order of the hashes of their names."""
     from mutmut.mutation.file_mutation import mutate_file_contents
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "pyproject.toml").write_text('[tool.mutmut]\nsource_paths = ["kafkalab"]\n', "utf-8")
-    found: list[Mutant] = []
+    found: dict[str, list[Mutant]] = {}
     for path in sorted(file for pattern in HANDLERS for file in ROOT.glob(pattern)):
         source = path.read_text("utf-8")
         kept = FOLDER / f"{sha256(source.encode()).hexdigest()[:16]}.txt"
         if not kept.exists():
             with chdir(FOLDER):  # mutmut reads its configuration there
                 kept.write_text(mutate_file_contents(str(path.relative_to(ROOT)), source).code, "utf-8")
-        found += _mutants_of(".".join(path.relative_to(ROOT).with_suffix("").parts), kept.read_text("utf-8"))
-    return sorted(found, key=lambda mutant: sha256(mutant.name.encode()).digest())
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[module] = sorted(_mutants_of(module, kept.read_text("utf-8")), key=lambda m: _hash(m.name), reverse=True)
+    turns = zip_longest(*(reversed(one) for one in sorted(found.values(), key=lambda ms: _hash(ms[0].module if ms else ""))))
+    return [mutant for turn in turns for mutant in turn if mutant is not None]
+
+
+def _hash(text: str) -> bytes:
+    return sha256(text.encode()).digest()
 
 
 def _mutants_of(module: str, code: str) -> list[Mutant]:
     """Run a mutated module beside the real one, and take the code of its mutants."""
     names: dict[str, Any] = {"__name__": module}
     exec(compile(code, module, "exec"), names)
-    found = []
+    found, lines = [], code.splitlines(keepends=True)
     for table, functions in names.items():
         if not table.startswith("mutants_x"):
             continue
         mangled = table.removeprefix("mutants_").removesuffix("__mutmut")
         qualname = ".".join(mangled[1:].removeprefix("_").split("ǁ")).strip(".")
+        real, was = _function(module, qualname), functions["_mutmut_orig"]
         for name, function in functions.items():
             if name != "_mutmut_orig" and isinstance(function, FunctionType):
-                found.append(Mutant(f"{module}.{name}", module, qualname, function.__code__))
+                line = _changed_line(lines, was.__code__, function.__code__, getattr(real, "__code__", None))
+                found.append(Mutant(f"{module}.{name}", module, qualname, function.__code__, line))
+    return found
+
+
+def _changed_line(lines: list[str], was: CodeType, now: CodeType, real: CodeType | None) -> int:
+    """Return the line of the real function that the mutant changes first, 0 for one that cannot be said."""
+    if real is None:
+        return 0
+    one, two = (getblock(lines[code.co_firstlineno - 1 :]) for code in (was, now))
+    first = next((number for number, (a, b) in enumerate(zip(one[1:], two[1:], strict=False), 1) if a != b), 0)
+    return real.co_firstlineno + first if first else 0
+
+
+def lines_run(scenarios: list[Scenario]) -> dict[tuple[str, int], None]:
+    """Return the file and line of all code of kafkalab that some runs with and without one fault execute."""
+    found: dict[tuple[str, int], None] = {}
+
+    def line(frame: FrameType, event: str, _: Any) -> Any:
+        if PACKAGE not in frame.f_code.co_filename:
+            return None
+        found[frame.f_code.co_filename, frame.f_lineno] = None
+        return line
+
+    for scenario in scenarios:
+        base = Job(scenario=scenario, find=named(()), kinds=KINDS)
+        follow = attempt(base).follow
+        sys.settrace(line)
+        for one in follow[:: max(len(follow) // TRACED, 1)]:
+            attempt(replace(base, mishaps=(one,), kinds=()))
+        sys.settrace(None)
     return found
 
 
 def switch_on(mutant: Mutant) -> bool:
     """Give the function its mutant's code, in this process; False for one that cannot have it."""
-    function = _function(mutant)
+    function = _function(mutant.module, mutant.qualname)
     if not isinstance(function, FunctionType) or function.__code__.co_freevars != mutant.code.co_freevars:
         return False
     function.__code__ = mutant.code
     return True
 
 
-def _function(mutant: Mutant) -> Any:
-    found: Any = import_module(mutant.module)
-    for part in mutant.qualname.split("."):
-        found = getattr(found, part)
+def _function(module: str, qualname: str) -> Any:
+    found: Any = import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
     return found
 
 
-def compared(count: int) -> Iterator[str]:
+def compared(count: int, half: str = HELD_OUT) -> Iterator[str]:
     """Search with one mutant after the other until `count` were found; a line for each of them, and the medians."""
-    ratios: list[float] = []
-    lineage: list[int] = []
-    drawn: list[float] = []
-    tried = broken = 0
+    rows: list[dict[str, Any]] = []
+    ends: Counter[str] = Counter()
+    usual, run = [_futures(make()) for make in PROGRAMS], lines_run([make() for make in PROGRAMS])
     for mutant in mutants():
-        if len(ratios) == count:
+        if len(rows) == count:
             break
-        tried += 1
-        row = _in_a_process(mutant)
-        broken += bool(row.get("broken"))
+        if mutant.half != half:
+            continue
+        if not mutant.is_run(run):
+            ends["change code that is not run"] += 1
+            continue
+        row = _in_a_process(mutant, usual)
+        ends[row.get("end", "was stopped")] += 1
         if "lineage" in row:
-            lineage.append(row["lineage"])
-            drawn.append(row["random"])
-            ratios.append(row["lineage"] / row["random"])
+            rows.append(row)
             yield (
                 f"{_short(mutant.name):60} lineage {row['lineage']:3}  random {row['random']:4.0f}  "
                 f"{row['shown']}, by {row['kind']}"
             )
-    if ratios:
+    yield ", ".join(f"{number} {end}" for end, number in sorted(ends.items()))
+    if rows:
+        lineage, drawn = median(row["lineage"] for row in rows), median(row["random"] for row in rows)
+        ratio = median(row["lineage"] / row["random"] for row in rows)
         yield (
-            f"{len(ratios)} defects of {tried} mutants tried ({broken} break a program without any fault): median "
-            f"lineage {median(lineage):.0f}, random {median(drawn):.0f} runs; median of the ratios {median(ratios):.2f}"
+            f"{len(rows)} defects of {ends.total()} mutants: median lineage {lineage:.0f}, random {drawn:.0f} runs; "
+            f"median of the ratios {ratio:.2f}"
         )
 
 
@@ -133,8 +201,8 @@ def _short(name: str) -> str:
     return name.removeprefix("kafkalab.").replace("x_", "", 1).replace("__mutmut_", " ")
 
 
-def _in_a_process(mutant: Mutant) -> dict[str, Any]:
-    """Run `searched` in a forked process that has the mutant; nothing if no search found it, or it ran for too long."""
+def _in_a_process(mutant: Mutant, usual: list[Futures]) -> dict[str, Any]:
+    """Run `searched` in a forked process that has the mutant; nothing if it ran for too long."""
     reads, writes = os.pipe()
     gc.freeze()
     child = os.fork()
@@ -142,7 +210,7 @@ def _in_a_process(mutant: Mutant) -> dict[str, Any]:
         try:
             os.close(reads)
             resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-            row = searched() if switch_on(mutant) else {}
+            row = searched(usual) if switch_on(mutant) else {"end": "cannot be switched on"}
             os.write(writes, json.dumps(row).encode())
         finally:
             os._exit(0)
@@ -154,24 +222,53 @@ def _in_a_process(mutant: Mutant) -> dict[str, Any]:
     return found
 
 
-def searched() -> dict[str, float | str]:
-    """Return how many runs each engine needs to find the mutant that is switched on, nothing if lineage finds none.
+def searched(usual: list[Futures]) -> dict[str, float | str]:
+    """Return how many runs each engine needs to find the mutant that is switched on.
 
-    Of `random` it is the median over SEEDS, with at most RANDOM_FACTOR times the runs of lineage; a search that ends
-    without a find counts as that many.
+    A mutant with which no run of lineage is another one than `usual` is passed over. Of `random` it is the median over
+    SEEDS. An engine that finds nothing counts with its budget: RUNS for lineage, for random RANDOM_FACTOR times what
+    lineage needed, or RUNS if it found nothing; a mutant that neither finds is none.
     """
-    for make in PROGRAMS:
-        scenario = make()
+    for make, expected in zip(PROGRAMS, usual, strict=True):
+        scenario, noted = make(), _Noted()
         try:
-            found = explore(scenario, most_faults=1, runs=LINEAGE_RUNS)
+            found = explore(scenario, most_faults=1, runs=RUNS, mapper=noted)
         except Exception:
-            return {"broken": 1}  # without any fault
-        if found.found is not None:
-            budget = RANDOM_FACTOR * found.covered.runs
-            drawn = [explore(scenario, (), (), 1, "random", budget, seed).covered.runs for seed in SEEDS]
-            shown, kind = found.findings[0].anomaly, found.mishaps[0].kind if found.mishaps else "nothing"
-            return {"lineage": found.covered.runs, "random": median(drawn), "shown": shown, "kind": kind}
-    return {}
+            return {"end": "break a program without any fault"}
+        if noted.futures == expected:
+            continue
+        budget = RANDOM_FACTOR * found.covered.runs if found.found is not None else RUNS
+        drawn = [explore(scenario, (), (), 1, "random", budget, seed) for seed in SEEDS]
+        shown = next((one for one in (found, *drawn) if one.found is not None), None)
+        if shown is not None:
+            runs = median(one.covered.runs for one in drawn)
+            kind = shown.mishaps[0].kind if shown.mishaps else "nothing"
+            return {
+                "end": "found", "lineage": found.covered.runs, "random": runs,
+                "shown": shown.findings[0].anomaly, "kind": kind,
+            }  # fmt: skip
+    return {"end": "show in neither search"}
+
+
+class _Noted:
+    """Makes the runs of a search, and takes note of their futures."""
+
+    def __init__(self) -> None:
+        self.futures: Futures = []
+
+    def __call__(self, function: Callable[[Job], Trial], jobs: list[Job]) -> Iterator[Trial]:
+        """Make the runs one after the other."""
+        for job in jobs:
+            trial = function(job)
+            self.futures.append(trial.future)
+            yield trial
+
+
+def _futures(scenario: Scenario) -> Futures:
+    """The futures of the first runs of a search without any mutant."""
+    noted = _Noted()
+    explore(scenario, most_faults=1, runs=RUNS, mapper=noted)
+    return noted.futures
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ import pytest
 
 from kafkalab.explore.anomalies import OTHER, named
 from kafkalab.explore.answers import other_answers
-from kafkalab.explore.candidates import RECOVERY, Moments, _decides, _spread, mishaps_after
+from kafkalab.explore.candidates import _decides, _spread, mishaps_after
 from kafkalab.explore.mishap import Mishap
+from kafkalab.explore.moments import RECOVERY, Moments
 from kafkalab.explore.programs import two_partition_transactions
 from kafkalab.explore.search import explore
 from kafkalab.explore.trial import Job, attempt
