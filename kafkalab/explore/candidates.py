@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from operator import attrgetter
 
-from kafkalab.explore.mishap import KINDS, WEIGHTS, Mishap, Rank
+from kafkalab.explore.mishap import ISOLATED, KINDS, OTHERS_SHARE, SHARES, Mishap, Rank
 from kafkalab.explore.moments import LEFT_OUT, Moments, place_of
 from kafkalab.explore.support import PLUMBING
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
@@ -28,6 +28,7 @@ from kafkalab.sim.faults import (
     Resume,
     Roll,
     Upgrade,
+    nodes_of,
 )
 from kafkalab.trace import Event, Frame
 
@@ -57,7 +58,7 @@ def mishaps_after(
     again while nothing else happens. What strikes behind step `absorbed`, where the run is as usual again, comes last.
     """
     moments = Moments.of(cluster, after, absorbed)
-    groups: dict[tuple[int, str], list[tuple[bool, Event, tuple[Fault, ...]]]] = {}
+    groups: dict[tuple[int, str, str], list[tuple[bool, Event, tuple[Fault, ...]]]] = {}
     left_out = 0
     for event in moments.events():
         if event.kind not in ("send", "append"):
@@ -68,15 +69,21 @@ def mishaps_after(
             continue
         decides = _decides(event)
         for kind, faults in _at(moments, event, kinds):
-            groups.setdefault((tier, kind), []).append((decides, event, faults))
+            groups.setdefault((tier, kind, _sort(kind, faults)), []).append((decides, event, faults))
     found: list[Mishap] = []
-    for (tier, kind), group in groups.items():
-        number, weight = KINDS.index(kind), WEIGHTS.get(kind, 1)
+    for (tier, kind, sort), group in groups.items():
+        number, share = -1 if sort == ISOLATED else KINDS.index(kind), SHARES.get(sort, OTHERS_SHARE)
         for turn, (_, event, faults) in enumerate(_spread(group), 1):
             lasts_ms = max(getattr(faults[-1], "at_ms", 0) - event.at_ms, 0)
-            rank, place = Rank(tier, turn / weight, number, event.step), place_of(cluster, event)
+            rank, place = Rank(tier, turn * share, number, event.step), place_of(event)
             found.append(Mishap(kind, faults, event.step, rank, lasts_ms, place))
     return sorted(found, key=attrgetter("rank")), left_out
+
+
+def _sort(kind: str, faults: tuple[Fault, ...]) -> str:
+    """Return what the mishap takes its turns with: all of its kind, but for two sorts of network partitions."""
+    cut = faults[0]
+    return ISOLATED if isinstance(cut, Cut) and "controller" not in nodes_of(cut.b) else kind
 
 
 def _decides(event: Event) -> bool:
@@ -120,10 +127,10 @@ def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
     times = [ms for ms in moments if ms > frame.sent_ms]
     if len(times) > POINTS:
         times = [times[number * (len(times) - 1) // (POINTS - 1)] for number in range(POINTS)]
-    weight, kind = WEIGHTS["late"], KINDS.index("late")
-    turn = mishap.rank.turn * WEIGHTS["drop"] / weight
+    share, kind = SHARES["late"], KINDS.index("late")
+    turn = mishap.rank.turn // SHARES["drop"] * share
     delays = dict.fromkeys(ms - frame.sent_ms for ms in times)
-    ranks = [mishap.rank._replace(turn=turn + number / weight, kind=kind) for number in range(len(delays))]
+    ranks = [mishap.rank._replace(turn=turn + number * share, kind=kind) for number in range(len(delays))]
     both = zip(delays, ranks, strict=True)
     return [Mishap("late", (Delay(frame.id, ms),), mishap.step, rank, place=mishap.place) for ms, rank in both]
 

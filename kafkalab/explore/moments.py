@@ -50,7 +50,7 @@ class Moments:
                 behind[last[connection]] = frame
             last[connection] = frame.id
         absorbed = len(events) if absorbed is None else absorbed
-        return cls(cluster, support_of(cluster), follows, after, absorbed, _repeats(events), behind)
+        return cls(cluster, support_of(cluster), follows, after, absorbed, repeats_in(events), behind)
 
     def tier(self, step: int, name: str) -> int:
         """Return how early a mishap at this event is tried."""
@@ -85,7 +85,7 @@ def _note_window(cluster: Cluster, fault: Event, follows: bytearray) -> None:
             follows[event.step] = 1
 
 
-def _repeats(events: list[Event]) -> bytearray:
+def repeats_in(events: list[Event]) -> bytearray:
     """Return a byte for each step: 1 where a node sends what it sent before, and no log, no state and no program has
     changed since, nor has a request timed out: what strikes there does what it does at the earlier frame, but later.
     """
@@ -104,18 +104,14 @@ def _repeats(events: list[Event]) -> bytearray:
     return found
 
 
-def place_of(cluster: Cluster, event: Event) -> str:
-    """Return what a mishap at this event strikes, whichever of its kind: "EndTxn", "PrepareCommit", "copy of records".
-    """
+def place_of(event: Event) -> str:
+    """Return what a mishap at this event strikes, without numbers: "EndTxn", "PrepareCommit", "records"."""
     if event.kind == "send":
         return event.name
     batch = event.data
     value = batch.records[0].value if batch.records else None
     if batch.control is not None:
-        name = "marker"
-    elif isinstance(value, Txn):
-        name = value.state.label
-    else:
-        name = "records" if topic_of(event.name) not in INTERNAL_TOPICS else topic_of(event.name)
-    cause = cluster.trace.events[event.cause] if event.cause >= 0 else None
-    return f"copy of {name}" if cause is not None and cause.name == "ReplicaFetchResponse" else name
+        return "marker"
+    if isinstance(value, Txn):
+        return value.state.label
+    return "records" if topic_of(event.name) not in INTERNAL_TOPICS else topic_of(event.name)

@@ -36,7 +36,7 @@ class Job:
     `restored` are the rules that must prevent the anomaly where they are on, and `clean`, or else `find`, what must not
     show then. `kinds` are those of the mishaps that may follow, none where no further one is wanted; `unsupported` asks
     also for those on which no outcome rests. `usual` is what each node does without any mishap, as far as it is known:
-    what strikes where a run does that again comes late. With `read` every topic is read to its end, as a challenge does.
+    what strikes where a run does that again comes late. With `read` every topic is read to its end, as in a challenge.
     """
 
     scenario: Scenario

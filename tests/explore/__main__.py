@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--count", type=int, default=20, help="of defects")
     parser.add_argument("--each", type=int, default=8, help="second faults for each set of one, in a campaign")
-    parser.add_argument("--seconds", type=float, default=300, help="of CPU for the sets of two of a program")
+    parser.add_argument("--seconds", type=float, default=300, help="of CPU for a program's sets; for all defects")
     parser.add_argument("--threes", type=int, default=400, help="sets of three for each program")
     options = parser.parse_args()
     if options.what == "table":
@@ -34,7 +34,7 @@ def main() -> None:
     elif options.what == "engines":
         lines = engines(options.names, options.runs)
     else:
-        lines = compared(options.count)
+        lines = compared(options.count, options.seconds)
     for text in lines:
         print(text, flush=True)
 

@@ -1,8 +1,8 @@
 """A search with all rules on that goes on behind what it finds: every set of one fault, then larger ones in turn.
 
-Each set of one whose run is like no other is extended by up to `each` second faults, of which those come first that
-make a pair of classes which was not run yet: a class is a kind of fault and what it strikes, as "crash at PrepareCommit".
-Then sets of two whose runs are like no other are extended by what follows from their faults, until `threes` were run.
+Each set of one whose run is like no other is extended by up to `each` second faults. Those come first that make a pair
+of classes which was not run yet: a class is a kind of fault and what it strikes, as "crash at PrepareCommit". Then sets
+of two whose runs are like no other are extended by what follows from their faults, until `threes` were run.
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ class Sweep:
         yield f"  sets: {sizes}; {len(self.futures):,} distinct futures"
         run = sum(self.classes.values())
         yield (
-            f"  sets of two: {self.extended:,} of {self.kept:,} sets of one were extended, {self.open_pairs:,} of theirs "
-            f"not run; {run:,} of {len(self.classes):,} pairs of classes"
+            f"  sets of two: {self.extended:,} of {self.kept:,} sets of one were extended, {self.open_pairs:,} of "
+            f"theirs not run; {run:,} of {len(self.classes):,} pairs of classes"
         )
         yield "  " + "; ".join(f"{number:,} {why}" for why, number in sorted(self.pruned.items()) if number)
         for kind, sets in self.finds.items():
