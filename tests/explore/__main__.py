@@ -18,7 +18,7 @@ def main() -> None:
     """Print what one of the three finds, line by line."""
     parser = argparse.ArgumentParser(prog="python -m tests.explore", description=__doc__)
     parser.add_argument("what", choices=("table", "campaign", "engines", "defects"))
-    parser.add_argument("names", nargs="*", help="rules, as constants in small letters, or programs; default all")
+    parser.add_argument("names", nargs="*", help="rules, as constants in small letters; or programs, profiles")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--count", type=int, default=20, help="of defects")

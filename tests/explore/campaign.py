@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from statistics import median
 
@@ -27,15 +28,17 @@ RANDOM_FACTOR, SEEDS = 20, (1, 2, 3)
 def all_rules_on(each: int, seconds: float, threes: int, names: tuple[str, ...] = ()) -> Iterator[str]:
     """Search for any forbidden anomaly with all rules on, in each program and profile: see `tests.explore.sweep`.
 
-    `names` are those of the programs that are wanted, all by default.
+    `names` are those of the programs and profiles that are wanted, all by default. Control-C ends a program's sweep;
+    what it covered is told.
     """
-    for profile in CURRENT:
-        for make in GENERIC:
-            if names and make.__name__ not in names:
-                continue
+    profiles = [profile for profile in CURRENT if profile in names] or CURRENT
+    programs = [make for make in GENERIC if make.__name__ in names] or GENERIC
+    for profile in profiles:
+        for make in programs:
             begun = time.process_time()
             sweep = Sweep.of(make(profile), each, seconds)
-            sweep.run(threes)
+            with suppress(KeyboardInterrupt):
+                sweep.run(threes)
             took = time.process_time() - begun
             yield f"{make.__name__}, {profile}: {took:.0f} s of CPU, {sweep.runs / took:.0f} runs a second"
             yield from sweep.told()
