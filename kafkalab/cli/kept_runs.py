@@ -16,12 +16,12 @@ from typing import Any
 
 import kafkalab
 from kafkalab.checks.check import Finding
-from kafkalab.explore.mishap import Mishap, Rank
+from kafkalab.cli.mishap_columns import from_columns, to_columns
 from kafkalab.explore.search import Mapper
 from kafkalab.explore.trial import Job, Trial
 from kafkalab.limits import quoted
-from kafkalab.sim.faults import fault_from_json, fault_to_json
 
+COMPACT = (",", ":")
 COMMIT_EVERY = 16
 """After how many runs the file is written: a process that is killed loses no more."""
 
@@ -49,7 +49,7 @@ class KeptRuns:
 
     def keep(self, key: str, trial: Trial) -> None:
         """Write what the run showed; it is on disk at the next commit."""
-        text = zlib.compress(json.dumps(_row(trial)).encode(), 1)
+        text = zlib.compress(json.dumps(_row(trial), separators=COMPACT).encode())
         self.file.execute("INSERT OR REPLACE INTO runs VALUES (?, ?)", (key, text))
 
     def around(self, mapper: Mapper) -> Mapper:
@@ -93,8 +93,7 @@ def key_of(job: Job) -> str:
     """Return a digest of all that the run follows from. ValueError for a program that cannot be saved."""
     programs = [marshal.dumps(p.function().__code__).hex() for p in job.scenario.programs]
     what = (job.find, job.restored, job.clean, job.kinds, job.unsupported, job.read)
-    mishaps = [_mishap_row(mishap) for mishap in job.mishaps]
-    text = json.dumps([_own_code(), job.scenario.to_json(), programs, what, mishaps])
+    text = json.dumps([_own_code(), job.scenario.to_json(), programs, what, [to_columns([one]) for one in job.mishaps]])
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -108,24 +107,16 @@ def _own_code() -> str:
 
 
 def _row(trial: Trial) -> dict[str, Any]:
-    row = {name: getattr(trial, name) for name in ("end", "prevented", "future", "left_out", "in_vain", "runs")}
+    names = ("end", "prevented", "future", "left_out", "in_vain", "usual", "runs")
+    row = {name: getattr(trial, name) for name in names}
     row["findings"] = [asdict(finding) for finding in trial.findings]
-    return row | {name: [_mishap_row(one) for one in getattr(trial, name)] for name in ("follow", "late")}
+    return row | {name: to_columns(getattr(trial, name)) for name in ("follow", "late")}
 
 
 def _trial(row: dict[str, Any]) -> Trial:
     findings = tuple(Finding(**{k: _tuple(v) for k, v in one.items()}) for one in row.pop("findings"))
-    follow, late = (tuple(map(_mishap, row.pop(name))) for name in ("follow", "late"))
+    follow, late = (from_columns(row.pop(name)) for name in ("follow", "late"))
     return Trial(findings=findings, follow=follow, late=late, **row)
-
-
-def _mishap_row(mishap: Mishap) -> list[Any]:
-    return [mishap.kind, [*map(fault_to_json, mishap.faults)], mishap.step, mishap.rank, mishap.lasts_ms]
-
-
-def _mishap(row: list[Any]) -> Mishap:
-    kind, faults, step, rank, lasts_ms = row
-    return Mishap(kind, tuple(map(fault_from_json, faults)), step, Rank(*rank), lasts_ms)
 
 
 def _tuple(value: Any) -> Any:

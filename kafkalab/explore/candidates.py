@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 
-from kafkalab.explore.mishap import KINDS, WEIGHTS, Mishap, Rank
-from kafkalab.explore.support import PLUMBING, support_of
+from kafkalab.explore.mishap import ISOLATED, KINDS, OTHERS_SHARE, SHARES, Mishap, Rank
+from kafkalab.explore.moments import LEFT_OUT, Moments, place_of
+from kafkalab.explore.support import PLUMBING
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import (
@@ -28,6 +28,7 @@ from kafkalab.sim.faults import (
     Resume,
     Roll,
     Upgrade,
+    nodes_of,
 )
 from kafkalab.trace import Event, Frame
 
@@ -46,96 +47,43 @@ DECIDING = (
     "InitProducerId", "AddPartitionsToTxn", "Produce", "EndTxn", "WriteTxnMarkers", "OffsetCommit", "TxnOffsetCommit",
 )  # fmt: skip
 """Requests that carry records, offsets, or what becomes of them."""
-RECOVERY, OUTCOME, FINDING_THE_WAY, UNSUPPORTED = range(4)
-
-
-@dataclass(slots=True)
-class Moments:
-    """A run, which of its events outcomes rest on, and which follow from a fault."""
-
-    cluster: Cluster
-    supported: bytearray
-    follows: bytearray
-    after: int
-    behind: dict[str, Frame]
-    """By the name of a frame, the one that was sent after it on the same connection."""
-
-    @classmethod
-    def of(cls, cluster: Cluster, after: int) -> Moments:
-        """Look at a run behind step `after`."""
-        events = cluster.trace.events
-        follows = bytearray(len(events))
-        for event in events[after + 1 :]:
-            struck = event.kind in ("fault", "crash", "recover") or event.name == "request timeout"
-            follows[event.step] = struck or (event.cause >= 0 and follows[event.cause])
-        for event in events[cluster.start :]:
-            if event.kind == "fault":
-                _note_window(cluster, event, follows)
-        behind: dict[str, Frame] = {}
-        last: dict[tuple[str, str], str] = {}
-        for frame in cluster.trace.frames.values():
-            connection = (frame.sender, frame.receiver)
-            if connection in last:
-                behind[last[connection]] = frame
-            last[connection] = frame.id
-        return cls(cluster, support_of(cluster), follows, after, behind)
-
-    def tier(self, step: int, name: str) -> int:
-        """Return how early a mishap at this event is tried."""
-        if not self.supported[step]:
-            return UNSUPPORTED
-        if name in PLUMBING:
-            return FINDING_THE_WAY
-        return RECOVERY if self.follows[step] else OUTCOME
-
-    def events(self) -> Iterator[Event]:
-        """The events at which something may go wrong, in order."""
-        yield from self.cluster.trace.events[max(self.after, self.cluster.start) + 1 :]
-
-
-def _note_window(cluster: Cluster, fault: Event, follows: bytearray) -> None:
-    """Let follow from the fault what both ends of a late frame do while it flies, and what a node does when it resumes.
-    """
-    events, frame = cluster.trace.events, cluster.trace.frames.get(fault.frame)
-    nodes: tuple[str, ...]
-    if fault.name == "Delay" and frame is not None:
-        nodes, end = (frame.sender, frame.receiver), frame.received_step
-    elif fault.name == "Resume":
-        nodes, end = (fault.node,), -1
-    else:
-        return
-    for event in events[fault.step : end if end >= 0 else len(events)]:
-        if event.node in nodes:
-            follows[event.step] = 1
 
 
 def mishaps_after(
-    cluster: Cluster, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False
+    cluster: Cluster, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False, absorbed: int | None = None
 ) -> tuple[list[Mishap], int]:
     """Return the mishaps that may follow step `after` in the order of trying, and how many events were left out.
 
-    Left out, unless `unsupported`, are sent frames and appends on which no outcome rests.
+    Left out, unless `unsupported`, are sent frames and appends on which no outcome rests, and frames that are sent
+    again while nothing else happens. What strikes behind step `absorbed`, where the run is as usual again, comes last.
     """
-    moments = Moments.of(cluster, after)
-    groups: dict[tuple[int, str], list[tuple[bool, Event, tuple[Fault, ...]]]] = {}
+    moments = Moments.of(cluster, after, absorbed)
+    groups: dict[tuple[int, str, str], list[tuple[bool, Event, tuple[Fault, ...]]]] = {}
     left_out = 0
     for event in moments.events():
         if event.kind not in ("send", "append"):
             continue
         tier = moments.tier(event.step, event.name)
-        if tier == UNSUPPORTED and not unsupported:
+        if tier in LEFT_OUT and not unsupported:
             left_out += 1
             continue
         decides = _decides(event)
         for kind, faults in _at(moments, event, kinds):
-            groups.setdefault((tier, kind), []).append((decides, event, faults))
+            groups.setdefault((tier, kind, _sort(kind, faults)), []).append((decides, event, faults))
     found: list[Mishap] = []
-    for (tier, kind), group in groups.items():
-        number, weight = KINDS.index(kind), WEIGHTS.get(kind, 1)
+    for (tier, kind, sort), group in groups.items():
+        number, share = -1 if sort == ISOLATED else KINDS.index(kind), SHARES.get(sort, OTHERS_SHARE)
         for turn, (_, event, faults) in enumerate(_spread(group), 1):
             lasts_ms = max(getattr(faults[-1], "at_ms", 0) - event.at_ms, 0)
-            found.append(Mishap(kind, faults, event.step, Rank(tier, turn / weight, number, event.step), lasts_ms))
+            rank, place = Rank(tier, turn * share, number, event.step), place_of(event)
+            found.append(Mishap(kind, faults, event.step, rank, lasts_ms, place))
     return sorted(found, key=attrgetter("rank")), left_out
+
+
+def _sort(kind: str, faults: tuple[Fault, ...]) -> str:
+    """Return what the mishap takes its turns with: all of its kind, but for two sorts of network partitions."""
+    cut = faults[0]
+    return ISOLATED if isinstance(cut, Cut) and "controller" not in nodes_of(cut.b) else kind
 
 
 def _decides(event: Event) -> bool:
@@ -179,11 +127,12 @@ def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
     times = [ms for ms in moments if ms > frame.sent_ms]
     if len(times) > POINTS:
         times = [times[number * (len(times) - 1) // (POINTS - 1)] for number in range(POINTS)]
-    weight, kind = WEIGHTS["late"], KINDS.index("late")
-    turn = mishap.rank.turn * WEIGHTS["drop"] / weight
+    share, kind = SHARES["late"], KINDS.index("late")
+    turn = mishap.rank.turn // SHARES["drop"] * share
     delays = dict.fromkeys(ms - frame.sent_ms for ms in times)
-    ranks = [mishap.rank._replace(turn=turn + number / weight, kind=kind) for number in range(len(delays))]
-    return [Mishap("late", (Delay(frame.id, ms),), mishap.step, rank) for ms, rank in zip(delays, ranks, strict=True)]
+    ranks = [mishap.rank._replace(turn=turn + number * share, kind=kind) for number in range(len(delays))]
+    both = zip(delays, ranks, strict=True)
+    return [Mishap("late", (Delay(frame.id, ms),), mishap.step, rank, place=mishap.place) for ms, rank in both]
 
 
 def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tuple[str, tuple[Fault, ...]]]:

@@ -29,19 +29,23 @@ GIVEN = "given"
 """The kind of a fault that the scenario had before the search."""
 
 
-WEIGHTS = {"drop": 6, "crash": 4, "cut": 4, "late": 3, "pause": 2}
-"""How many of a kind are tried for each one of another kind."""
+ISOLATED = "isolated"
+"""A network partition that separates a broker from the others, but not from the controller: it stays leader, what it
+does is not replicated, and so each step of each request is left half done for long."""
+SHARES = {ISOLATED: 1, "drop": 2, "crash": 3, "cut": 3, "late": 4, "pause": 6}
+OTHERS_SHARE = 12
+"""How far the turns of a kind lie apart: six frames are lost for each leader that is elected."""
 
 
 class Rank(NamedTuple):
     """The order in which mishaps of one size are tried: the smallest first.
 
-    `turn` is a mishap's place among those of its kind, which are spread over the run, divided by the kind's weight: all
-    kinds have their turns, and the commonest have them more often.
+    `turn` is a mishap's place among those of its kind, which are spread over the run, times the kind's share: all kinds
+    have their turns, and the commonest have them more often.
     """
 
     tier: int
-    turn: float
+    turn: int
     kind: int
     step: int
 
@@ -50,7 +54,8 @@ class Rank(NamedTuple):
 class Mishap:
     """What goes wrong: its kind, its faults (a crash and the restart are one mishap), and the step at which it begins.
 
-    `lasts_ms` is how much later it is undone. `rank` orders the mishaps that can follow the same run.
+    `lasts_ms` is how much later it is undone. `rank` orders the mishaps that can follow the same run. `place` names
+    what it strikes, without numbers: "EndTxn", "PrepareCommit".
     """
 
     kind: str
@@ -58,6 +63,7 @@ class Mishap:
     step: int
     rank: Rank = Rank(0, 0, 0, 0)
     lasts_ms: int = 0
+    place: str = ""
 
 
 def kinds_named(kinds: tuple[str, ...]) -> tuple[str, ...]:

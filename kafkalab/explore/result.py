@@ -40,7 +40,7 @@ class Coverage:
         pruned = [
             (self.equal, "had a future seen before"),
             (self.in_vain, "changed nothing"),
-            (self.left_out, "events were left out, since no outcome rests on them"),
+            (self.left_out, "events were left out, since no outcome rests on them or they repeat an earlier one"),
             (self.not_prevented, "showed it with the rule on, too"),
             (self.endless, "never came to an end"),
         ]

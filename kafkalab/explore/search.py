@@ -140,6 +140,8 @@ class _Search:
                     return self._result(FOUND, mishaps, trial), []
                 for late in trial.late if "late" in self.job.kinds else ():
                     heapq.heappush(heap, self._waiting((*mishaps[:-1], late)))
+                if not mishaps:
+                    self.job = replace(self.job, usual=trial.usual)
                 if self._is_new(trial):
                     following += [self._waiting((*mishaps, one)) for one in trial.follow]
                 self._ask()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TypeAlias
+from zlib import crc32
 
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame, Trace
 
+Endings: TypeAlias = dict[str, list[int]]
+"""For each node a number for each ending of what it did, the shortest ending first."""
 PLUMBING = frozenset(
     f"{name}{end}"
     for name in ("ApiVersions", "Metadata", "FindCoordinator", "ListOffsets", "ReplicaFetch", "UpdateMetadata")
@@ -55,12 +59,45 @@ def future_of(trace: Trace) -> str:
     return sha.hexdigest()
 
 
-def _row(event: Event) -> str:
+def _row(event: Event, numbered: bool = True) -> str:
     data = event.data
     if isinstance(data, Frame):  # a frame arrives with the error with which it was sent
-        return f"send {event.frame} {data.error}" if event.kind == "send" else f"receive {event.frame}"
+        frame = event.frame if numbered else event.name
+        return f"send {frame} {data.error}" if event.kind == "send" else f"receive {frame}"
     if event.kind in ("append", "truncate") and hasattr(data, "base_offset"):
         return f"{event.kind} {event.name} {data.base_offset} {data.producer_id} {data.producer_epoch} {data.control}"
     if event.kind == "complete":
         return f"{event.kind} {event.name} {data.get('error', '')} {data.get('records', '')}"
     return f"{event.kind} {event.name}"
+
+
+def endings_of(trace: Trace) -> Endings:
+    """Return a number for each ending of what each node did: equal for equal endings, whatever the frames' numbers."""
+    return {node: [number for number, _ in rows] for node, rows in _endings(trace).items()}
+
+
+def absorbed_after(trace: Trace, usual: Endings) -> int:
+    """Return the last step at which a node did not yet do again, to its end, what it does in the usual run.
+
+    Behind it the faults of the run have been absorbed: what strikes there strikes the usual run.
+    """
+    latest, found = -1, _endings(trace)
+    for node, numbers in usual.items():
+        for (number, step), expected in zip(found.get(node, []), numbers, strict=False):
+            if number != expected:
+                latest = max(latest, step)
+                break
+        if node not in found:
+            return trace.steps
+    return latest
+
+
+def _endings(trace: Trace) -> dict[str, list[tuple[int, int]]]:
+    found: dict[str, list[tuple[int, int]]] = {}
+    last: dict[str, int] = {}
+    for event in reversed(trace.events):
+        if event.kind != "fault":
+            node = event.node
+            last[node] = crc32(_row(event, numbered=False).encode(), last.get(node, 0))
+            found.setdefault(node, []).append((last[node], event.step))
+    return found

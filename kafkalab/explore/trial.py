@@ -11,7 +11,7 @@ from kafkalab.explore.anomalies import OTHER, findings_of
 from kafkalab.explore.answers import other_answers
 from kafkalab.explore.candidates import late_arrivals, mishaps_after
 from kafkalab.explore.mishap import Mishap, faults_of
-from kafkalab.explore.support import future_of
+from kafkalab.explore.support import Endings, absorbed_after, endings_of, future_of
 from kafkalab.limits import told
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
@@ -35,7 +35,8 @@ class Job:
 
     `restored` are the rules that must prevent the anomaly where they are on, and `clean`, or else `find`, what must not
     show then. `kinds` are those of the mishaps that may follow, none where no further one is wanted; `unsupported` asks
-    also for those on which no outcome rests. With `read` every topic is read to its end, as a challenge does.
+    also for those on which no outcome rests. `usual` is what each node does without any mishap, as far as it is known:
+    what strikes where a run does that again comes late. With `read` every topic is read to its end, as in a challenge.
     """
 
     scenario: Scenario
@@ -45,6 +46,7 @@ class Job:
     clean: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     unsupported: bool = False
+    usual: Endings = field(default_factory=dict)
     read: bool = False
 
     @property
@@ -65,6 +67,7 @@ class Trial:
 
     `future` names the run, up to its times; `follow` are the mishaps that may come next, `late` those that the last
     one could be instead; `left_out` counts what no outcome rests on. `in_vain`: one of the faults changed nothing.
+    `usual` is what each node did, of a run without any mishap.
     """
 
     end: str
@@ -75,6 +78,7 @@ class Trial:
     late: tuple[Mishap, ...] = ()
     left_out: int = 0
     in_vain: bool = False
+    usual: Endings = field(default_factory=dict)
     runs: int = field(default=1)
 
 
@@ -128,9 +132,13 @@ def _judged(job: Job, cluster: Cluster, end: str) -> Trial:
     elif findings:
         return Trial(end=end, findings=findings, future=future)
     late = _late(cluster, job)
+    if not job.kinds:
+        return Trial(end=end, future=future, late=late, runs=runs)
     after = job.mishaps[-1].step if job.mishaps else cluster.start
-    follow, left_out = mishaps_after(cluster, after, job.kinds, job.unsupported) if job.kinds else ([], 0)
-    return Trial(end=end, future=future, follow=tuple(follow), late=late, left_out=left_out, runs=runs)
+    usual = {} if job.mishaps else endings_of(cluster.trace)
+    absorbed = absorbed_after(cluster.trace, job.usual) if job.usual else cluster.trace.steps
+    follow, left_out = mishaps_after(cluster, after, job.kinds, job.unsupported, absorbed)
+    return Trial(end=end, future=future, follow=tuple(follow), late=late, left_out=left_out, usual=usual, runs=runs)
 
 
 def shown_in(cluster: Cluster, end: str, names: tuple[str, ...]) -> tuple[Finding, ...]:

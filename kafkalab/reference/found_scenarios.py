@@ -32,7 +32,6 @@ is in [campaign.md](campaign.md).
 
 
 WHY_NOT: dict[Rule, str] = {
-    rules.COMPLETE_REWRITTEN: "it takes a late marker while two of five brokers are down",
     rules.ROTATION_LOGGED: "it takes the crash of a coordinator, and three frames that are lost or late",
     rules.MARKERS_BY_EPOCH: "it takes two elections of the coordinator's partition, and three markers that are lost or "
     "late",

@@ -26,8 +26,6 @@ from tests.benchmarks.lines import line
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILES = ("4.x/TV1", "4.x/TV2")
-DEFECTS = 5
-"""How many mutants of handlers the two engines of the search are compared on; each takes about a minute."""
 
 
 def milliseconds(action: Callable[[], object], times: int) -> list[float]:
@@ -150,13 +148,13 @@ def labs() -> None:
 
 def searches() -> None:
     from tests.explore.campaign import engines, pace
-    from tests.explore.defects import compared
+    from tests.explore.defects import known
 
     for what, figures, goal in pace():
         line(what, figures, goal)
     for row in engines([], 150):
         print(f"  {row}", flush=True)
-    for row in compared(DEFECTS):
+    for row in known():
         print(f"  {row}", flush=True)
     print("  More: python -m tests.explore table | campaign | engines | defects")
 

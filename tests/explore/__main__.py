@@ -18,21 +18,23 @@ def main() -> None:
     """Print what one of the three finds, line by line."""
     parser = argparse.ArgumentParser(prog="python -m tests.explore", description=__doc__)
     parser.add_argument("what", choices=("table", "campaign", "engines", "defects"))
-    parser.add_argument("rules", nargs="*", help="constants in small letters; default all")
+    parser.add_argument("names", nargs="*", help="rules, as constants in small letters; or programs, profiles")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--count", type=int, default=20, help="of defects")
-    parser.add_argument("--faults", type=int, default=1)
+    parser.add_argument("--each", type=int, default=8, help="second faults for each set of one, in a campaign")
+    parser.add_argument("--seconds", type=float, default=300, help="of CPU for a program's sets; for all defects")
+    parser.add_argument("--threes", type=int, default=400, help="sets of three for each program")
     options = parser.parse_args()
     if options.what == "table":
-        table(options.rules, options.jobs)
+        table(options.names, options.jobs)
         return
     if options.what == "campaign":
-        lines = all_rules_on(options.runs, options.faults)
+        lines = all_rules_on(options.each, options.seconds, options.threes, tuple(options.names))
     elif options.what == "engines":
-        lines = engines(options.rules, options.runs)
+        lines = engines(options.names, options.runs)
     else:
-        lines = compared(options.count)
+        lines = compared(options.count, options.seconds)
     for text in lines:
         print(text, flush=True)
 

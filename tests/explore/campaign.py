@@ -3,78 +3,45 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from statistics import median
 
 from kafkalab.course.lab03.scenario import lab03
 from kafkalab.explore.anomalies import named
-from kafkalab.explore.mishap import KINDS, Mishap, faults_of
+from kafkalab.explore.mishap import KINDS
 from kafkalab.explore.programs import GENERIC
-from kafkalab.explore.result import NONE, Coverage
-from kafkalab.explore.search import Mishaps, explore
-from kafkalab.explore.trial import Job, Trial, attempt
+from kafkalab.explore.search import explore
+from kafkalab.explore.trial import Job, attempt
 from kafkalab.explore.what_if import what_if
 from kafkalab.reference.found_scenarios import found_scenario, slug
 from kafkalab.reference.rule_matrix import EXPECTED
+from tests.explore.sweep import Sweep
 from tests.explore.table import ROOT, SECONDS
 
 CURRENT = ("4.x/TV2", "4.x/TV1")
-ALL = 20_000
-"""More runs than a search of one fault makes."""
 PACE_RUNS = 100
 RANDOM_FACTOR, SEEDS = 20, (1, 2, 3)
 
 
-class Noted:
-    """Makes the runs of a search, and takes note of every find, so that the search goes on behind it."""
+def all_rules_on(each: int, seconds: float, threes: int, names: tuple[str, ...] = ()) -> Iterator[str]:
+    """Search for any forbidden anomaly with all rules on, in each program and profile: see `tests.explore.sweep`.
 
-    def __init__(self) -> None:
-        self.finds: dict[tuple[str, ...], list[Mishaps]] = {}
-
-    def __call__(self, function: Callable[[Job], Trial], jobs: list[Job]) -> Iterator[Trial]:
-        """Make the runs one after the other."""
-        for job in jobs:
-            trial = function(job)
-            if trial.findings:
-                names = dict.fromkeys(f.anomaly for f in trial.findings)
-                self.finds.setdefault((*names, *map(_struck, job.mishaps)), []).append(job.mishaps)
-            yield replace(trial, findings=(), follow=() if trial.findings else trial.follow)
-
-
-    def told(self) -> Iterator[str]:
-        """Return a line for each kind of find; one that has another's mishaps, and more, is not told."""
-        for kind, sets in self.finds.items():
-            if not any(other != kind and not Counter(other) - Counter(kind) for other in self.finds):
-                first = ", ".join(map(repr, faults_of(sets[0])))
-                yield f"  {' + '.join(kind)}: {len(sets)} of these sets, first {first}"
-
-
-def _struck(mishap: Mishap) -> str:
-    """Return what a mishap strikes, without numbers: "late Produce", "crash", "clock"."""
-    return f"{mishap.kind} {getattr(mishap.faults[0], 'frame', '').partition('#')[0]}".strip()
-
-
-def all_rules_on(runs: int, most_faults: int) -> Iterator[str]:
-    """Search for any forbidden anomaly with all rules on, and go on behind each find; for each program and profile.
-
-    Sets of one fault are tried to the last, larger ones until `runs` are used up.
+    `names` are those of the programs and profiles that are wanted, all by default. Control-C ends a program's sweep;
+    what it covered is told.
     """
-    for profile in CURRENT:
-        for make in GENERIC:
-            noted, begun = Noted(), time.process_time()
-
-            def stop(covered: Coverage) -> str:
-                larger = sum(tried for size, tried in covered.tried.items() if size > 1)
-                return f"the budget of {runs:,} sets of several faults was used up" if larger >= runs else ""
-
-            result = explore(make(profile), most_faults=most_faults, runs=ALL, stop=stop, mapper=noted)
+    profiles = [profile for profile in CURRENT if profile in names] or CURRENT
+    programs = [make for make in GENERIC if make.__name__ in names] or GENERIC
+    for profile in profiles:
+        for make in programs:
+            begun = time.process_time()
+            sweep = Sweep.of(make(profile), each, seconds)
+            with suppress(KeyboardInterrupt):
+                sweep.run(threes)
             took = time.process_time() - begun
-            verdict = "every set was tried" if result.verdict == NONE else result.stopped
-            yield f"{make.__name__}, {profile}: {verdict}\n  {result.covered}"
-            yield f"  {took:.1f} s of CPU, {result.covered.runs / took:.0f} runs a second"
-            yield from noted.told()
+            yield f"{make.__name__}, {profile}: {took:.0f} s of CPU, {sweep.runs / took:.0f} runs a second"
+            yield from sweep.told()
 
 
 def pace() -> Iterator[tuple[str, str, str]]:

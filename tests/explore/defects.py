@@ -13,33 +13,60 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Iterator
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import import_module
+from inspect import getblock
+from itertools import zip_longest
 from pathlib import Path
 from statistics import median
-from types import CodeType, FunctionType
-from typing import Any
+from types import CodeType, FrameType, FunctionType
+from typing import Any, TypeAlias
 
+from kafkalab.explore.anomalies import named
+from kafkalab.explore.mishap import KINDS
 from kafkalab.explore.programs import two_partition_transactions, two_workers
 from kafkalab.explore.search import explore
+from kafkalab.explore.trial import Job, Trial, attempt
+from kafkalab.sim.scenario import Scenario
+
+Futures: TypeAlias = list[str]
+"""The futures of a search's runs, in their order: see `kafkalab.explore.support.future_of`."""
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "defects"
 HANDLERS = (
-    "kafkalab/broker/handlers/produce.py", "kafkalab/broker/handlers/end_txn.py",
-    "kafkalab/broker/handlers/init_producer_id.py", "kafkalab/broker/handlers/add_partitions_to_txn.py",
-    "kafkalab/broker/handlers/write_txn_markers.py", "kafkalab/broker/handlers/txn_offset_commit.py",
-    "kafkalab/broker/transaction_coordinator/*.py", "kafkalab/broker/group_coordinator/offsets.py",
-    "kafkalab/log/producer_state/*.py",
+    "kafkalab/broker/handlers/*.py", "kafkalab/broker/transaction_coordinator/*.py",
+    "kafkalab/broker/group_coordinator/*.py", "kafkalab/broker/*.py", "kafkalab/log/*.py",
+    "kafkalab/log/producer_state/*.py", "kafkalab/client/transaction_manager/*.py", "kafkalab/client/producer/*.py",
+    "kafkalab/client/consumer/*.py",
 )  # fmt: skip
-"""What is mutated: the handlers of producers' requests, and the state that they change."""
+"""What is mutated: all that brokers and clients do, and the state that they change."""
 PROGRAMS = (two_partition_transactions, two_workers)
 """At version 2: before it one late marker tears a transaction with every rule on, as in Kafka (KAFKA-17754)."""
-LINEAGE_RUNS, RANDOM_FACTOR, SEEDS = 80, 10, (1, 2, 3)
-MOST_SECONDS = 120
+KNOWN = (
+    "broker.handlers.init_producer_id.x_handle__mutmut_55", "broker.handlers.init_producer_id.x_handle__mutmut_69",
+    "broker.transaction_coordinator.loading.x_load_transactions__mutmut_5",
+    "broker.transaction_coordinator.decision.x_abort_fenced__mutmut_45",
+    "broker.transaction_coordinator.guards.x__end_v2__mutmut_2",
+    "broker.transaction_coordinator.guards.x_end_version__mutmut_6",
+    "log.producer_state.append.x__marker_epoch_fits__mutmut_15",
+    "log.producer_state.state.xǁProducerStatesǁ_ended__mutmut_7",
+    "broker.controller.xǁControllerǁ_alter__mutmut_21", "broker.in_sync_sets.xǁInSyncSetsǁ_alter__mutmut_46",
+    "broker.effects.x_all_of__mutmut_1", "broker.state.xǁBrokerStateǁunpark__mutmut_5",
+)  # fmt: skip
+"""Mutants that earlier campaigns found, in the numbering of mutmut: one a function, but for two of `handle`."""
+USED = KNOWN[:3] + KNOWN[4:9]
+"""Those that the order of trying was chosen with."""
+RUNS, RANDOM_FACTOR, SEEDS = 150, 10, (1, 2, 3)
+TRACED = 40
+"""How many runs of a program say which lines are run."""
+PACKAGE = "/kafkalab/"
+MOST_SECONDS = 60
 """Of CPU for one mutant: one that never comes to an end is passed over."""
 
 
@@ -51,90 +78,160 @@ class Mutant:
     module: str
     qualname: str
     code: CodeType
+    line: int
+    """Which line of the real module it changes; 0 if that is not known."""
+
+    def is_run(self, lines: dict[tuple[str, int], None]) -> bool:
+        """Whether the line that it changes, or one right before, is among those."""
+        file = str(ROOT / self.module.replace(".", "/")) + ".py"
+        return not self.line or any((file, self.line - back) in lines for back in range(3))
 
 
 def mutants() -> list[Mutant]:
-    """Return all mutants of the handlers in the order of the hashes of their names."""
+    """Return all mutants: one of each file in turn, those of a file in the order of the hashes of their names."""
     from mutmut.mutation.file_mutation import mutate_file_contents
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "pyproject.toml").write_text('[tool.mutmut]\nsource_paths = ["kafkalab"]\n', "utf-8")
-    found: list[Mutant] = []
+    found: dict[str, list[Mutant]] = {}
     for path in sorted(file for pattern in HANDLERS for file in ROOT.glob(pattern)):
         source = path.read_text("utf-8")
         kept = FOLDER / f"{sha256(source.encode()).hexdigest()[:16]}.txt"
         if not kept.exists():
             with chdir(FOLDER):  # mutmut reads its configuration there
                 kept.write_text(mutate_file_contents(str(path.relative_to(ROOT)), source).code, "utf-8")
-        found += _mutants_of(".".join(path.relative_to(ROOT).with_suffix("").parts), kept.read_text("utf-8"))
-    return sorted(found, key=lambda mutant: sha256(mutant.name.encode()).digest())
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[module] = sorted(_mutants_of(module, kept.read_text("utf-8")), key=lambda mutant: _hash(mutant.name))
+    turns = zip_longest(*(found[module] for module in sorted(found, key=_hash)))
+    return [mutant for turn in turns for mutant in turn if mutant is not None]
+
+
+def _hash(text: str) -> bytes:
+    return sha256(text.encode()).digest()
 
 
 def _mutants_of(module: str, code: str) -> list[Mutant]:
     """Run a mutated module beside the real one, and take the code of its mutants."""
     names: dict[str, Any] = {"__name__": module}
     exec(compile(code, module, "exec"), names)
-    found = []
+    found, lines = [], code.splitlines(keepends=True)
     for table, functions in names.items():
         if not table.startswith("mutants_x"):
             continue
         mangled = table.removeprefix("mutants_").removesuffix("__mutmut")
         qualname = ".".join(mangled[1:].removeprefix("_").split("ǁ")).strip(".")
+        real, was = _function(module, qualname), functions["_mutmut_orig"]
         for name, function in functions.items():
             if name != "_mutmut_orig" and isinstance(function, FunctionType):
-                found.append(Mutant(f"{module}.{name}", module, qualname, function.__code__))
+                line = _changed_line(lines, was.__code__, function.__code__, getattr(real, "__code__", None))
+                found.append(Mutant(f"{module}.{name}", module, qualname, function.__code__, line))
+    return found
+
+
+def _changed_line(lines: list[str], was: CodeType, now: CodeType, real: CodeType | None) -> int:
+    """Return the line of the real function that the mutant changes first, 0 for one that cannot be said."""
+    if real is None:
+        return 0
+    one, two = (getblock(lines[code.co_firstlineno - 1 :]) for code in (was, now))
+    first = next((number for number, (a, b) in enumerate(zip(one[1:], two[1:], strict=False), 1) if a != b), 0)
+    return real.co_firstlineno + first if first else 0
+
+
+def lines_run(scenarios: list[Scenario]) -> dict[tuple[str, int], None]:
+    """Return the file and line of all code of kafkalab that some runs with and without one fault execute."""
+    found: dict[tuple[str, int], None] = {}
+
+    def line(frame: FrameType, event: str, _: Any) -> Any:
+        if PACKAGE not in frame.f_code.co_filename:
+            return None
+        found[frame.f_code.co_filename, frame.f_lineno] = None
+        return line
+
+    for scenario in scenarios:
+        base = Job(scenario=scenario, find=named(()), kinds=KINDS)
+        follow = attempt(base).follow
+        sys.settrace(line)
+        for one in follow[:: max(len(follow) // TRACED, 1)]:
+            attempt(replace(base, mishaps=(one,), kinds=()))
+        sys.settrace(None)
     return found
 
 
 def switch_on(mutant: Mutant) -> bool:
     """Give the function its mutant's code, in this process; False for one that cannot have it."""
-    function = _function(mutant)
+    function = _function(mutant.module, mutant.qualname)
     if not isinstance(function, FunctionType) or function.__code__.co_freevars != mutant.code.co_freevars:
         return False
     function.__code__ = mutant.code
     return True
 
 
-def _function(mutant: Mutant) -> Any:
-    found: Any = import_module(mutant.module)
-    for part in mutant.qualname.split("."):
-        found = getattr(found, part)
+def _function(module: str, qualname: str) -> Any:
+    found: Any = import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
     return found
 
 
-def compared(count: int) -> Iterator[str]:
-    """Search with one mutant after the other until `count` were found; a line for each of them, and the medians."""
-    ratios: list[float] = []
-    lineage: list[int] = []
-    drawn: list[float] = []
-    tried = broken = 0
+def known() -> Iterator[str]:
+    """Search with each known mutant; a line for each, "used" if the order was chosen with it, and the medians."""
+    rows: list[dict[str, Any]] = []
     for mutant in mutants():
-        if len(ratios) == count:
+        name = mutant.name.removeprefix("kafkalab.")
+        if name in KNOWN:
+            row = _in_a_process(mutant, [[] for _ in PROGRAMS])
+            rows += [row] if "lineage" in row else []
+            yield _line(mutant, row) + (", used" if name in USED else "") if "lineage" in row else f"{name}: {row}"
+    yield from _medians(rows)
+
+
+def compared(count: int, seconds: float = 3_600) -> Iterator[str]:
+    """Search with one mutant after the other until `count` were found, or `seconds` are over; a line for each of them,
+    what became of the others, and the medians. Functions of known ones are passed over.
+    """
+    end = time.monotonic() + seconds
+    found = mutants()
+    known = {(m.module, m.qualname): None for m in found if m.name.removeprefix("kafkalab.") in KNOWN}
+    rows: list[dict[str, Any]] = []
+    ends: Counter[str] = Counter()
+    usual, run = [_futures(make()) for make in PROGRAMS], lines_run([make() for make in PROGRAMS])
+    for mutant in found:
+        if len(rows) == count or time.monotonic() > end:
             break
-        tried += 1
-        row = _in_a_process(mutant)
-        broken += bool(row.get("broken"))
+        if (mutant.module, mutant.qualname) in known:
+            ends["are of functions of known ones"] += 1
+            continue
+        if not mutant.is_run(run):
+            ends["change code that is not run"] += 1
+            continue
+        row = _in_a_process(mutant, usual)
+        ends[row.get("end", "was stopped")] += 1
         if "lineage" in row:
-            lineage.append(row["lineage"])
-            drawn.append(row["random"])
-            ratios.append(row["lineage"] / row["random"])
-            yield (
-                f"{_short(mutant.name):60} lineage {row['lineage']:3}  random {row['random']:4.0f}  "
-                f"{row['shown']}, by {row['kind']}"
-            )
-    if ratios:
-        yield (
-            f"{len(ratios)} defects of {tried} mutants tried ({broken} break a program without any fault): median "
-            f"lineage {median(lineage):.0f}, random {median(drawn):.0f} runs; median of the ratios {median(ratios):.2f}"
-        )
+            rows.append(row)
+            yield _line(mutant, row)
+    yield ", ".join(f"{number} {end}" for end, number in sorted(ends.items()))
+    yield from _medians(rows)
+
+
+def _line(mutant: Mutant, row: dict[str, Any]) -> str:
+    runs = f"lineage {row['lineage']:3}  random {row['random']:4.0f}"
+    return f"{_short(mutant.name):60} {runs}  {row['shown']}, by {row['kind']}"
+
+
+def _medians(rows: list[dict[str, Any]]) -> Iterator[str]:
+    if rows:
+        lineage, drawn = median(row["lineage"] for row in rows), median(row["random"] for row in rows)
+        ratio = median(row["lineage"] / row["random"] for row in rows)
+        medians = f"median lineage {lineage:.0f}, random {drawn:.0f} runs; median of the ratios {ratio:.2f}"
+        yield f"{len(rows)} defects: {medians}"
 
 
 def _short(name: str) -> str:
     return name.removeprefix("kafkalab.").replace("x_", "", 1).replace("__mutmut_", " ")
 
 
-def _in_a_process(mutant: Mutant) -> dict[str, Any]:
-    """Run `searched` in a forked process that has the mutant; nothing if no search found it, or it ran for too long."""
+def _in_a_process(mutant: Mutant, usual: list[Futures]) -> dict[str, Any]:
+    """Run `searched` in a forked process that has the mutant; nothing if it ran for too long."""
     reads, writes = os.pipe()
     gc.freeze()
     child = os.fork()
@@ -142,7 +239,7 @@ def _in_a_process(mutant: Mutant) -> dict[str, Any]:
         try:
             os.close(reads)
             resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-            row = searched() if switch_on(mutant) else {}
+            row = searched(usual) if switch_on(mutant) else {"end": "cannot be switched on"}
             os.write(writes, json.dumps(row).encode())
         finally:
             os._exit(0)
@@ -154,24 +251,54 @@ def _in_a_process(mutant: Mutant) -> dict[str, Any]:
     return found
 
 
-def searched() -> dict[str, float | str]:
-    """Return how many runs each engine needs to find the mutant that is switched on, nothing if lineage finds none.
+def searched(usual: list[Futures]) -> dict[str, float | str]:
+    """Return how many runs each engine needs to find the mutant that is switched on.
 
-    Of `random` it is the median over SEEDS, with at most RANDOM_FACTOR times the runs of lineage; a search that ends
-    without a find counts as that many.
+    A mutant with which no run of lineage is another one than `usual` is passed over, and one that neither lineage nor
+    random with the first seed finds in RUNS. Of random it is the median over SEEDS, each with at most RANDOM_FACTOR
+    times the runs of lineage. An engine that finds nothing counts with its budget.
     """
-    for make in PROGRAMS:
-        scenario = make()
+    for make, expected in zip(PROGRAMS, usual, strict=True):
+        scenario, noted = make(), _Noted()
         try:
-            found = explore(scenario, most_faults=1, runs=LINEAGE_RUNS)
+            found = explore(scenario, most_faults=1, runs=RUNS, mapper=noted)
         except Exception:
-            return {"broken": 1}  # without any fault
-        if found.found is not None:
-            budget = RANDOM_FACTOR * found.covered.runs
-            drawn = [explore(scenario, (), (), 1, "random", budget, seed).covered.runs for seed in SEEDS]
-            shown, kind = found.findings[0].anomaly, found.mishaps[0].kind if found.mishaps else "nothing"
-            return {"lineage": found.covered.runs, "random": median(drawn), "shown": shown, "kind": kind}
-    return {}
+            return {"end": "break a program without any fault"}
+        if noted.futures == expected:
+            continue
+        budget = RANDOM_FACTOR * found.covered.runs if found.found is not None else RUNS
+        drawn = [explore(scenario, (), (), 1, "random", budget, SEEDS[0])]
+        shown = next((one for one in (found, *drawn) if one.found is not None), None)
+        if shown is not None:
+            drawn += [explore(scenario, (), (), 1, "random", budget, seed) for seed in SEEDS[1:]]
+            runs = median(one.covered.runs for one in drawn)
+            kind = shown.mishaps[0].kind if shown.mishaps else "nothing"
+            return {
+                "end": "found", "lineage": found.covered.runs, "random": runs,
+                "shown": shown.findings[0].anomaly, "kind": kind,
+            }  # fmt: skip
+    return {"end": "show in neither search"}
+
+
+class _Noted:
+    """Makes the runs of a search, and takes note of their futures."""
+
+    def __init__(self) -> None:
+        self.futures: Futures = []
+
+    def __call__(self, function: Callable[[Job], Trial], jobs: list[Job]) -> Iterator[Trial]:
+        """Make the runs one after the other."""
+        for job in jobs:
+            trial = function(job)
+            self.futures.append(trial.future)
+            yield trial
+
+
+def _futures(scenario: Scenario) -> Futures:
+    """The futures of the first runs of a search without any mutant."""
+    noted = _Noted()
+    explore(scenario, most_faults=1, runs=RUNS, mapper=noted)
+    return noted.futures
 
 
 if __name__ == "__main__":

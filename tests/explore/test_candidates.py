@@ -8,16 +8,18 @@ import pytest
 
 from kafkalab.explore.anomalies import OTHER, named
 from kafkalab.explore.answers import other_answers
-from kafkalab.explore.candidates import RECOVERY, Moments, _decides, _spread, mishaps_after
+from kafkalab.explore.candidates import _decides, _spread, mishaps_after
 from kafkalab.explore.mishap import Mishap
+from kafkalab.explore.moments import ABSORBED, RECOVERY, Moments, repeats_in
 from kafkalab.explore.programs import two_partition_transactions
 from kafkalab.explore.search import explore
+from kafkalab.explore.support import absorbed_after, endings_of
 from kafkalab.explore.trial import Job, attempt
 from kafkalab.protocol import rules
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Delay, Pause, Resume
+from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Duplicate, Heal, Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.trace import Event
+from kafkalab.trace import Event, Frame
 
 ONE = Scenario(title="one transaction", topics={"accounts": 1}, programs=(Program("app", "first_transaction"),))
 
@@ -98,3 +100,54 @@ def test_another_answer_needs_a_rule_to_compare_with():
     with pytest.raises(ValueError, match="'other answer' compares with a run that has the rules on"):
         explore(ONE, OTHER)
     assert attempt(Job(scenario=ONE, find=(OTHER,))).findings == ()
+
+
+def test_a_frame_that_is_sent_again_while_nothing_changes_is_struck_once(run: Cluster):
+    """While its leader is cut off, a producer asks for its id every 100 ms, and is answered the same."""
+    side = ("b1", "b2")
+    struck = ran(ONE.with_faults(Cut("b3", side, at_step=run.start + 5), Heal("b3", side, at_ms=75_000)))
+    asked = [e for e in struck.trace.of("send") if e.name == "InitProducerId"]
+    assert len(asked) > 100
+    found, left_out = mishaps_after(struck, struck.start, ("drop",))
+    dropped = {fault.frame for one in found for fault in one.faults if isinstance(fault, Drop)}
+    assert 0 < len(dropped & {e.frame for e in asked}) < 10
+    assert asked[0].frame in dropped
+    assert left_out > len(asked)
+
+
+@pytest.mark.parametrize(
+    ("between", "fate", "repeats"),
+    [
+        (("receive", "Produce"), "delivered", True),
+        (("timer", "request timeout"), "delivered", False),
+        (("state", "watermark"), "delivered", False),
+        (("receive", "Produce"), "lost", False),
+    ],
+)
+def test_a_frame_repeats_one_if_nothing_has_happened_since(between: tuple[str, str], fate: str, repeats: bool):
+    frames = [Frame(f"Produce#{n}", "Produce", "request", "p", "b1", "", "the same", 9, n, fate=fate) for n in (1, 2)]
+    sends = [Event(2 * n, n, "p", "send", "Produce", -1, frame.id, frame) for n, frame in enumerate(frames)]
+    events = [sends[0], Event(1, 0, "b1", *between, 0, "", None), sends[1]]
+    assert list(repeats_in(events)) == [False, False, repeats]
+
+
+def test_what_strikes_where_a_run_is_as_usual_again_comes_last(run: Cluster):
+    usual = endings_of(run.trace)
+    assert absorbed_after(run.trace, usual) == -1
+    doubled = ran(ONE.with_faults(Duplicate("Metadata#1")))
+    absorbed = absorbed_after(doubled.trace, usual)
+    assert 0 < absorbed < doubled.trace.steps / 2
+    found, _ = mishaps_after(doubled, doubled.start, ("drop", "crash"), absorbed=absorbed)
+    tiers = [one.rank.tier for one in found]
+    assert tiers == sorted(tiers)
+    assert all((one.step > absorbed) == (one.rank.tier == ABSORBED) for one in found)
+    crashed = ran(ONE.with_faults(Crash("app", at_step=run.start + 20)))
+    assert absorbed_after(crashed.trace, usual) > crashed.trace.steps / 2
+    without = {node: numbers for node, numbers in usual.items() if node != "app"}
+    assert absorbed_after(run.trace, without) == -1
+    assert absorbed_after(run.trace, {**usual, "gone": [1]}) == run.trace.steps
+
+
+def test_a_mishap_names_what_it_strikes(run: Cluster):
+    places = {one.place for one in mishaps_after(run, run.start)[0]}
+    assert {"Produce", "EndTxnResponse", "PrepareCommit", "marker", "records"} <= places

@@ -10,11 +10,12 @@ from kafkalab.explore.anomalies import findings_of, named
 from kafkalab.explore.mishap import Mishap
 from kafkalab.explore.programs import idempotent_produce, two_partition_transactions
 from kafkalab.explore.trial import RUNAWAY, Job, attempt, run_to_end
-from kafkalab.sim.faults import Crash, Delay, Drop, Fault
-from tests.explore.campaign import Noted
+from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault
+from tests.explore.sweep import Sweep
 
 OVERTAKEN = (Delay("Produce#4", 5),)
 FROM_BEFORE = (Delay("Produce#2", 350_132), Crash("p", at_step=95, sent=True))
+FROM_LONG_BEFORE = (Delay("Produce#1", 350_147), Duplicate("ApiVersions#2"))
 
 
 def shown(faults: tuple[Fault, ...], expires: bool) -> set[str]:
@@ -25,7 +26,10 @@ def shown(faults: tuple[Fault, ...], expires: bool) -> set[str]:
     return {finding.anomaly for finding in findings_of(run_to_end(scenario)[0], named(()))}
 
 
-@pytest.mark.parametrize(("faults", "anomaly"), [(OVERTAKEN, "nonmonotonic-send"), (FROM_BEFORE, "duplicate")])
+@pytest.mark.parametrize(
+    ("faults", "anomaly"),
+    [(OVERTAKEN, "nonmonotonic-send"), (FROM_BEFORE, "duplicate"), (FROM_LONG_BEFORE, "duplicate")],
+)
 def test_a_leader_that_has_forgotten_a_producer_takes_what_comes_first(faults: tuple[Fault, ...], anomaly: str) -> None:
     assert shown(faults, expires=True) == {anomaly}
     assert shown(faults, expires=False) == set()
@@ -40,6 +44,6 @@ def test_a_run_that_was_stopped_goes_on_before_a_marker_is_said_to_be_missing() 
 
 
 def test_of_the_finds_only_those_with_the_fewest_mishaps_are_told() -> None:
-    noted = Noted()
-    noted.finds = {("duplicate", "crash"): [()], ("duplicate", "crash", "drop Produce"): [()], ("G1a", "crash"): [()]}
-    assert [line.split(":")[0].strip() for line in noted.told()] == ["duplicate + crash", "G1a + crash"]
+    sweep = Sweep.of(idempotent_produce(), 1, 1)
+    sweep.finds = {("duplicate", "crash"): [()], ("duplicate", "crash", "drop Produce"): [()], ("G1a", "crash"): [()]}
+    assert [line.split(":")[0].strip() for line in sweep.told()][-2:] == ["duplicate + crash", "G1a + crash"]
