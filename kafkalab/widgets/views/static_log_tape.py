@@ -189,7 +189,9 @@ class _Tape:
         canvas.text(MARGIN, canvas.y + 13, fit(told, LABEL, 11), DIM, more=' font-size="11"')
         last = {int(b["base"]): int(b["last"]) for cells in self.cells for b, _, _ in cells}
         x = next((self.columns[base][0] for base in self.bases if last[base] >= offset), self.end)
-        canvas.text(x, canvas.y + 13, f"▲ {offset}", CLIENT, more=BOLD + ' font-size="11"')
+        sign = f"▲ {offset}"
+        x = min(x, WIDTH - MARGIN - width_of(sign, 11))
+        canvas.text(x, canvas.y + 13, sign, CLIENT, more=BOLD + ' font-size="11"')
         canvas.y += 18
 
 
