@@ -121,7 +121,10 @@ def test_an_open_transaction_is_terminated_through_its_coordinator(typed: Any, t
 def test_what_hangs_is_not_ended_through_the_coordinator() -> None:
     cluster = Cluster(Scenario.load(ONE))
     cluster.run()
+    before = json.loads(transactions_of(cluster, "describe --transactional-id payments-0 --json"))[0]["ProducerEpoch"]
     transactions_of(cluster, "forceTerminateTransaction --transactionalId payments-0")
+    (after,) = json.loads(transactions_of(cluster, "describe --transactional-id payments-0 --json"))
+    assert after["ProducerEpoch"] == before + 1
     log = cluster.log_of("out-0")
     assert (log.last_stable_offset, log.high_watermark) == (2, 3)
 

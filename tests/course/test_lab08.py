@@ -172,7 +172,9 @@ def test_a_counterexample_is_opened_at_the_marker_that_decides(row: int, marker:
 @pytest.mark.parametrize("fact", [*lab08_e2.facts(1), *lab08_e3.facts(1)], ids=lambda fact: fact.says[:40])
 def test_every_counterexample_has_a_marker_to_open_at(fact: Any) -> None:
     run = ran(fact.run())
-    assert run.trace.events[fact.step(run)].data.control is not None
+    event = run.trace.events[fact.step(run)]
+    assert event.data.control is not None
+    assert event.node == run.controller.metadata.leader(event.name)
 
 
 @pytest.mark.parametrize("row", lab08_e2.ROWS, ids=lambda row: row.says[:40])

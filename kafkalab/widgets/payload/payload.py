@@ -53,7 +53,8 @@ class PayloadMaker:
         data = [f"{t}-{i}" for t, n in self.cluster.scenario.topics.items() for i in range(n)]
         written = {e.name for e in self.trace.events if e.kind == "append"}
         internal = {p for p in written if topic_of(p) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)}
-        return data + sorted(written - internal - {*data}) + sorted(internal, key=internal_order)
+        made = (written - internal - {*data}) & {*self.cluster.controller.metadata.partitions}
+        return data + sorted(made) + sorted(internal, key=internal_order)
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of the whole run."""
