@@ -255,6 +255,16 @@ def test_the_schedules_are_as_many_as_the_lab_says_and_begin_with_a_calm_day() -
     assert {scenario.profile for scenario in scenarios} == {"4.x/TV1"}
 
 
+def test_an_order_that_two_decisions_commit_is_torn_though_nothing_is_lost_of_it() -> None:
+    base = lab09_e2.with_program(next(lab09_e2.scenarios(1)), naive(max_block_ms=60_000))
+    orders = [[order, False] for order, _ in base.programs[0].args["orders"]]
+    late = replace(base, programs=(replace(base.programs[0], args={"orders": orders}),))
+    assert lab09_e2.audit(ran(late)) is None
+    broken = lab09_e2.audit(ran(late.with_faults(Delay("EndTxn#1", 31_000))))
+    assert broken is not None
+    assert (broken.miss, broken.says.endswith("two decisions for one order.")) == ("torn", True)
+
+
 def test_the_broker_that_crashes_is_the_coordinator() -> None:
     calm = Cluster(lab09_e2.with_program(next(lab09_e2.scenarios(1)), in_doubt()))
     asked = [f for f in calm.run().frames.values() if f.name == "EndTxn"]
