@@ -17,9 +17,15 @@
 				const [start, lso, hw, end] = label.dataset.marks.split(" "),
 					here = !i && strip.matches(".here") ? "> " : "";
 				const cells = [...strip.querySelectorAll(`.cell[data-node="${label.dataset.replica}"]`)];
+				const readers = [...(i ? [] : strip.querySelectorAll("[data-reads]"))]
+					.map((b) => `${b.previousSibling.textContent.replace("▾", "").trim()} reads on at ${b.dataset.reads}`)
+					.sort();
 				lines.push(
-					`${here}${partition} on ${i ? name : told[0]} (${i ? told[0] : told[1]}):` +
-						` log start ${start}, LSO ${lso}, HW ${hw}, end ${end}`,
+					[
+						`${here}${partition} on ${i ? name : told[0]} (${i ? told[0] : told[1]}):` +
+							` log start ${start}, LSO ${lso}, HW ${hw}, end ${end}`,
+						...readers,
+					].join(", "),
 				);
 				lines.push(...cells.map((cell) => `    [${cell.ariaLabel}]`), ...(cells.length ? [] : ["    empty"]));
 				if (i) return;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab import lab03, lab05
+from kafkalab import lab03, lab05, lab10
 from kafkalab.sim.faults import Compact, Crash, DeleteSegment
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.log_tape import LogTape
@@ -21,8 +21,8 @@ CLEANED = lab03().with_faults(Compact("__transaction_state-22", at_step=260), De
 
 @pytest.mark.parametrize(
     ("scenario", "replicas"),
-    [(lab03(), False), (lab03("4.x/TV1"), True), (ABORTED, True), (CLEANED, False)],
-    ids=["TV2", "TV1", "aborted", "cleaned"],
+    [(lab03(), False), (lab03("4.x/TV1"), True), (ABORTED, True), (CLEANED, False), (lab10(), False)],
+    ids=["TV2", "TV1", "aborted", "cleaned", "two members"],
 )
 def test_each_step_shows_what_the_text_says_forwards_and_backwards(
     page: Page, scenario: Scenario, replicas: bool, console_errors: list[str]
