@@ -10,6 +10,15 @@ import pytest
 pytest.importorskip("confluent_kafka")
 
 
+def test_a_sequence_that_a_client_used_twice_is_told_from_a_loss() -> None:
+    from tests.wire.kills import Worker, reused
+
+    worker = Worker("w0", "", 0)
+    worker.acknowledged = {"w0-3-0": (0, 5), "w0-4-0": (0, 6), "w0-5-0": (0, 7), "w0-6-0": (0, 8)}
+    places = {(0, 5): "w0-2-0", (0, 6): "w0-4-0", (0, 7): "w1-5-0"}
+    assert reused(worker, places) == ["w0-3-0"]
+
+
 @pytest.mark.parametrize("options", [("--profile", "4.x/TV2"), ("--fsync", "--profile", "4.x/TV1")])
 def test_three_kills_lose_nothing(options: tuple[str, ...]) -> None:
     """In a process of its own, with all the threads of clients that were left behind."""
