@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,27 @@ def test_no_card_covers_another_at_either_size(page: Page, scenario: Scenario):
         assert outside(page) == []
         if size == "projector":
             assert too_small(page) == []
+
+
+COVERED = """() => {
+  const boxes = (all) => [...document.querySelectorAll(all)].map((e) => [e.textContent, e.getBoundingClientRect()]);
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
+  return boxes(".flight text").flatMap(([words, box]) =>
+    boxes(".node").filter(([, card]) => meet(box, card)).map(([name]) => [words, name.trim().slice(0, 8)]));
+}"""
+
+
+@pytest.mark.parametrize("make", [lab00, lab03], ids=["lab 0", "lab 3"])
+def test_no_card_covers_the_name_of_a_frame_at_a_laptops_width(page: Page, make: Callable[[], Scenario]):
+    view = ClusterMap(make())
+    open_view(page, view)
+    page.evaluate("() => { document.querySelector('#here').style.width = '833px'; }")
+    found = []
+    for step in view.journey.every_stop():
+        page.evaluate("step => journey.set('step', step)", step)
+        found += [(step, *one) for one in page.evaluate(COVERED)]
+    assert found == []
 
 
 def test_closing_leaves_no_trace(page: Page):

@@ -148,6 +148,22 @@ function wallMarkup(view, [a, b]) {
 	);
 }
 
+const ALONG = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8];
+
+// Where the lines of a label stand beside a way: in its middle, on the side wanted; elsewhere if a card is there.
+function labelPlace({ at, half, u }, { x1, y1, x2, y2 }, lines, down) {
+	const high = (lines.length - 1) * u * 1.05,
+		[w, h] = [Math.max(...lines.map((line) => line.length)) * u * 0.34, high / 2 + u * 0.5];
+	const placeAt = (t, below) => [x1 + (x2 - x1) * t, y1 + (y2 - y1) * t + (below ? u * 1.7 : -u * 0.9 - high)];
+	const free = ([x, y]) =>
+		Object.keys(at).every(
+			(id) =>
+				Math.abs(x - at[id][0]) > half[id][0] + w || Math.abs(y - u * 0.3 + high / 2 - at[id][1]) > half[id][1] + h,
+		);
+	const places = ALONG.flatMap((t) => [placeAt(t, down), placeAt(t, !down)]);
+	return places.find(free) ?? places[0];
+}
+
 // Frames that fly the same way share a line; their envelopes stand one behind the other, the oldest in front.
 function flightsMarkup(view, from, to, frames) {
 	const { u, step, run } = view,
@@ -192,8 +208,7 @@ function flightsMarkup(view, from, to, frames) {
 		svg`<path class="head" d="M${-u * 0.8},${-u * 0.35}L0,0L${-u * 0.8},${u * 0.35}z"` +
 		svg` transform="translate(${x2},${y2}) rotate(${turn})"/>`;
 	const down = y2 - y1 > Math.abs(x2 - x1) * 0.3 || x2 < x1,
-		mx = x1 + (x2 - x1) * 0.5,
-		my = y1 + (y2 - y1) * 0.5 + (down ? u * 1.7 : -u * (0.9 + 1.05 * (lines.length - 1)));
+		[mx, my] = labelPlace(view, { x1, y1, x2, y2 }, lines, down);
 	return `${open}${svg`<path class="line" d="M${x1},${y1}L${x2},${y2}"/>`}${head}${tokens.join("")}${label(mx, my)}</g>`;
 }
 

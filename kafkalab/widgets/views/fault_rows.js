@@ -155,7 +155,7 @@ function frameRow(p) {
 		later = laterThan(run, f);
 	return row(
 		"frame",
-		`<span class="${f.category}">${sign}${esc(f.id)}</span><small>${ends}` +
+		`<span class="${f.category}">${sign}${esc(f.id).replace("Response", "<wbr>Response")}</span><small>${ends}` +
 			` <i class="fate ${fate.replace(" ", "-")}">${fate}</i></small>`,
 		FRAME_BUTTONS.map((action) => frameFault(p, action, f.id, f.id)),
 		later.length ? reorderFault(f, later) : "",
