@@ -84,6 +84,18 @@ WRONG = {
     ),
     "L6.E2": Wrong(answer='e2 = [Pause("first", at_ms=3_000), Resume("first", at_ms=9_000)]', says="This run shows no"),
     "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="The first that is not is row 1"),
+    "L13.E1": Wrong(
+        answer="def size_for(measured, least_per_second, longest_ms):\n    return 60",
+        says="It was run:",
+    ),
+    "L13.E2": Wrong(
+        answer="def waits(interval_ms, every_ms, commit_ms):\n    return interval_ms, interval_ms, interval_ms",
+        says="every record waited a whole interval",
+    ),
+    "L13.E3": Wrong(
+        answer='def diagnose(incident):\n    return {"anomaly": "", "rule": "", "question": 1, "fix": "client"}',
+        says="It names no rule",
+    ),
     "L12.E1": Wrong(
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",
