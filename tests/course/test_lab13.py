@@ -1,4 +1,4 @@
-"""Lab 13's exercises: the model answers pass under any seed, wrong answers are told what is wrong and get their hint."""
+"""Lab 13's exercises: the model answers pass under any seed, wrong answers are named and get their hint."""
 
 from __future__ import annotations
 
@@ -89,7 +89,9 @@ def test_the_targets_leave_a_window_of_sizes_or_none(seed: int) -> None:
 
 @pytest.mark.parametrize("belief", exercise_2.BELIEFS, ids=lambda belief: belief.name)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_each_wrong_law_is_named_as_itself(belief: exercise_2.Belief, seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_wrong_law_is_named_as_itself(
+    belief: exercise_2.Belief, seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(VARIABLE, seed)
     error = told("L13.E2", belief.waits)
     assert error.miss == belief.name

@@ -16,7 +16,12 @@ def trip(api: str, sent_ms: int, received_ms: int, step: int) -> Trip:
 
 
 def test_round_trips_at_the_same_time_count_once_and_time_under_way_is_counted_once() -> None:
-    trips = (trip("Produce", 0, 10, 1), trip("Produce", 2, 12, 4), trip("EndTxn", 12, 20, 10), trip("Produce", 30, 31, 20))
+    trips = (
+        trip("Produce", 0, 10, 1),
+        trip("Produce", 2, 12, 4),
+        trip("EndTxn", 12, 20, 10),
+        trip("Produce", 30, 31, 20),
+    )
     costs = Costs(trips, (Entry("Produce", 3, 4),), (11,))
     rows = {row["name"]: row for row in costs.rows()}
     assert rows["Produce"] == {"name": "Produce", "frames": 6, "bytes": 45, "entries": 4, "round_trips": 2, "ms": 13}
@@ -38,7 +43,10 @@ def test_a_transaction_of_three_records_in_one_partition_by_hand() -> None:
     rows = {row["name"]: row for row in costs.rows("phase")}
     assert list(rows) == ["start", "write", "decide", "markers", "all"]
     assert costs.transactions() == 2
-    assert [rows["write"][k] for k in ("frames", "entries")] == [8, 2 * (3 + 1)]  # the records, and one note of the partition
+    assert [rows["write"][k] for k in ("frames", "entries")] == [
+        8,
+        2 * (3 + 1),
+    ]  # the records, and one note of the partition
     assert [rows["decide"][k] for k in ("frames", "entries", "round_trips")] == [4, 2, 2]
     assert [rows["markers"][k] for k in ("frames", "entries", "round_trips")] == [4, 2 * (1 + 1), 2]
     assert rows["all"]["bytes"] is None
@@ -53,7 +61,12 @@ def test_markers_are_written_per_partition_and_sent_per_broker(partitions: int) 
 
 
 def test_every_entry_that_a_leader_appends_for_a_request_is_counted_once_and_by_the_api_that_led_to_it() -> None:
-    for scenario in (lab03(), lab03().with_faults(Drop("EndTxnResponse#1")), lab03(profile="4.x/TV1"), lab13(partitions=4)):
+    for scenario in (
+        lab03(),
+        lab03().with_faults(Drop("EndTxnResponse#1")),
+        lab03(profile="4.x/TV1"),
+        lab13(partitions=4),
+    ):
         run = ran(scenario)
         costs = costs_of(run)
         appended = 0

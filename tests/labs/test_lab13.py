@@ -48,8 +48,6 @@ def test_the_walk_shows_what_the_list_names() -> None:
     assert [len(b.records) for b in frames["Produce#1"].body.batches.values()] == [3]
     sizes = {line.split()[0]: line.split()[2].replace(",", "") for line in output("walk-rows").splitlines()[2:-1]}
     assert int(sizes["start"]) > int(sizes["all"]) / 2
-    done = {e.data["call"] if "call" in e.data else e.name: e.at_ms for e in walk.cluster.trace.of("complete")}
-    assert "commit_transaction" in done
     assert frames["Produce#2"].sent_ms > frames["EndTxnResponse#1"].received_ms
     answered = next(e.step for e in walk.cluster.trace.of("complete", "commit_transaction"))
     assert answered < frames["WriteTxnMarkersResponse#1"].received_step

@@ -32,8 +32,8 @@ from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.share import Share
 from kafkalab.widgets.views.state_chart import StateChart
 from kafkalab.widgets.views.verdict import Verdict
-from kafkalab.wire.frame_bytes import frame_bytes
 from kafkalab.widgets.views.view import Picture, View
+from kafkalab.wire.frame_bytes import frame_bytes
 from tests.browser.conftest import CHROMIUM_ARGS
 from tests.programs_found import found
 from tests.widgets.live import Live

@@ -25,7 +25,9 @@ def compare(page: Page, meter: CostMeter) -> None:
 
 
 @pytest.mark.parametrize("size_of", [frame_bytes, None])
-def test_the_screen_says_what_the_text_says_at_every_stop(page: Page, console_errors: list[str], size_of: object) -> None:
+def test_the_screen_says_what_the_text_says_at_every_stop(
+    page: Page, console_errors: list[str], size_of: object
+) -> None:
     for scenario in (lab13(partitions=4), lab03().with_faults(Drop("EndTxnResponse#1"))):
         meter = CostMeter(scenario, size_of=size_of)
         tried = page.context.new_page()
@@ -40,7 +42,9 @@ def test_the_screen_says_what_the_text_says_at_every_stop(page: Page, console_er
     assert console_errors == []
 
 
-def test_keys_and_buttons_change_the_rows_and_move_the_cursor_of_every_view(page: Page, console_errors: list[str]) -> None:
+def test_keys_and_buttons_change_the_rows_and_move_the_cursor_of_every_view(
+    page: Page, console_errors: list[str]
+) -> None:
     meter = CostMeter(lab13(), size_of=frame_bytes)
     live = Live(page, meter, Sequence(meter))
     page.locator(".klab.cost").focus()
