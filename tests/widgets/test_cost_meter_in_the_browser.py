@@ -56,6 +56,8 @@ def test_keys_and_buttons_change_the_rows_and_move_the_cursor_of_every_view(
     assert page.evaluate("new Set([...document.querySelectorAll('.klab')].map((e) => e.dataset.step)).size") == 1
     compare(page, meter)
     page.locator('[data-action="by"][data-target="api"]').click()
+    page.locator(".klab.cost").focus()
+    page.keyboard.press("ArrowLeft")  # a move tells the kernel all that has changed
     page.wait_for_timeout(450)
     live.settle()
     compare(page, meter)

@@ -87,8 +87,8 @@ def check(answer: Any) -> str:
     name, got, true = next((n, g, t) for n, g, t, least in parts if not close(g, t, least))
     raise WrongAnswer(
         f"{len(asked) - len(wrong)} of {len(asked)} cases are right. One that is not: a commit each {interval} ms, a "
-        f"record each {every} ms, a commit takes {commit} ms. You say {got:.0f} ms for the {name} wait; the run has measured "
-        f"{'more' if true > got else 'less'}." + (f" That is as if {belief.says}." if belief else ""),
+        f"record each {every} ms, a commit takes {commit} ms. You say {got:.0f} ms for the {name} wait; the "
+        f"run has measured {'more' if true > got else 'less'}." + (f" That is as if {belief.says}." if belief else ""),
         run=run_of(interval, delays), miss=belief.name if belief else name, part=1 - len(wrong) / len(asked),
     )  # fmt: skip
 
