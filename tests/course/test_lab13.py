@@ -186,3 +186,14 @@ def test_each_incident_is_clean_with_all_rules_and_is_that_of_the_search(rule: r
     assert incidents.anomalies_of(incidents.without(scenario, rule)) != []
     assert incidents.place_of(scenario, rule) in incidents.PLACES
     assert rule in REGISTRY
+
+
+def test_the_place_is_where_the_rule_acts_also_behind_a_verification() -> None:
+    known = dict(incidents.scenarios())
+    for rule, place in (
+        (rules.LSO_BOUND, incidents.LEADER),
+        (rules.GENERATION_CHECK, incidents.GROUP),
+        (rules.ABORTED_FILTER, incidents.CLIENT),
+        (rules.ABORT_ON_INIT, incidents.COORDINATOR),
+    ):
+        assert incidents.place_of(known[rule], rule) == place

@@ -19,7 +19,7 @@ def test_round_trips_at_the_same_time_count_once_and_time_under_way_is_counted_o
     trips = (
         trip("Produce", 0, 10, 1),
         trip("Produce", 2, 12, 4),
-        trip("EndTxn", 12, 20, 10),
+        trip("EndTxn", 10, 20, 10),
         trip("Produce", 30, 31, 20),
     )
     costs = Costs(trips, (Entry("Produce", 3, 4),), (11,))
