@@ -6,7 +6,7 @@ is appended to a leader's log is counted once, though every follower copies it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -74,7 +74,8 @@ class Costs:
         """
         if by not in BY:
             raise ValueError(f"by is 'api' or 'phase', not {by!r}")
-        last = step if step is not None else max([t.received_step for t in self.trips] + [e.step for e in self.entries] + [0])
+        ends = [0, *(t.received_step for t in self.trips), *(e.step for e in self.entries)]
+        last = max(ends) if step is None else step
         trips = [t for t in self.trips if t.sent_step <= last]
         entries = [e for e in self.entries if e.step <= last]
         now_ms = max((ms for t in trips for at, ms in _moments(t) if at <= last), default=0)
@@ -82,11 +83,12 @@ class Costs:
         def name(api: str) -> str:
             return api if by == "api" else PHASE_OF.get(api, "other")
 
-        names = dict.fromkeys(name(one.api) for one in sorted([*trips, *entries], key=_step))
-        found = [
-            {"name": n, **_row([t for t in trips if name(t.api) == n], [e for e in entries if name(e.api) == n], last, now_ms)}
-            for n in names
-        ]
+        both: list[Trip | Entry] = [*trips, *entries]
+        names = dict.fromkeys(name(one.api) for one in sorted(both, key=_step))
+        found = []
+        for one in names:
+            its = [t for t in trips if name(t.api) == one], [e for e in entries if name(e.api) == one]
+            found.append({"name": one, **_row(*its, last, now_ms)})
         if by == "phase":
             found.sort(key=lambda row: [*PHASES, "other"].index(str(row["name"])))
         return [*found, {"name": "all", **_row(trips, entries, last, now_ms)}]
@@ -108,8 +110,10 @@ def costs_of(cluster: Cluster, size_of: SizeOf | None = None) -> Costs:
     return _Counting(cluster, size_of or (lambda cluster, frame: -1)).costs
 
 
-def _moments(trip: Trip) -> Iterable[tuple[int, int]]:
-    return ((trip.sent_step, trip.sent_ms), (trip.answered_step, trip.answered_ms), (trip.received_step, trip.received_ms))
+def _moments(trip: Trip) -> Iterator[tuple[int, int]]:
+    yield trip.sent_step, trip.sent_ms
+    yield trip.answered_step, trip.answered_ms
+    yield trip.received_step, trip.received_ms
 
 
 def _step(one: Trip | Entry) -> int:
@@ -119,12 +123,11 @@ def _step(one: Trip | Entry) -> int:
 def _row(trips: list[Trip], entries: list[Entry], last: int, now_ms: int) -> dict[str, Any]:
     answered = [t for t in trips if 0 <= t.answered_step <= last]
     sizes = [t.request_bytes for t in trips] + [t.response_bytes for t in answered]
-    spans = sorted(
-        (t.received_ms if 0 <= t.received_step <= last else now_ms, t.sent_ms, 0 <= t.received_step <= last) for t in trips
-    )
+    whole = [0 <= t.received_step <= last for t in trips]
+    spans = sorted((t.received_ms if w else now_ms, t.sent_ms, w) for t, w in zip(trips, whole, strict=True))
     free_ms, rounds = -1, 0
-    for end, begin, whole in spans:
-        if whole and begin >= free_ms:
+    for end, begin, is_whole in spans:
+        if is_whole and begin >= free_ms:
             free_ms, rounds = end, rounds + 1
     spent, until = 0, -1
     for begin, end in sorted((begin, end) for end, begin, _ in spans):
@@ -152,7 +155,8 @@ class _Counting:
         appends = [e for e in self.trace.events if e.kind == "append" and e.cause >= 0]
         entries = [(api, e) for e in appends if (api := self._api_of(e))]
         decided = tuple(e.step for _, e in entries if _decides(e))
-        return Costs(trips, tuple(Entry(api, e.step, e.data.last_offset - e.data.base_offset + 1) for api, e in entries), decided)
+        counted = tuple(Entry(api, e.step, e.data.last_offset - e.data.base_offset + 1) for api, e in entries)
+        return Costs(trips, counted, decided)
 
     @cached_property
     def _answers(self) -> dict[str, Frame]:

@@ -1,5 +1,6 @@
-"""`python -m tests.benchmarks.commit_interval`: how long a read_committed reader waits, by commit interval, with librdkafka
-against the brokers of this package over sockets; beside it the simulator's numbers. `--save` writes
+"""`python -m tests.benchmarks.commit_interval`: how long a reader waits, by commit interval, with librdkafka.
+
+The brokers are those of this package, over sockets; beside it are the simulator's numbers. `--save` writes
 docs/commit_interval.txt, with the machine.
 """
 
@@ -34,7 +35,13 @@ def measured(interval_ms: int, until_ms: int, level: str) -> dict[str, int]:
 
         def read() -> None:
             consumer = Consumer(
-                {**place, "group.id": "g", "isolation.level": level, "enable.auto.commit": False, "fetch.wait.max.ms": 5}
+                {
+                    **place,
+                    "group.id": "g",
+                    "isolation.level": level,
+                    "enable.auto.commit": False,
+                    "fetch.wait.max.ms": 5,
+                }
             )
             consumer.assign([confluent_kafka.TopicPartition("out", 0, 0)])
             ready.set()
@@ -84,7 +91,7 @@ def main() -> None:
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
     library = f"confluent-kafka {confluent_kafka.version()}, librdkafka {confluent_kafka.libversion()[0]}"
     lines = [
-        f"Made by `{COMMAND}`: a record each {EVERY_MS} ms for {options.until_ms} ms, brokers and client on one machine.",
+        f"Made by `{COMMAND}`: a record each {EVERY_MS} ms for {options.until_ms} ms, all on one machine.",
         f"Machine: {machine}; {library}; load {os.getloadavg()[0]:.0f} when it began.",
         "Milliseconds from when a record was due until its reader had it: shortest, mean, longest.",
         "",

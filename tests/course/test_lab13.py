@@ -1,4 +1,4 @@
-"""Lab 13's exercises: the model answers pass under any seed, wrong answers are told what is wrong and get their hint."""
+"""Lab 13's exercises: the model answers pass under any seed, wrong answers are named and get their hint."""
 
 from __future__ import annotations
 
@@ -89,7 +89,9 @@ def test_the_targets_leave_a_window_of_sizes_or_none(seed: int) -> None:
 
 @pytest.mark.parametrize("belief", exercise_2.BELIEFS, ids=lambda belief: belief.name)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_each_wrong_law_is_named_as_itself(belief: exercise_2.Belief, seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_wrong_law_is_named_as_itself(
+    belief: exercise_2.Belief, seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(VARIABLE, seed)
     error = told("L13.E2", belief.waits)
     assert error.miss == belief.name
@@ -184,3 +186,14 @@ def test_each_incident_is_clean_with_all_rules_and_is_that_of_the_search(rule: r
     assert incidents.anomalies_of(incidents.without(scenario, rule)) != []
     assert incidents.place_of(scenario, rule) in incidents.PLACES
     assert rule in REGISTRY
+
+
+def test_the_place_is_where_the_rule_acts_also_behind_a_verification() -> None:
+    known = dict(incidents.scenarios())
+    for rule, place in (
+        (rules.LSO_BOUND, incidents.LEADER),
+        (rules.GENERATION_CHECK, incidents.GROUP),
+        (rules.ABORTED_FILTER, incidents.CLIENT),
+        (rules.ABORT_ON_INIT, incidents.COORDINATOR),
+    ):
+        assert incidents.place_of(known[rule], rule) == place

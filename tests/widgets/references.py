@@ -15,7 +15,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from kafkalab import lab03
+from kafkalab import lab03, lab13
 from kafkalab.programs.groups import two_members
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.faults import Crash, Cut, Drop, Pause
@@ -24,6 +24,7 @@ from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
+from kafkalab.widgets.views.cost_meter import CostMeter
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
 from kafkalab.widgets.views.predict import Predict
@@ -32,6 +33,7 @@ from kafkalab.widgets.views.share import Share
 from kafkalab.widgets.views.state_chart import StateChart
 from kafkalab.widgets.views.verdict import Verdict
 from kafkalab.widgets.views.view import Picture, View
+from kafkalab.wire.frame_bytes import frame_bytes
 from tests.browser.conftest import CHROMIUM_ARGS
 from tests.programs_found import found
 from tests.widgets.live import Live
@@ -118,6 +120,13 @@ def _compare() -> Compare:
     return view
 
 
+def _costs() -> CostMeter:
+    """What two transactions have cost, by API."""
+    meter = CostMeter(lab13(), size_of=frame_bytes)
+    meter.press("end")
+    return meter
+
+
 def _torn() -> Scenario:
     stored = Scenario.load(FOLDER.parents[2] / "data" / "rules" / "deduplication.klab")
     return replace(stored, rules_off=(DEDUPLICATION.name,))
@@ -143,10 +152,11 @@ MADE: dict[str, Callable[[], Picture]] = {
     "fault_panel": _faults,
     "compare": _compare,
     "verdict": lambda: Verdict(_torn()),
+    "cost_meter": _costs,
     "share": lambda: Share(lab03(seed=7).with_faults(Drop("EndTxn#1"))),
     "predict": _card,
 }
-FEWER = ("across", "fault_panel", "compare", "verdict", "share", "predict")
+FEWER = ("across", "fault_panel", "compare", "verdict", "cost_meter", "share", "predict")
 CASES = {
     f"{name}_{mode}": Case(make=make, mode=mode)
     for name, make in MADE.items()

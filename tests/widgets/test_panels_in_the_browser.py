@@ -14,6 +14,7 @@ from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
+from kafkalab.widgets.views.cost_meter import CostMeter
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
 from kafkalab.widgets.views.predict import Predict
@@ -46,7 +47,7 @@ def every_panel(size: str) -> list[Any]:
     card.press("choose", "b")
     card.press("tell")
     views = [FaultPanel(journey, size), Verdict(duplicated(), size), Share(journey, size), Compare(journey, size=size)]
-    return [*views, card]
+    return [*views, CostMeter(journey, size=size), card]
 
 
 @pytest.mark.parametrize("colours", ["none", "active"])

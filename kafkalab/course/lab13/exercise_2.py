@@ -86,9 +86,9 @@ def check(answer: Any) -> str:
     parts = zip(NAMES, found[first], truths[first], LEAST_MS, strict=True)
     name, got, true = next((n, g, t) for n, g, t, least in parts if not close(g, t, least))
     raise WrongAnswer(
-        f"{len(asked) - len(wrong)} of {len(asked)} cases are right. One that is not: a commit each {interval} ms, a record "
-        f"each {every} ms, a commit takes {commit} ms. You say {got:.0f} ms for the {name} wait; the run has measured "
-        f"{'more' if true > got else 'less'}." + (f" That is as if {belief.says}." if belief else ""),
+        f"{len(asked) - len(wrong)} of {len(asked)} cases are right. One that is not: a commit each {interval} ms, a "
+        f"record each {every} ms, a commit takes {commit} ms. You say {got:.0f} ms for the {name} wait; the "
+        f"run has measured {'more' if true > got else 'less'}." + (f" That is as if {belief.says}." if belief else ""),
         run=run_of(interval, delays), miss=belief.name if belief else name, part=1 - len(wrong) / len(asked),
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ EXERCISE = Exercise(
         "no waiting": "That is read_uncommitted. A committed reader gets nothing of a transaction before its marker.",
         "always all of it": 0,
         "always half": "Half an interval is about the mean. Not every record comes in the middle.",
-        "the next one but one": "A record is in the transaction that is open when it comes; the next commit ends that one.",
+        "the next one but one": "A record is in the transaction that is open when it comes; the next commit ends it.",
         "a free commit": "What does the last record before a commit wait for?",
         "shortest": 0,
         "mean": "If records come evenly, the mean lies in the middle between the shortest wait and the longest.",

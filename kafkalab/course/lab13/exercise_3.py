@@ -6,7 +6,16 @@ from functools import cache
 from typing import Any
 
 from kafkalab.course.lab13.incidents import (
-    PLACES, QUESTIONS, Incident, anomalies_of, client_logs, drawn, first_difference, given, place_of, without,
+    PLACES,
+    QUESTIONS,
+    Incident,
+    anomalies_of,
+    client_logs,
+    drawn,
+    first_difference,
+    given,
+    place_of,
+    without,
 )  # fmt: skip
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.mutants import called_each
@@ -25,7 +34,7 @@ def _by_name() -> dict[str, Rule]:
 
 
 def check(answer: Any) -> str:
-    """ "3 of 3 incidents" if each report is right in all four fields; WrongAnswer is about the first field that is not."""
+    """ "3 of 3 incidents" if all fields of each report are right; WrongAnswer is about the first that is not."""
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
     of_seed = seed()
@@ -45,7 +54,11 @@ def check(answer: Any) -> str:
     if first is None:
         return f"{len(incidents)} of {len(incidents)} incidents"
     raise WrongAnswer(
-        f"{right} of {whole} fields are right. {first}", run=first.run, step=first.step, miss=first.miss, part=right / whole
+        f"{right} of {whole} fields are right. {first}",
+        run=first.run,
+        step=first.step,
+        miss=first.miss,
+        part=right / whole,
     )
 
 
@@ -61,7 +74,9 @@ def judged(report: Any, incident: Incident, rule: Rule, scenario: Scenario) -> l
     broken = without(scenario, missing)
     if said["anomaly"] not in anomalies_of(broken):
         harmless = not said["anomaly"]
-        text = "It names no anomaly." if harmless else f"No check finds {said['anomaly']!r} in the run without that rule."
+        text = (
+            "It names no anomaly." if harmless else f"No check finds {said['anomaly']!r} in the run without that rule."
+        )
         found.append(WrongAnswer(text, run=broken, miss="another anomaly"))
     place = place_of(scenario, missing)
     if said["fix"] != place:
@@ -115,13 +130,13 @@ EXERCISE = Exercise(
         "a harmless rule": 0,
         "other logs": "Compare all lines, not only whether there is an anomaly: different rules break the same promise "
         "in different ways.",
-        "another anomaly": "Ask the checks, with the rule off: Verdict, or `anomalies_of`. Only forbidden anomalies count.",
+        "another anomaly": "Ask the checks, with the rule off: `anomalies_of`. Only forbidden anomalies count.",
         "another place": "Who acted in another way first? A symptom at a reader may be a missing rule at a leader.",
         "another question": "Look through the table of questions in labs/README.md for what this rule protects.",
     },
     question=lambda of_seed: list(given(of_seed)),
     afterwards=(
-        "Why: a report that names an anomaly, the rule that would have prevented it, and where it belongs can be checked "
-        "by anyone: run it with the rule, and without. You have done by hand what `kafkalab explore` does by search."
+        "Why: a report that names an anomaly, the rule that would have prevented it, and where it belongs can be "
+        "checked by anyone: run it with the rule, and without. You have done by hand what `kafkalab explore` does."
     ),
 )

@@ -16,7 +16,6 @@ from kafkalab.history.export import history_of
 from kafkalab.history.schema import Operation
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol import rules
-from kafkalab.protocol.profiles import PROFILES
 from kafkalab.protocol.rules import Rule
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario

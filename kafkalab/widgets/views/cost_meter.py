@@ -61,7 +61,7 @@ class CostMeter(View):
         return self._costs
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the table at the step shown: a row for each API or phase, "all", and "per transaction" if one ended."""
+        """Return the table at the step shown: a row for each API or phase, "all", "per transaction" if one ended."""
         one = self._costs.per_transaction(self.step)
         return [*self._costs.rows(self.by, self.step), *([{"name": ONE, **one}] if one else [])]
 
@@ -80,7 +80,10 @@ class CostMeter(View):
         """Return the table as text."""
         cells = [["", *HEADS.values()], *([r["name"], *(shown(r[k]) for k in COLUMNS)] for r in self.rows())]
         wide = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-        lines = ["  ".join([row[0].ljust(wide[0]), *(c.rjust(w) for c, w in zip(row[1:], wide[1:], strict=True))]) for row in cells]
+        lines = [
+            "  ".join([row[0].ljust(wide[0]), *(c.rjust(w) for c, w in zip(row[1:], wide[1:], strict=True))])
+            for row in cells
+        ]
         return "\n".join([f"Cost by {self.by}: {self.sentence()}", *lines])
 
     def svg(self) -> str:
