@@ -4,7 +4,7 @@ After Gray, Notes on Data Base Operating Systems (1978), and Bernstein, Hadzilac
 Recovery in Database Systems (1987), chapter 7: a participant that has voted yes and knows no decision is *uncertain*,
 and must not decide alone; its cooperative termination protocol asks the other participants. One that has not voted
 may abort alone. The coordinator logs `begin` before it asks for votes, and on its recovery aborts what it has begun and
-not decided (7.4). An abort takes the old values from the participant's log (6.1, undo).
+not decided. An abort takes the old values from the participant's log (undo).
 """
 
 from __future__ import annotations

@@ -165,6 +165,20 @@ WRONG = {
         opens=False, table=True,
     ),
     "L12.E4": Wrong(answer=rows("e4", 10, "forbidden"), says="The first that is not is row 1", opens=False, table=True),
+    "L14.E1": Wrong(
+        answer='row = dict(zip(e1["Kafka"], ("one log after votes", "the parts", "no", "old values")))\n'
+        "e1 = {model: row for model in e1}",
+        says="The first that is not is cell Kafka, decided by",
+        opens=False, table=True,
+    ),
+    "L14.E2": Wrong(
+        answer='e2 = [("decider", "asked")]', says="Nobody waits in two-phase commit", opens=False, table=True
+    ),
+    "L14.E3": Wrong(
+        answer='def visible(version, snapshot, status):\n    return status.get(version["xmin"]) == "committed"',
+        says="cases are right. One that is not",
+        opens=False, table=True,
+    ),
 }
 LABS = {f"L{x.number}": x.name for x in COURSE if any(e.startswith(f"L{x.number}.") for e in EXERCISES)}
 

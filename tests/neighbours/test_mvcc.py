@@ -67,7 +67,8 @@ def test_every_snapshot_sees_one_version_of_each_row_at_every_crash_and_never_ha
 
 def test_a_rollback_takes_nothing_back() -> None:
     db = server(done(refuses=True))
-    assert [(v.value, v.xmin, v.xmax) for v in db.versions] == [(100, 1, 100), (100, 1, 100), (90, 100, 0), (110, 100, 0)]
+    old, new = [(100, 1, 100)] * 2, [(90, 100, 0), (110, 100, 0)]
+    assert [(v.value, v.xmin, v.xmax) for v in db.versions] == old + new
     assert db.rows_seen(db.snapshot()) == OLD
 
 

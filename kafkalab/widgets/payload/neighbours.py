@@ -147,7 +147,7 @@ def _without_repetitions(rows: list[Row]) -> list[Row]:
     found: list[Row] = []
     alike: list[Row] = []
     for row in [*rows, None]:
-        if row is not None and row["label"].startswith("EndTxn"):
+        if row is not None and row["kind"] == "frame" and (not alike or _api(row) == _api(alike[0])):
             alike.append(row)
             continue
         left_out = alike[REPEATED:-REPEATED]
@@ -157,10 +157,14 @@ def _without_repetitions(rows: list[Row]) -> list[Row]:
             found += [*alike[:REPEATED], {**first, "kind": "more", "to": "", "label": says, "text": says}]
             alike = alike[-REPEATED:]
         found += alike
-        alike = []
-        if row is not None:
+        alike = [row] if row is not None and row["kind"] == "frame" else []
+        if row is not None and not alike:
             found.append(row)
     return found
+
+
+def _api(row: Row) -> str:
+    return str(row["label"]).partition("#")[0].removesuffix("Response")
 
 
 def _kafka_label(e: Event) -> str:

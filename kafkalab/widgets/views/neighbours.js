@@ -17,9 +17,10 @@ function neighbourRow(row, lanes, y, before) {
 	const label = `<text class="label${lost ? " lost" : ""}" x="${lanes.$end}" y="${y + 4}">${gap}${esc(row.label)}${lost ? " ✕ lost" : ""}</text>`;
 	let sign = "";
 	if (row.kind === "frame") {
-		const way = to >= here ? 1 : -1;
+		const way = to >= here ? 1 : -1,
+			line = to === here ? `M${here},${y - 4}h14v8H${here + 3}m5,-4l-5,4l5,4` : `M${here},${y}H${to - 3 * way}m${-5 * way},-4l${5 * way},4l${-5 * way},4`;
 		sign =
-			`<path class="arrow${row.dashed ? " answer" : ""}" d="M${here},${y}H${to - 3 * way}m${-5 * way},-4l${5 * way},4l${-5 * way},4"/>` +
+			`<path class="arrow${row.dashed ? " answer" : ""}" d="${line}"/>` +
 			(lost ? `<text class="cross" x="${to}" y="${y + 4}">✕</text>` : "");
 	} else if (here >= 0 && row.kind !== "more") {
 		const round = row.kind === "state" ? ' rx="5"' : "";

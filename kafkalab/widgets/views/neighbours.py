@@ -149,7 +149,10 @@ def _draw_row(canvas: Canvas, row: dict[str, Any], lanes: dict[str, float], y: f
         sign = 1 if to >= here else -1
         dash = ' stroke-dasharray="4 3" fill="none"' if row.get("dashed") else ' fill="none"'
         head = f"m{-5 * sign},-4l{5 * sign},4l{-5 * sign},4"
-        canvas.path(f"M{here:g},{y - 4:g}H{to - 3 * sign:g}{head}", BLUE, 1.5, dash)
+        line = f"M{here:g},{y - 4:g}H{to - 3 * sign:g}{head}"
+        if to == here:
+            line = f"M{here:g},{y - 8:g}h14v8H{here + 3:g}m5,-4l-5,4l5,4"
+        canvas.path(line, BLUE, 1.5, dash)
         if lost:
             canvas.text(to, y, "✕", RED, "middle")
     elif row["kind"] != "more":

@@ -1,0 +1,108 @@
+"""Four machines in one picture: presses, moments, rows, logs, text and SVG."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from kafkalab.neighbours.presses import MODELS, MOMENTS, SHARED, pressed
+from kafkalab.widgets.payload.neighbours import END, PLACES, panel_of
+from kafkalab.widgets.views.neighbours import LAST_ROWS, Neighbours
+
+PRESSES = [one.name for one in SHARED]
+
+
+@pytest.mark.parametrize("press", PRESSES)
+@pytest.mark.parametrize("again", [False, True])
+def test_panels_are_plain_data_and_their_places_go_forward(press: str, again: bool) -> None:
+    for panel in Neighbours(press, again).panels:
+        assert json.loads(json.dumps(panel))["model"] == panel["model"]
+        steps = [panel["places"][place][0] for place in PLACES]
+        assert steps[:-1] == sorted(steps[:-1])
+        assert [row["step"] for row in panel["rows"]] == sorted(row["step"] for row in panel["rows"])
+        assert len(panel["rows"]) <= 100
+
+
+def test_a_moment_that_never_comes_is_said_so() -> None:
+    view = Neighbours("decider", place="decided")
+    assert "two-phase commit: “decided” never comes" in view.text()
+    assert "Kafka\n" in view.text()
+    assert "“decided” never comes" in view.svg()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_frame_of_a_model_is_a_row_and_every_append_too(model: str) -> None:
+    run = pressed(model, "nothing")
+    if run.cluster is None:
+        rows = panel_of(model, "nothing", False)["rows"]
+        frames = [row["label"].split()[0] for row in rows if row["kind"] == "frame"]
+        assert frames == list(run.trace.frames)
+        assert sum(row["kind"] == "append" for row in rows) == len(run.trace.of("append"))
+
+
+def test_the_logs_are_those_of_the_run() -> None:
+    view = Neighbours("only witness", place=END)
+    two_phase = view.panels[MODELS.index("two-phase commit")]["logs"][END]
+    assert [[name, [text for text, _ in cells]] for name, cells in two_phase] == [
+        ["p1", ["100 → 90", "prepared", "commit"]], ["p2", ["100 → 110", "prepared"]], ["tc", ["begin", "commit"]],
+    ]  # fmt: skip
+    kafka = dict(view.panels[0]["logs"][END])
+    assert kafka["accounts-0"] == [["-10", "open"], ["COMMIT", "commit"]]
+
+
+def test_a_client_that_tries_again_is_not_drawn_each_time() -> None:
+    rows = panel_of("Kafka", "only witness", False)["rows"]
+    more = sum(int(row["text"].split()[1]) for row in rows if row["kind"] == "more")
+    tries = [f for f in pressed("Kafka", "only witness").trace.frames if f.startswith("EndTxn")]
+    drawn = [row for row in rows if row["label"].startswith("EndTxn")]
+    assert len(tries) > 900
+    assert len(drawn) + more == len(tries)
+
+
+@pytest.mark.parametrize("press", PRESSES)
+@pytest.mark.parametrize("place", PLACES)
+def test_text_and_svg_show_the_same_moment(press: str, place: str) -> None:
+    view = Neighbours(press, place=place)
+    texts = "".join(ET.fromstring(view.svg()).itertext())
+    for panel in view.panels:
+        step, _ = panel["places"][place]
+        rows = [row for row in panel["rows"] if row["step"] <= step]
+        for row in rows[-LAST_ROWS:]:
+            assert row["text"] in view.text()
+        assert panel["model"] in texts
+        if place == END:
+            assert all(text in view.text() and text in texts for text, _ in panel["parts"])
+
+
+def test_presses_and_moves() -> None:
+    view = Neighbours()
+    for place in PLACES[1:]:
+        view.press("right")
+        assert view.place == place
+    with pytest.raises(ValueError, match="this is the last moment"):
+        view.press("right")
+    view.press("home")
+    view.press("goto", "told")
+    assert view.place == MOMENTS[-1]
+    view.press("decider")
+    view.press("again")
+    assert (view.pressed, view.again) == ("decider", True)
+    assert view.run("two-phase commit").parts == {"p1": "aborted", "p2": "aborted"}
+    assert repr(view) == "<Neighbours 'decider', again, told>"
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Neighbours("fire"), "no press 'fire'"),
+        (lambda: Neighbours(place="noon"), "no moment 'noon'"),
+        (lambda: Neighbours().press("fire"), "no action 'fire'"),
+        (lambda: Neighbours().press("left"), "this is the first moment"),
+        (lambda: Neighbours().press("goto", "noon"), "no moment 'noon'"),
+    ],
+)
+def test_what_does_not_exist_is_named(make, says: str) -> None:
+    with pytest.raises(Exception, match=says):
+        make()
