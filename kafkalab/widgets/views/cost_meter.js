@@ -37,8 +37,8 @@ function costRows(costs, by, last) {
 	const moments = trips.flatMap((t) => [t.slice(1, 3), t.slice(4, 6), t.slice(7, 9)]),
 		nowMs = Math.max(0, ...moments.filter(([at]) => at <= last).map(([, ms]) => ms));
 	const nameOf = (api) => (by === "api" ? api : (costs.phases[api] ?? "other")),
-		inOrder = [...trips, ...entries].sort((a, b) => a[1] - b[1]);
-	const names = [...new Set(inOrder.map((one) => nameOf(one[0])))];
+		counted = [...trips, ...entries].sort((a, b) => a[1] - b[1]);
+	const names = [...new Set(counted.map((one) => nameOf(one[0])))];
 	if (by === "phase") names.sort((a, b) => costs.order.indexOf(a) - costs.order.indexOf(b));
 	const of = (list, name) => list.filter((one) => nameOf(one[0]) === name);
 	const rows = names.map((name) => costRow(name, of(trips, name), of(entries, name), last, nowMs));
@@ -63,7 +63,8 @@ function drawCosts(p) {
 	p.say(`${decided || "No"} transaction${decided === 1 ? "" : "s"} decided by step ${p.step}.`);
 	for (const button of p.all('[data-action="by"]'))
 		button.setAttribute("aria-pressed", String(button.dataset.target === by));
-	const head = `<tr><th scope="col">${by === "api" ? "API" : "phase"}</th>${HEADS.map((h) => `<th scope="col">${h}</th>`).join("")}</tr>`;
+	const titles = [by === "api" ? "API" : "phase", ...HEADS],
+		head = `<tr>${titles.map((name) => `<th scope="col">${name}</th>`).join("")}</tr>`;
 	const lines = rows.map((row) => {
 		const sum = row.name === "all" || row.name === "per transaction";
 		const cells = COLUMNS.map((key) => {

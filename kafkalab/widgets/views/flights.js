@@ -111,7 +111,7 @@ function point({ x1, y1, x2, y2, loop, across }, t) {
 		: turned(across, x1 + loop * 2.5 * (1 - t), y2);
 }
 
-// Where the envelope of a frame in flight is on its way: beyond the middle, and in the part of the picture that is seen.
+// Where the envelope of a frame in flight is on its way: beyond the middle, in the part of the picture that is seen.
 const RESTS = 0.6;
 function rests(v, { y1, y2, loop }) {
 	const long = v.across ? v.width : v.height,

@@ -13,12 +13,20 @@ function neighbourRow(row, lanes, y, before) {
 	const here = lanes[row.from] ?? -1,
 		to = lanes[row.to],
 		lost = row.fate === "lost";
-	const gap = before && row.at - before.at >= GAP_MS ? `<tspan class="gap">after ${((row.at - before.at) / 1000).toFixed(1)} s: </tspan>` : "";
-	const label = `<text class="label${lost ? " lost" : ""}" x="${lanes.$end}" y="${y + 4}">${gap}${esc(row.label)}${lost ? " ✕ lost" : ""}</text>`;
+	const gap =
+		before && row.at - before.at >= GAP_MS
+			? `<tspan class="gap">after ${((row.at - before.at) / 1000).toFixed(1)} s: </tspan>`
+			: "";
+	const label =
+		`<text class="label${lost ? " lost" : ""}" x="${lanes.$end}" y="${y + 4}">${gap}${esc(row.label)}` +
+		`${lost ? " ✕ lost" : ""}</text>`;
 	let sign = "";
 	if (row.kind === "frame") {
 		const way = to >= here ? 1 : -1,
-			line = to === here ? `M${here},${y - 4}h14v8H${here + 3}m5,-4l-5,4l5,4` : `M${here},${y}H${to - 3 * way}m${-5 * way},-4l${5 * way},4l${-5 * way},4`;
+			line =
+				to === here
+					? `M${here},${y - 4}h14v8H${here + 3}m5,-4l-5,4l5,4`
+					: `M${here},${y}H${to - 3 * way}m${-5 * way},-4l${5 * way},4l${-5 * way},4`;
 		sign =
 			`<path class="arrow${row.dashed ? " answer" : ""}" d="${line}"/>` +
 			(lost ? `<text class="cross" x="${to}" y="${y + 4}">✕</text>` : "");
@@ -41,19 +49,16 @@ function neighbourPanel(panel, place, big) {
 	const heads = panel.nodes
 		.map(
 			({ id, role }) =>
-				`<text class="lane ${role}${down.includes(id) ? " down" : ""}" x="${lanes[id]}" y="12"><title>${esc(role)}</title>` +
-				`${down.includes(id) ? "✕" : ""}${esc(id)}</text>`,
+				`<text class="lane ${role}${down.includes(id) ? " down" : ""}" x="${lanes[id]}" y="12">` +
+				`<title>${esc(role)}</title>${down.includes(id) ? "✕" : ""}${esc(id)}</text>`,
 		)
 		.join("");
 	const lines = panel.nodes.map(({ id }) => `<path class="life" d="M${lanes[id]},0V${height}"/>`).join("");
 	const svg = (h, inner, name) =>
 		`<svg class="${name}" width="${width * scale}" height="${h * scale}" viewBox="0 0 ${width} ${h}">${inner}</svg>`;
-	const logs = panel.logs[place]
-		.map(
-			([name, cells]) =>
-				`<p class="log"><b>${esc(name)}</b>${cells.map(([text, kind]) => `<span class="cell ${kind}">${esc(text)}</span>`).join("")}</p>`,
-		)
-		.join("");
+	const cellsOf = (cells) => cells.map(([text, kind]) => `<span class="cell ${kind}">${esc(text)}</span>`).join(""),
+		logs = panel.logs[place].map(([name, cells]) => `<p class="log"><b>${esc(name)}</b>${cellsOf(cells)}</p>`).join("");
+	const drawn = rows.map((row, i) => neighbourRow(row, lanes, i * LINE + 10, rows[i - 1])).join("");
 	const ends = panel.parts
 		.map(([text, state]) => `<span class="part ${state.replace(" ", "-")}">${PART_SIGN[state]} ${esc(text)}</span>`)
 		.join("");
@@ -61,7 +66,7 @@ function neighbourPanel(panel, place, big) {
 	return (
 		`<h4>${esc(panel.model)}${came ? "" : `<em>“${esc(place)}” never comes</em>`}</h4>` +
 		svg(16, heads, "heads") +
-		`<div class="rows" tabindex="-1">${svg(height, lines + rows.map((row, i) => neighbourRow(row, lanes, i * LINE + 10, rows[i - 1])).join(""), "frames")}</div>` +
+		`<div class="rows" tabindex="-1">${svg(height, lines + drawn, "frames")}</div>` +
 		`<div class="logs">${logs}</div>${ended}`
 	);
 }
@@ -103,7 +108,7 @@ function neighbourGo(p, place) {
 	return true;
 }
 
-function whyNeighbours(p, action, target) {
+function whyNeighbours(p, action) {
 	const places = neighbourPlaces(p),
 		at = places.indexOf(p.model.get("place"));
 	if ((action === "left" || action === "home") && at === 0) return "this is the first moment";
@@ -135,12 +140,14 @@ async function openNeighbours(model, el) {
 		load: (panel) => (p ??= panel),
 		traits: ["panels", "pressed", "again", "place"],
 		body:
-			`<div class="presses" role="group" aria-label="Press on all four">${buttons.join("")}${tool("again", "start again")}</div>` +
+			`<div class="presses" role="group" aria-label="Press on all four">${buttons.join("")}` +
+			`${tool("again", "start again")}</div>` +
 			`<div class="moments" role="group" aria-label="Moment">${tool("left", "←", "", ' aria-label="back"')}` +
-			`${places.map((name) => tool("goto", esc(name), name)).join("")}${tool("right", "→", "", ' aria-label="forward"')}</div>` +
-			`<div class="four"></div>`,
+			places.map((name) => tool("goto", esc(name), name)).join("") +
+			`${tool("right", "→", "", ' aria-label="forward"')}</div><div class="four"></div>`,
 		help:
-			"<p><small>1 … 5</small>The same press on all four</p><p><small>a</small>Start what has crashed again, after two minutes</p>" +
+			"<p><small>1 … 5</small>The same press on all four</p>" +
+			"<p><small>a</small>Start what has crashed again, after two minutes</p>" +
 			"<p><small>← →</small>The moment before, the next moment</p>",
 	});
 	const told = (message) => message.kind === "error" && p.say(message.text, "said wrong");
