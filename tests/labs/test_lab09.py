@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab import Sequence, lab09, lab09_in_doubt
+from kafkalab import Sequence, commit_in_doubt, lab09
 from kafkalab.checks.all import check_all
 from kafkalab.course.lab09 import for_real
 from kafkalab.course.lab09.scenario import java_session, librdkafka_session
@@ -48,7 +48,7 @@ def test_its_questions_are_marked_where_they_are_answered() -> None:
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_a_timed_out_commit_may_be_called_again_or_ended_by_a_new_producer(seed: int) -> None:
     def payments(then: str, lost: str) -> tuple[str, tuple[str, ...]]:
-        run = ran(lab09_in_doubt(then, seed=seed).with_faults(Drop(lost)))
+        run = ran(commit_in_doubt(then, seed=seed).with_faults(Drop(lost)))
         return str(run.results["shop"]), run.outcome().committed["payments-0"]
 
     for lost in ("EndTxn#1", "EndTxnResponse#1"):

@@ -15,7 +15,9 @@ from kafkalab.widgets.model.listening import Listening, sentence
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
+from kafkalab.widgets.views.cost_meter import CostMeter
 from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.views.neighbours import Neighbours
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.state_chart import StateChart
 from tests.fuzz.oracles import widgets
@@ -113,6 +115,7 @@ SET = re.compile(r"""model\.set\("(\w+)"|view\.set\(\{\s*(\w+)[:,\s}]""")
 
 
 def test_every_trait_that_a_script_sets_may_be_set() -> None:
+    assert {CostMeter, Neighbours} <= set(_all(Listening))
     settable = {name for kind in _all(Listening) for name in kind.SETTABLE}
     found = {a or b for path in VIEWS.glob("*.js") for a, b in SET.findall(path.read_text("utf-8"))}
     assert found - settable == set()

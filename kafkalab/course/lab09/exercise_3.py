@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 from kafkalab.checks.all import check_all
-from kafkalab.course.lab09.scenario import lab09, lab09_in_doubt
+from kafkalab.course.lab09.scenario import commit_in_doubt, lab09
 from kafkalab.explore.mishap import KINDS
 from kafkalab.explore.result import NONE
 from kafkalab.explore.search import explore
@@ -162,9 +162,9 @@ CLAIMS = (
     ),
     Claim(
         says="version 2, one fault: whoever books an order again after a time-out, with a new producer, has it once",
-        scenario=lambda: lab09_in_doubt("book again", "4.x/TV2"),
+        scenario=lambda: commit_in_doubt("book again", "4.x/TV2"),
         finds=TWICE,
-        against=lambda: lab09_in_doubt("book again", "4.x/TV2").with_faults(Drop("EndTxnResponse#1")),
+        against=lambda: commit_in_doubt("book again", "4.x/TV2").with_faults(Drop("EndTxnResponse#1")),
         look="What had become of the first transaction when its answer was lost?",
         misses={SHOWN: "not looked for", OPEN: "a run is enough"},
     ),

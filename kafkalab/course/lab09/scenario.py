@@ -35,7 +35,7 @@ def lab09(
 
 
 @named
-def lab09_in_doubt(then: str = "again", profile: str = "4.x/TV1", seed: int = 1) -> Scenario:
+def commit_in_doubt(then: str = "again", profile: str = "4.x/TV1", seed: int = 1) -> Scenario:
     """One order, whose commit gets no answer in ten seconds; `then` is what the shop does: see `in_doubt`."""
     return Scenario(
         title=f"The commit timed out: {then}",

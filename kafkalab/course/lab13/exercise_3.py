@@ -137,6 +137,7 @@ EXERCISE = Exercise(
     question=lambda of_seed: list(given(of_seed)),
     afterwards=(
         "Why: a report that names an anomaly, the rule that would have prevented it, and where it belongs can be "
-        "checked by anyone: run it with the rule, and without. You have done by hand what `kafkalab explore` does."
+        "checked by anyone: run it with the rule, and without. You have done by hand what `kafkalab explore` does. "
+        "Next: lab 14, and who else decides in this way."
     ),
 )

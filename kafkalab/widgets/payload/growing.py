@@ -29,6 +29,7 @@ class GrowingPayload(PayloadMaker):
         """Begin before the first event; `live` says why nothing of it can be undone."""
         self.cluster, self.trace, self.began_ms = cluster, cluster.trace, began_ms
         self.leaders: dict[str, str] = {}
+        self.positions: dict[str, dict[str, int]] = {}
         self.batches: dict[int, dict[str, Any]] = {}
         self.in_sync = InSync(cluster)
         self.partitions: list[str] = []
