@@ -136,18 +136,6 @@ WRONG = {
     ),
     "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="The first that is not is row 1"),
     "L10.E3": Wrong(answer='e3 = [Pause("one", at_ms=4_000), Resume("one", at_ms=30_000)]', says="This run shows no"),
-    "L13.E1": Wrong(
-        answer="def size_for(measured, least_per_second, longest_ms):\n    return 60",
-        says="It was run:",
-    ),
-    "L13.E2": Wrong(
-        answer="def waits(interval_ms, every_ms, commit_ms):\n    return interval_ms, interval_ms, interval_ms",
-        says="every record waited a whole interval",
-    ),
-    "L13.E3": Wrong(
-        answer='def diagnose(incident):\n    return {"anomaly": "", "rule": "", "question": 1, "fix": "client"}',
-        says="It names no rule",
-    ),
     "L12.E1": Wrong(
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",
@@ -165,6 +153,18 @@ WRONG = {
         opens=False, table=True,
     ),
     "L12.E4": Wrong(answer=rows("e4", 10, "forbidden"), says="The first that is not is row 1", opens=False, table=True),
+    "L13.E1": Wrong(
+        answer="def size_for(measured, least_per_second, longest_ms):\n    return 60",
+        says="It was run:",
+    ),
+    "L13.E2": Wrong(
+        answer="def waits(interval_ms, every_ms, commit_ms):\n    return interval_ms, interval_ms, interval_ms",
+        says="every record waited a whole interval",
+    ),
+    "L13.E3": Wrong(
+        answer='def diagnose(incident):\n    return {"anomaly": "", "rule": "", "question": 1, "fix": "client"}',
+        says="It names no rule",
+    ),
     "L14.E1": Wrong(
         answer='row = dict(zip(e1["Kafka"], ("one log after votes", "the parts", "no", "old values")))\n'
         "e1 = {model: row for model in e1}",
