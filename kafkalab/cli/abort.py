@@ -51,7 +51,7 @@ def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> 
     before = _marks(cluster, partition)
     arguments = {"at_ms": asked_ms, **asdict(_spec(cluster, partition, node, options))}
     added = with_admin(scenario, node, "abort_transaction", arguments)
-    again = simulated(added, None, 0)
+    again = simulated(added)
     result = again.results.get(node)
     if isinstance(result, KafkaError):
         raise CommandLineError(f"failed to abort: {type(result).__name__}: {result}")

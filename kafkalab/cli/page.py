@@ -6,10 +6,8 @@ import argparse
 from pathlib import Path
 
 from kafkalab.cli.command_line import CommandLineError
-from kafkalab.cli.saved_scenarios import loaded
+from kafkalab.cli.saved_scenarios import loaded, simulated
 from kafkalab.limits import OPENED, quoted, told
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_page
 
@@ -26,13 +24,12 @@ def act(options: argparse.Namespace, root: Path) -> int:
     path = Path(options.out)
     if path.suffix != ".html":
         raise CommandLineError(f"a page's name ends with .html, not {quoted(path.name)}")
+    cluster = simulated(loaded(options.file), limit=OPENED.most)
     try:
-        cluster = Cluster(loaded(options.file))
-        cluster.run(OPENED.most)
         journey = Journey(cluster)
         if options.at:
             journey.press("find", options.at)
-    except (ValueError, TypeError, StuckError, RunawayError) as error:
+    except ValueError as error:
         raise CommandLineError(told(error)) from None
     text = recorded_page(journey)
     (root / path).write_text(text, encoding="utf-8")

@@ -35,16 +35,19 @@ def loaded(path: str) -> Scenario:
         raise CommandLineError(str(error)) from None
 
 
-def simulated(scenario: Scenario, at_ms: int | None, after_ms: int) -> Cluster:
-    """Run the scenario and return the cluster at that moment: `at_ms`, or `after_ms` after everything has ended."""
+def simulated(scenario: Scenario, at_ms: int | None = None, after_ms: int = 0, limit: int = RUN.most) -> Cluster:
+    """Run the scenario and return the cluster at that moment: `at_ms`, or `after_ms` after everything has ended.
+
+    CommandLineError if it cannot be run, or not within `limit` entries of the schedule.
+    """
     try:
         cluster = Cluster(scenario)
         if at_ms is not None:
-            cluster.run_for(at_ms, RUN.most)
+            cluster.run_for(at_ms, limit)
             return cluster
-        cluster.run(RUN.most)
+        cluster.run(limit)
         if after_ms:
-            cluster.run_for(after_ms, RUN.most)
+            cluster.run_for(after_ms, limit)
     except (ValueError, TypeError, StuckError, RunawayError) as error:
         raise CommandLineError(told(error)) from None
     return cluster

@@ -28,7 +28,7 @@ def terminate(scenario: Scenario, cluster: Cluster, options: argparse.Namespace)
     tid, node, at_ms = options.transactional_id, free_name(cluster), cluster.now
     before = _described(cluster, node, tid)
     added = with_admin(scenario, node, "force_terminate_transaction", {"at_ms": at_ms, "transactional_id": tid})
-    again = simulated(added, None, 0)
+    again = simulated(added)
     result = again.results.get(node)
     if isinstance(result, KafkaError):
         raise CommandLineError(f"failed to force terminate {tid}: {type(result).__name__}: {result}")

@@ -17,7 +17,7 @@ LIMIT = 200_000
 IDLE_MS = 1_200_000
 IDLE_ENTRIES = 20_000
 QUIET = frozenset(("send", "receive", "timer"))
-new = tuple.__new__  # of an event: the class itself takes twice as long
+_made = tuple.__new__  # of an event: a call of its class takes twice as long
 OBJECTS = 10_000
 """The garbage collector's generation-0 threshold during a run; Python's own is 700 in 3.11."""
 
@@ -68,7 +68,7 @@ class Kernel:
         if kind not in QUIET and name != "timeout":
             self._idle_entries = 0
         if trace.keep:
-            trace.events.append(new(Event, (step, self.schedule.now, node, kind, name, cause, frame, data)))
+            trace.events.append(_made(Event, (step, self.schedule.now, node, kind, name, cause, frame, data)))
             if self.watch is not None:
                 self.watch()
         if step in self.interrupts:

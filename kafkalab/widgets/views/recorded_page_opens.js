@@ -14,6 +14,6 @@ try {
 	told.role = "alert";
 	told.textContent =
 		`This browser cannot show the recording (${error.message}). ` +
-		"A newer one can: Chromium 80, Firefox 113, Safari 16.4.";
+		"A newer one can: Chromium 123, Firefox 120, Safari 17.5.";
 	place.append(told);
 }
