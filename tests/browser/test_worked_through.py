@@ -103,6 +103,13 @@ WRONG = {
     ),
     "L6.E2": Wrong(answer='e2 = [Pause("first", at_ms=3_000), Resume("first", at_ms=9_000)]', says="This run shows no"),
     "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="The first that is not is row 1"),
+    "L7.E1": Wrong(
+        answer='def violated(settings):\n    late = settings["work_ms"] > settings["delivery_timeout_ms"]\n'
+        '    return ["D"] if late else []',
+        says="cases are right. One that is not",
+    ),
+    "L7.E2": Wrong(answer=rows("e2", 12, "recreate"), says="The first that is not is row 1"),
+    "L7.E3": Wrong(answer=rows("e3", 10, "coordinator"), says="The first that is not is row 1"),
     "L8.E1": Wrong(
         answer='e1 = {"presses": [Drop("Produce#2")], "producer_id": 2000, "producer_epoch": 0, "start_offset": 2}',
         says="This run shows no transaction that hangs",
