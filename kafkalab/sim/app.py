@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from kafkalab.broker.controller import Controller
+from kafkalab.broker.state import BrokerConfig
 from kafkalab.client.admin.admin import Admin, AdminConfig
 from kafkalab.client.config.config import ConsumerConfig
 from kafkalab.client.config.config_def import configured
@@ -24,7 +25,9 @@ LONGEST_CHAPTER = 40
 
 
 class Level(Protocol):
-    """Who knows the finalized level of `transaction.version`: any broker's state."""
+    """Who knows the brokers' settings and the finalized level of `transaction.version`: any broker's state."""
+
+    config: BrokerConfig
 
     @property
     def transaction_version(self) -> int: ...
@@ -43,7 +46,7 @@ class SimPort:
         self.profile = rules.profile
         self.client_version, self.level = rules.client_version, level
         self.coordinator_bumps_epoch = rules.on(KEEP_EPOCH_EXPECTED)
-        self.two_phase_commit = False
+        self.two_phase_commit = level.config.unstable_api_versions_enable
         self.filters_aborted = rules.on(ABORTED_FILTER)
         self.cause = -1
 
