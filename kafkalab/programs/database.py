@@ -92,7 +92,7 @@ class Database:
         await self._turn()
         rows = self._file.sqlite.execute(sql, tuple(values)).fetchall()
         if not sql.lstrip().upper().startswith("SELECT"):
-            self._note(sql)
+            self._note(_filled(sql, values))
         return rows
 
     async def commit(self) -> None:
@@ -121,6 +121,13 @@ class Database:
 
     def _note(self, does: str) -> None:
         self.app.port.cause = self._file.note(self.app.name, self.app.port.cause, does)
+
+
+def _filled(sql: str, values: Sequence[Any]) -> str:
+    """Return a statement with its values in place, for the picture."""
+    parts = sql.split("?")
+    texts = [repr(value) for value in values] + [""]
+    return "".join(part + text for part, text in zip(parts, texts, strict=False))
 
 
 def database(app: App) -> Database:

@@ -22,6 +22,8 @@ from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.network import Network
 
 LONGEST_CHAPTER = 40
+TWO_PHASE_VERSION = 6
+"""The version of InitProducerId that says `enable_2pc`; Kafka 4.3 calls it unstable."""
 
 
 class Level(Protocol):
@@ -78,6 +80,9 @@ class SimPort:
         if version is None and self.client_version == 2 and self._is_transactional(body):
             spoken = self.transaction_version if transaction_version is None else transaction_version
             version = CLIENT_VERSIONS[1].get(type(body).__name__) if spoken < 2 else None
+
+        if getattr(body, "enable_2pc", False):
+            version = TWO_PHASE_VERSION
 
         def with_cause(response: Any, step: int) -> None:
             self.cause = step

@@ -1,4 +1,4 @@
-"""Lab 11: its scenario and its exercises."""
+"""Lab 11: its scenarios and its exercises."""
 
 from kafkalab.course.lab import CourseLab
 
@@ -6,5 +6,5 @@ LAB = CourseLab(
     name="11_edge_of_the_guarantee",
     title="Where the guarantee ends",
     know="databases, outboxes and sinks outside Kafka",
-    settles=(),  # the learners' questions that it must answer, by number: kafkalab/course/questions.py
+    settles=(31, 32, 33),
 )
