@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
+from kafkalab.course.lab11.scenario import TWO_PHASE
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, facts_of, table
 from kafkalab.grading.seeds import seed
@@ -20,8 +21,6 @@ NOT_AT_ALL, DECISION, TIMEOUT, CLAIM, COORDINATOR, FOR_EVER = WORDS = (
     "not at all", "decision", "timeout", "claim", "coordinator", "for ever",
 )  # fmt: skip
 FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "decision", 2: ...}}'
-TWO_PHASE = {"transaction_two_phase_commit_enable": True, "unstable_api_versions_enable": True}
-"""What a cluster needs for KIP-939: the broker's setting, and the API version that Kafka 4.3 calls unstable."""
 PREPARED_MS, NEXT_MS, CLAIM_MS, BACK_MS, LATE_MS, UNTIL_MS = 1_500, 1_000, 300_000, 150_000, 120_000, 900_000
 BLOCKED_MS = 2_600
 """A reader that has the next receipt by now has not waited for anybody."""

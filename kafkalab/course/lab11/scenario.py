@@ -70,3 +70,29 @@ def verdict(cluster: Cluster, pattern: str) -> str:
     """Return "lost" if the payment has no booking or no receipt, "dup" if it has two of either, else "ok"."""
     both = counts(cluster, pattern)
     return LOST if 0 in both else DUP if max(both) > 1 else OK
+
+
+TWO_PHASE = {"transaction_two_phase_commit_enable": True, "unstable_api_versions_enable": True}
+"""What a cluster needs for KIP-939: the broker's setting, and the API version that Kafka 4.3 calls unstable."""
+PREPARED_MS, CLAIM_MS = 1_500, 10_000
+
+
+@named
+def prepared_and_claimed(seed: int = 1, profile: str = "4.x/TV2", two_phase: bool = True) -> Scenario:
+    """A producer prepares its transaction and crashes; its next process calls init_transactions() ten seconds later.
+
+    Unless `two_phase` the brokers are Kafka 4.3 as it is delivered, which refuse such a producer.
+    """
+    programs = [Program("booker", "preparer", {"decide_after_ms": 60_000})]
+    if two_phase:
+        programs.append(Program("again", "claimer", {"at_ms": CLAIM_MS}))
+    return Scenario(
+        title="A prepared transaction, and its producer's next process",
+        profile=profile,
+        seed=seed,
+        brokers=1,
+        topics={RECEIPTS: 1},
+        programs=tuple(programs),
+        faults=(Crash("booker", at_ms=PREPARED_MS),) if two_phase else (),
+        config=TWO_PHASE if two_phase else {},
+    )
