@@ -12,7 +12,8 @@ from kafkalab.sim.scenario import program
 
 @program
 async def bookings_all_day(app: App, bookings: list[list[Any]]) -> int:
-    """Book payments, each [at ms, "commit" or "rollback", payment], with a receipt in the outbox; how many committed."""
+    """Book payments, each [at ms, "commit" or "rollback", payment], with a receipt in the outbox; return the number
+    of those that committed."""
     db, kept = database(app), 0
     for at_ms, end, payment in bookings:
         await app.sleep(max(at_ms - app.now, 0))

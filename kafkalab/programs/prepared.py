@@ -1,4 +1,4 @@
-"""A producer that prepares a transaction for a coordinator outside Kafka (KIP-939), and a reader: programs of lab 11."""
+"""A producer that prepares a transaction for a coordinator outside Kafka (KIP-939), and who waits for it: lab 11."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ TRANSACTION_TIMEOUT_MS = 60_000
 
 
 @program
-async def preparer(app: App, two_phase: bool = True, decide_after_ms: Milliseconds = 2_000, commits: bool = True) -> str:
+async def preparer(
+    app: App, two_phase: bool = True, decide_after_ms: Milliseconds = 2_000, commits: bool = True
+) -> str:
     """Write a receipt in a transaction, prepare it if `two_phase`, and end it `decide_after_ms` later.
 
     With `two_phase` the broker never aborts it for time; without, after a minute. The result is how it ended.
@@ -49,7 +51,7 @@ async def next_receipt(app: App, at_ms: Milliseconds) -> None:
 
 @program
 async def waiting_reader(app: App, isolation_level: Name, until_ms: Milliseconds) -> list[object]:
-    """Read receipts until the next one is there, or until `until_ms`; return when it came, -1 for never, and all read."""
+    """Read receipts until the next one is there, or until `until_ms`; return when it came (-1: never) and all read."""
     consumer = app.consumer(isolation_level=isolation_level)
     consumer.assign([OUTPUT])
     consumer.seek(OUTPUT, 0)

@@ -17,6 +17,7 @@ FORM = (
     f"a dict with a list of six words for each of {', '.join(PATTERNS)}, like "
     '{"Kafka first": ["ok", "ok", "lost", ...], ...}; the words are ok, lost and dup'
 )
+LOOK = "What is written for good by now, in Kafka and in the database, and where will the next booker read on?"
 MISSES: dict[tuple[str, str], str] = {
     ("Kafka first", OK): "the offsets are committed",
     ("Kafka first", LOST): "not committed yet",
@@ -42,12 +43,14 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
             run = partial(lab11, pattern, gap, of_seed)
             truth = verdict(ran(run()), pattern)
             misses = {word: MISSES[pattern, word] for word in WORDS if word != truth and (pattern, word) in MISSES}
+            if gap == GAPS[-1]:
+                misses = dict.fromkeys(misses, "all is committed")
             found.append(
                 Fact(
                     name=(pattern, gap),
                     says=f"{pattern}, a crash after call {gap}, {says}",
                     truth=truth,
-                    look="What is written for good by now, in Kafka and in the database, and where will the next booker read on?",
+                    look=LOOK,
                     run=run,
                     misses=misses,
                     step=_crash,
@@ -70,7 +73,7 @@ def _by_cell(answer: Any) -> Any:
     """Return the answer with a key for each cell."""
     if is_blank(answer) or not isinstance(answer, Mapping):
         return answer
-    found = {}
+    found: dict[tuple[Any, int], Any] = {}
     for pattern, words in answer.items():
         if not isinstance(words, (list, tuple)) or len(words) > len(GAPS):
             raise WrongType(f"Give {FORM}; for {pattern!r} there is {described(words)}.")
@@ -84,10 +87,10 @@ EXERCISE = Exercise(
     (
         "Take one pattern, and write beside each call whether it is taken back by a crash: what is inside an "
         "open transaction is, on either side; what is committed is not.",
-        "Then ask where the next booker reads on: at the offset that Kafka's transaction has committed, or for the outbox "
-        "at the position in the database. What is behind that is never read again; what is at it or after it is.",
-        "Lost: the position is committed, and the booking is not. Twice: a booking, or a receipt, is committed, and what says "
-        "that it is done is not. Each pattern has its two commits; look only at the gaps between them.",
+        "Then ask where the next booker reads on: at the offset that Kafka's transaction has committed, or for the "
+        "outbox at the position in the database. What is behind that is never read again; what is at it or after it, is.",
+        "Lost: the position is committed, and the booking is not. Twice: a booking, or a receipt, is committed, and "
+        "what says that it is done is not. Each pattern has its two commits; look only at the gaps between them.",
     ),
     points=12,
     questions=(31, 32),
@@ -106,12 +109,14 @@ EXERCISE = Exercise(
         "does the next booker do with that row?",
         "position and booking are one": "Booking and position are in one SQL transaction. Can one be there without "
         "the other?",
+        "all is committed": "After the last call both sides have committed all they have to. What is left to lose, "
+        "or to do twice?",
         "the outbox keeps it": "The receipt to send is a row, in the same SQL transaction as the booking. Who deletes "
         "it, and when?",
     },
     afterwards=(
         "Why: two commits have a gap between them, whatever is wrapped around them. Move one thing into the other's "
-        "transaction (the position into the database), or make doing it twice harmless (a unique key). Next: exercise 2 closes "
-        "the last gap, that of the outbox."
+        "transaction (the position into the database), or make doing it twice harmless (a unique key). Next: "
+        "exercise 2 closes the last gap, that of the outbox."
     ),
 )

@@ -158,11 +158,11 @@ EXERCISE = Exercise(
     (
         "The relay must know which rows are in Kafka already. A note of that in the database is another commit beside "
         "Kafka's. Where else can it be?",
-        "Where the records are: each has the row's id as its key. last_sent(app) reads it. But who may still write while you "
-        "read?",
-        "A producer with one fixed transactional.id for every relay; init_transactions() first, which fences the others; then "
-        "last_sent(app); then in a loop: SELECT the rows with a higher id ORDER BY id, send them in one transaction with key=str(id), "
-        "commit, and remember the last id.",
+        "Where the records are: each has the row's id as its key. last_sent(app) reads it. But who may still write "
+        "while you read?",
+        "A producer with one fixed transactional.id for every relay; init_transactions() first, which fences the "
+        "others; then last_sent(app); then in a loop: SELECT the rows with a higher id ORDER BY id, send them in one "
+        "transaction with key=str(id), commit, and remember the last id.",
     ),
     points=8,
     questions=(31, 32),

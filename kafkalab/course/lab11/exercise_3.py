@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
 
 from kafkalab.course.lab11.scenario import TWO_PHASE
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, facts_of, table
 from kafkalab.grading.seeds import seed
-from kafkalab.programs.booking import BOOKER, OUTPUT, RECEIPTS
+from kafkalab.programs.booking import BOOKER, RECEIPTS
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Fault, Restart
