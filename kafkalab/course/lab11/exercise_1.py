@@ -88,7 +88,7 @@ EXERCISE = Exercise(
         "Take one pattern, and write beside each call whether it is taken back by a crash: what is inside an "
         "open transaction is, on either side; what is committed is not.",
         "Then ask where the next booker reads on: at the offset that Kafka's transaction has committed, or for the "
-        "outbox at the position in the database. What is behind that is never read again; what is at it or after it, is.",
+        "outbox at the position in the database. What is before that is never read again; what is at it, or after, is.",
         "Lost: the position is committed, and the booking is not. Twice: a booking, or a receipt, is committed, and "
         "what says that it is done is not. Each pattern has its two commits; look only at the gaps between them.",
     ),
