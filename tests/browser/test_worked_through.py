@@ -53,7 +53,8 @@ WRONG = {
     "L2.E1": Wrong(
         answer="def partition_of(transactional_id, partitions):\n    return hash(transactional_id) % partitions",
         says="cases are right",
-        opens=False, table=True,
+        opens=False,
+        table=True,
     ),
     "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 frames are in their places"),
     "L2.E3": Wrong(answer=rows("e3", 10, "NONE"), says="The first that is not is row 2"),
@@ -136,6 +137,24 @@ WRONG = {
     ),
     "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="The first that is not is row 1"),
     "L10.E3": Wrong(answer='e3 = [Pause("one", at_ms=4_000), Resume("one", at_ms=30_000)]', says="This run shows no"),
+    "L11.E1": Wrong(
+        answer='e1 = {pattern: ["ok"] * 6 for pattern in e1}', says="18 of 24 cells are right. The first that is not"
+    ),
+    "L11.E2": Wrong(
+        answer="async def relay(app, start_ms, stop_ms):\n"
+        "    await app.sleep(start_ms)\n"
+        "    db, producer = database(app), app.producer(linger_ms=0)\n"
+        "    while app.now < stop_ms:\n"
+        "        found = await db.execute('SELECT id, receipt FROM outbox ORDER BY id')\n"
+        "        for number, receipt in found:\n"
+        "            await producer.send('receipts', receipt, key=str(number), partition=0)\n"
+        "        await producer.flush()\n"
+        "        for number, _ in found:\n"
+        "            await db.execute('DELETE FROM outbox WHERE id = ?', [number])\n"
+        "        await app.sleep(200)",
+        says="end well. The first that does not",
+    ),
+    "L11.E3": Wrong(answer=rows("e3", 8, "timeout"), says="The first that is not is row 2"),
     "L12.E1": Wrong(
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",
@@ -144,13 +163,15 @@ WRONG = {
     "L12.E2": Wrong(
         answer='def torn(log):\n    return log.where("control = \'ABORT\'").select("producer_id", "producer_epoch")',
         says="L12.E2: ",
-        opens=False, table=True,
+        opens=False,
+        table=True,
     ),
     "L12.E3": Wrong(
         answer="def sent(rows, fails):\n    return sum(rows)\n\ndef once(topic):\n    return topic.distinct()\n\n"
         'e3 = {"sent": sent, "once": once}',
         says="L12.E3: ",
-        opens=False, table=True,
+        opens=False,
+        table=True,
     ),
     "L12.E4": Wrong(answer=rows("e4", 10, "forbidden"), says="The first that is not is row 1", opens=False, table=True),
     "L13.E1": Wrong(
