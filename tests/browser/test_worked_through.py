@@ -53,8 +53,7 @@ WRONG = {
     "L2.E1": Wrong(
         answer="def partition_of(transactional_id, partitions):\n    return hash(transactional_id) % partitions",
         says="cases are right",
-        opens=False,
-        table=True,
+        opens=False, table=True,
     ),
     "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 frames are in their places"),
     "L2.E3": Wrong(answer=rows("e3", 10, "NONE"), says="The first that is not is row 2"),
@@ -163,15 +162,13 @@ WRONG = {
     "L12.E2": Wrong(
         answer='def torn(log):\n    return log.where("control = \'ABORT\'").select("producer_id", "producer_epoch")',
         says="L12.E2: ",
-        opens=False,
-        table=True,
+        opens=False, table=True,
     ),
     "L12.E3": Wrong(
         answer="def sent(rows, fails):\n    return sum(rows)\n\ndef once(topic):\n    return topic.distinct()\n\n"
         'e3 = {"sent": sent, "once": once}',
         says="L12.E3: ",
-        opens=False,
-        table=True,
+        opens=False, table=True,
     ),
     "L12.E4": Wrong(answer=rows("e4", 10, "forbidden"), says="The first that is not is row 1", opens=False, table=True),
     "L13.E1": Wrong(
