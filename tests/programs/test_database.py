@@ -12,6 +12,7 @@ from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Program, Scenario, program
+from kafkalab.widgets.payload.marks import marks_of
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import text_at
 
@@ -107,8 +108,10 @@ def test_the_picture_shows_rows_and_what_of_them_is_committed() -> None:
         for step in steps
     ]
     assert lines == [
-        "table bookings on SQLite, HW 0, LSO 0: [0 one]",
-        "table bookings on SQLite, HW 1, LSO 1: [0 one]",
-        "table bookings on SQLite, HW 1, LSO 1: [0 one] [1 two]",
-        "table bookings on SQLite, HW 1, LSO 1: [0 one]",
+        "table bookings in SQLite, 0 committed: [0 one open]",
+        "table bookings in SQLite, 1 committed: [0 one committed]",
+        "table bookings in SQLite, 1 committed: [0 one committed] [1 two open]",
+        "table bookings in SQLite, 1 committed: [0 one committed]",
     ]
+    marks = marks_of(payload)
+    assert [marks[str(step)] for step in steps] == ["INSERT bookings", "COMMIT", "INSERT bookings", "ROLLBACK"]

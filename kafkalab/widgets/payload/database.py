@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from kafkalab.trace import Event, Trace
+from kafkalab.widgets.payload.text import TABLE
 
 Op = list[Any]
 SQLITE = "SQLite"
 """Where the tables' strips say that they are."""
+SAYS = f", {SQLITE}: "
+"""In a sentence, between the process and its statement."""
 
 
 def strip_of(table: str) -> str:
     """Return the name of a table's strip."""
-    return f"table {table}"
+    return f"{TABLE}{table}"
 
 
 def tables_of(trace: Trace) -> list[str]:
@@ -54,6 +58,13 @@ class Tables:
         if ops:
             self.shown[strip] = list(rows)
         return ops
+
+
+def statement_of(does: str) -> str:
+    """Return a statement in short, for its lane: its verb and its table."""
+    words = does.split()
+    table = next((after for word, after in pairwise(words) if word in ("INTO", "FROM", "UPDATE")), "")
+    return f"{words[0]} {table}".strip() if words[0].isupper() else "ROLLBACK"
 
 
 def _shared(one: list[str], other: list[str]) -> int:

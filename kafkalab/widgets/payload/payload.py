@@ -19,7 +19,7 @@ from kafkalab.widgets.payload.changes import (
     storage_changes,
 )
 from kafkalab.widgets.payload.cluster_faults import sentence_of
-from kafkalab.widgets.payload.database import Tables, tables_of
+from kafkalab.widgets.payload.database import SAYS, Tables, tables_of
 from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.fields import about_frame, decoded, fields_of, path_of
 from kafkalab.widgets.payload.transactions import transactions_of
@@ -221,7 +221,7 @@ class PayloadMaker:
             case "metadata":
                 return self._metadata(event)
             case "database":
-                return "transaction", True, f"{node}, SQLite: {data['does']}.", self.tables.changes(event)
+                return "transaction", True, f"{node}{SAYS}{data['does']}.", self.tables.changes(event)
             case "record skipped":
                 return "metadata", False, f"{node} cannot read offset {data['offset']} of {data['partition']}.", []
             case "group":
