@@ -107,8 +107,8 @@ def _written_before(current: ProducerEntry, batch: Batch) -> bool:
 def marker_error(current: ProducerEntry | None, batch: Batch, origin: Origin, version: int, rules: Rules) -> Error:
     """NONE, or why a leader refuses this marker; `version` is the transaction version that it came with.
 
-    IllegalArgumentError if a leader is not told the version, which is -1. A number that is no version is like 2 if it is
-    above, like 1 if it is below: Kafka 4.3.1 answers so.
+    IllegalArgumentError if a leader is not told the version, which is -1. A number above 2 is like 2, one below 0 like
+    1: Kafka 4.3.1 answers so.
     """
     if origin is Origin.REPLICATION:
         return Error.NONE
