@@ -4,6 +4,7 @@ A checkout has these folders beside the package, so an editable installation cop
 """
 
 from pathlib import Path
+from shutil import rmtree
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
@@ -27,6 +28,7 @@ class WithTheCourse(build_py):
         if self.editable_mode:
             return
         root, target = Path(__file__).resolve().parent, Path(self.build_lib) / "kafkalab" / "shipped"
+        rmtree(target, ignore_errors=True)
         for pattern in SHIPPED:
             found = sorted(root.glob(pattern))
             if not found:

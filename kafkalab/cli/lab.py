@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kafkalab import __version__
 from kafkalab.cli.command_line import CommandLineError
 from kafkalab.course.laying import Laid, is_laid, lay, shipped_files
 from kafkalab.grading.builder import FIGURE, WIDGET
@@ -120,7 +119,7 @@ def _news(laid: Laid, root: Path, first: bool) -> list[str]:
         if len(labs) < len(names):
             lines.append(f"  files of data/ and docs/ that are {done.partition(';')[0]}: {len(names) - len(labs)}\n")
     lines += [f"  {name}: yours, it stays; the newer one is {there}\n" for name, there in laid.beside.items()]
-    return [f"The labs of kafkalab {__version__}:\n", *lines] if lines else []
+    return ["The course has changed since it was copied here:\n", *lines] if lines else []
 
 
 def settings_folder() -> Path:
