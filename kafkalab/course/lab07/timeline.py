@@ -12,9 +12,9 @@ ROLE = {"client": palette.CLIENT, "coordinator": "#b3257e"}
 """As in docs/visual-language.md: --client and --txn-coordinator."""
 WIDTH, LEFT, RIGHT, LANE, BAR = 830.0, 186.0, 580.0, 30.0, 14.0
 """As wide as a cell at 1280x800 with the file browser open."""
-STEPS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 3_600, 21_600, 86_400, 604_800)
+STEPS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 3_600, 21_600, 86_400, 604_800)
 DAY_S = 86_400
-TICKS, MOST_LOOKS = 12, 100
+TICKS, MOST_LOOKS = 10, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
