@@ -30,7 +30,7 @@ function stripLine(state, partition) {
 		]);
 	}
 	if (log.count > batches.length) cells.unshift(["more", `${log.count - batches.length} earlier …`]);
-	if (isTable(partition)) return [`${partition}${node ? ` in ${node}` : ""}, ${log.hw} committed:`, cells];
+	if (isTable(partition)) return [`${partition}${node ? ` in ${node}` : ""}, committed ${log.hw}:`, cells];
 	const where = node ? `${partition} on ${node}` : `${partition} without a leader`;
 	return [`${where}, HW ${log.hw}, LSO ${log.lso}:`, cells];
 }
