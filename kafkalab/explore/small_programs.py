@@ -56,7 +56,7 @@ def one_transaction_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenari
 
 
 def transactions_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
-    """One broker. A producer commits over two partitions, then aborts in one, while one reads; a successor takes over."""
+    """One broker. A producer commits over two partitions, then aborts in one; one reads, and a successor takes over."""
     aborted = [["begin_transaction"], ["send", "out", "aborted", None, 0], ["flush"], ["abort_transaction"]]
     read = [["assign", ["out-0", "out-1"]], ["sleep", 20], READ, *LATER]
     return Scenario(

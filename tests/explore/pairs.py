@@ -154,7 +154,7 @@ def run(make: Callable[..., Scenario], profile: str, folder: Path = FOLDER, seco
 
 def table(folder: Path = FOLDER) -> Iterator[str]:
     """Return the table of what was run, as Markdown, and what was found below it."""
-    yield "| program in small | profile | sets of 1 | extended | sets of 2 | absorbed | distinct futures | CPU | complete |"
+    yield "| in small | profile | sets of 1 | extended | sets of 2 | absorbed | distinct futures | CPU | complete |"
     yield "|---|---|--:|--:|--:|--:|--:|--:|---|"
     finds: dict[tuple[str, str, str], list[str]] = {}
     for profile in CURRENT:
@@ -169,7 +169,8 @@ def table(folder: Path = FOLDER) -> Iterator[str]:
                     finds.setdefault((name, profile, anomaly), []).extend(sets)
     yield ""
     for (name, profile, anomaly), sets in finds.items():
-        yield f"* {name}, {profile}: {anomaly}, {len(sets):,} sets, first `{min(sets, key=lambda text: text.count('('))}`"
+        fewest = min(sets, key=lambda text: text.count("("))
+        yield f"* {name}, {profile}: {anomaly}, {len(sets):,} sets, first `{fewest}`"
 
 
 def _line(name: str, profile: str, rows: list[Extended]) -> str:
