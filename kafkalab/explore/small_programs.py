@@ -18,7 +18,8 @@ BOTH = [["init_transactions"], ["begin_transaction"], LEFT, RIGHT, ["commit_tran
 def idempotent_produce_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     """Two brokers. A producer writes, two batches in flight; it is idle until it is forgotten, and writes again."""
     pair = [["send", "out", "b", None, 0], ["sleep", 8], ["send", "out", "c", None, 0], ["flush"]]
-    steps = [["send", "out", "a", None, 0], ["flush"], *pair, ["sleep", FORGOTTEN_MS + 20_000], *pair]
+    again = [["send", "out", "d", None, 0], ["sleep", 8], ["send", "out", "e", None, 0], ["flush"]]
+    steps = [["send", "out", "a", None, 0], ["flush"], *pair, ["sleep", FORGOTTEN_MS + 20_000], *again]
     read = [["sleep", 40], READ, ["sleep", FORGOTTEN_MS + 200_000], READ]
     interval_ms = FORGOTTEN_MS // 20
     return Scenario(
@@ -39,62 +40,72 @@ def idempotent_produce_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scen
     )  # fmt: skip
 
 
-def one_transaction_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
+def transaction_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
+    """One broker. A transaction over two partitions, a reader of one of them, and a successor with the same id."""
+    producer, reader = _writes(BOTH), Program("r", "consumer_operations", {"steps": [["assign", ["out-0"]], *LATER]})
+    successor = Program("q", "operations", {
+        "transactional_id": "pay", "steps": [["sleep", 500], ["init_transactions"]],
+    })  # fmt: skip
+    return _transactional("one transaction, and a successor", profile, seed, 1, 2, (producer, successor, reader))
+
+
+def next_transaction_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
+    """One broker. A producer commits and then aborts in one partition, while one reads."""
+    first = [["init_transactions"], ["begin_transaction"], LEFT, ["commit_transaction"]]
+    second = [["begin_transaction"], ["send", "out", "aborted", None, 0], ["flush"], ["abort_transaction"]]
+    reads = [["assign", ["out-0"]], ["sleep", 20], READ, *LATER]
+    programs = (_writes([*first, *second]), Program("r", "consumer_operations", {"steps": reads}))
+    return _transactional("two transactions after each other", profile, seed, 1, 1, programs)
+
+
+def two_brokers_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     """Two brokers, so that each role can move to the other. A transaction over two partitions, and a reader of one."""
-    return Scenario(
-        title="In small: one transaction over two partitions, two brokers",
-        brokers=2,
-        profile=profile,
-        seed=seed,
-        topics={"out": 2},
-        config={"transaction_state_log_min_isr": 1},
-        programs=(
-            Program("p", "operations", {"transactional_id": "pay", "steps": BOTH}),
-            Program("r", "consumer_operations", {"steps": [["assign", ["out-0"]], *LATER]}),
-        ),
-    )
+    reader = Program("r", "consumer_operations", {"steps": [["assign", ["out-0"]], *LATER]})
+    return _transactional("one transaction, two brokers", profile, seed, 2, 2, (_writes(BOTH), reader))
 
 
-def transactions_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
-    """One broker. A producer commits over two partitions, then aborts in one; one reads, and a successor takes over."""
-    aborted = [["begin_transaction"], ["send", "out", "aborted", None, 0], ["flush"], ["abort_transaction"]]
-    read = [["assign", ["out-0", "out-1"]], ["sleep", 20], READ, *LATER]
+def _writes(steps: list[list[object]]) -> Program:
+    return Program("p", "operations", {"transactional_id": "pay", "steps": steps})
+
+
+def _transactional(
+    title: str, profile: str, seed: int, brokers: int, partitions: int, programs: tuple[Program, ...]
+) -> Scenario:
     return Scenario(
-        title="In small: two transactions, and a successor with the same transactional id",
-        brokers=1,
-        profile=profile,
-        seed=seed,
-        topics={"out": 2},
-        config={"transaction_state_log_min_isr": 1},
-        programs=(
-            Program("p", "operations", {"transactional_id": "pay", "steps": [*BOTH, *aborted]}),
-            Program("q", "operations", {
-                "transactional_id": "pay", "steps": [["sleep", 500], ["init_transactions"]],
-            }),
-            Program("r", "consumer_operations", {"steps": read}),
-        ),
+        title=f"In small: {title}", brokers=brokers, profile=profile, seed=seed, topics={"out": partitions},
+        config={"transaction_state_log_min_isr": 1}, programs=programs,
     )  # fmt: skip
+
+
+def processor_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
+    """One broker. A processor transforms a record, offsets and output in one transaction."""
+    return _processing("a processor consumes, transforms and produces", profile, seed, ())
 
 
 def processors_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     """One broker. A processor transforms a record, offsets and output in one transaction; another one takes over."""
+    return _processing("a processor, and its successor", profile, seed, (300,))
+
+
+def _processing(title: str, profile: str, seed: int, successors_ms: tuple[int, ...]) -> Scenario:
     given = {"transactional_id": "w", "inputs": ["in-0"], "output": "out", "group": "g"}
+    times = enumerate((0, *successors_ms), 1)
     return Scenario(
-        title="In small: a processor consumes, transforms and produces, and its successor takes over",
+        title=f"In small: {title}",
         brokers=1,
         profile=profile,
         seed=seed,
         topics={"in": 1, "out": 1},
         records={"in-0": ("a",)},
         config={"transaction_state_log_min_isr": 1},
-        programs=(
-            Program("m1", "exactly_once_processor", given),
-            Program("m2", "exactly_once_processor", {**given, "start_after_ms": 300}),
+        programs=tuple(
+            Program(f"m{number}", "exactly_once_processor", {**given, "start_after_ms": ms}) for number, ms in times
         ),
     )
 
 
 IN_SMALL: tuple[Callable[..., Scenario], ...] = (
-    idempotent_produce_in_small, one_transaction_in_small, processors_in_small, transactions_in_small,
+    idempotent_produce_in_small, transaction_in_small, next_transaction_in_small, processor_in_small,
+    two_brokers_in_small, processors_in_small,
 )  # fmt: skip
-"""Idempotent produce; transactions over several partitions, twice; consume-transform-produce."""
+"""The smallest sets of pairs first: idempotent produce; transactions; consume-transform-produce; with more in them."""

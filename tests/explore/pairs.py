@@ -23,11 +23,13 @@ from kafkalab.explore.trial import ENDED, Job, Trial, attempt
 from kafkalab.sim.scenario import Scenario
 from tests.explore.table import ROOT
 
-FOLDER = ROOT / "build" / "pairs"
+FOLDER, PAGE = ROOT / "build" / "pairs", ROOT / "docs" / "campaign.md"
+BEGIN, END = "<!-- what was run -->", "<!-- until here -->"
+"""Between these `python -m tests.explore pairs --write` puts the table into the page."""
 CURRENT = ("4.x/TV2", "4.x/TV1")
 DECIDE = ("protocol", "log", "broker", "client", "sim", "programs", "history", "checks", "explore")
 """The packages on whose code a run and its verdict rest."""
-APART = ("search.py", "result.py", "shrink.py", "explanation.py", "event_words.py", "what_if.py", "__init__.py")
+APART = ("search", "draws", "result", "shrink", "explanation", "event_words", "what_if", "__init__")
 """Files of `explore` on which no run of a campaign rests."""
 
 
@@ -51,7 +53,7 @@ def code() -> str:
     sha = sha256()
     for package in DECIDE:
         for path in sorted((ROOT / "kafkalab" / package).rglob("*.py")):
-            if package != "explore" or path.name not in APART:
+            if package != "explore" or path.stem not in APART:
                 sha.update(path.read_bytes())
     return sha.hexdigest()[:16]
 
@@ -61,10 +63,10 @@ def file_of(folder: Path, make: Callable[..., Scenario], profile: str) -> Path:
     return folder / f"{make.__name__}-{profile.replace('/', '-')}.jsonl"
 
 
-def done(path: Path) -> list[Extended]:
-    """Return what was run, of this code; a file of other code counts for nothing."""
+def done(path: Path, by: str = "") -> list[Extended]:
+    """Return what was run, by the code with this digest or by any."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    if not lines or json.loads(lines[0]) != {"code": code()}:
+    if not lines or by not in ("", json.loads(lines[0])["code"]):
         return []
     return [Extended(**json.loads(line)) for line in lines[1:]]
 
@@ -133,10 +135,10 @@ def _count(row: Extended, why: str) -> None:
 
 
 def run(make: Callable[..., Scenario], profile: str, folder: Path = FOLDER, seconds: float = 1e9) -> None:
-    """Run what is missing of a program at a profile, for at most about that many seconds of CPU."""
+    """Run what is missing of a program at a profile, for about `seconds` of CPU; what other code ran is run again."""
     folder.mkdir(parents=True, exist_ok=True)
     path, end = file_of(folder, make, profile), time.process_time() + seconds
-    before = {(row.number, row.round): row for row in done(path)}
+    before = {(row.number, row.round): row for row in done(path, code())}
     if not before:
         path.write_text(json.dumps({"code": code()}) + "\n", "utf-8")
     pairs = Pairs(Job(scenario=make(profile), find=named(()), kinds=KINDS))
@@ -185,6 +187,15 @@ def _line(name: str, profile: str, rows: list[Extended]) -> str:
         f"| {name} | {profile} | {first.runs:,} | {first.kept:,} | {runs[0]:,} | {runs[1]:,} | {len(futures):,} | "
         f"{seconds:,.0f} s | {complete} |"
     )
+
+
+def written(folder: Path, page: Path) -> None:
+    """Put the table into the page, between the two comments."""
+    before, _, rest = page.read_text("utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    total = ", ".join(f"{number:,} {why}" for why, number in sorted(left_out(folder).items()))
+    lines = [*table(folder), "", f"Left out or not extended: {total}."]
+    page.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}", "utf-8")
 
 
 def left_out(folder: Path = FOLDER) -> dict[str, int]:

@@ -61,7 +61,7 @@ def test_with_all_rules_on_one_fault_breaks_nothing():
     found = explore(one_send(), most_faults=1)
     assert found.verdict == "none"
     assert "a forbidden anomaly never shows with at most 1 fault of the kinds drop, late" in str(found)
-    assert found.covered.tried[1] > 50
+    assert found.covered.tried[1] > 40
     assert found.covered.futures < found.covered.runs
 
 
