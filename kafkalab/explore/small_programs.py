@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from kafkalab.sim.scenario import Program, Scenario
 
+Steps: TypeAlias = list[list[object]]
 FORGOTTEN_MS = 300_000
 """After how long without a batch a producer is forgotten: longer than any fault lasts."""
 READ = ["poll", 100]
 LATER = [["sleep", 100_000], READ]
 """A reader's last look, when what a fault left open has timed out."""
-LEFT, RIGHT = ["send", "out", "left", None, 0], ["send", "out", "right", None, 1]
-BOTH = [["init_transactions"], ["begin_transaction"], LEFT, RIGHT, ["commit_transaction"]]
+LEFT: list[object] = ["send", "out", "left", None, 0]
+RIGHT: list[object] = ["send", "out", "right", None, 1]
+BOTH: Steps = [["init_transactions"], ["begin_transaction"], LEFT, RIGHT, ["commit_transaction"]]
 
 
 def idempotent_produce_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
@@ -51,8 +54,8 @@ def transaction_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
 
 def next_transaction_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     """One broker. A producer commits and then aborts in one partition, while one reads."""
-    first = [["init_transactions"], ["begin_transaction"], LEFT, ["commit_transaction"]]
-    second = [["begin_transaction"], ["send", "out", "aborted", None, 0], ["flush"], ["abort_transaction"]]
+    first: Steps = [["init_transactions"], ["begin_transaction"], LEFT, ["commit_transaction"]]
+    second: Steps = [["begin_transaction"], ["send", "out", "aborted", None, 0], ["flush"], ["abort_transaction"]]
     reads = [["assign", ["out-0"]], ["sleep", 20], READ, *LATER]
     programs = (_writes([*first, *second]), Program("r", "consumer_operations", {"steps": reads}))
     return _transactional("two transactions after each other", profile, seed, 1, 1, programs)
@@ -64,7 +67,7 @@ def two_brokers_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     return _transactional("one transaction, two brokers", profile, seed, 2, 2, (_writes(BOTH), reader))
 
 
-def _writes(steps: list[list[object]]) -> Program:
+def _writes(steps: Steps) -> Program:
     return Program("p", "operations", {"transactional_id": "pay", "steps": steps})
 
 
