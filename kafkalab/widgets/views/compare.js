@@ -183,15 +183,22 @@ function drawCompare(p) {
 		];
 	});
 	sync(p.$(".below"), keys);
-	const apartFirst = p.$(".below .differs");
-	p.$(".below").scrollTop = apartFirst ? apartFirst.offsetTop - p.$(".below").offsetTop : 0;
-	const current = p.$('.columns [aria-current="true"]'),
-		box = p.$(".columns");
-	if (current) {
-		const above = current.offsetTop - box.offsetTop - box.scrollTop;
-		if (above < 4 || above > box.clientHeight - 40) box.scrollTop += above - box.clientHeight / 3;
-	}
+	toTheRow(p);
 	askVerdicts(p);
+}
+
+// Scrolls to the cursor's row and to what differs below; again once the widget has a size, which it lacks at first.
+function toTheRow(p) {
+	const box = p.$(".columns"),
+		below = p.$(".below"),
+		current = p.$('.columns [aria-current="true"]'),
+		apart = p.$(".below .differs");
+	if (!p.sized) (p.sized = new ResizeObserver(() => toTheRow(p))).observe(box);
+	const under = (part, inside) => part.getBoundingClientRect().top - inside.getBoundingClientRect().top;
+	below.scrollTop = apart ? below.scrollTop + under(apart, below) : 0;
+	if (!current) return;
+	const above = under(current, box);
+	if (above < 4 || above > box.clientHeight - 40) box.scrollTop += above - box.clientHeight / 3;
 }
 
 // Asks the kernel, once for two runs, when they have been painted.
