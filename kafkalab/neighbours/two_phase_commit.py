@@ -2,8 +2,9 @@
 
 A participant that has voted yes and knows no decision is *uncertain*, and must not decide alone; by the cooperative
 termination protocol it asks the other participants. One that has not voted may abort alone. So it blocks if the
-coordinator fails (Gray and Lamport, Consensus on Transaction Commit, 2006, in their abstract). The coordinator logs `begin` before it asks for votes, and on its recovery aborts what it has begun and
-not decided. An abort takes the old values from the participant's log (undo).
+coordinator fails (Gray and Lamport, Consensus on Transaction Commit, 2006, in their abstract). The coordinator logs
+`begin` before it asks for votes, and on its recovery aborts what it has begun and not decided. An abort takes the old
+values from the participant's log (undo).
 """
 
 from __future__ import annotations
