@@ -20,6 +20,8 @@ from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 
 BATCH = 16
 """How many runs are planned before their results are looked at, whatever the number of processes."""
+IN_WINDOW = 4
+"""A late frame counts a quarter of its turns where more follows from it: it comes after its loss and what is earlier."""
 ENGINES = ("lineage", "random", "informed")
 MOST_FAULTS, RUNS = 3, 2_000
 Mapper: TypeAlias = "Callable[[Callable[[Job], Trial], list[Job]], Iterable[Trial]]"
@@ -156,8 +158,9 @@ class _Search:
         number = next(self.numbers)
         if not mishaps:
             return (), number, mishaps
-        last = mishaps[-1].rank
-        return (last.tier, sum(mishap.rank.turn for mishap in mishaps), last.kind, last.step), number, mishaps
+        *before, last = mishaps
+        turns = sum(one.rank.turn // (IN_WINDOW if one.kind == "late" else 1) for one in before) + last.rank.turn
+        return (last.rank.tier, turns, last.rank.kind, last.rank.step), number, mishaps
 
     def _nearest(self, waiting: list[Waiting], size: int) -> list[Waiting]:
         """Keep as many of the next sets as can be run."""

@@ -65,6 +65,14 @@ def test_with_all_rules_on_one_fault_breaks_nothing():
     assert found.covered.futures < found.covered.runs
 
 
+@pytest.mark.parametrize("engine", ["lineage", "random", "informed"])
+def test_readers_that_come_after_the_run_are_not_struck(engine: str):
+    found = explore(one_send(), most_faults=1, engine=engine, runs=60, read=True)
+    assert found.verdict in ("none", "unknown")
+    struck = explore(one_send(), "duplicate", OFF, 1, engine=engine, read=True)
+    assert struck.verdict == "found"
+
+
 def test_the_bound_counts_faults_and_kinds():
     assert explore(one_send(), "duplicate", OFF, most_faults=0).verdict == "none"
     assert explore(one_send(), "duplicate", OFF, most_faults=1, kinds=("upgrade",)).verdict == "none"
