@@ -28,7 +28,8 @@ def recorded_page(journey: Journey) -> str:
     shown = {name: getattr(journey, name) for name in JOURNEY} | {"payload": packed(journey.payload)}
     values = {"journey": shown, "view": {"size": "laptop", "time": "down", "what_if": False, "strips": {}}}
     title = escape(journey.payload["title"])
-    module = f"{Sequence._esm}\n{sent('recorded_page.js')}\nexport {{ openRecording }};"
+    own = "\n".join(map(sent, ("page_shell.js", "recorded_page.js")))
+    module = f"{Sequence._esm}\n{own}\nexport {{ openRecording }};"
     told = escape(view.text())
     view.close()
     return f"""<!doctype html>
@@ -37,7 +38,7 @@ def recorded_page(journey: Journey) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · kafkalab</title>
 <style>{Sequence._css}
-{sent("recorded_page.css")}</style>
+{sent("page_shell.css")}</style>
 <header><h1>{title}</h1><button type="button" id="theme">light or dark</button></header>
 <p>A recorded run of a Kafka cluster. The keys → and ← step through it, ? shows all keys.</p>
 <noscript><p>This page needs JavaScript. What it shows when it is opened:</p><pre>{told}</pre></noscript>

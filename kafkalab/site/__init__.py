@@ -1,0 +1,1 @@
+"""The course as a static folder that any host serves: no server, no kernel, nothing installed."""
