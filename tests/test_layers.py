@@ -25,7 +25,8 @@ LAYERS = (
     ("wire", "spark", "widgets"),
     ("grading", "reference", "live"),
     ("course", "testing"),
-    ("cli", "site"),
+    ("cli",),
+    ("site",),
 )
 """From left to right: a part imports only from the layers to its left, and from a neighbour that TOGETHER names."""
 

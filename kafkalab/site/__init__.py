@@ -1,1 +1,1 @@
-"""The course as a static folder that any host serves: no server, no kernel, nothing installed."""
+"""The labs as a folder of files for any web server: Python runs in the browser, nothing on the server."""
