@@ -2,57 +2,91 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
+import os
+import re
+import subprocess
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
+from tempfile import TemporaryDirectory
 
 import kafkalab
 from kafkalab.site.page.opening import FIRST, lab_of, runs
-from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.site.runtime import CannotBuildError
+from kafkalab.widgets.views.sequence import Sequence as Picture
 from kafkalab.widgets.views.source import sent
 
 HERE = Path(__file__).parent
 PACKAGE = Path(kafkalab.__file__).parent
-LEFT_OUT = ("cli", "live", "reference", "spark", "testing", "wire")
-"""Parts of kafkalab that the page never imports."""
-LEFT_OUT_OF_SITE = ("DESIGN.md",)
+LEFT_OUT = ("DESIGN.md", "cli", "live", "reference", "spark", "testing", "wire")
+EXERCISE = re.compile(r"exercise_\d+\.py")
+"""What of kafkalab the page never imports."""
 CODE = (".py", ".js", ".css", ".svg", ".json", ".md")
 
 
-def write_page(folder: Path, runtime: str) -> None:
-    """Write the page into `folder`; `runtime` is the address of Pyodide's files from there, such as "../pyodide/"."""
+def write_page(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> None:
+    """Write the page into `folder`. `runtime` is the folder with Pyodide's files, of the same site.
+
+    `node` is the command that runs Node, in which the browser's Python compiles what the page imports.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    page = f"const RUNTIME = {runtime!r};\n{sent('page_shell.js')}\n{(HERE / 'page.js').read_text(encoding='utf-8')}"
+    lock = {**json.loads((runtime / "pyodide-lock.json").read_text(encoding="utf-8")), "packages": {}}
+    address = f"{Path(os.path.relpath(runtime, folder)).as_posix()}/"
+    facts = f"const RUNTIME = {json.dumps(address)},\n\tLOCK = {json.dumps(lock)};\n"
     texts = {
-        "index.html": Template((HERE / "index.html").read_text(encoding="utf-8")).substitute(runs=_options()),
-        "page.js": page,
-        "page.css": sent("page_shell.css") + (HERE / "page.css").read_text(encoding="utf-8"),
-        "python_worker.js": (HERE / "python_worker.js").read_text(encoding="utf-8"),
-        "sequence.js": Sequence._esm,
-        "sequence.css": Sequence._css,
+        "index.html": Template(_own("index.html")).substitute(runs=_options()),
+        "page.js": facts + sent("page_shell.js") + _own("page.js"),
+        "page.css": sent("page_shell.css") + _own("page.css"),
+        "python_worker.js": _own("python_worker.js"),
+        "sequence.js": str(Picture._esm),
+        "sequence.css": str(Picture._css),
     }
     for name, text in texts.items():
-        (folder / name).write_text(str(text), encoding="utf-8")
-    (folder / "kafkalab.zip").write_bytes(archive())
+        (folder / name).write_text(text, encoding="utf-8")
+    with TemporaryDirectory() as place:
+        library, kafkalab = _compiled(runtime.resolve(), Path(place), node)
+    (folder / "library.packed").write_bytes(library)
+    (folder / "kafkalab.packed").write_bytes(kafkalab)
+
+
+def _own(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _compiled(runtime: Path, place: Path, node: Sequence[str]) -> list[bytes]:
+    """Return Python's library and kafkalab, with what the page imports compiled, each as one compressed archive."""
+    (place / "sources.zip").write_bytes(archive())
+    command = [*node, str(HERE / "compile.mjs"), str(runtime), str(place / "sources.zip"), str(place)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise CannotBuildError(f"the page is compiled by Node: {error}") from None
+    if done.returncode:
+        said = [line[:300] for line in done.stderr.splitlines() if line.strip()][-3:]
+        raise CannotBuildError("\n".join(["Node could not compile the page's Python. It said:", *said]))
+    names = ("python_stdlib.zip", "kafkalab.zip")
+    return [gzip.compress((place / name).read_bytes(), 9, mtime=0) for name in names]
 
 
 def archive() -> bytes:
-    """Return what Python gets in the page: kafkalab and traitlets, the same bytes for the same files."""
+    """Return the sources that Python gets in the page: kafkalab and traitlets, the same bytes for the same files."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as zipped:
+    with zipfile.ZipFile(packed, "w") as zipped:
         for name, path in sorted(_files()):
-            zipped.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+            zipped.writestr(zipfile.ZipInfo(name), path.read_bytes())
     return packed.getvalue()
 
 
 def _files() -> Iterator[tuple[str, Path]]:
     for path in PACKAGE.rglob("*"):
         inside = path.relative_to(PACKAGE)
-        if path.suffix in CODE and inside.parts[0] not in (*LEFT_OUT, *LEFT_OUT_OF_SITE):
+        if path.suffix in CODE and inside.parts[0] not in LEFT_OUT and not EXERCISE.fullmatch(path.name):
             yield f"kafkalab/{inside.as_posix()}", path
     found = find_spec("traitlets")
     assert found is not None, "traitlets is installed with kafkalab"

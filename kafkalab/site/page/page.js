@@ -108,7 +108,10 @@ function boot(address) {
 	if (self.crossOriginIsolated) interrupt = new Uint8Array(new SharedArrayBuffer(1));
 	const url = (name) => new URL(name, import.meta.url).href;
 	counted(1);
-	worker.postMessage({ kind: "start", runtime: url(RUNTIME), archive: url("kafkalab.zip"), interrupt });
+	worker.postMessage({
+		...{ kind: "start", runtime: url(RUNTIME), lock: LOCK, interrupt },
+		...{ library: url("library.packed"), kafkalab: url("kafkalab.packed") },
+	});
 	send({ kind: "open", address });
 }
 

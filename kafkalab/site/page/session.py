@@ -57,16 +57,18 @@ class Session:
                 widget.close()
         self.journey, self.challenge = journey, found.challenge
         view = Sequence(journey)
-        journey.observe(self._tell_run, "place")
         self.post({"kind": "show", "id": view.model_id, "challenge": str(found.challenge or "")})
         self._tell_run()
 
     def _comm(self, message: Message) -> None:
         """Hand a message of a model to its widget; one that is gone needs none."""
         if widget := Widget.page.widgets.get(message["id"]):
+            shown = self.journey and self.journey.place
             widget._handle_msg({"content": {"data": message["data"]}})  # type: ignore[attr-defined]
+            if self.journey and self.journey.place != shown:
+                self._tell_run()
 
-    def _tell_run(self, _: Any = None) -> None:
+    def _tell_run(self) -> None:
         """Say which run is shown, so that the page can name it in a link, and make it again."""
         assert self.journey, "a run is shown"
         try:
