@@ -2,6 +2,7 @@
 # make test  checks everything                   (make test ARGS="-k layers" only a part, WORKERS=4 in more processes)
 # make fast  checks what takes seconds: no browser, Spark, notebooks, campaigns
 # make bench measures                            make clean  removes what these made
+# make site  builds the labs as static files for any web server    (make site ARGS=--serve shows them on this machine)
 # make mutants PART=replication   breaks the code, one expression at a time, and asks the tests (without PART: the parts)
 # make oracle MINUTES=10   asks a real Kafka and this one the same random questions (needs Java 17 and Maven)
 
@@ -17,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --no-compile --editable
 COMPILE = $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
 
-.PHONY: lab test fast bench mutants oracle clean
+.PHONY: lab test fast bench site mutants oracle clean
 
 lab: .venv/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
@@ -35,6 +36,9 @@ fast: .venv/test.stamp
 
 bench: .venv/bench.stamp
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
+
+site: .venv/site.stamp
+	@$(BIN)/python -m kafkalab.site $(ARGS)
 
 mutants: .venv/mutants.stamp
 	@$(BIN)/python -m tests.mutation $(PART) $(ARGS)
@@ -68,13 +72,19 @@ clean:
 
 .venv/test.stamp: .venv/lab.stamp
 	@echo "Installing what the tests need into .venv: a minute, and only this once"
-	@$(INSTALL) '.[test,spark]'
+	@$(INSTALL) '.[test,spark,site]'
 	@$(COMPILE)
 	@touch $@
 
 .venv/spark.stamp: .venv/test.stamp
 	@echo "Keeping the Java classes that Spark loads, where there is a Java: each start of Spark then takes half as long"
 	@$(BIN)/python -m kafkalab.spark.session.keep_classes >/dev/null || true
+	@touch $@
+
+.venv/site.stamp: .venv/lab.stamp
+	@echo "Installing what builds the site, JupyterLite, and only this once"
+	@$(INSTALL) '.[site]'
+	@$(COMPILE)
 	@touch $@
 
 .venv/bench.stamp: .venv/test.stamp
