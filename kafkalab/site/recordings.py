@@ -26,6 +26,7 @@ from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.codec import code_of
 from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
+from kafkalab.site.frame import framed
 from kafkalab.widgets.model.futures import agreement
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_page
@@ -127,20 +128,20 @@ def _links(scenario: Scenario) -> str:
     return f'<a href="../index.html">All recordings</a> · {page}'
 
 
-def write_recordings(root: Path, site: Path) -> list[Path]:
-    """Write all recordings and their index into the site; return the paths of the pages."""
+def write_recordings(root: Path, site: Path) -> Path:
+    """Write all recordings and their index into the site; return the path of the index."""
     folder = site / FOLDER
-    pages, every = [folder / "index.html"], list(recordings(root))
+    every = list(recordings(root))
     for recorded in every:
         path = folder / recorded.address
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page_of(recorded), encoding="utf-8")
-        pages.append(path)
-    pages[0].write_text(index(every), encoding="utf-8")
+    listed = folder / "index.html"
+    listed.write_text(index(every), encoding="utf-8")
     shown = site / SHOWN_FIRST
     shown.parent.mkdir(parents=True, exist_ok=True)
     shown.write_text(shown_first(), encoding="utf-8")
-    return [*pages, shown]
+    return listed
 
 
 def shown_first() -> str:
@@ -160,23 +161,17 @@ def index(every: list[Recorded]) -> str:
         body.append(f'<h2 id="{kind}">{HEADS[kind]}</h2>\n<ul>\n{rows}\n</ul>')
     sections = "\n".join(body)
     without = "; ".join(rule.name for rule in REGISTRY if slug(rule) not in [one.file for one in every])
-    return f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Recordings · kafkalab</title>
-<link rel="icon" href="data:,">
-<style>:root {{ color-scheme: light dark; }} body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 60em;
-margin: 2em auto; padding: 0 1em; }} li {{ margin: 4px 0; }}</style>
-<p><a href="../index.html">kafkalab</a></p>
-<h1>Recordings</h1>
+    return framed(
+        "Recordings",
+        f"""<h1>Recordings</h1>
 <p>Each is a run of a Kafka cluster in one file: no Python, no network. → and ← step through it, ? shows all keys.
-It opens at the step that decides. To press faults yourself, open its code in <a href="../page/index.html">the page
-with Python</a>.</p>
+It opens at the step that decides. To press faults yourself, follow its link to
+<a href="../page/index.html">the page with Python</a>.</p>
 {sections}
 <p>No run shows what these rules protect: {escape(without)}. <a href="../docs/rules.html">Why</a>.</p>
-</html>
-"""
+""",
+        "../",
+    )
 
 
 if __name__ == "__main__":

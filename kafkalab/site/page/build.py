@@ -22,6 +22,8 @@ from kafkalab.site.runtime import CannotBuildError
 from kafkalab.widgets.views.sequence import Sequence as Picture
 from kafkalab.widgets.views.source import sent
 
+PAGE = Path("page")
+"""The folder of the site that is the page."""
 HERE = Path(__file__).parent
 PACKAGE = Path(kafkalab.__file__).parent
 LEFT_OUT = ("DESIGN.md", "cli", "live", "reference", "spark", "testing", "wire")
