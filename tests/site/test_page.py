@@ -187,7 +187,7 @@ def test_what_if_is_computed_at_once_where_python_has_no_second_thread(monkeypat
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(Thread, "start", none)
-    view = Sequence(lab00(), what_if=True)
+    view = Sequence(lab00())
     handlers: dict[str, Callable[[dict[str, Any]], Any]] = view.handlers()
     handlers["what_if"]({"kind": "what_if"})
     assert view.strips["rows"] != []

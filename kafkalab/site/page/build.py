@@ -40,7 +40,7 @@ def write_page(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> 
     folder.mkdir(parents=True, exist_ok=True)
     lock = {**json.loads((runtime / "pyodide-lock.json").read_text(encoding="utf-8")), "packages": {}}
     address = f"{Path(os.path.relpath(runtime, folder)).as_posix()}/"
-    facts = f"const RUNTIME = {json.dumps(address)},\n\tLOCK = {json.dumps(lock)};\n"
+    facts = f"const RUNTIME = {json.dumps(address)},\n\tLOCK = {json.dumps(lock)},\n\tFIRST = {json.dumps(FIRST)};\n"
     texts = {
         "index.html": Template(_own("index.html")).substitute(runs=_options()),
         "page.js": facts + sent("page_shell.js") + _own("page.js"),
@@ -109,4 +109,7 @@ def _options() -> str:
         groups.setdefault(f"Lab {lab.number}, {lab.title}", []).append(
             f'<option value="{escape(name)}"{chosen}>{escape(title)}</option>'
         )
-    return "\n".join(f'<optgroup label="{escape(lab)}">{"".join(names)}</optgroup>' for lab, names in groups.items())
+    another = '<option value="" hidden>that of the address</option>\n'
+    return another + "\n".join(
+        f'<optgroup label="{escape(lab)}">{"".join(names)}</optgroup>' for lab, names in groups.items()
+    )

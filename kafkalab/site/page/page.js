@@ -11,6 +11,7 @@ let worker,
 	shown = {},
 	close = () => {};
 
+const named = (what) => new URLSearchParams(location.hash.slice(1)).get(what);
 const say = (text, how = "") => Object.assign($("said"), { textContent: text, className: how });
 
 class WorkerModel extends PageModel {
@@ -91,6 +92,7 @@ async function show({ id, challenge }) {
 	$("run").replaceChildren();
 	close = (await view.render({ model: models.get(id), el: $("run") })) ?? (() => {});
 	say("");
+	$("runs").value = named("lab") ?? (location.hash.length > 1 ? "" : FIRST);
 	box.hidden = !challenge;
 	box.querySelector("pre").textContent = challenge;
 	box.querySelector("output").textContent = "";
@@ -158,7 +160,6 @@ function begin() {
 }
 
 const lacks = () => {
-	if (location.protocol === "file:") return "A browser lets no file start Python: open this page from a web server.";
 	if (typeof WebAssembly !== "object" || typeof Worker !== "function")
 		return "This browser cannot run Python: it has no WebAssembly. Chromium 123, Firefox 120 and Safari 17.5 have it.";
 	return "";

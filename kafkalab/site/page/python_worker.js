@@ -36,7 +36,7 @@ let before = Promise.resolve();
 addEventListener("message", ({ data }) => {
 	before = before.then(async () => {
 		try {
-			if (typeof data === "string") receive(data);
+			if (typeof data === "string") receive?.(data);
 			else await start(data);
 		} catch (error) {
 			const lines = String(error.message ?? error)

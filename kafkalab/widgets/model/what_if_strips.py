@@ -52,7 +52,7 @@ class WhatIfStrips(Listening):
         try:
             Thread(target=self._answered, args=(self._beside,), daemon=True).start()
         except RuntimeError:
-            self._answered(self._beside)
+            self._answered(lambda: self._search(self.journey.place, self._tell_tried))
 
     def futures(self) -> list[Row]:
         """Return the rows of the run shown; they are computed once a run. Empty where nothing can be tried."""
@@ -64,11 +64,16 @@ class WhatIfStrips(Listening):
 
         def left(tried: int) -> bool:
             self.journey.wait_for_press()
-            if tried % TOLD_EACH == 0:
-                self.strips = {"place": place, "tried": tried}
+            self._tell_tried(tried)
             return self.journey.place != place or not self.what_if
 
         self._search(place, left)
+
+    def _tell_tried(self, tried: int) -> bool:
+        """Tell the browser now and then how many futures have been run; return that this ends nothing."""
+        if tried % TOLD_EACH == 0:
+            self.strips = {"place": self.journey.place, "tried": tried}
+        return False
 
     def _search(self, place: int, left: Callable[[int], bool]) -> list[Row]:
         """Return the rows of a run, computed if they are not known; none if `left`, which gets a count, ends that."""
