@@ -42,6 +42,6 @@ def _guard(site: Path) -> None:
     for app in APPS:
         path = site / FOLDER / app / "index.html"
         tag = f'<script src="../../{GUARD}" data-lab></script>'
-        path.write_text(
-            re.sub("(<head[^>]*>)", rf"\1{tag}", path.read_text(encoding="utf-8"), count=1), encoding="utf-8"
-        )
+        text, count = re.subn("(<head[^>]*>)", rf"\1{tag}", path.read_text(encoding="utf-8"), count=1)
+        assert count, f"{path} has no head"
+        path.write_text(text, encoding="utf-8")

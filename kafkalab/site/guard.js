@@ -1,15 +1,22 @@
-// Says in a sentence what a browser lacks for the labs, and what to do; in JupyterLite it also leads links to our pages.
+// Says what a browser lacks for the labs, and what to do. In JupyterLite it also leads links to the site's pages.
 (() => {
 	const here = document.currentScript.src.replace(/guard\.js.*$/, "");
 	const inLab = document.currentScript.dataset.lab !== undefined;
 	const LOW = 5_000_000;
-	const OWN = "or install kafkalab on your computer, where `make lab` opens the same labs";
+	const OWN = "or install kafkalab on your computer, where `make lab` opens the same labs.";
 	const SAYS = {
-		wasm: `This browser has no WebAssembly, so Python cannot run in it. Take a current Firefox, Chrome, Edge or Safari, ${OWN}.`,
+		wasm:
+			"This browser has no WebAssembly, so Python cannot run in it. " +
+			`Take a current Firefox, Chrome, Edge or Safari, ${OWN}`,
 		storage:
-			"This browser keeps no files for this page (private windows often do not). The labs run, but what you write and solve is gone when the tab closes: save a notebook with File → Download before you leave, or open the page in a normal window.",
-		worker: `This page was opened in a way that does not allow service workers, so what you solve is not kept. Open it by https or at localhost, ${OWN}.`,
-		full: "The browser's storage for this page is full: nothing more is saved. What was saved before is still there. Download this notebook now (File → Download), then free space: delete data of other sites in the browser's settings, or old files here.",
+			"This browser keeps no files for this page; private windows often do not. The labs run, but what you " +
+			"write is gone when the tab closes. Open the page in a normal window, or save with File → Download.",
+		worker:
+			"This page's address allows no service workers, so what you solve is not kept. " +
+			`Open it by https or at localhost, ${OWN}`,
+		full:
+			"The browser's storage for this page is full: nothing more is saved. What was saved before is still " +
+			"there. Download this notebook now (File → Download), then delete other sites' data in the settings.",
 	};
 	const said = new Set();
 
@@ -23,7 +30,8 @@
 		note.textContent = SAYS[what];
 		if (inLab) {
 			note.style.cssText =
-				"position:fixed;z-index:10001;left:0;right:0;bottom:0;margin:0;padding:10px 16px;font:15px/1.45 system-ui,sans-serif;color:#202124;background:#fff3cd;border-top:3px solid #9a5b00";
+				"position:fixed;z-index:10001;inset:auto 0 0 0;margin:0;padding:10px 16px;" +
+				"font:15px/1.45 system-ui,sans-serif;color:#202124;background:#fff3cd;border-top:3px solid #9a5b00";
 			const close = document.createElement("button");
 			close.textContent = "Close";
 			close.style.marginLeft = "12px";

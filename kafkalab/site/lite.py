@@ -77,8 +77,8 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 def _run(folder: Path) -> None:
     """Run JupyterLite's builder in the folder; raise CannotBuildError with its last lines if it fails."""
     command = [sys.executable, "-m", "jupyterlite_core.app", "build"]
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(command, cwd=folder, env=quiet, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         raise CannotBuildError("JupyterLite's builder failed:\n" + "\n".join(lines[-12:]))

@@ -105,7 +105,8 @@ def _glossary() -> str:
     to_notebook = f"<script>{other}location.replace('{_address('00_start')}'+location.hash)</script>\n"
     return (
         "<h1>Glossary · 术语表</h1>\n"
-        f'<p><input type="search" placeholder="Search · 搜索" aria-label="Search the glossary" oninput="{search}"></p>\n'
+        '<p><input type="search" placeholder="Search · 搜索" aria-label="Search the glossary" '
+        f'oninput="{search}"></p>\n'
         "<table>\n<thead><tr><th>term</th><th>in a sentence</th><th>中文</th></tr></thead>\n<tbody>\n"
         + "\n".join(rows)
         + f"\n</tbody>\n</table>\n{to_notebook}"

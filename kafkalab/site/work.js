@@ -57,10 +57,27 @@ export function zip(files) {
 	let [at, indexSize] = [0, 0];
 	for (const [path, data] of files) {
 		const name = new TextEncoder().encode(path);
-		const facts = [[2, 0x800], [2, 0], [4, 0x210000], [4, crc32(data)], [4, data.length], [4, data.length]];
+		const facts = [
+			[2, 0x800],
+			[2, 0],
+			[4, 0x210000],
+			[4, crc32(data)],
+			[4, data.length],
+			[4, data.length],
+		];
 		const head = numbers([4, 0x04034b50], [2, 20], ...facts, [2, name.length], [2, 0]);
 		const row = numbers(
-			[4, 0x02014b50], [2, 20], [2, 20], ...facts, [2, name.length], [2, 0], [2, 0], [2, 0], [2, 0], [4, 0], [4, at],
+			[4, 0x02014b50],
+			[2, 20],
+			[2, 20],
+			...facts,
+			[2, name.length],
+			[2, 0],
+			[2, 0],
+			[2, 0],
+			[2, 0],
+			[4, 0],
+			[4, at],
 		);
 		parts.push(head, name, data);
 		index.push(row, name);
@@ -68,7 +85,14 @@ export function zip(files) {
 		indexSize += row.length + name.length;
 	}
 	const end = numbers(
-		[4, 0x06054b50], [2, 0], [2, 0], [2, files.length], [2, files.length], [4, indexSize], [4, at], [2, 0],
+		[4, 0x06054b50],
+		[2, 0],
+		[2, 0],
+		[2, files.length],
+		[2, files.length],
+		[4, indexSize],
+		[4, at],
+		[2, 0],
 	);
 	return new Blob([...parts, ...index, end], { type: "application/zip" });
 }

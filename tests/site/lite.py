@@ -15,9 +15,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from kafkalab.grading.builder import FIGURE, SOLUTIONS, WIDGET, read
+from kafkalab.grading.builder import SOLUTIONS, WIDGET, read
 from kafkalab.site.serve import HOST, Handler
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,8 @@ RAN = re.compile(r"^\[\d+\]:$")
 READY_MS, LAB_MS = 180_000, 300_000
 """Patience on a busy machine, not a goal."""
 KEPT = """async () => {
-  const names = (await indexedDB.databases()).map(one => one.name).filter(name => name.startsWith("JupyterLite Storage"));
+  const all = (await indexedDB.databases()).map(one => one.name);
+  const names = all.filter(name => name.startsWith("JupyterLite Storage"));
   const found = {};
   for (const name of names) {
     const database = await new Promise((done, failed) => {
@@ -122,7 +123,6 @@ class LiteLab:
         self.page.wait_for_function(
             f"async path => path in await ({KEPT})()", arg=f"labs/{self.name}.ipynb", timeout=READY_MS
         )
-        self.page.wait_for_timeout(500)
         return self.kept(f"labs/{self.name}.ipynb")
 
     def kept(self, path: str) -> dict[str, Any]:
@@ -132,11 +132,14 @@ class LiteLab:
 
 
 @contextmanager
-def lab(browser: Browser, address: str, name: str) -> Iterator[LiteLab]:
-    """A lab in a browser that has never seen the site."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    yield LiteLab(context.new_page(), address, name)
-    context.close()
+def lab(
+    browser: Browser, address: str, name: str, context: BrowserContext | None = None
+) -> Iterator[LiteLab]:
+    """A lab in a browser that has never seen the site, or in one more tab of the one that is given."""
+    own = context or browser.new_context(viewport={"width": 1280, "height": 800})
+    yield LiteLab(own.new_page(), address, name)
+    if context is None:
+        own.close()
 
 
 def plain(output: dict[str, Any]) -> dict[str, Any]:
@@ -167,4 +170,3 @@ def differences(solution: list[dict[str, Any]], ran: list[dict[str, Any]]) -> di
     return found
 
 
-__all__ = ["FIGURE", "LiteLab", "differences", "lab", "plain", "solved"]
