@@ -18,6 +18,7 @@ _PLACES = {
         "ElectLeader Compact DeleteSegment Roll Upgrade",
         "protocol.acls": "Deny",
         "protocol.source_header": "made_from",
+        "programs.database": "database",
         "cli.transactions": "transactions_of",
         "widgets.model.journey": "Journey",
         "widgets.views.sequence": "Sequence",

@@ -22,7 +22,7 @@ function stripLine(state, partition) {
 			cells.unshift([b.kind === "COMMIT" ? "commit" : "abort", `${span} ${b.kind} e${b.epoch}`]);
 			continue;
 		}
-		const fate = b.txn ? (ended[b.pid] ?? "open") : "",
+		const fate = isTable(partition) ? rowFate(log, b) : b.txn ? (ended[b.pid] ?? "open") : "",
 			who = b.pid >= 0 ? ` p${b.pid} e${b.epoch} s${b.seq}` : "";
 		cells.unshift([
 			fate || "plain",
@@ -30,6 +30,7 @@ function stripLine(state, partition) {
 		]);
 	}
 	if (log.count > batches.length) cells.unshift(["more", `${log.count - batches.length} earlier …`]);
+	if (isTable(partition)) return [`${partition}${node ? ` in ${node}` : ""}, ${log.hw} committed:`, cells];
 	const where = node ? `${partition} on ${node}` : `${partition} without a leader`;
 	return [`${where}, HW ${log.hw}, LSO ${log.lso}:`, cells];
 }
