@@ -2,6 +2,7 @@
 # make test  checks everything                   (make test ARGS="-k layers" only a part, WORKERS=4 in more processes)
 # make fast  checks what takes seconds: no browser, Spark, notebooks, campaigns
 # make bench measures                            make clean  removes what these made
+# make site  builds the labs as static files for any web server    (make site ARGS=--serve shows them on this machine)
 # make mutants PART=replication   breaks the code, one expression at a time, and asks the tests (without PART: the parts)
 # make pythons   checks what takes seconds with each Python from 3.11 on that is found; NOTEBOOKS=1: the notebooks, too
 # make wheel   writes what `pip install` takes, the labs in it, into build/wheel/
@@ -20,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --no-compile --editable
 COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
-.PHONY: lab test fast bench mutants oracle pythons wheel clean
+.PHONY: lab test fast bench site mutants oracle pythons wheel clean
 
 lab: $(VENV)/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
@@ -38,6 +39,9 @@ fast: $(VENV)/test.stamp
 
 bench: $(VENV)/bench.stamp
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
+
+site: $(VENV)/site.stamp
+	@$(BIN)/python -m kafkalab.site $(ARGS)
 
 mutants: $(VENV)/mutants.stamp
 	@$(BIN)/python -m tests.mutation $(PART) $(ARGS)
@@ -78,13 +82,19 @@ $(VENV)/lab.stamp: pyproject.toml binder/overrides.json
 
 $(VENV)/test.stamp: $(VENV)/lab.stamp
 	@echo "Installing what the tests need into $(VENV): a minute, and only this once"
-	@$(INSTALL) '.[test,spark]'
+	@$(INSTALL) '.[test,spark,site]'
 	@$(COMPILE)
 	@touch $@
 
 $(VENV)/spark.stamp: $(VENV)/test.stamp
 	@echo "Keeping the Java classes that Spark loads, where there is a Java: each start of Spark then takes half as long"
 	@$(BIN)/python -m kafkalab.spark.session.keep_classes >/dev/null || true
+	@touch $@
+
+$(VENV)/site.stamp: $(VENV)/lab.stamp
+	@echo "Installing what builds the site, JupyterLite, and only this once"
+	@$(INSTALL) '.[site]'
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/bench.stamp: $(VENV)/test.stamp

@@ -39,6 +39,7 @@ _PLACES = {
         "explore.shrink": "shrink",
         "explore.what_if": "what_if",
         "grading.challenge": "Challenge open_challenge answer_challenge",
+        "reference.exhibits": "museum rule_gallery error_gallery",
         "course.outline": "progress",
         "course.glossary": "glossary",
         "course.at_the_end": "at_the_end",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,18 @@ from kafkalab.grading import progress as kept
 from kafkalab.grading.exercise import EXERCISES, wrapped
 
 TRACKS: dict[str, tuple[int, ...]] = {
-    "A demo in 90 minutes": (0, 3, 5),
-    "Operators, half a day": (2, 4, 5, 6, 7, 8),
-    "Stream developers": (1, 3, 6, 9, 10, 11),
-    "Data engineers": (1, 4, 5, 11, 12),
+    "A demo in 90 minutes": (0, 3, 5, 9),
+    "Operators, half a day": (4, 5, 7, 8),
+    "Stream developers": (1, 6, 9, 10, 11),
+    "Data engineers": (4, 5, 11, 12),
 }
 """For whom, and which labs in which order; a lab that is only planned joins its tracks when it is there."""
 BINDER = "BINDER_SERVICE_HOST"
 """Set in the environment of a session on Binder, whose machine goes away."""
+BROWSER = "emscripten"
+"""The platform of a Python that runs in a browser."""
+GOES_AWAY = "This machine goes away when you leave. Next time,"
+KEPT_HERE = "This browser keeps it until this site's data is deleted. In another browser,"
 
 
 class CourseMap:
@@ -82,14 +87,14 @@ class CourseMap:
         )
         return (
             f'<a download="{kept.FILE}" href="data:application/json;base64,{data}" style="{style}">'
-            "Download my progress</a> This machine goes away when you leave. "
-            f"Next time, upload the file and run <code>progress(also={kept.FILE!r})</code>."
+            f"Download my progress</a> {KEPT_HERE if sys.platform == BROWSER else GOES_AWAY} "
+            f"upload the file and run <code>progress(also={kept.FILE!r})</code>."
         )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle = {"image/svg+xml": self.svg(), "text/plain": str(self)}
         if self.live:
-            button = f"<div>{self.download()}</div>" if os.environ.get(BINDER) else ""
+            button = f"<div>{self.download()}</div>" if os.environ.get(BINDER) or sys.platform == BROWSER else ""
             bundle["text/html"] = f"{linked(self.svg(), self._ready)}{button}"
         return bundle
 

@@ -99,7 +99,7 @@ WRONG = {
     "L5.E3": Wrong(answer='e3 = [Drop("EndTxn#1")]', says="This run shows no"),
     "L6.E1": Wrong(
         answer="def transactional_id(facts):\n    return f\"{facts['app']}-{facts['host']}\"",
-        says="end well. The first that does not",
+        says="end well. The shortest that does not",
     ),
     "L6.E2": Wrong(answer='e2 = [Pause("first", at_ms=3_000), Resume("first", at_ms=9_000)]', says="This run shows no"),
     "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="The first that is not is row 1"),
@@ -127,7 +127,7 @@ WRONG = {
         answer='async def careful(app, orders):\n    producer = app.producer(transactional_id="shop-0")\n'
         "    await producer.init_transactions()\n    for order, cancelled in orders:\n"
         "        await one_order(app, producer, order, cancelled)",
-        says="end well. The first that does not",
+        says="end well. The shortest that does not",
     ),
     "L9.E3": Wrong(answer=rows("e3", 10, "shown"), says="The first that is not is claim 1"),
     "L10.E1": Wrong(
@@ -139,7 +139,7 @@ WRONG = {
         "            await consumer.commit_sync()\n"
         "            await producer.commit_transaction()\n"
         "    await consumer.close()",
-        says="end well. The first that does not",
+        says="end well. The shortest that does not",
     ),
     "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="The first that is not is row 1"),
     "L10.E3": Wrong(answer='e3 = [Pause("one", at_ms=4_000), Resume("one", at_ms=30_000)]', says="This run shows no"),

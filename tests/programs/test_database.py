@@ -108,10 +108,10 @@ def test_the_picture_shows_rows_and_what_of_them_is_committed() -> None:
         for step in steps
     ]
     assert lines == [
-        "table bookings in SQLite, 0 committed: [0 one open]",
-        "table bookings in SQLite, 1 committed: [0 one committed]",
-        "table bookings in SQLite, 1 committed: [0 one committed] [1 two open]",
-        "table bookings in SQLite, 1 committed: [0 one committed]",
+        "table bookings in SQLite, committed 0: [0 one open]",
+        "table bookings in SQLite, committed 1: [0 one committed]",
+        "table bookings in SQLite, committed 1: [0 one committed] [1 two open]",
+        "table bookings in SQLite, committed 1: [0 one committed]",
     ]
     marks = marks_of(payload)
     assert [marks[str(step)] for step in steps] == ["INSERT bookings", "COMMIT", "INSERT bookings", "ROLLBACK"]

@@ -63,6 +63,8 @@ def librdkafka(profile: str = "4.x/TV1") -> dict[str, tuple[str, ...]]:
     the saved session gives.
     """
     try:
+        if sys.platform == "emscripten":
+            raise OSError("a browser opens no sockets")
         from kafkalab.live.cluster import LiveCluster
 
         with LiveCluster(profile=profile, topics=TOPICS) as live:

@@ -45,7 +45,14 @@ class WhatIfStrips(Listening):
 
     def handlers(self) -> dict[str, Callable[[Content], Any]]:
         """Return by kind of message what is done with it."""
-        return {"what_if": lambda _: Thread(target=self._answered, args=(self._beside,), daemon=True).start()}
+        return {"what_if": self._start}
+
+    def _start(self, _: Content) -> None:
+        """Compute the rows beside the presses; where Python cannot have a second thread, in a browser, at once."""
+        try:
+            Thread(target=self._answered, args=(self._beside,), daemon=True).start()
+        except RuntimeError:
+            self._answered(lambda: self._search(self.journey.place, self._tell_tried))
 
     def futures(self) -> list[Row]:
         """Return the rows of the run shown; they are computed once a run. Empty where nothing can be tried."""
@@ -57,11 +64,16 @@ class WhatIfStrips(Listening):
 
         def left(tried: int) -> bool:
             self.journey.wait_for_press()
-            if tried % TOLD_EACH == 0:
-                self.strips = {"place": place, "tried": tried}
+            self._tell_tried(tried)
             return self.journey.place != place or not self.what_if
 
         self._search(place, left)
+
+    def _tell_tried(self, tried: int) -> bool:
+        """Tell the browser now and then how many futures have been run; return that this ends nothing."""
+        if tried % TOLD_EACH == 0:
+            self.strips = {"place": self.journey.place, "tried": tried}
+        return False
 
     def _search(self, place: int, left: Callable[[int], bool]) -> list[Row]:
         """Return the rows of a run, computed if they are not known; none if `left`, which gets a count, ends that."""

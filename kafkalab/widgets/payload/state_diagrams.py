@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
-import graphviz
-
 from kafkalab.widgets.payload.state_machines import ANY, SHORT, Machine, machine
 
 Edge: TypeAlias = tuple[str, str, str]
@@ -73,6 +71,8 @@ def source(chart: Machine) -> str:
 
 def draw(chart: Machine) -> str:
     """Return the diagram of a machine as SVG, laid out now; graphviz.ExecutableNotFound without `dot`."""
+    import graphviz  # here: a page with Python in it has the pictures, and no graphviz
+
     laid_out: str = graphviz.Source(source(chart)).pipe(format="svg", encoding="utf-8")
     return tidy(laid_out, merged_edges(chart.edges()), chart.title)
 

@@ -279,7 +279,7 @@ def strip_line(partition: str, shown: Shown, last: int = 0) -> str:
         _cell(batches, i, outcome_in(partition, batches, i, mark)) for i in range(first, len(batches))
     ]
     if partition.startswith(TABLE):
-        return f"{partition}{f' in {node}' if node else ''}, {mark} committed: " + (" ".join(cells) or "empty")
+        return f"{partition}{f' in {node}' if node else ''}, committed {mark}: " + (" ".join(cells) or "empty")
     where = f"{partition} on {node}" if node else f"{partition} without a leader"
     return f"{where}, HW {mark}, LSO {stable}: " + (" ".join(cells) or "empty")
 

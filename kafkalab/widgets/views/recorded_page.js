@@ -5,28 +5,7 @@
 
 const RECORDED = "This page is a recording: it shows this run and its steps. For another future open it in a lab";
 
-class RecordedModel {
-	constructor(values) {
-		Object.assign(this, { values, heard: {} });
-	}
-	get(name) {
-		return this.values[name];
-	}
-	set(name, value) {
-		if (this.values[name] === value) return;
-		this.values[name] = value;
-		this.fire(`change:${name}`);
-	}
-	on(name, hear) {
-		(this.heard[name] ??= []).push(hear);
-	}
-	off(name, hear) {
-		this.heard[name] = (this.heard[name] ?? []).filter((one) => one !== hear);
-	}
-	fire(name, ...told) {
-		for (const hear of this.heard[name] ?? []) hear(...told);
-	}
-	save_changes() {}
+class RecordedModel extends PageModel {
 	send({ kind }) {
 		// after the caller has noted that it waits
 		setTimeout(() => {
@@ -41,12 +20,6 @@ function goToAddress(root, journey) {
 	const name = decodeURIComponent(location.hash.slice(1)),
 		step = /^step=\d+$/.test(name) ? Number(name.slice(5)) : name && root.stepNamed(name);
 	if (Number.isInteger(step)) journey.set("step", Math.min(step, Number(root.dataset.events) - 1));
-}
-
-function chooseTheme(button) {
-	const { dataset } = document.documentElement,
-		dark = () => (dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-	button.addEventListener("click", () => (dataset.theme = dark() ? "light" : "dark"));
 }
 
 async function openRecording(view, { journey: journeyValues, view: viewValues }, place) {

@@ -17,9 +17,10 @@ from kafkalab.widgets.views.source import sent
 JOURNEY = ("step", "groups", "hidden", "every", "opened", "verdict", "tree", "place", "can_undo", "can_redo", "size")
 
 
-def recorded_page(journey: Journey) -> str:
+def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
     """Return the page of the run that the journey shows, which opens at the cursor, with its verdict.
 
+    `about` is what the page says of the run above the picture, `links` the markup of links to other pages.
     It is one file of HTML: the run's steps, chapters and logs, what the checks found, both themes, keys and the words
     for a screen reader. Its address may name a place: `#step=54`, `#EndTxn#1`, `#chapter:decision`.
     """
@@ -28,7 +29,8 @@ def recorded_page(journey: Journey) -> str:
     shown = {name: getattr(journey, name) for name in JOURNEY} | {"payload": packed(journey.payload)}
     values = {"journey": shown, "view": {"size": "laptop", "time": "down", "what_if": False, "strips": {}}}
     title = escape(journey.payload["title"])
-    module = f"{Sequence._esm}\n{sent('recorded_page.js')}\nexport {{ openRecording }};"
+    own = "\n".join(map(sent, ("page_shell.js", "recorded_page.js")))
+    module = f"{Sequence._esm}\n{own}\nexport {{ openRecording }};"
     told = escape(view.text())
     view.close()
     return f"""<!doctype html>
@@ -37,9 +39,10 @@ def recorded_page(journey: Journey) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · kafkalab</title>
 <style>{Sequence._css}
-{sent("recorded_page.css")}</style>
+{sent("page_shell.css")}</style>
 <header><h1>{title}</h1><button type="button" id="theme">light or dark</button></header>
-<p>A recorded run of a Kafka cluster. The keys → and ← step through it, ? shows all keys.</p>
+{f"<p>{escape(about)}</p>" if about else ""}
+<p>A recorded run of a Kafka cluster. The keys → and ← step through it, ? shows all keys. {links}</p>
 <noscript><p>This page needs JavaScript. What it shows when it is opened:</p><pre>{told}</pre></noscript>
 <main id="run"></main>
 {_make_it_yours(journey)}

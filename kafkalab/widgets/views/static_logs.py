@@ -134,5 +134,5 @@ class LogStrips(Canvas):
 
 def _where(partition: str, where: str, mark: int) -> str:
     if partition.startswith(TABLE):
-        return f"{f'in {where}, ' if where else ''}{mark} committed"
+        return f"{f'in {where}, ' if where else ''}committed {mark}"
     return f"on {where}" if where else "no leader"

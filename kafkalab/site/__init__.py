@@ -1,0 +1,1 @@
+"""The labs as a folder of files for any web server: Python runs in the browser, nothing on the server."""

@@ -1,0 +1,115 @@
+"""Write the page with Python in it: HTML, the picture's modules, and kafkalab as one archive."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import re
+import subprocess
+import zipfile
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from string import Template
+from tempfile import TemporaryDirectory
+
+import kafkalab
+from kafkalab.site.page.opening import FIRST, lab_of, runs
+from kafkalab.site.runtime import CannotBuildError
+from kafkalab.widgets.views.sequence import Sequence as Picture
+from kafkalab.widgets.views.source import sent
+
+PAGE = Path("page")
+"""The folder of the site that is the page."""
+HERE = Path(__file__).parent
+PACKAGE = Path(kafkalab.__file__).parent
+LEFT_OUT = ("DESIGN.md", "cli", "live", "reference", "spark", "testing", "wire")
+EXERCISE = re.compile(r"exercise_\d+\.py")
+"""What of kafkalab the page never imports."""
+CODE = (".py", ".js", ".css", ".svg", ".json", ".md")
+
+
+def write_page(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> None:
+    """Write the page into `folder`. `runtime` is the folder with Pyodide's files, of the same site.
+
+    `node` is the command that runs Node, in which the browser's Python compiles what the page imports.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = {**json.loads((runtime / "pyodide-lock.json").read_text(encoding="utf-8")), "packages": {}}
+    address = f"{Path(os.path.relpath(runtime, folder)).as_posix()}/"
+    facts = f"const RUNTIME = {json.dumps(address)},\n\tLOCK = {json.dumps(lock)},\n\tFIRST = {json.dumps(FIRST)};\n"
+    texts = {
+        "index.html": Template(_own("index.html")).substitute(runs=_options()),
+        "page.js": facts + sent("page_shell.js") + _own("page.js"),
+        "page.css": sent("page_shell.css") + _own("page.css"),
+        "python_worker.js": _own("python_worker.js"),
+        "sequence.js": str(Picture._esm),
+        "sequence.css": str(Picture._css),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    with TemporaryDirectory() as place:
+        library, kafkalab = _compiled(runtime.resolve(), Path(place), node)
+    (folder / "library.packed").write_bytes(library)
+    (folder / "kafkalab.packed").write_bytes(kafkalab)
+
+
+def _own(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _compiled(runtime: Path, place: Path, node: Sequence[str]) -> list[bytes]:
+    """Return Python's library and kafkalab, with what the page imports compiled, each as one compressed archive."""
+    (place / "sources.zip").write_bytes(archive())
+    command = [*node, str(HERE / "compile.mjs"), str(runtime), str(place / "sources.zip"), str(place)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise CannotBuildError(f"the page is compiled by Node: {error}") from None
+    if done.returncode:
+        said = [line[:300] for line in done.stderr.splitlines() if line.strip()][-3:]
+        raise CannotBuildError("\n".join(["Node could not compile the page's Python. It said:", *said]))
+    names = ("python_stdlib.zip", "kafkalab.zip")
+    return [gzip.compress((place / name).read_bytes(), 9, mtime=0) for name in names]
+
+
+def archive() -> bytes:
+    """Return the sources that Python gets in the page: kafkalab and traitlets, the same bytes for the same files."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as zipped:
+        for name, path in sorted(_files()):
+            zipped.writestr(zipfile.ZipInfo(name), path.read_bytes())
+    return packed.getvalue()
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    for path in PACKAGE.rglob("*"):
+        inside = path.relative_to(PACKAGE)
+        if path.suffix in CODE and inside.parts[0] not in LEFT_OUT and not EXERCISE.fullmatch(path.name):
+            yield f"kafkalab/{inside.as_posix()}", path
+    found = find_spec("traitlets")
+    assert found is not None, "traitlets is installed with kafkalab"
+    assert found.origin is not None, "traitlets has a folder"
+    traitlets = Path(found.origin).parent
+    for path in traitlets.rglob("*.py"):
+        inside = path.relative_to(traitlets)
+        if inside.parts[0] not in ("tests", "config"):
+            yield f"traitlets/{inside.as_posix()}", path
+
+
+def _options() -> str:
+    """Return the labs' runs as the entries of a list, by lab."""
+    groups: dict[str, list[str]] = {}
+    for name in runs():
+        lab, chosen = lab_of(name), " selected" if name == FIRST else ""
+        title = f"{name}: {kafkalab.__getattr__(name)().title}"
+        groups.setdefault(f"Lab {lab.number}, {lab.title}", []).append(
+            f'<option value="{escape(name)}"{chosen}>{escape(title)}</option>'
+        )
+    another = '<option value="" hidden>that of the address</option>\n'
+    return another + "\n".join(
+        f'<optgroup label="{escape(lab)}">{"".join(names)}</optgroup>' for lab, names in groups.items()
+    )

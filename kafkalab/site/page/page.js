@@ -1,0 +1,169 @@
+// The page with Python in it: models whose values and messages go to a worker, and the controls around the picture.
+
+const $ = (id) => document.querySelector(`#${id}`),
+	WAITS_MS = 700,
+	STOPS_MS = 3000,
+	models = new Map();
+let worker,
+	interrupt,
+	pending = 0,
+	patience = 0,
+	shown = {},
+	close = () => {};
+
+const named = (what) => new URLSearchParams(location.hash.slice(1)).get(what);
+const say = (text, how = "") => Object.assign($("said"), { textContent: text, className: how });
+
+class WorkerModel extends PageModel {
+	constructor(id, values) {
+		super(values);
+		Object.assign(this, { id, dirty: {}, widget_manager: { get_model: async (name) => models.get(name) } });
+	}
+	set(name, value) {
+		this.dirty[name] = value;
+		super.set(name, value);
+	}
+	save_changes() {
+		const state = this.dirty;
+		this.dirty = {};
+		if (Object.keys(state).length) this.ask({ method: "update", state });
+	}
+	send(content) {
+		this.ask({ method: "custom", content });
+	}
+	ask(data) {
+		if (models.get(this.id) === this) send({ kind: "comm", id: this.id, data });
+	}
+	update(state) {
+		const changed = Object.keys(state).filter((name) => this.values[name] !== state[name]);
+		Object.assign(this.values, state);
+		for (const name of changed) this.fire(`change:${name}`);
+	}
+}
+
+// The stop button shows when Python has been at it for a while.
+function counted(by) {
+	pending = Math.max(0, pending + by);
+	if (pending && !patience) patience = setTimeout(() => ($("stop").hidden = !shown.id), WAITS_MS);
+	if (pending) return;
+	clearTimeout(patience);
+	patience = 0;
+	$("stop").hidden = true;
+}
+
+function send(message) {
+	counted(1);
+	worker.postMessage(JSON.stringify(message));
+}
+
+const HEARD = {
+	model: ({ id, state }) => models.set(id, new WorkerModel(id, state)),
+	update: ({ id, state }) => models.get(id)?.update(state),
+	custom: ({ id, content }) => models.get(id)?.fire("msg:custom", content, []),
+	closed: ({ id }) => models.delete(id),
+	idle: () => counted(-1),
+	loading: ({ text }) => say(text),
+	refused: ({ text }) => say(text, "wrong"),
+	stopped: ({ text }) => say(text),
+	broken({ text, all }) {
+		console.warn(all);
+		say(`Python has failed (${text}). Load the page again; if that does not help, use another browser.`, "wrong");
+	},
+	show: (message) => show(message),
+	run(run) {
+		Object.assign(shown, run);
+		$("link").disabled = !run.code;
+		$("link").title = run.why;
+		document.documentElement.dataset.digest = run.digest;
+	},
+	answered({ right, text }) {
+		const output = $("challenge").querySelector("output");
+		output.textContent = text;
+		output.className = right ? "right" : "wrong";
+		$("token").hidden = !right;
+	},
+};
+
+async function show({ id, challenge }) {
+	close();
+	shown = { id };
+	const { default: view } = await import("./sequence.js"),
+		box = $("challenge");
+	$("run").replaceChildren();
+	close = (await view.render({ model: models.get(id), el: $("run") })) ?? (() => {});
+	say("");
+	$("runs").value = named("lab") ?? (location.hash.length > 1 ? "" : FIRST);
+	box.hidden = !challenge;
+	box.querySelector("pre").textContent = challenge;
+	box.querySelector("output").textContent = "";
+	$("token").hidden = true;
+	document.querySelector(".klab").focus({ preventScroll: true });
+	performance.mark("klab-shown");
+}
+
+function boot(address) {
+	models.clear();
+	counted(-pending);
+	worker = new Worker(new URL("python_worker.js", import.meta.url), { type: "module" });
+	worker.onmessage = ({ data }) => ((message) => HEARD[message.kind](message))(JSON.parse(data));
+	worker.onerror = ({ message }) => HEARD.broken({ text: message || "its worker does not start", all: message });
+	if (self.crossOriginIsolated) interrupt = new Uint8Array(new SharedArrayBuffer(1));
+	const url = (name) => new URL(name, import.meta.url).href;
+	counted(1);
+	worker.postMessage({
+		...{ kind: "start", runtime: url(RUNTIME), lock: LOCK, interrupt },
+		...{ library: url("library.packed"), kafkalab: url("kafkalab.packed") },
+	});
+	send({ kind: "open", address });
+}
+
+// Stops what Python is doing. Where the page may not share memory with the worker, a new worker makes the run again.
+function stop() {
+	if (interrupt && !interrupt[0]) {
+		interrupt[0] = 2;
+		const run = shown;
+		setTimeout(() => pending && run === shown && restart(), STOPS_MS);
+	} else restart();
+}
+
+function restart() {
+	const { code } = shown,
+		step = document.querySelector(".klab")?.dataset.step ?? "";
+	worker.terminate();
+	say("Stopped. Python starts again with the run that was shown; its earlier runs cannot be undone to any more.");
+	boot(code ? `run=${code}&step=${step}` : location.hash.slice(1));
+}
+
+async function copy(text, what) {
+	try {
+		await navigator.clipboard.writeText(text);
+		say(`${what} is on the clipboard.`);
+	} catch {
+		prompt(`${what}: press Ctrl+C`, text);
+	}
+}
+
+const token = () => $("challenge").querySelector("output").textContent.trim().split("\n").at(-1).trim();
+
+function begin() {
+	chooseTheme($("theme"));
+	$("stop").addEventListener("click", stop);
+	$("link").addEventListener("click", () => copy(new URL(`#run=${shown.code}`, location).href, "The link to this run"));
+	$("token").addEventListener("click", () => copy(token(), "The line to hand in"));
+	$("runs").addEventListener("change", ({ target }) => (location.hash = `lab=${target.value}`));
+	$("challenge").addEventListener("submit", (event) => {
+		event.preventDefault();
+		send({ kind: "answer", name: event.target.elements.name.value });
+	});
+	addEventListener("hashchange", () => send({ kind: "open", address: location.hash.slice(1) }));
+	boot(location.hash.slice(1));
+}
+
+const lacks = () => {
+	if (typeof WebAssembly !== "object" || typeof Worker !== "function")
+		return "This browser cannot run Python: it has no WebAssembly. Chromium 123, Firefox 120 and Safari 17.5 have it.";
+	return "";
+};
+
+if (lacks()) say(lacks(), "wrong");
+else begin();

@@ -1,0 +1,69 @@
+"""Run every solved lab but Spark's in the built site, and print what became of its cells, with times.
+
+`make site`, then `python -m tests.site [FIRST LETTERS OF LABS]`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+from playwright.sync_api import Browser, Error, sync_playwright
+
+from kafkalab.grading.builder import SOLUTIONS
+from kafkalab.site.build import SITE
+from kafkalab.site.notebooks import NEEDS_MORE
+from tests.browser.conftest import CHROMIUM_ARGS
+from tests.programs_found import found
+from tests.site.lite import ROOT, differences, lab, solved
+
+HEAD = (
+    "| lab | shown s | ready s | run s | cells | errors | other outputs | elsewhere | load |\n"
+    "|:--|--:|--:|--:|--:|--:|:--|--:|--:|"
+)
+
+
+def row(browser: Browser, address: str, name: str) -> tuple[str, bool]:
+    """Run one lab in a browser that has never seen the site; return its row, and whether every cell ran well."""
+    with lab(browser, address, name) as opened:
+        opened.open()
+        took = opened.run_all()
+        code = [cell for cell in opened.save()["cells"] if cell["cell_type"] == "code"]
+        ran = sum(bool(cell["execution_count"]) for cell in code)
+        failed = sum(output["output_type"] == "error" for cell in code for output in cell["outputs"])
+        other = ", ".join(differences(opened.cells, code)) or "none"
+        times = f"{opened.shown_s:.1f} | {opened.ready_s:.1f} | {took:.1f}"
+        seen = f"{ran} of {len(code)} | {failed} | {other} | {len(opened.elsewhere)} | {os.getloadavg()[0]:.1f}"
+        return f"| {name} | {times} | {seen} |", ran == len(code) and not failed and not opened.elsewhere
+
+
+def rows(beginnings: list[str]) -> Iterator[tuple[str, bool]]:
+    """Yield what `row` returns for each lab whose name begins so; for all of them where nothing is named."""
+    names = [p.stem for p in sorted((ROOT / SOLUTIONS).glob("[0-9]*.ipynb")) if p.stem not in NEEDS_MORE]
+    with solved(ROOT / SITE) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
+        for name in names:
+            if not beginnings or name.startswith(tuple(beginnings)):
+                try:
+                    yield row(browser, address, name)
+                except (AssertionError, Error) as error:
+                    yield f"| {name} | failed: {str(error).splitlines()[0]} |", False
+        browser.close()
+
+
+def main(beginnings: list[str]) -> int:
+    """Print the table; return 1 if a lab failed."""
+    if not (ROOT / SITE / "index.html").is_file():
+        print("There is no site yet: run `make site`.", file=sys.stderr)
+        return 2
+    print(HEAD, flush=True)
+    failed = False
+    for line, well in rows(beginnings):
+        print(line, flush=True)
+        failed |= not well
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

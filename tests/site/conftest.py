@@ -1,0 +1,35 @@
+"""The built site, once for all the tests of it, and the Chromium that looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafkalab.site.build import build
+from kafkalab.site.serve import served
+from tests.browser.conftest import browser, console_errors, page  # noqa: F401 (fixtures)
+from tests.site.lite import solved
+
+
+@pytest.fixture(scope="session")
+def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `make site` builds."""
+    folder = tmp_path_factory.mktemp("site") / "site"
+    build(root, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Where the site is served, as it is."""
+    with served(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def with_answers(site: Path) -> Iterator[str]:
+    """Where the site is served with the solutions in the places of the learners' notebooks."""
+    with solved(site) as address:
+        yield address

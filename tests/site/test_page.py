@@ -1,0 +1,203 @@
+"""The page with Python in it, without a browser: its stand-ins, what its address may name, what its session answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from kafkalab import Challenge, Cluster, Crash, Drop, Journey, Sequence, lab00, lab03
+from kafkalab.checks.all import BY_NAME
+from kafkalab.course.labs import FOUND
+from kafkalab.sim.codec import code_of
+from kafkalab.site.page.build import archive
+from kafkalab.site.page.opening import lab_of, opening, runs
+
+SCRIPT = """
+import json, sys
+from kafkalab.site.page.stand_in import install
+install()
+from kafkalab.site.page.session import start
+receive = start(print)
+models = {}
+for line in sys.stdin:
+    receive(line)
+    print("end", flush=True)
+"""
+Said = list[dict[str, Any]]
+
+
+class Talk:
+    """A session in a process of its own, where the stand-ins take the places of anywidget and ipywidgets."""
+
+    def __init__(self, root: Path) -> None:
+        command = [sys.executable, "-c", SCRIPT]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, cwd=root, stdin=pipe, stdout=pipe, text=True)
+
+    def say(self, **message: Any) -> Said:
+        """Send a message; return what is said in answer."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+        return [json.loads(line) for line in iter(self.process.stdout.readline, "end\n")]
+
+    def press(self, model: str, **content: Any) -> Said:
+        """Send what a press of the browser sends."""
+        return self.say(kind="comm", id=model, data={"method": "custom", "content": {"kind": "press", **content}})
+
+
+@pytest.fixture(scope="module")
+def talk(root: Path):
+    """A session that nothing was said to yet, or that a test before has used."""
+    one = Talk(root)
+    yield one
+    one.process.communicate()
+
+
+def first(said: Said, kind: str) -> dict[str, Any]:
+    """The first message of a kind."""
+    return next(message for message in said if message["kind"] == kind)
+
+
+def journey_of(said: Said) -> str:
+    """The id of the journey's model."""
+    return str(next(m["id"] for m in said if m["kind"] == "model" and "payload" in m["state"]))
+
+
+def test_it_sends_the_models_that_ipywidgets_would_and_the_run(talk: Talk):
+    said = talk.say(kind="open", address="")
+    view = Sequence(Journey(lab03()))
+    ours = {**view.journey.get_state(), **view.get_state()}
+    models = {name: value for m in said if m["kind"] == "model" for name, value in m["state"].items()}
+    own = {"_own_id", "journey", "_model_module_version", "_model_name"}
+    assert set(models) - own <= set(ours)
+    assert {name for name in models if name not in own and models[name] != ours[name]} == {"_model_module"}
+    assert models["payload"] == ours["payload"]
+    assert first(said, "run")["digest"] == view.cluster.trace.digest()
+    assert first(said, "run")["code"] == code_of(lab03())
+
+
+def test_a_press_makes_the_run_that_a_notebook_makes(talk: Talk):
+    journey = journey_of(talk.say(kind="open", address="lab=lab03"))
+    said = talk.press(journey, action="drop", target="EndTxnResponse#1", step=50)
+    here = Journey(lab03())
+    here.step = 50
+    here.press("drop", "EndTxnResponse#1")
+    assert [m["kind"] for m in said] == ["update", "custom", "run"]
+    assert said[0]["state"]["step"] == here.step
+    assert said[0]["state"]["payload"] == here.get_state("payload")["payload"]
+    assert said[1]["content"] == {"kind": "done"}
+    assert said[2]["digest"] == here.cluster.trace.digest()
+    undone = talk.press(journey, action="undo", step=here.step)
+    assert first(undone, "run")["digest"] == Cluster(lab03()).run().digest()
+
+
+def test_a_value_of_the_page_is_taken_over_and_not_sent_back(talk: Talk):
+    said = talk.say(kind="open", address="")
+    journey, view = journey_of(said), first(said, "show")["id"]
+    assert talk.say(kind="comm", id=journey, data={"method": "custom", "content": {"kind": "step", "step": 9}}) == []
+    assert talk.say(kind="comm", id=view, data={"method": "update", "state": {"time": "across"}}) == []
+    refused = talk.say(kind="comm", id=view, data={"method": "update", "state": {"time": "up"}})
+    assert first(refused, "custom")["content"]["kind"] == "error"
+    assert first(refused, "update")["state"] == {"time": "across"}
+    assert talk.press(journey, action="right", step=9)[0]["state"]["step"] > 9
+
+
+def test_a_press_that_would_change_nothing_is_answered_with_a_sentence(talk: Talk):
+    journey = journey_of(talk.say(kind="open", address=""))
+    said = talk.press(journey, action="drop", target="Nothing#1", step=5)
+    assert [m["kind"] for m in said] == ["custom"]
+    assert "Nothing#1" in said[0]["content"]["text"]
+
+
+def test_the_run_before_is_forgotten_when_another_is_opened(talk: Talk):
+    old = talk.say(kind="open", address="lab=lab00")
+    said = talk.say(kind="open", address="lab=lab01")
+    assert {m["id"] for m in said if m["kind"] == "closed"} == {m["id"] for m in old if m["kind"] == "model"}
+    assert talk.press(journey_of(old), action="right", step=1) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("lab=lab99", "No lab has a run 'lab99'; there are lab00, lab01"),
+        ("run=K1-HF391-20500-0FKQ", "typo"),
+        ("run=hello", "K1"),
+        ("challenge=K1-HF391-20500-0FKP", "challenge"),
+        ("shop=lab03", "An address ends with #lab=…, #run=…, #challenge=…, not '#shop=lab03'"),
+        ("lab=lab00&run=K1", "An address ends with"),
+        ("lab=lab03&step=soon", "A step is a number, such as #lab=lab03&step=54, not 'soon'"),
+        ("lab=lab03&at=EndTxn%2399", "This run has no 'EndTxn#99'"),
+    ],
+)
+def test_an_address_that_names_nothing_gets_a_sentence_and_the_run_stays(talk: Talk, address: str, told: str):
+    journey = journey_of(talk.say(kind="open", address=""))
+    said = talk.say(kind="open", address=address)
+    assert first(said, "refused")["text"].lower().find(told.lower()) >= 0
+    assert [m["kind"] for m in said if m["kind"] in ("show", "closed", "run")] == []
+    assert talk.press(journey, action="right", step=1) != []
+
+
+def test_an_address_names_a_run_and_a_place_in_it():
+    broken = replace(lab03(), faults=(Drop("EndTxnResponse#1"), Crash("b3", at_step=80)))
+    assert opening(f"#run={code_of(broken)}").scenario == broken
+    assert opening("").scenario == opening("lab=lab03").scenario == lab03()
+    found = opening("lab=lab00&at=Produce%231&step=4")
+    assert (found.at, found.step, found.scenario) == ("Produce#1", 4, lab00())
+
+
+def test_every_lab_with_a_scenario_has_a_run():
+    assert {lab_of(name).number for name in runs()} == {lab.number for lab in FOUND} - {12}
+    assert [name for name in runs() if not opening(f"lab={name}").scenario.title] == []
+
+
+def test_a_challenge_is_told_its_presses_are_counted_and_its_line_is_given(talk: Talk):
+    challenge = Challenge(scenario=lab00(), find=("duplicate",), most=2)
+    said = talk.say(kind="open", address=f"challenge={challenge.code}")
+    assert first(said, "show")["challenge"] == str(challenge)
+    assert BY_NAME["duplicate"].meaning in first(said, "show")["challenge"]
+    journey = journey_of(said)
+    assert first(talk.say(kind="answer", name="Ada"), "answered") == {
+        "kind": "answered",
+        "right": False,
+        "text": "There is no press in it.",
+    }
+    talk.press(journey, action="drop", target="ProduceResponse#1", step=5)
+    assert "give your name" in first(talk.say(kind="answer", name=" "), "refused")["text"].lower()
+    answer = first(talk.say(kind="answer", name="Ada"), "answered")
+    assert answer["right"]
+    assert "You found duplicate in 1 press. Hand in this line:" in answer["text"]
+    talk.say(kind="open", address="")
+    assert "shows no challenge" in first(talk.say(kind="answer", name="Ada"), "refused")["text"]
+
+
+def test_what_if_is_computed_at_once_where_python_has_no_second_thread(monkeypatch: pytest.MonkeyPatch):
+    def none(_: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Thread, "start", none)
+    view = Sequence(lab00())
+    handlers: dict[str, Callable[[dict[str, Any]], Any]] = view.handlers()
+    handlers["what_if"]({"kind": "what_if"})
+    assert view.strips["rows"] != []
+
+
+def test_the_archive_has_what_the_page_imports_and_is_the_same_twice():
+    data = archive()
+    names = set(zipfile.ZipFile(BytesIO(data)).namelist())
+    assert {"kafkalab/site/page/session.py", "kafkalab/widgets/views/sequence.js", "traitlets/traitlets.py"} <= names
+    parts = {name.split("/")[1] for name in names if name.startswith("kafkalab/")}
+    assert parts & {"spark", "wire", "cli", "live", "DESIGN.md"} == set()
+    assert [name for name in names if "exercise_1" in name] == []
+    assert data == archive()

