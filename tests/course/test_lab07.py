@@ -22,6 +22,7 @@ pytestmark = pytest.mark.usefixtures("no_hints_given")
 RE = "recreate"
 LIGHTEST = ("retry", "retry", "abort", "abort", RE, RE, RE, "exit", RE, "abort", "exit", "exit")
 IN, OUT = "coordinator", "nobody"
+TIMED_OUT = "KafkaTimeoutError"
 RIGHT_2 = dict(enumerate(LIGHTEST, 1))
 RIGHT_3 = dict(enumerate((OUT, IN, IN, "group", "client", OUT, OUT, "cleaner", OUT, IN), 1))
 
@@ -113,6 +114,27 @@ def test_each_error_is_met_and_opened_where_the_counter_learns_of_it(number: int
     assert cluster.results["counter"] == [row.error]
     assert cluster.unused_faults == ()
     assert told(cluster).data["name"] == f"after {row.error.split(': ')[1]}"
+
+
+@pytest.mark.parametrize(
+    ("number", "word", "ends", "last"),
+    [
+        (1, "abort", [f"commit_transaction: {TIMED_OUT}", "abort_transaction: IllegalStateError"], f"after {TIMED_OUT}"),
+        (3, "retry", [f"send: {TIMED_OUT}", "send: KafkaError"], "after KafkaError"),
+        (4, "exit", ["send: InvalidProducerEpochError"], "after InvalidProducerEpochError"),
+        (4, "recreate", ["send: InvalidProducerEpochError", "committed"], "commit_transaction"),
+        (8, "recreate", ["commit_transaction: ProducerFencedError", "committed"], "after InvalidProducerEpochError"),
+        (9, "abort", ["send: InvalidPidMappingError", "abort_transaction: KafkaError"], "abort_transaction"),
+    ],
+)
+def test_the_run_below_a_wrong_remedy_tries_it(number: int, word: str, ends: list[str], last: str) -> None:
+    with pytest.raises(WrongAnswer) as caught:
+        lab07_e2.EXERCISE.check(RIGHT_2 | {number: word})
+    error = caught.value
+    cluster = ran(error.run)
+    assert cluster.results["counter"] == ends
+    event = cluster.trace.events[error.step]
+    assert last in (event.name, event.data.get("name"))
 
 
 def test_a_new_producer_beside_one_that_is_at_work_fences_it() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
-from kafkalab.course.lab07.scenario import AWAY_MS, DAY_MS, SLOW_MS, cut_off, shelf, told_at
+from kafkalab.course.lab07.scenario import AWAY_MS, DAY_MS, SLOW_MS, cut_off, ended_at, shelf
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, table
 from kafkalab.grading.seeds import seed
@@ -130,6 +130,11 @@ def scenario(of_seed: int, row: Row, remedy: str = "none") -> Scenario:
     return shelf(*row.faults, title=row.says, seed=of_seed, remedy=remedy, **row.args)
 
 
+def tried(of_seed: int, row: Row, word: str) -> Scenario:
+    """The row's run with the learner's remedy, so that it is seen what comes of it; of "exit" the error alone."""
+    return scenario(of_seed, row, "none" if word == "exit" else word)
+
+
 def remedy_of(of_seed: int, row: Row) -> str:
     """The first remedy after which everybody commits, or exit."""
     for remedy in WORDS[:-1]:
@@ -146,7 +151,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     return tuple(
         Fact(
             name=number, says=row.says, truth=remedy_of(of_seed, row), look=row.look, misses=row.misses,
-            run=partial(scenario, of_seed, row), step=told_at,
+            run=partial(scenario, of_seed, row), step=ended_at, tried=partial(tried, of_seed, row),
         )
         for number, row in enumerate(ROWS, 1)
     )  # fmt: skip

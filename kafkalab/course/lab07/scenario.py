@@ -110,6 +110,12 @@ def told(cluster: Cluster) -> Event:
     return errors[0] if errors else answers[-1] if answers else cluster.trace.events[-1]
 
 
+def ended_at(cluster: Cluster) -> int:
+    """The step at which a program learned its last: an error, or the answer to its last call."""
+    ends = (*cluster.trace.of("state", "chapter"), *cluster.trace.of("complete"))
+    return max(e.step for e in ends)
+
+
 def told_at(cluster: Cluster) -> int:
     """Its step."""
     return told(cluster).step
