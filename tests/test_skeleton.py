@@ -80,13 +80,14 @@ def test_pip_brings_the_rest_in_the_versions_of_pyproject(root: Path, project):
     assert environment["dependencies"][-1]["pip"] == wanted
 
 
-SERVED = "--ServerApp.default_url=/lab/tree/labs/00_start.ipynb"
+PAGE = "labs/00_start.ipynb"
+SERVED = f"--ServerApp.default_url=/lab/tree/{PAGE} --LabApp.default_url=/lab/tree/{PAGE}"
 
 
 @pytest.mark.parametrize(
     ("given", "started"),
     [
-        ("jupyter notebook --ip=0 --ServerApp.default_url=/lab --port=1", f"jupyter notebook --ip=0 {SERVED} --port=1"),
+        ("jupyter notebook --ip=0 --ServerApp.default_url=/lab --port=1", f"jupyter notebook --ip=0 --port=1 {SERVED}"),
         ("jupyter lab --ip=0", f"jupyter lab --ip=0 {SERVED}"),
         ("jupyter-lab", f"jupyter-lab {SERVED}"),
         ("jupyterhub-singleuser --ip=0", f"jupyterhub-singleuser --ip=0 {SERVED}"),
@@ -102,7 +103,7 @@ def test_binder_starts_the_server_on_the_start_page(given: str, started: str, ro
     command = [root / "binder" / "start", *given.split()]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert (run.stdout.strip(), run.stderr) == (started, "")
-    assert (root / SERVED.partition("/lab/tree/")[2]).is_file()
+    assert (root / PAGE).is_file()
 
 
 def test_scripts_can_be_executed(root: Path):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from kafkalab.course.ways import START
 from kafkalab.grading.builder import SOLUTIONS, Cell, Notebook, as_text, read, write_changed
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.error_atlas import MEANING
@@ -28,7 +29,7 @@ BESIDE = (
     "two runs of the same programs stand side by side, and the cursor stands where they part. Above them is said what "
     "to look at; <kbd>→</kbd> walks on in both."
 )
-CLOSE = "[All labs](00_start.ipynb) · "
+CLOSE = f"[All labs]({START}) · "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +95,8 @@ COLLECTIONS = (
 
 
 def refresh_collections(root: Path) -> list[Path]:
-    """Write the notebooks of the collections; return the paths that changed. None without a folder of solutions."""
-    if not (root / SOLUTIONS).is_dir():
+    """Write the notebooks of the collections; return the paths that changed. A course without a start page has none."""
+    if not (root / SOLUTIONS / START).exists():
         return []
     return write_changed({root / SOLUTIONS / f"{one.name}.ipynb": as_text(notebook(one, root)) for one in COLLECTIONS})
 

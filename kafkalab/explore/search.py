@@ -21,7 +21,7 @@ from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 BATCH = 16
 """How many runs are planned before their results are looked at, whatever the number of processes."""
 IN_WINDOW = 4
-"""A late frame counts a quarter of its turns where more follows from it: it comes after its loss and what is earlier."""
+"""A late frame counts a quarter of its turns where more follows from it: after its loss and what is earlier."""
 ENGINES = ("lineage", "random", "informed")
 MOST_FAULTS, RUNS = 3, 2_000
 Mapper: TypeAlias = "Callable[[Callable[[Job], Trial], list[Job]], Iterable[Trial]]"

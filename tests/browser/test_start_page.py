@@ -64,6 +64,7 @@ def test_one_click_leads_to_the_museum_and_one_more_to_the_run_of_a_bug(
     book.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
     expect(book.locator(".klab.compare .now")).to_contain_text("at step 49 they part")
+    book.locator(".klab.chooser").evaluate("e => e.scrollIntoView({block: 'start'})")
     expect(book.locator(".klab.compare .pair[aria-current=true]")).to_be_in_viewport(ratio=0.9)
     book.get_by_role("link", name="KAFKA-5494").click()
     expect(book.locator(".klab.chooser")).to_have_attribute("data-chosen", "KAFKA-5494")

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.usefixtures("no_hints_given")
 RE = "recreate"
 LIGHTEST = ("retry", "retry", "abort", "abort", RE, RE, RE, "exit", RE, "abort", "exit", "exit")
 IN, OUT = "coordinator", "nobody"
-TIMED_OUT, COMMIT = "KafkaTimeoutError", "commit_transaction"
+TIMED_OUT = "KafkaTimeoutError"
+AFTER_TIMED_OUT = f"after {TIMED_OUT}"
 RIGHT_2 = dict(enumerate(LIGHTEST, 1))
 RIGHT_3 = dict(enumerate((OUT, IN, IN, "group", "client", OUT, OUT, "cleaner", OUT, IN), 1))
 
@@ -119,11 +120,11 @@ def test_each_error_is_met_and_opened_where_the_counter_learns_of_it(number: int
 @pytest.mark.parametrize(
     ("number", "word", "ends", "last"),
     [
-        (1, "abort", [f"{COMMIT}: {TIMED_OUT}", "abort_transaction: IllegalStateError"], f"after {TIMED_OUT}"),
+        (1, "abort", [f"commit_transaction: {TIMED_OUT}", "abort_transaction: IllegalStateError"], AFTER_TIMED_OUT),
         (3, "retry", [f"send: {TIMED_OUT}", "send: KafkaError"], "after KafkaError"),
         (4, "exit", ["send: InvalidProducerEpochError"], "after InvalidProducerEpochError"),
-        (4, "recreate", ["send: InvalidProducerEpochError", "committed"], COMMIT),
-        (8, "recreate", [f"{COMMIT}: ProducerFencedError", "committed"], "after InvalidProducerEpochError"),
+        (4, "recreate", ["send: InvalidProducerEpochError", "committed"], "commit_transaction"),
+        (8, "recreate", ["commit_transaction: ProducerFencedError", "committed"], "after InvalidProducerEpochError"),
         (9, "abort", ["send: InvalidPidMappingError", "abort_transaction: KafkaError"], "abort_transaction"),
     ],
 )

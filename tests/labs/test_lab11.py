@@ -106,7 +106,7 @@ def test_a_second_attempt_writes_with_new_sequences_of_the_same_producer_and_no_
     assert third.batches["receipts-0"].base_sequence == 5
 
 
-@pytest.mark.parametrize("why", ["no connector", "no client", "no sockets", "no spark"])
+@pytest.mark.parametrize("why", ["no connector", "no client", "no sockets", "no spark", "a slow spark"])
 def test_where_spark_cannot_run_the_saved_run_stands_in(
     why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -116,6 +116,7 @@ def test_where_spark_cannot_run_the_saved_run_stands_in(
         "no client": "confluent_kafka is not installed.",
         "no sockets": "No brokers can listen here (sockets are forbidden here).",
         "no spark": "Spark has ended: it said nothing",
+        "a slow spark": "Spark has ended: it said nothing",
     }[why]
 
     def refuse(*_: object, **__: object) -> None:
@@ -133,6 +134,11 @@ def test_where_spark_cannot_run_the_saved_run_stands_in(
         monkeypatch.setattr("kafkalab.live.cluster.LiveCluster.__init__", refuse)
     if why == "no spark":
         monkeypatch.setattr(for_real.sys, "executable", "/bin/false")
+    if why == "a slow spark":
+        (tmp_path / "slow").write_text("#!/bin/sh\nexec sleep 60\n")
+        (tmp_path / "slow").chmod(0o755)
+        monkeypatch.setattr(for_real.sys, "executable", str(tmp_path / "slow"))
+        monkeypatch.setattr(for_real, "MOST_S", 0.2)
     assert for_real.spark() == for_real.saved()
     told = capsys.readouterr().err
     assert says in told

@@ -63,6 +63,9 @@ def test_the_next_process_finds_a_dead_ones_rows_rolled_back() -> None:
         "INSERT INTO bookings VALUES ('two')",
         "COMMIT",
     ]
+    marks = marks_of(payload_of(cluster))
+    steps = [event.step for event in cluster.trace.of("state", "database")]
+    assert [marks[str(step)] for step in steps] == ["INSERT bookings", "ROLLBACK", "INSERT bookings", "COMMIT"]
 
 
 def test_two_runs_have_two_databases_and_one_digest() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from kafkalab import error_gallery, museum, rule_gallery
 from kafkalab.course.collection_notebooks import COLLECTIONS, look_up, notebook, refresh_collections, tables
+from kafkalab.course.ways import START
 from kafkalab.grading.builder import LABS, SOLUTIONS, read
 from kafkalab.reference import gallery
 from kafkalab.reference.bug_list import BUGS
@@ -110,6 +111,8 @@ def test_every_name_in_a_notebooks_tables_chooses_and_none_is_missing(one: Any, 
 def test_a_new_notebook_has_no_outputs_and_one_that_is_there_keeps_them(tmp_path: Path) -> None:
     assert refresh_collections(tmp_path) == []
     (tmp_path / SOLUTIONS).mkdir(parents=True)
+    assert refresh_collections(tmp_path) == []
+    (tmp_path / SOLUTIONS / START).write_text("{}")
     assert len(refresh_collections(tmp_path)) == len(COLLECTIONS)
     assert refresh_collections(tmp_path) == []
     path = tmp_path / SOLUTIONS / f"{COLLECTIONS[0].name}.ipynb"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from kafkalab import Compare, lab11
 from kafkalab.sim.cluster import Cluster
@@ -48,6 +48,18 @@ def test_a_table_shows_which_rows_are_committed(page: Page, console_errors: list
         "committed 1: [0 ann 10 committed] [1 ann 10 open]",
         "committed 2: [0 ann 10 committed] [1 ann 10 committed]",
     ]
+    assert console_errors == []
+
+
+def test_a_row_that_was_deleted_is_removed(page: Page, console_errors: list[str]):
+    cluster = Cluster(lab11("outbox"))
+    cluster.run()
+    payload = complete(payload_of(cluster))
+    step = next(s for s, mark in payload["marks"].items() if mark == "DELETE outbox")
+    show(page, payload, int(step))
+    strip = page.locator('[data-partition="table outbox"]')
+    expect(strip.locator(".pins")).to_have_text("committed 0")
+    expect(strip.locator(".cell.gone .sign")).to_have_text("− removed")
     assert console_errors == []
 
 

@@ -174,8 +174,8 @@ EXERCISE = Exercise(
     misses={
         "in doubt": "Nobody knows yet whether the commit was decided. The client refuses an abort now: it takes only "
         "the same call again.",
-        "twice, perhaps": "A new producer does not learn how this commit ended. If it was decided, the shelf is counted "
-        "twice.",
+        "twice, perhaps": "A new producer does not learn how this commit ended. If it was decided, the shelf is "
+        "counted twice.",
         "heavier than needed": "A new producer helps, but something lighter does, too. Which?",
         "too soon": "Nothing is wrong with the program, and the brokers come back.",
         "nothing to abort": "Nothing has begun: begin_transaction() was not called.",

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +26,8 @@ HOW_TO_GET_IT = (
     "mvn -q -f tests/wire/clients/spark/pom.xml dependency:copy-dependencies -DoutputDirectory={}"
 )
 SAVED = "{}\nSo this is what a saved run has seen (data/spark_and_kafka.json).\n"
-WAIT_S, OPEN_MS = 60, 600_000
+WAIT_S, OPEN_MS, MOST_S = 60, 600_000, 300
+"""Patience with one call, with an open transaction, and with Spark in all."""
 Seen = dict[str, list[str]]
 
 
@@ -74,7 +76,7 @@ def live(save: Path | None = None) -> Seen:
     try:
         import pyarrow  # noqa: F401
         import pyspark  # noqa: F401
-        from confluent_kafka import Producer
+        from confluent_kafka import KafkaException, Producer
 
         from kafkalab.live.cluster import LiveCluster
         from kafkalab.spark.session.java import JavaMissingError, java_home
@@ -86,39 +88,20 @@ def live(save: Path | None = None) -> Seen:
             return _steps(cluster, Path(folder), Producer, save)
     except JavaMissingError as missing:
         raise NoSparkError(str(missing)) from None
-    except (OSError, TimeoutError) as error:
+    except KafkaException as error:
+        raise NoSparkError(f"The producer has given up ({error}).") from None
+    except OSError as error:
         raise NoSparkError(f"No brokers can listen here ({error}).") from None
 
 
 def _steps(cluster: Any, folder: Path, producer_of: Callable[[dict[str, Any]], Any], save: Path | None) -> Seen:
     """Let Spark write, and read what a transactional producer commits, aborts and leaves open."""
     servers = cluster.bootstrap_servers
-    environment = {name: value for name, value in os.environ.items() if name != "SPARK_REMOTE"}
-    command = [sys.executable, "-m", "kafkalab.course.lab11.spark_job", str(jars()), servers, str(folder)]
-    errors = folder / "errors"
-    with errors.open("w") as log:
-        job = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environment
-        )
-    assert job.stdin is not None
-    assert job.stdout is not None
-    try:
-
-        def step(name: str) -> list[str]:
-            assert job.stdin is not None
-            assert job.stdout is not None
-            job.stdin.write(f"{name}\n")
-            job.stdin.flush()
-            line = job.stdout.readline()
-            if not line:
-                raise NoSparkError(f"Spark has ended: {_last(errors)}")
-            found: list[str] = json.loads(line)
-            return found
-
-        step("write")
+    with _Spark(servers, folder) as job:
+        job.do("write")
         if save is not None:
             cluster.save(save)
-        seen = {"written": step("written")}
+        seen = {"written": job.do("written")}
         producer = producer_of({
             "bootstrap.servers": servers, "transactional.id": "shop", "linger.ms": 0, "log_level": 0,
             "transaction.timeout.ms": OPEN_MS,
@@ -128,22 +111,52 @@ def _steps(cluster: Any, folder: Path, producer_of: Callable[[dict[str, Any]], A
             _write(producer, value)
             end(WAIT_S)
         _write(producer, "cyd 7")
-        seen["default"] = step("default")
-        seen["read_committed"] = step("copy")
+        seen["default"] = job.do("default")
+        seen["read_committed"] = job.do("copy")
         producer.commit_transaction(WAIT_S)
-        seen["later"] = step("copy")
+        seen["later"] = job.do("copy")
         return seen
-    except BrokenPipeError:
-        raise NoSparkError(f"Spark has ended: {_last(errors)}") from None
-    finally:
-        with suppress(OSError):
-            job.stdin.close()
-        try:
-            job.wait(WAIT_S)
-        except subprocess.TimeoutExpired:
-            job.kill()
-            job.wait()
-        job.stdout.close()
+
+
+class _Spark:
+    """The process of `spark_job.py`; it is killed after `MOST_S`."""
+
+    def __init__(self, servers: str, folder: Path) -> None:
+        self._errors = folder / "errors"
+        command = [sys.executable, "-m", "kafkalab.course.lab11.spark_job", str(jars()), servers, str(folder)]
+        environment = {name: value for name, value in os.environ.items() if name != "SPARK_REMOTE"}
+        with self._errors.open("w") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environment
+            )
+        self._patience = threading.Timer(MOST_S, self._process.kill)
+        self._patience.daemon = True
+        self._patience.start()
+
+    def do(self, step: str) -> list[str]:
+        """Return the answer to a step. NoSparkError if the process has ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        line = ""
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(f"{step}\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        if not line:
+            said = self._errors.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+            raise NoSparkError(f"Spark has ended: {said[-1][:300]}")
+        found: list[str] = json.loads(line)
+        return found
+
+    def __enter__(self) -> _Spark:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with suppress(BrokenPipeError, subprocess.TimeoutExpired):
+            self._process.communicate(timeout=WAIT_S)  # its stdin ends, and so does it
+        self._patience.cancel()
+        self._process.kill()
+        self._process.wait()
 
 
 def _write(producer: Any, value: str) -> None:
@@ -151,8 +164,3 @@ def _write(producer: Any, value: str) -> None:
     producer.begin_transaction()
     producer.produce(PAYMENTS, value, partition=0)
     producer.flush(WAIT_S)
-
-
-def _last(errors: Path) -> str:
-    lines = errors.read_text(errors="replace").strip().splitlines()
-    return lines[-1][:300] if lines else "it said nothing"

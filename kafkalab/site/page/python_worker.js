@@ -1,5 +1,6 @@
-// Python in a worker: the page stays live while a run is made. It takes {kind: "start"}, then the page's messages as
-// JSON, and posts JSON; "idle" says that a message is done.
+// Python in a worker: the page stays live while a run is made.
+//
+// It takes {kind: "start"}, then the page's messages as JSON, and posts JSON; "idle" says that a message is done.
 
 let receive;
 

@@ -73,7 +73,7 @@ function nameMarkup(partition) {
 function newest(log, table) {
 	const batches = log.last(CELLS),
 		found = table ? new Map(batches.map((b) => [b, rowFate(log, b)])) : outcomes(batches),
-		gone = log.gone.filter((b) => b.base >= (batches[0]?.base ?? 0)).map((b) => [b, "", b.why]);
+		gone = log.gone.filter((b) => b.base >= (batches[0]?.base ?? 0)).map((b) => [b, "", table ? "removed" : b.why]);
 	return [...batches.map((b) => [b, found.get(b) ?? "", ""]), ...gone].sort((x, y) => x[0].base - y[0].base);
 }
 
