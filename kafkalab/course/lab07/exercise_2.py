@@ -40,7 +40,7 @@ ROWS = (
         error="commit_transaction: KafkaTimeoutError",
         args={"work_ms": 6_000, "sends": 1, "max_block_ms": 20_000},
         faults=cut_off(6_500, 30_000),
-        misses={"abort": "in doubt", "recreate": "heavier than needed", "exit": "too soon"},
+        misses={"abort": "in doubt", "recreate": "twice, perhaps", "exit": "too soon"},
     ),
     Row(
         says="init_transactions() raises KafkaTimeoutError: no broker has answered for 60 s",
@@ -174,6 +174,8 @@ EXERCISE = Exercise(
     misses={
         "in doubt": "Nobody knows yet whether the commit was decided. The client refuses an abort now: it takes only "
         "the same call again.",
+        "twice, perhaps": "A new producer does not learn how this commit ended. If it was decided, the shelf is "
+        "counted twice.",
         "heavier than needed": "A new producer helps, but something lighter does, too. Which?",
         "too soon": "Nothing is wrong with the program, and the brokers come back.",
         "nothing to abort": "Nothing has begun: begin_transaction() was not called.",
