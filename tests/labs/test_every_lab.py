@@ -23,6 +23,9 @@ NAMES = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb"))
 GRADED = [n for n in NAMES if any(is_check(c) for c in read(ROOT / SOLUTIONS / n)["cells"])]
 WITH_CODE = [n for n in NAMES if any(c["cell_type"] == "code" for c in read(ROOT / SOLUTIONS / n)["cells"])]
 NEEDS_SPARK = ("12_auditing_with_spark.ipynb",)
+BESIDE = "spark"
+"""The cell of lab 11 that is no figure and that nbval does not compare: where Spark's connector is missing, it says so
+on stderr. What it prints is compared here."""
 CODE_LINES, TEXT_CHARACTERS, BYTES = 12, 2000, 250_000
 CHECK = re.compile(r'check\("(L\d+\.E\d+)", \w+\)')
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.S)
@@ -153,7 +156,8 @@ def test_no_part_of_an_answer_stands_anywhere_else_in_the_lab(name: str) -> None
 @pytest.mark.parametrize("name", WITH_CODE)
 def test_every_figure_reads_without_a_kernel(name: str) -> None:
     for folder in (SOLUTIONS, LABS):
-        figures = [c for c in cells(ROOT / folder / name) if "nbval-ignore-output" in c["metadata"].get("tags", [])]
+        tagged = [c for c in cells(ROOT / folder / name) if "nbval-ignore-output" in c["metadata"].get("tags", [])]
+        figures = [c for c in tagged if c["id"] != BESIDE]
         assert figures
         for cell in figures:
             (output,) = cell["outputs"]
