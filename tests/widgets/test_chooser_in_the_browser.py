@@ -39,6 +39,11 @@ def test_the_list_the_arrows_and_links_choose(page: Page, size: str, console_err
     same(page, view, "KIP-1")
     page.get_by_role("button", name="The one before").click()
     same(page, view, "KAFKA-8")
+    page.keyboard.press("b")
+    other = {"laptop": "projector", "projector": "laptop"}[size]
+    expect(page.locator(".klab.chooser")).to_have_attribute("data-size", other)
+    page.get_by_role("button", name="Large pictures").click()
+    expect(page.locator(".klab.chooser")).to_have_attribute("data-size", size)
     links = "".join(f'<a href="#show:{key}">{key}</a> ' for key in ("KAFKA-3", "KAFKA-99", "KAFKA-8", "%zz"))
     page.evaluate("html => document.body.insertAdjacentHTML('beforeend', html)", links)
     page.get_by_role("link", name="KAFKA-3").click()

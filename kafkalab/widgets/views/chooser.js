@@ -49,6 +49,10 @@ function whyChooser(p, action) {
 }
 
 function actChooser(p, action, target) {
+	if (action === "size") {
+		document.documentElement.dataset.klabSize = sizeOf(p.model) === "projector" ? "laptop" : "projector";
+		return document.dispatchEvent(new Event("klab-size"));
+	}
 	p.say("Running it …", "aloud");
 	p.model.send({ kind: "press", action, target: target ?? "" });
 	return true;
@@ -62,16 +66,20 @@ async function openChooser(model, el) {
 		draw: drawChooser,
 		act: actChooser,
 		why: whyChooser,
+		keys: { b: "size" },
 		load: (panel) => (p ??= panel),
 		traits: ["heading", "entries", "chosen", "words"],
 		body:
 			`<div class="line">${tool("left", "◂", "", ' aria-label="The one before" data-title="The one before"')}` +
 			`<select aria-label="Choose"></select>` +
-			`${tool("right", "▸", "", ' aria-label="The next one" data-title="The next one"')}</div><dl class="words"></dl>`,
+			`${tool("right", "▸", "", ' aria-label="The next one" data-title="The next one"')}` +
+			`${tool("size", "A↕", "", ' aria-label="Large pictures" data-title="All pictures large, or as before"')}</div>` +
+			`<dl class="words"></dl>`,
 		help:
 			"<p>Choose from the list, or click a name in the tables of this notebook: its run is shown below.</p>" +
 			"<p><small>← →</small>The one before, the next one</p>" +
-			"<p><small>Home End</small>The first one, the last one</p>",
+			"<p><small>Home End</small>The first one, the last one</p>" +
+			"<p><small>b</small>All pictures large, or as before</p>",
 	});
 	const told = (message) => message.kind === "error" && p.say(message.text, "said wrong");
 	const change = ({ target }) => target.matches("select") && p.act("choose", target.value);
