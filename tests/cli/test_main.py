@@ -37,13 +37,24 @@ def test_every_command_has_help(name: str, typed: Any) -> None:
         (["buildlabs"], "kafkalab: argument COMMAND: invalid choice: 'buildlabs' (choose from 'lab', 'run',"),
         (["--verbose", "run"], "kafkalab: unrecognized arguments: --verbose"),
         (["bugs", "now"], "kafkalab bugs: unrecognized arguments: now"),
-        (["lab"], f"kafkalab lab: no {START} here; run it in the folder that holds labs/"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(words: list[str], line: str, typed: Any) -> None:
     status, out, err = typed(*words)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(line)
+
+
+def test_lab_in_a_folder_with_other_things_starts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", SimpleNamespace(main=started.append))
+    (tmp_path / "thesis.txt").touch()
+    assert main(["lab"], tmp_path) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"kafkalab lab: no {START} here, and the folder is not empty")
+    assert (told.count("\n"), started) == (1, [])
 
 
 def test_what_follows_lab_goes_to_jupyterlab_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
