@@ -120,9 +120,9 @@ class LiteLab:
     def save(self) -> dict[str, Any]:
         """Save the notebook; return it as the browser's storage has it then."""
         self.page.keyboard.press("Control+s")
-        self.page.wait_for_function(
-            f"async path => path in await ({KEPT})()", arg=f"labs/{self.name}.ipynb", timeout=READY_MS
-        )
+        until = time.monotonic() + READY_MS / 1000
+        while f"labs/{self.name}.ipynb" not in self.page.evaluate(KEPT) and time.monotonic() < until:
+            self.page.wait_for_timeout(200)
         return self.kept(f"labs/{self.name}.ipynb")
 
     def kept(self, path: str) -> dict[str, Any]:
