@@ -4,96 +4,106 @@
 # make bench measures                            make clean  removes what these made
 # make site  builds the labs as static files for any web server    (make site ARGS=--serve shows them on this machine)
 # make mutants PART=replication   breaks the code, one expression at a time, and asks the tests (without PART: the parts)
+# make pythons   checks what takes seconds with each Python from 3.11 on that is found; NOTEBOOKS=1: the notebooks, too
+# make wheel   writes what `pip install` takes, the labs in it, into build/wheel/
 # make oracle MINUTES=10   asks a real Kafka and this one the same random questions (needs Java 17 and Maven)
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11
 # Looked for once, and only where it is needed.
 PYTHON ?= $(eval PYTHON := $(firstword $(foreach p,$(PYTHONS),$(shell $(p) -c 'import sys, venv, ensurepip; print("$(p)" if sys.version_info >= (3, 11) else "")' 2>/dev/null))))$(PYTHON)
-BIN := .venv/bin
+VENV := .venv
+BIN := $(VENV)/bin
 # Test processes: one for each core, and at least two; where tests also wait for other programs, one more.
 CORES = $(shell $(BIN)/python -c "import os; print(max(2, os.cpu_count() or 2))")
 # What is compiled once serves all the processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE
 # pip compiles with one processor, `compileall` with all of them.
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --no-compile --editable
-COMPILE = $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
+COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
-.PHONY: lab test fast bench site mutants oracle clean
+.PHONY: lab test fast bench site mutants oracle pythons wheel clean
 
-lab: .venv/lab.stamp
+lab: $(VENV)/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
 
 test: WORKERS ?= $(shell expr $(CORES) + 1)
 # Lab 12 takes a minute; tests/labs/test_every_lab.py runs it twice, and compares all that nbval would and its figures.
 LEFT_OUT := --ignore=labs/solutions/12_auditing_with_spark.ipynb
-test: .venv/spark.stamp
+test: $(VENV)/spark.stamp
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(LEFT_OUT) $(ARGS)
 
 fast: WORKERS ?= $(CORES)
-fast: .venv/test.stamp
+fast: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -n $(WORKERS) -p no:nbval -o addopts="--import-mode=importlib --strict-markers" -q \
 	  -m "not browser and not spark and not campaign and not notebooks and not clients and not kafka and not index" --ignore=tests/spark tests $(ARGS)
 
-bench: .venv/bench.stamp
+bench: $(VENV)/bench.stamp
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
-site: .venv/site.stamp
+site: $(VENV)/site.stamp
 	@$(BIN)/python -m kafkalab.site $(ARGS)
 
-mutants: .venv/mutants.stamp
+mutants: $(VENV)/mutants.stamp
 	@$(BIN)/python -m tests.mutation $(PART) $(ARGS)
 
 KAFKA := 4.3.1
 MINUTES := 10
 LEVELS := 0 1 2
-oracle: .venv/test.stamp build/kafka/$(KAFKA)
+oracle: $(VENV)/test.stamp build/kafka/$(KAFKA)
 	@for level in $(LEVELS); do $(BIN)/python -m tests.kafka hunt $(KAFKA)-tv$$level --minutes $(MINUTES) \
 	  --libs build/kafka/$(KAFKA) --home build/kafka/data $(ARGS) || exit 1; done
+
+pythons: $(VENV)/lab.stamp
+	@$(BIN)/python -m tests.pythons $(if $(NOTEBOOKS),--notebooks) $(ARGS)
+
+wheel: $(VENV)/lab.stamp
+	@rm -rf build/lib && $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	@ls -sh build/wheel
 
 build/kafka/$(KAFKA): tests/kafka/pom.xml
 	@echo "Getting Kafka $(KAFKA) from Maven Central, and only this once"
 	@mvn -q -B -f $< dependency:copy-dependencies -Dkafka.version=$(KAFKA) -DoutputDirectory=$(abspath $@)
 
 clean:
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.venv/lab.stamp: pyproject.toml binder/overrides.json
+$(VENV)/lab.stamp: pyproject.toml binder/overrides.json
 	@test -n "$(PYTHON)" || { echo "kafkalab needs Python 3.11 or newer, with the modules venv and ensurepip. Tried: $(PYTHONS)."; \
 	  echo "On Debian or Ubuntu: apt install python3 python3-venv. Or name one: make $(MAKECMDGOALS) PYTHON=/path/to/python"; exit 1; }
-	@echo "[1/3] Creating .venv with $$($(PYTHON) --version)"
-	@$(PYTHON) -m venv .venv
-	@echo "[2/3] Downloading JupyterLab, kafkalab and what they need (100 packages, 50 MB) into .venv: a minute or two, once"
+	@echo "[1/3] Creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "[2/3] Downloading JupyterLab, kafkalab and what they need (100 packages, 50 MB) into $(VENV): a minute or two, once"
 	@$(INSTALL) .
 	@$(COMPILE)
 	@echo "[3/3] Setting JupyterLab up: no news, no update checks"
-	@mkdir -p .venv/share/jupyter/lab/settings && cp binder/overrides.json .venv/share/jupyter/lab/settings/
+	@mkdir -p $(VENV)/share/jupyter/lab/settings && cp binder/overrides.json $(VENV)/share/jupyter/lab/settings/
 	@touch $@
 
-.venv/test.stamp: .venv/lab.stamp
-	@echo "Installing what the tests need into .venv: a minute, and only this once"
+$(VENV)/test.stamp: $(VENV)/lab.stamp
+	@echo "Installing what the tests need into $(VENV): a minute, and only this once"
 	@$(INSTALL) '.[test,spark,site]'
 	@$(COMPILE)
 	@touch $@
 
-.venv/spark.stamp: .venv/test.stamp
+$(VENV)/spark.stamp: $(VENV)/test.stamp
 	@echo "Keeping the Java classes that Spark loads, where there is a Java: each start of Spark then takes half as long"
 	@$(BIN)/python -m kafkalab.spark.session.keep_classes >/dev/null || true
 	@touch $@
 
-.venv/site.stamp: .venv/lab.stamp
+$(VENV)/site.stamp: $(VENV)/lab.stamp
 	@echo "Installing what builds the site, JupyterLite, and only this once"
 	@$(INSTALL) '.[site]'
 	@$(COMPILE)
 	@touch $@
 
-.venv/bench.stamp: .venv/test.stamp
+$(VENV)/bench.stamp: $(VENV)/test.stamp
 	@echo "Installing what histories are compared with, Polars and DuckDB, and the mutation tool, and only this once"
 	@$(INSTALL) '.[bench,mutation]'
 	@$(COMPILE)
 	@touch $@
 
-.venv/mutants.stamp: .venv/test.stamp
+$(VENV)/mutants.stamp: $(VENV)/test.stamp
 	@echo "Installing the mutation tool, and only this once"
 	@$(INSTALL) '.[mutation]'
 	@$(COMPILE)

@@ -138,6 +138,12 @@ class Trace:
         self.steps += 1
         self.full = True
 
+    @property
+    def stopped_after(self) -> str:
+        """After how much recording has stopped, as "300 events"; "" while it goes on."""
+        last = self.events[-1] if self.events else None
+        return str(last.data["after"]) if last is not None and last.name == "recording stopped" else ""
+
     def __len__(self) -> int:
         return self.steps
 

@@ -145,3 +145,11 @@ def no_hints_given(monkeypatch: pytest.MonkeyPatch) -> None:
     from kafkalab.grading import check
 
     monkeypatch.setattr(check, "_session", check._Session())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests have measured and want to be read: their property "summary"."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties if report.when == "call" else ():
+            if name == "summary":
+                terminalreporter.write_line(str(value))

@@ -12,11 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kafkalab.cli.main import main
-
-CONDA_NAMES = {"graphviz": "python-graphviz"}
-"""What conda-forge calls a distribution, where the name differs."""
-
 
 @pytest.fixture(scope="module")
 def project(root: Path) -> dict[str, object]:
@@ -68,20 +63,51 @@ def test_both_conda_environments_are_the_same_file(root: Path):
     assert (root / "environment.yml").read_bytes() == (root / "binder" / "environment.yml").read_bytes()
 
 
-def test_the_conda_environment_has_the_versions_of_pyproject(root: Path, project):
+def test_conda_brings_only_what_pip_cannot(root: Path):
     environment = yaml.safe_load((root / "environment.yml").read_text())
     assert (environment["name"], environment["channels"]) == ("kafkalab", ["conda-forge"])
-    extras = project["optional-dependencies"]
-    wanted = pins([*project["dependencies"], *extras["spark"]], "==")
-    wanted |= {name: pins(extras["test"], "==")[name] for name in ("pytest", "nbval")}
-    wanted = {CONDA_NAMES.get(name, name): version for name, version in wanted.items()}
+    *conda, by_pip = environment["dependencies"]
     # Binder reads the Python version only where it is given with one equals sign.
-    assert pins(environment["dependencies"], "=") == wanted | {"python": "3.12", "openjdk": "17"}
-    assert [d for d in environment["dependencies"] if "=" not in d] == ["pip", "graphviz"]
+    assert conda == ["python=3.12", "openjdk=17", "graphviz", "pip"]
+    assert list(by_pip) == ["pip"]
+
+
+def test_pip_brings_the_rest_in_the_versions_of_pyproject(root: Path, project):
+    environment = yaml.safe_load((root / "environment.yml").read_text())
+    extras = project["optional-dependencies"]
+    by_name = {name: f"{name}=={version}" for name, version in pins(extras["test"], "==").items()}
+    wanted = [*project["dependencies"], *extras["spark"], by_name["pytest"], by_name["nbval"]]
+    assert environment["dependencies"][-1]["pip"] == wanted
+
+
+PAGE = "labs/00_start.ipynb"
+SERVED = f"--ServerApp.default_url=/lab/tree/{PAGE} --LabApp.default_url=/lab/tree/{PAGE}"
+
+
+@pytest.mark.parametrize(
+    ("given", "started"),
+    [
+        ("jupyter notebook --ip=0 --ServerApp.default_url=/lab --port=1", f"jupyter notebook --ip=0 --port=1 {SERVED}"),
+        ("jupyter lab --ip=0", f"jupyter lab --ip=0 {SERVED}"),
+        ("jupyter-lab", f"jupyter-lab {SERVED}"),
+        ("jupyterhub-singleuser --ip=0", f"jupyterhub-singleuser --ip=0 {SERVED}"),
+        ("jupyter trust a.ipynb", "jupyter trust a.ipynb"),
+        ("python -m http.server", "python -m http.server"),
+    ],
+)
+def test_binder_starts_the_server_on_the_start_page(given: str, started: str, root: Path, tmp_path: Path):
+    for name in ("jupyter", "jupyter-lab", "jupyterhub-singleuser", "python"):
+        (tmp_path / name).write_text('#!/bin/sh\necho "$(basename "$0") $@"\n')
+        (tmp_path / name).chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = [root / "binder" / "start", *given.split()]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (run.stdout.strip(), run.stderr) == (started, "")
+    assert (root / PAGE).is_file()
 
 
 def test_scripts_can_be_executed(root: Path):
-    assert [p for p in ("binder/postBuild", ".ci/run") if not os.access(root / p, os.X_OK)] == []
+    assert [p for p in ("binder/postBuild", "binder/start", ".ci/run") if not os.access(root / p, os.X_OK)] == []
 
 
 def test_post_build_installs_the_package_and_the_settings_and_may_run_twice(checkout: Path):
@@ -93,7 +119,7 @@ def test_post_build_installs_the_package_and_the_settings_and_may_run_twice(chec
     environment = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"}
     for _ in range(2):
         subprocess.run([checkout / "binder" / "postBuild"], env=environment, check=True, timeout=60)
-    calls = ["-m pip install --no-deps --editable .", "-m kafkalab.spark.session.keep_classes"]
+    calls = ["-m pip install --no-deps --editable .", "-m kafkalab.cli.lab", "-m kafkalab.spark.session.keep_classes"]
     assert log.read_text().splitlines() == calls * 2
     settings = prefix / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
     assert settings.read_bytes() == (checkout / "binder" / "overrides.json").read_bytes()
@@ -122,11 +148,6 @@ def test_make_lab_installs_only_once(checkout: Path):
     assert make("-n", "lab", "ARGS=--no-browser", folder=checkout).stdout == ".venv/bin/kafkalab lab --no-browser\n"
     os.utime(checkout / "pyproject.toml", (stamp.stat().st_mtime + 5,) * 2)
     assert "pip install" in make("-n", "lab", folder=checkout).stdout
-
-
-def test_kafkalab_lab_says_so_where_there_are_no_labs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["lab"], tmp_path) == 2
-    assert "no labs/00_start.ipynb here" in capsys.readouterr().err
 
 
 def test_every_file_that_the_readme_points_to_exists(root: Path):

@@ -58,6 +58,8 @@ class BrokerConfig:
     log_retention_check_interval_ms: int = 300_000
     producer_id_expiration_check_interval_ms: int = 600_000
     transaction_two_phase_commit_enable: bool = False
+    unstable_api_versions_enable: bool = False
+    """Whether InitProducerId version 6 is offered, which KIP-939 needs; Kafka's own setting is internal."""
     transaction_version: int | None = None
     """The cluster's finalized `transaction.version`, 0 to 2; None: the profile's."""
 

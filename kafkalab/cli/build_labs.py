@@ -28,6 +28,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     run, and for a lab that cannot be begun.
     """
     from kafkalab.course import symptoms
+    from kafkalab.course.collection_notebooks import refresh_collections
     from kafkalab.course.new_lab import begin_lab
     from kafkalab.course.questions import PAGE, page
     from kafkalab.course.start_page import refresh_start_page
@@ -38,7 +39,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     try:
         if options.begin is not None:
             return _printed(begin_lab(root, options.begin), root)
-        changed = [*refresh_start_page(root), *refresh_ways(root)]
+        changed = [*refresh_collections(root), *refresh_start_page(root), *refresh_ways(root)]
         changed += refresh(root, options.run) if options.run is not None else []
         pages = {root / PAGE: page(root)}
         if (root / symptoms.PAGE.parent).is_dir():

@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--runs", type=number_from(1), default=RUNS, help=f"the most runs (default {RUNS:,})")
     add("--seconds", type=number_from(1), default=0, help="the most seconds (default: no limit)")
     add("--engine", choices=ENGINES, default=ENGINES[0], help="how fault sets are chosen (default lineage)")
-    add("--seed", type=number_from(0), default=1, help="of the engine random")
+    add("--seed", type=number_from(0), default=1, help="of the engines random and informed")
     add("--jobs", type=number_from(1, most=MOST_JOBS), default=1, help="processes; the result is the same")
     add("--keep", metavar="RUNS.sqlite", help="keep each run in this file, and go on from those that it has")
     add("--no-shrink", action="store_true", help="leave the scenario as large as it was found")

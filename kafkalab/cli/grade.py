@@ -38,12 +38,16 @@ def act(options: argparse.Namespace, root: Path) -> int:
 
 
 def _notebooks(options: argparse.Namespace, root: Path) -> int:
+    from kafkalab.grading.builder import LABS
     from kafkalab.grading.grade import grade as graded
     from kafkalab.grading.report import as_csv, as_html
     from kafkalab.grading.runner import Limits
     from kafkalab.grading.sheet import sheet
+    from kafkalab.grading.shipped import course_root
     from kafkalab.grading.submissions import submissions
 
+    if not any((root / LABS).glob("[0-9]*.ipynb")):
+        root = course_root()
     labs = sheet(root)
     found = submissions(options.folder, labs)
     page = options.html or options.out.with_suffix(".html")

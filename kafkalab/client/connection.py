@@ -138,8 +138,20 @@ class Connection:
         if response is None or not response.metadata.alive:
             self.ask_another()
             return False
-        self.metadata = response.metadata
+        self.metadata = self._newer(response.metadata)
         return True
+
+    def _newer(self, told: ClusterMetadata) -> ClusterMetadata:
+        """Return what a broker answered, but keep each partition of which a later leader epoch is known.
+
+        The broker may be cut off from the controller (KIP-320: `Metadata.updateLatestMetadata`). Clients of transaction
+        version 0 are not told leader epochs.
+        """
+        known = self.metadata
+        if known is None or told.version >= known.version or self.port.transaction_version < 1:
+            return told
+        kept = {p: i for p, i in known.partitions.items() if i.leader_epoch > _leader_epoch(told, p)}
+        return ClusterMetadata(told.version, told.alive, {**told.partitions, **kept})
 
     async def known(self) -> ClusterMetadata:
         """Return the metadata; ask for it if there is none yet."""
@@ -246,6 +258,11 @@ class CoordinatorAnswer:
     reaction: Reaction
     stopped: bool = False
     sought: tuple[int, str] = (TRANSACTION, "")
+
+
+def _leader_epoch(metadata: ClusterMetadata, partition: str) -> int:
+    info = metadata.partitions.get(partition)
+    return -1 if info is None else info.leader_epoch
 
 
 def backoff_ms(attempt: int) -> int:

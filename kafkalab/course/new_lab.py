@@ -157,7 +157,7 @@ def begin_lab(root: Path, number: int) -> list[Path]:
     """Write the files of a planned lab; ValueError if it is not planned, or there already. Nothing is overwritten."""
     lab = next((lab for lab in PLANNED if lab.number == number), None)
     if lab is None:
-        there = ", ".join(f"{lab.number:02}" for lab in PLANNED)
+        there = ", ".join(f"{lab.number:02}" for lab in PLANNED) or "none: write a row with its number first"
         raise ValueError(f"no lab {number:02} is in PLANNED of kafkalab/course/lab.py; there are {there}")
     folder = root / "kafkalab" / "course" / f"lab{number:02}"
     words = {"n": str(number), "nn": f"{number:02}", "name": lab.name, "title": lab.title, "know": lab.know}

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from kafkalab.course import glossary
+from kafkalab.course.collection_notebooks import look_up
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
 from kafkalab.course.outline import TRACKS, CourseMap
@@ -21,7 +22,7 @@ SHORT = (
     "Each lab is self-contained and takes about half an hour; its first lines say what it needs from others. "
     "If time is short:"
 )
-BEGIN, MAP, WAYS, WHERE = "begin", "map-of-the-labs", "short-ways", "where"
+BEGIN, MAP, WAYS, LOOK_UP, WHERE = "begin", "map-of-the-labs", "short-ways", "look-up", "where"
 GLOSSARY = "glossary"
 """With it begin the ids of the glossary's cells."""
 SEARCH: Cell = {
@@ -44,7 +45,7 @@ def refresh_start_page(root: Path) -> list[Path]:
         return []
     notebook = read(path)
     there = {p.stem for p in (root / SOLUTIONS).glob("[0-9]*.ipynb")}
-    texts = {BEGIN: begin(there), MAP: map_of_labs(there), WAYS: short_ways(there)}
+    texts = {BEGIN: begin(there), MAP: map_of_labs(there), WAYS: short_ways(there), LOOK_UP: look_up()}
     _put_glossary(notebook)
     for cell in notebook["cells"]:
         if cell["id"] in texts:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from operator import attrgetter
 
+from kafkalab.explore.equal_outcomes import given_up_ms, is_heard_once
 from kafkalab.explore.mishap import ISOLATED, KINDS, OTHERS_SHARE, SHARES, Mishap, Rank
 from kafkalab.explore.moments import LEFT_OUT, Moments, place_of
 from kafkalab.explore.support import PLUMBING
@@ -114,7 +115,7 @@ def _spread_numbers(count: int) -> list[int]:
 def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
     """Return the frame that `mishap` loses, arriving late: right after each thing that its receiver does without it.
 
-    `lost` is the run in which it never arrives.
+    `lost` is the run in which it never arrives. An arrival that nobody hears is left out.
     """
     fault = mishap.faults[-1]
     assert isinstance(fault, Drop)
@@ -124,7 +125,8 @@ def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
         mine = event.node == frame.receiver and event.kind in ("append", "recover", "complete", "invoke")
         if mine or (event.kind == "state" and event.name == "transaction" and event.node == frame.receiver):
             moments[event.at_ms] = None
-    times = [ms for ms in moments if ms > frame.sent_ms]
+    last_ms = given_up_ms(lost, frame)
+    times = [ms for ms in moments if frame.sent_ms < ms and (last_ms is None or ms < last_ms)]
     if len(times) > POINTS:
         times = [times[number * (len(times) - 1) // (POINTS - 1)] for number in range(POINTS)]
     share, kind = SHARES["late"], KINDS.index("late")
@@ -155,7 +157,9 @@ def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tupl
 
 
 def _of_frame(moments: Moments, frame: Frame) -> list[tuple[str, tuple[Fault, ...]]]:
-    found: list[tuple[str, tuple[Fault, ...]]] = [("drop", (Drop(frame.id),)), ("duplicate", (Duplicate(frame.id),))]
+    found: list[tuple[str, tuple[Fault, ...]]] = [("drop", (Drop(frame.id),))]
+    if not is_heard_once(moments.cluster, frame):
+        found.append(("duplicate", (Duplicate(frame.id),)))
     behind = moments.behind.get(frame.id)
     if behind is not None and 0 <= behind.received_ms - frame.sent_ms < OVERTAKEN_MS and frame.fate == "delivered":
         found.append(("late", (Delay(frame.id, behind.received_ms - frame.received_ms + 1),)))

@@ -65,8 +65,12 @@ class Moments:
         return RECOVERY if self.follows[step] else OUTCOME
 
     def events(self) -> Iterator[Event]:
-        """The events at which something may go wrong, in order."""
-        yield from self.cluster.trace.events[max(self.after, self.cluster.start) + 1 :]
+        """The events at which something may go wrong, in order: up to those of readers that come after the run."""
+        nodes = self.cluster.scenario.nodes
+        for event in self.cluster.trace.events[max(self.after, self.cluster.start) + 1 :]:
+            if event.node not in nodes:
+                return
+            yield event
 
 
 def _note_window(cluster: Cluster, fault: Event, follows: bytearray) -> None:

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import heapq
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count, islice
 from random import Random
 from typing import TypeAlias
 
 from kafkalab.explore.anomalies import OTHER, STUCK, named
+from kafkalab.explore.draws import Run, anything, candidates
 from kafkalab.explore.mishap import Mishap, kinds_named
 from kafkalab.explore.result import FOUND, NONE, UNKNOWN, Coverage, Result
-from kafkalab.explore.trial import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt
+from kafkalab.explore.trial import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt, run_to_end
 from kafkalab.limits import quoted
-from kafkalab.sim.faults import Delay, Drop
 from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 
 BATCH = 16
 """How many runs are planned before their results are looked at, whatever the number of processes."""
-ENGINES = ("lineage", "random")
+IN_WINDOW = 4
+"""A late frame counts a quarter of its turns where more follows from it: after its loss and what is earlier."""
+ENGINES = ("lineage", "random", "informed")
 MOST_FAULTS, RUNS = 3, 2_000
 Mapper: TypeAlias = "Callable[[Callable[[Job], Trial], list[Job]], Iterable[Trial]]"
 Stop: TypeAlias = "Callable[[Coverage], str]"
 Mishaps: TypeAlias = tuple[Mishap, ...]
 Waiting: TypeAlias = tuple[tuple[float, ...], int, Mishaps]
 """A set that is to be tried: its order, when it was thought of, and what goes wrong."""
-DELAYS_MS = (20, 200, 3_000, 31_500, 40_000)
 
 
 def explore(
@@ -56,7 +57,7 @@ def explore(
     that shows the anomaly already.
     """
     if engine not in ENGINES:
-        raise ValueError(f"engine is {' or '.join(ENGINES)}, not {quoted(engine)}")
+        raise ValueError(f"engine is {', '.join(ENGINES[:-1])} or {ENGINES[-1]}, not {quoted(engine)}")
     if type(most_faults) is not int or not 0 <= most_faults <= 9:
         raise ValueError(f"most_faults is a number from 0 to 9, not {quoted(most_faults)}")
     scenario = scenario if isinstance(scenario, Scenario) else around(scenario)
@@ -69,7 +70,7 @@ def explore(
     job = Job(scenario=without, find=names, restored=restored, kinds=wanted, read=read)
     _check_baseline(job)
     search = _Search(job, most_faults, runs, stop, mapper)
-    return search.lineage() if engine == "lineage" else search.random(Random(seed))
+    return search.lineage() if engine == "lineage" else search.random(Random(seed), engine == "informed")
 
 
 def around(function: ProgramFunction) -> Scenario:
@@ -157,8 +158,9 @@ class _Search:
         number = next(self.numbers)
         if not mishaps:
             return (), number, mishaps
-        last = mishaps[-1].rank
-        return (last.tier, sum(mishap.rank.turn for mishap in mishaps), last.kind, last.step), number, mishaps
+        *before, last = mishaps
+        turns = sum(one.rank.turn // (IN_WINDOW if one.kind == "late" else 1) for one in before) + last.rank.turn
+        return (last.rank.tier, turns, last.rank.kind, last.rank.step), number, mishaps
 
     def _nearest(self, waiting: list[Waiting], size: int) -> list[Waiting]:
         """Keep as many of the next sets as can be run."""
@@ -190,7 +192,7 @@ class _Search:
         elif self.stop is not None:
             self.stopped = self.stop(self.covered)
 
-    def random(self, chance: Random) -> Result:
+    def random(self, chance: Random, informed: bool) -> Result:
         """Draw fault sets until one shows the anomaly or the budget is used up."""
         try:
             base = next(iter(self.mapper(attempt, [replace(self.job, unsupported=True)])))
@@ -198,8 +200,12 @@ class _Search:
             self._is_new(base)
             if base.findings:
                 return self._result(FOUND, (), base)
+            if informed:
+                drawn = candidates(self.job, base.follow, self.most_faults, chance)
+            else:
+                drawn = anything(self.job, Run.of(run_to_end(self.job.scenario)[0]), self.most_faults, chance)
             while not self.stopped and base.follow:
-                jobs = list(islice(_drawn(self.job, base.follow, self.most_faults, chance), BATCH))
+                jobs = list(islice(drawn, BATCH))
                 for job, trial in zip(jobs, self.mapper(attempt, jobs), strict=True):
                     self.covered.runs += trial.runs
                     size = len(job.mishaps)
@@ -229,16 +235,3 @@ def _titled(job: Job, trial: Trial) -> Scenario:
     """The scenario that was found, under a title that says what it shows."""
     without = "".join(f', without "{name}"' for name in job.restored)
     return replace(job.struck, title=f"{trial.findings[0].anomaly}: {job.scenario.title}{without}")
-
-
-def _drawn(job: Job, mishaps: tuple[Mishap, ...], most: int, chance: Random) -> Iterator[Job]:
-    """Draw sets of one to `most` mishaps, each set in the order of time; a lost frame is late half the times."""
-    while True:
-        drawn = sorted(chance.sample(mishaps, min(chance.randint(1, max(most, 1)), len(mishaps))), key=lambda m: m.step)
-        varied = []
-        for mishap in drawn:
-            fault = mishap.faults[0]
-            if isinstance(fault, Drop) and "late" in job.kinds and chance.random() < 0.5:
-                mishap = replace(mishap, kind="late", faults=(Delay(fault.frame, chance.choice(DELAYS_MS)),))
-            varied.append(mishap)
-        yield replace(job, mishaps=tuple(varied), kinds=())

@@ -37,8 +37,12 @@ def version() -> int:
     return max(0, int(found))
 
 
-def restrict(readable: Iterable[Path], writable: Iterable[Path], tcp: bool = False) -> bool:
+def restrict(
+    readable: Iterable[Path], writable: Iterable[Path], listed: Iterable[Path] = (), tcp: bool = False
+) -> bool:
     """Restrict reading to these paths and writing to `writable`; return False where the kernel cannot.
+
+    Of `listed` folders the names within can be read, and those of the folders below.
 
     Where the kernel supports it, signals to processes outside fail, abstract Unix sockets outside cannot be reached,
     and without `tcp` no TCP port can be bound or connected to. Open files stay open. It cannot be undone.
@@ -58,6 +62,7 @@ def restrict(readable: Iterable[Path], writable: Iterable[Path], tcp: bool = Fal
         reading = EXECUTE | READ_FILE | READ_DIR
         done = [_allow(descriptor, path, reading) for path in readable]
         done += [_allow(descriptor, path, everything) for path in writable]
+        done += [_allow(descriptor, path, READ_DIR) for path in listed]
         return all(done) and not libc.prctl(NO_NEW_PRIVS, 1, 0, 0, 0) and not libc.syscall(RESTRICT_SELF, descriptor, 0)
     finally:
         os.close(descriptor)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Fact:
     """One row: its name, what it says, what is true of it, where to look, and a run or a table that shows it.
 
-    `step` finds the step of that run that decides, `misses` names the misconception behind a wrong value.
+    `step` finds the step of that run that decides, `misses` names the misconception behind a wrong value. Where a value
+    can be tried, `tried` returns the run to which a wrong one leads; it takes the place of `run`.
     """
 
     name: Any
@@ -33,6 +34,7 @@ class Fact:
     run: Callable[[], Scenario | Cluster | Table] | None = None
     misses: Mapping[Any, str] | None = None
     step: Callable[[Cluster], int] | None = None
+    tried: Callable[[Any], Scenario] | None = None
 
 
 def facts_of(
@@ -91,7 +93,7 @@ def _compared(facts: Sequence[Fact], given: Sequence[Any], what: str) -> str:
     fact, value = facts[first], given[first]
     said = "It is still blank. " if is_blank(value) else f"You say {shown(value).replace(chr(39), chr(34))}. "
     right = len(facts) - len(wrong)
-    shown_by = fact.run() if fact.run else None
+    shown_by = fact.tried(value) if fact.tried and not is_blank(value) else fact.run() if fact.run else None
     step = -1
     if fact.step and shown_by and not isinstance(shown_by, Table):
         step = fact.step(shown_by if isinstance(shown_by, Cluster) else ran(shown_by))

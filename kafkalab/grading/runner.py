@@ -22,6 +22,7 @@ from kafkalab.grading.learner import EndedError, Place, learner
 from kafkalab.grading.patience import OutOfTimeError, limited
 from kafkalab.grading.session import Session
 from kafkalab.grading.sheet import Graded, Lab
+from kafkalab.grading.shipped import kept_from_students
 from kafkalab.grading.submissions import Submission
 from kafkalab.grading.values import UnreadableError, text_of
 
@@ -84,10 +85,10 @@ def run(
 ) -> Story:
     """Run the notebook in its own process and a temporary folder, and check its answers here."""
     used = sandbox or sandbox_here()
-    data = (root / "data").resolve()
+    data, labs = (root / "data").resolve(), (root / "labs").resolve()
     place = Place(
         readable=(data,) if data.is_dir() else (),
-        hidden=(folder.resolve(), (root / "labs").resolve()),
+        hidden=(folder.resolve(), labs, *(p for p in kept_from_students() if not p.is_relative_to(labs))),
         time_s=limits.time_s or lab.time_s,
         memory_mb=limits.memory_mb or lab.memory_mb,
         seed=shown_seed(seed),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,8 @@ def enter_sandbox(
     kept_out = [path.resolve() for path in hidden]
     readable = [*map(Path, dict.fromkeys([*SYSTEM, *_libraries()])), *others]
     if kernel:
-        landlock.restrict(_without(readable, kept_out), [own, *map(Path, DEVICES)], tcp=spark)
+        whole, listed = _apart(readable, kept_out)
+        landlock.restrict(whole, [own, *map(Path, DEVICES)], listed, tcp=spark)
     sys.addaudithook(_Fence(own, [p.resolve() for p in readable], kept_out))
 
 
@@ -76,9 +77,24 @@ def _libraries() -> list[str]:
     return [*found, *(p for p in sys.path if p and "site-packages" in p)]
 
 
-def _without(readable: Iterable[Path], hidden: Iterable[Path]) -> list[Path]:
-    """Return the readable folders that contain nothing hidden: Landlock has no exceptions within a folder."""
-    return [p for p in readable if not any(h.is_relative_to(p.resolve()) for h in hidden)]
+def _apart(readable: Iterable[Path], hidden: Collection[Path]) -> tuple[list[Path], list[Path]]:
+    """Return what may be read as a whole, and the folders that may only be listed, since something hidden is below.
+
+    Landlock has no exceptions within a folder, so such a folder's parts are allowed one by one.
+    """
+    whole, listed, left = list[Path](), list[Path](), list(readable)
+    while left:
+        path = left.pop()
+        real = path.resolve()
+        if any(real.is_relative_to(h) for h in hidden):
+            continue
+        if not any(h.is_relative_to(real) for h in hidden):
+            whole.append(path)
+        elif real not in listed:
+            listed.append(real)
+            with contextlib.suppress(OSError):
+                left += sorted(real.iterdir())
+    return whole, listed
 
 
 class _Fence:

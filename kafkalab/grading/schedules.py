@@ -32,7 +32,7 @@ def over_schedules(answer: Any, scenarios: Iterable[Scenario], audits: Sequence[
     """ "200 of 200 schedules" if no audit finds anything in any run.
 
     In each scenario the programs that are `...` (the name "learner" stands for them) are the learner's function.
-    WrongAnswer carries the first run that breaks; WrongType if the answer is no `async def` function.
+    WrongAnswer carries the shortest run that breaks; WrongType if the answer is no `async def` function.
     """
     if not inspect.iscoroutinefunction(answer):
         raise WrongType(f"Give {form}: a function defined with `async def`, not {described(answer)}.")
@@ -40,24 +40,27 @@ def over_schedules(answer: Any, scenarios: Iterable[Scenario], audits: Sequence[
 
 
 def over_scenarios(scenarios: Iterable[Scenario], audits: Sequence[Audit], count: int = SCHEDULES) -> str:
-    """The same for scenarios that are complete: "200 of 200 schedules", or WrongAnswer with the first that breaks.
+    """The same for scenarios that are complete: "200 of 200 schedules", or WrongAnswer with the shortest that breaks.
 
-    `count` is how many there are, for the line that says how far the check has come.
+    Of the runs that show the same misconception as the first one that breaks it is the one with the fewest steps up to
+    the deciding one. `count` is how many there are, for the line that says how far the check has come.
     """
-    first: tuple[Broken, Cluster] | None = None
+    least: tuple[Broken, Cluster] | None = None
     fine = total = 0
     for scenario in counted(scenarios, count, "schedules"):
         total += 1
         cluster, broken = _audited(scenario, audits)
         fine += broken is None
-        if broken is not None and first is None:
-            first = broken, cluster
-    if first is None:
+        if broken is not None and (
+            least is None or (broken.miss == least[0].miss and _length(broken, cluster) < _length(*least))
+        ):
+            least = broken, cluster
+    if least is None:
         return f"{total} of {total} schedules"
-    broken, cluster = first
+    broken, cluster = least
     faults = ", ".join(map(repr, cluster.scenario.faults)) or "no faults"
     raise WrongAnswer(
-        f"{fine} of {total} schedules end well. The first that does not: seed {cluster.scenario.seed}, {faults}.\n"
+        f"{fine} of {total} schedules end well. The shortest that does not: seed {cluster.scenario.seed}, {faults}.\n"
         f"{broken.says}",
         run=cluster,
         step=broken.step,
@@ -74,6 +77,11 @@ def with_program(scenario: Scenario, function: Any) -> Scenario:
     """The scenario in which the learner's function runs wherever a program is called "learner"."""
     programs = tuple(replace(p, run=function) if p.run == LEARNER else p for p in scenario.programs)
     return replace(scenario, programs=programs)
+
+
+def _length(broken: Broken, cluster: Cluster) -> int:
+    """Return how many steps a learner walks until the run is seen to break."""
+    return broken.step if broken.step >= 0 else cluster.trace.steps
 
 
 def _audited(scenario: Scenario, audits: Sequence[Audit]) -> tuple[Cluster, Broken | None]:

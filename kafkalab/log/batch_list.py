@@ -13,7 +13,7 @@ from typing import Protocol, overload
 
 from kafkalab.protocol.records import Batch
 
-MEMORY_BYTES = 32 * 1024
+MEMORY_BYTES = 128 * 1024
 """What a log with a shelf keeps in memory at most; half of it goes to the shelf then."""
 READ_BYTES = 1024 * 1024
 """How much of the shelf one limited read returns at most, and a chunk more."""

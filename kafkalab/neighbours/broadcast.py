@@ -1,9 +1,9 @@
 """An atomic broadcast after ZooKeeper's Zab: a leader, epochs, proposals that a majority logs, recovery.
 
-After Junqueira, Reed and Serafini, Zab: High-performance broadcast for primary-backup systems (DSN 2011), and the page
-ZooKeeper Internals of ZooKeeper's documentation: a proposal has a zxid (epoch, counter), is committed when a majority
-has it on disk; the server with the highest zxid leads next; a new leader commits what it has seen of previous epochs
-before it is active, and a server that comes back with more than the leader has is told to discard it.
+After the page ZooKeeper Internals of ZooKeeper's documentation (zookeeperInternals.md): a proposal has a zxid (epoch,
+counter), is committed when a majority has it on disk; the server with the highest zxid leads next; a new leader commits
+what it has seen of previous epochs before it is active, and a server that comes back with more than the leader has is
+told to discard it.
 
 Left out: observers, snapshots of the state, and heartbeats (`NOTICED_MS`). Of an election only its result is true: each
 server sends its last zxid to all, and follows the highest. One transaction is one proposal with both changes, as

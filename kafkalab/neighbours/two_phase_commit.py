@@ -1,10 +1,10 @@
 """Textbook two-phase commit: a coordinator, participants that vote, locks, and the time in which nobody may decide.
 
-After Gray, Notes on Data Base Operating Systems (1978), and Bernstein, Hadzilacos and Goodman, Concurrency Control and
-Recovery in Database Systems (1987), chapter 7: a participant that has voted yes and knows no decision is *uncertain*,
-and must not decide alone; its cooperative termination protocol asks the other participants. One that has not voted
-may abort alone. The coordinator logs `begin` before it asks for votes, and on its recovery aborts what it has begun and
-not decided. An abort takes the old values from the participant's log (undo).
+A participant that has voted yes and knows no decision is *uncertain*, and must not decide alone; by the cooperative
+termination protocol it asks the other participants. One that has not voted may abort alone. So it blocks if the
+coordinator fails (Gray and Lamport, Consensus on Transaction Commit, 2006, in their abstract). The coordinator logs
+`begin` before it asks for votes, and on its recovery aborts what it has begun and not decided. An abort takes the old
+values from the participant's log (undo).
 """
 
 from __future__ import annotations

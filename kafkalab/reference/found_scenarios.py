@@ -35,8 +35,6 @@ WHY_NOT: dict[Rule, str] = {
     rules.ROTATION_LOGGED: "it takes the crash of a coordinator, and three frames that are lost or late",
     rules.MARKERS_BY_EPOCH: "it takes two elections of the coordinator's partition, and three markers that are lost or "
     "late",
-    rules.MARKER_EPOCH: "it takes a marker that is late by more than a transaction, and a coordinator that crashes in "
-    "between",
     rules.GROUP_SEEN_AGAIN: "it takes a paused member, and a verification that is as late as its pause is long",
     rules.NEXT_GUARD_STAYS: "it takes a marker and a verification that are late by a few milliseconds each",
     rules.LEADER_EPOCH: "it takes a cut, two elections, and the crash of the leader",

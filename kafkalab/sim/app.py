@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from kafkalab.broker.controller import Controller
+from kafkalab.broker.state import BrokerConfig
 from kafkalab.client.admin.admin import Admin, AdminConfig
 from kafkalab.client.config.config import ConsumerConfig
 from kafkalab.client.config.config_def import configured
@@ -21,10 +22,14 @@ from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.network import Network
 
 LONGEST_CHAPTER = 40
+TWO_PHASE_VERSION = 6
+"""The version of InitProducerId that says `enable_2pc`; Kafka 4.3 calls it unstable."""
 
 
 class Level(Protocol):
-    """Who knows the finalized level of `transaction.version`: any broker's state."""
+    """Who knows the brokers' settings and the finalized level of `transaction.version`: any broker's state."""
+
+    config: BrokerConfig
 
     @property
     def transaction_version(self) -> int: ...
@@ -43,7 +48,7 @@ class SimPort:
         self.profile = rules.profile
         self.client_version, self.level = rules.client_version, level
         self.coordinator_bumps_epoch = rules.on(KEEP_EPOCH_EXPECTED)
-        self.two_phase_commit = False
+        self.two_phase_commit = level.config.unstable_api_versions_enable
         self.filters_aborted = rules.on(ABORTED_FILTER)
         self.cause = -1
 
@@ -75,6 +80,9 @@ class SimPort:
         if version is None and self.client_version == 2 and self._is_transactional(body):
             spoken = self.transaction_version if transaction_version is None else transaction_version
             version = CLIENT_VERSIONS[1].get(type(body).__name__) if spoken < 2 else None
+
+        if getattr(body, "enable_2pc", False):
+            version = TWO_PHASE_VERSION
 
         def with_cause(response: Any, step: int) -> None:
             self.cause = step

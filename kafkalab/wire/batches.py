@@ -6,15 +6,18 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from struct import Struct
 from typing import Any, overload
-
-import cramjam
-from crc32c import crc32c
 
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.batch_bytes import COMPRESSION, CONTROL, TRANSACTIONAL, CorruptBatchError
 from kafkalab.protocol.records import HEADER_BYTES, Batch, ControlType, OtherRecords, Record
+
+try:
+    from crc32c import crc32c
+except ImportError:  # in a browser; ours gives the same and takes longer
+    from kafkalab.protocol.crc32c import crc32c  # type: ignore[assignment]
 
 _PLACE = Struct(">qii")  # base offset, length of what follows it, leader epoch
 _PLACED = Struct(">q")
@@ -153,23 +156,29 @@ def record_bytes(data: bytes) -> bytes:
     attributes = int.from_bytes(data[_CHECKED_FROM : _CHECKED_FROM + 2], "big")
     body = data[HEADER_BYTES:]
     if attributes & COMPRESSION:
+        unreadable = _cramjam().DecompressionError
         try:
             body = _CODECS[attributes & COMPRESSION](body)
-        except (KeyError, OSError, EOFError, cramjam.DecompressionError) as error:
+        except (KeyError, OSError, EOFError, unreadable) as error:
             raise CorruptBatchError(f"records that cannot be decompressed: {error}") from None
     if len(body) > DECODED_MOST:
         raise CorruptBatchError(f"{len(body)} bytes of records")
     return body
 
 
+def _cramjam() -> Any:
+    """Return the module of compressions, which only a client's compressed batch needs, and no browser has."""
+    return import_module("cramjam")
+
+
 def _snappy(data: bytes) -> bytes:
     """Java writes blocks behind a header of its own; other clients may write one raw block."""
     if not data.startswith(_XERIAL):
-        return bytes(cramjam.snappy.decompress_raw(data))
+        return bytes(_cramjam().snappy.decompress_raw(data))
     found, place = b"", 16
     while place < len(data):
         size = int.from_bytes(data[place : place + 4], "big")
-        found += bytes(cramjam.snappy.decompress_raw(data[place + 4 : place + 4 + size]))
+        found += bytes(_cramjam().snappy.decompress_raw(data[place + 4 : place + 4 + size]))
         place += 4 + size
     return found
 
@@ -177,8 +186,8 @@ def _snappy(data: bytes) -> bytes:
 _CODECS: dict[int, Callable[[bytes], Any]] = {
     1: gzip.decompress,
     2: _snappy,
-    3: lambda data: bytes(cramjam.lz4.decompress(data)),
-    4: lambda data: bytes(cramjam.zstd.decompress(data)),
+    3: lambda data: bytes(_cramjam().lz4.decompress(data)),
+    4: lambda data: bytes(_cramjam().zstd.decompress(data)),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kio.schema.errors import ErrorCode
@@ -93,28 +94,43 @@ def all_topics(message: Any) -> bool:
     return message.topics is None or (type(message).__version__ == 0 and not message.topics)
 
 
-def names_wrongly(message: Any) -> bool:
-    """Return whether a Metadata request of kio's has ids or null names in a version that only has the field for them.
+def refusal(message: Any) -> ErrorCode | None:
+    """Return what all topics of a Metadata request of kio's are refused with, or None.
 
-    All its topics are INVALID_REQUEST then (`KafkaApis.handleTopicMetadataRequest`).
+    Versions 10 and 11 have fields for ids and null names, and no use for them; from 12 on a topic may have no name if
+    one of the request's has an id (`KafkaApis.handleTopicMetadataRequest`).
     """
-    if type(message).__version__ not in (10, 11) or message.topics is None:
-        return False
-    return any(row.name is None or row.topic_id is not None for row in message.topics)
+    version = type(message).__version__
+    if version < 10 or message.topics is None:
+        return None
+    if version < 12:
+        wrong = any(row.name is None or row.topic_id is not None for row in message.topics)
+        return ErrorCode.invalid_request if wrong else None
+    nameless = any(row.name is None and row.topic_id is None for row in _named(message))
+    return ErrorCode.unknown_server_error if nameless else None
+
+
+def _named(message: Any) -> Sequence[Any]:
+    """Return the rows that count: if one has an id, those that have one, whatever names they have."""
+    if type(message).__version__ < 12:
+        return tuple(message.topics)
+    return tuple(row for row in message.topics if row.topic_id is not None) or tuple(message.topics)
 
 
 def asked_topics(message: Any, context: Context) -> tuple[str, ...]:
     """Return the topics that a Metadata request of kio's names, by name or by id."""
-    if all_topics(message) or names_wrongly(message):
+    if all_topics(message) or refusal(message) is not None:
         return ()
-    named = (row.name if row.name is not None else context.names.topic(row.topic_id) for row in message.topics)
-    return tuple(dict.fromkeys(named))
+    by_id = type(message).__version__ >= 12
+    rows = _named(message)
+    return tuple(dict.fromkeys(context.names.topic(r.topic_id) if by_id and r.topic_id else r.name for r in rows))
 
 
 def topic_rows(message: MetadataResponse, context: Context, shape: Shape) -> Any:
     image, inner = message.metadata, shape.inner("topics", None)
-    if context.message is not None and names_wrongly(context.message):
-        refused = {**inner.blank, "error_code": ErrorCode.invalid_request, "partitions": ()}
+    error = refusal(context.message) if context.message is not None else None
+    if error is not None:
+        refused = {**inner.blank, "error_code": error, "partitions": ()}
         rows = context.message.topics
         return tuple(inner.theirs(**refused | {"name": r.name or "", "topic_id": r.topic_id}) for r in rows)
     names: Any = asked_topics(context.message, context) if context.message is not None else ()

@@ -156,7 +156,7 @@ def searches() -> None:
         print(f"  {row}", flush=True)
     for row in known():
         print(f"  {row}", flush=True)
-    print("  More: python -m tests.explore table | campaign | engines | defects")
+    print("  More: python -m tests.explore table | campaign | pairs | engines | defects")
 
 
 def clicks() -> None:

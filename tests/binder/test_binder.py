@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
-import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
+
+from tests.empty_environments import empty_environment, install, plain
 
 pytestmark = pytest.mark.index
 
@@ -21,9 +25,10 @@ os.chdir(sys.argv[1])
 found = [p for p in (kind("docker.io/library/buildpack-deps:noble") for kind in Repo2Docker().buildpacks) if p.detect()]
 pack = found[0]
 print(json.dumps({"pack": type(pack).__name__, "python": pack.python_version, "folder": pack.binder_dir,
-    "dependencies": pack.environment_yaml["dependencies"], "after": pack.get_post_build_scripts()}))
+    "dependencies": pack.environment_yaml["dependencies"], "after": pack.get_post_build_scripts(),
+    "start": pack.get_start_script()}))
 """
-PARTS = ("binder", "kafkalab", "pyproject.toml", "README.md", "LICENSE", "environment.yml", "labs")
+PARTS = ("binder", "kafkalab", "setup.py", "pyproject.toml", "README.md", "LICENSE", "environment.yml", "labs")
 
 
 @pytest.fixture(scope="module")
@@ -31,23 +36,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
     """A function that makes an empty environment, with pip and these packages in it; skips where no index answers."""
 
     def make(*packages: str) -> Path:
-        place = tmp_path_factory.mktemp("environment")
-        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True, timeout=120)
-        for wanted in packages or ("setuptools==84.2.1",):
-            command = [str(place / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", wanted]
-            run = subprocess.run(command, capture_output=True, text=True, timeout=600, env=plain())
-            if run.returncode:
-                if "index" in os.environ.get("KAFKALAB_REQUIRE", "").split(","):
-                    pytest.fail(run.stderr)
-                pytest.skip(f"no package index has {wanted}")
+        place = empty_environment(tmp_path_factory.mktemp("environment"))
+        install(place, "--quiet", *(packages or ("setuptools==84.2.1",)))
         return place
 
     return make
-
-
-def plain() -> dict[str, str]:
-    """The environment without what makes this folder's kafkalab importable."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
 @pytest.fixture
@@ -72,7 +65,8 @@ def test_repo2docker_finds_the_conda_environment_and_post_build(
     found = json.loads(run.stdout)
     assert (found["pack"], found["python"], found["folder"]) == ("CondaBuildPack", "3.12", "binder")
     assert found["after"] == ["binder/postBuild"]
-    assert "jupyterlab=4.6.6" in found["dependencies"]
+    assert found["start"] == "${REPO_DIR}/binder/start"
+    assert "jupyterlab==4.6.6" in found["dependencies"][-1]["pip"]
 
 
 def test_post_build_installs_kafkalab_twice_in_an_environment_that_has_only_pip(
@@ -95,3 +89,26 @@ def test_post_build_installs_kafkalab_twice_in_an_environment_that_has_only_pip(
     command = [place / "bin" / "kafkalab", "build-labs"]
     built = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=120, env=plain())
     assert (built.returncode, built.stdout, built.stderr) == (0, "", "")
+
+
+SIZE = re.compile(r"Downloading (\S+)(?<![.]metadata) [(]([\d.]+) (bytes|kB|MB|GB)[)]")
+UNITS = {"bytes": 1e-6, "kB": 1e-3, "MB": 1.0, "GB": 1e3}
+
+
+def test_the_pip_part_can_be_installed_as_a_whole(
+    root: Path, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    parts = yaml.safe_load((root / "binder" / "environment.yml").read_text())["dependencies"][-1]["pip"]
+    place, began = empty_environment(tmp_path / "environment"), time.monotonic()
+    printed = install(place, "--no-cache-dir", "--progress-bar", "off", *parts)
+    took = time.monotonic() - began
+    sizes = {name: float(number) * UNITS[unit] for name, number, unit in SIZE.findall(printed)}
+    largest = max(sizes, key=sizes.__getitem__, default="none")
+    record_property(
+        "summary",
+        f"Binder's pip part: {len(sizes)} packages, {sum(sizes.values()):.0f} MB to download "
+        f"({largest}: {sizes.get(largest, 0):.0f} MB), installed in {took:.0f} s",
+    )
+    checked = subprocess.run([place / "bin" / "pip", "check"], capture_output=True, text=True, timeout=60, env=plain())
+    assert (checked.returncode, checked.stdout) == (0, "No broken requirements found.\n")
+    assert len(sizes) > len(parts)

@@ -15,8 +15,10 @@ from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
+from kafkalab.widgets.views.cost_meter import CostMeter
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.views.neighbours import NAMES, Neighbours
 from kafkalab.widgets.views.predict import Predict
 from kafkalab.widgets.views.share import Share
 from kafkalab.widgets.views.state_chart import StateChart
@@ -29,7 +31,9 @@ from tests.widgets.test_client_view_in_the_browser import bare
 from tests.widgets.test_client_view_in_the_browser import screen as client_screen
 from tests.widgets.test_client_view_in_the_browser import twin as client_twin
 from tests.widgets.test_compare_in_the_browser import same as compare_compare
+from tests.widgets.test_cost_meter_in_the_browser import compare as compare_costs
 from tests.widgets.test_fault_panel_in_the_browser import compare as compare_faults
+from tests.widgets.test_neighbours_in_the_browser import same as compare_machines
 from tests.widgets.test_predict_in_the_browser import same as compare_card
 from tests.widgets.test_share_in_the_browser import same as compare_share
 from tests.widgets.test_verdict_in_the_browser import compare as compare_verdict
@@ -42,7 +46,7 @@ CELLS = (
     "from kafkalab import *\njourney = Journey(lab03())", "Sequence(journey)", "LogTape(journey)",
     "StateChart(journey)",
     "ClusterMap(journey)", "ClientView(journey)", "FaultPanel(journey)", "Verdict(journey)", "Share(journey)",
-    "Compare(journey, lab03().with_faults(Drop('EndTxn#1')))", CARD,
+    "Compare(journey, lab03().with_faults(Drop('EndTxn#1')))", "CostMeter(journey)", "Neighbours()", CARD,
 )  # fmt: skip
 LAST = ".klab.predict"
 
@@ -130,6 +134,29 @@ def test_a_view_steps_and_answers_its_keys(desk: Desk, name: str) -> None:
         agree(desk.page, view, name)
     desk.page.keyboard.press("End")
     agree(desk.page, view, name)
+    assert desk.errors == []
+
+
+def test_the_cost_meter_counts_up_to_where_the_other_pictures_stand(desk: Desk) -> None:
+    meter = CostMeter(desk.journey)
+    desk.go(desk.journey.every_stop()[25])
+    desk.widget("cost")
+    compare_costs(desk.page, meter)
+    desk.page.keyboard.press("b")
+    desk.page.wait_for_timeout(100)
+    meter.press("by", "phase")
+    compare_costs(desk.page, meter)
+    assert desk.errors == []
+
+
+def test_four_machines_walk_and_are_pressed_together(desk: Desk) -> None:
+    view = Neighbours()
+    desk.widget("neighbours")
+    compare_machines(desk.page, view)
+    for key, action in (("ArrowRight", "right"), ("ArrowRight", "right"), ("2", NAMES[1]), ("End", "end")):
+        desk.page.keyboard.press(key)
+        view.press(action)
+        compare_machines(desk.page, view)
     assert desk.errors == []
 
 

@@ -54,6 +54,27 @@ def test_two_clicks_lead_to_the_first_step_of_the_first_lab(open_lab: Callable[[
     expect(lab.locator(".jp-Cell").nth(1)).to_be_in_viewport()
 
 
+def test_one_click_leads_to_the_museum_and_one_more_to_the_run_of_a_bug(
+    open_lab: Callable[[str], Page], console_errors: list[str]
+):
+    page = open_lab("00_start")
+    page.get_by_role("link", name="Bugs that Kafka had").first.click()
+    book = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+    expect(book.get_by_role("heading", level=1)).to_have_text(re.compile("Bugs that Kafka had"))
+    book.locator(".jp-CodeCell .cm-content").first.click()
+    page.keyboard.press("Shift+Enter")
+    expect(book.locator(".klab.compare .now")).to_contain_text("at step 49 they part")
+    book.locator(".klab.chooser").evaluate("e => e.scrollIntoView({block: 'start'})")
+    expect(book.locator(".klab.compare .pair[aria-current=true]")).to_be_in_viewport(ratio=0.9)
+    book.get_by_role("link", name="KAFKA-5494").click()
+    expect(book.locator(".klab.chooser")).to_have_attribute("data-chosen", "KAFKA-5494")
+    expect(book.locator(".klab.compare .now")).to_have_text(
+        "The runs are the same up to step 23; at step 24 they part."
+    )
+    expect(book.locator(".klab.compare .names .verdict").first).to_be_in_viewport()
+    assert console_errors == []
+
+
 @pytest.fixture
 def theme(request: pytest.FixtureRequest, jupyter: Jupyter, page: Page) -> Iterator[str]:
     """JupyterLab in this theme; afterwards in the light one again."""

@@ -99,10 +99,17 @@ WRONG = {
     "L5.E3": Wrong(answer='e3 = [Drop("EndTxn#1")]', says="This run shows no"),
     "L6.E1": Wrong(
         answer="def transactional_id(facts):\n    return f\"{facts['app']}-{facts['host']}\"",
-        says="end well. The first that does not",
+        says="end well. The shortest that does not",
     ),
     "L6.E2": Wrong(answer='e2 = [Pause("first", at_ms=3_000), Resume("first", at_ms=9_000)]', says="This run shows no"),
     "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="The first that is not is row 1"),
+    "L7.E1": Wrong(
+        answer='def violated(settings):\n    late = settings["work_ms"] > settings["delivery_timeout_ms"]\n'
+        '    return ["D"] if late else []',
+        says="cases are right. One that is not",
+    ),
+    "L7.E2": Wrong(answer=rows("e2", 12, "recreate"), says="The first that is not is row 1"),
+    "L7.E3": Wrong(answer=rows("e3", 10, "coordinator"), says="The first that is not is row 1"),
     "L8.E1": Wrong(
         answer='e1 = {"presses": [Drop("Produce#2")], "producer_id": 2000, "producer_epoch": 0, "start_offset": 2}',
         says="This run shows no transaction that hangs",
@@ -120,7 +127,7 @@ WRONG = {
         answer='async def careful(app, orders):\n    producer = app.producer(transactional_id="shop-0")\n'
         "    await producer.init_transactions()\n    for order, cancelled in orders:\n"
         "        await one_order(app, producer, order, cancelled)",
-        says="end well. The first that does not",
+        says="end well. The shortest that does not",
     ),
     "L9.E3": Wrong(answer=rows("e3", 10, "shown"), says="The first that is not is claim 1"),
     "L10.E1": Wrong(
@@ -132,10 +139,28 @@ WRONG = {
         "            await consumer.commit_sync()\n"
         "            await producer.commit_transaction()\n"
         "    await consumer.close()",
-        says="end well. The first that does not",
+        says="end well. The shortest that does not",
     ),
     "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="The first that is not is row 1"),
     "L10.E3": Wrong(answer='e3 = [Pause("one", at_ms=4_000), Resume("one", at_ms=30_000)]', says="This run shows no"),
+    "L11.E1": Wrong(
+        answer='e1 = {pattern: ["ok"] * 6 for pattern in e1}', says="18 of 24 cells are right. The first that is not"
+    ),
+    "L11.E2": Wrong(
+        answer="async def relay(app, start_ms, stop_ms):\n"
+        "    await app.sleep(start_ms)\n"
+        "    db, producer = database(app), app.producer(linger_ms=0)\n"
+        "    while app.now < stop_ms:\n"
+        "        found = await db.execute('SELECT id, receipt FROM outbox ORDER BY id')\n"
+        "        for number, receipt in found:\n"
+        "            await producer.send('receipts', receipt, key=str(number), partition=0)\n"
+        "        await producer.flush()\n"
+        "        for number, _ in found:\n"
+        "            await db.execute('DELETE FROM outbox WHERE id = ?', [number])\n"
+        "        await app.sleep(200)",
+        says="end well. The first that does not",
+    ),
+    "L11.E3": Wrong(answer=rows("e3", 8, "timeout"), says="The first that is not is row 2"),
     "L12.E1": Wrong(
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",

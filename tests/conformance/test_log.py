@@ -185,9 +185,8 @@ def test_log_16_a_marker_with_a_fenced_epoch_is_refused(epoch: int, answers: tup
 @pytest.mark.parametrize("before", [(), (data(5, 0, txn=True),)])
 def test_log_19_a_leader_must_know_the_version_of_a_marker(origin: Origin, before: tuple[Batch, ...]) -> None:
     log = log_with(*before)
-    for version in (VERSION_UNKNOWN, 3):
-        with pytest.raises(IllegalArgumentError):
-            log.producers.analyze(end(COMMIT, 5), origin, version=version)
+    with pytest.raises(IllegalArgumentError):
+        log.producers.analyze(end(COMMIT, 5), origin, version=VERSION_UNKNOWN)
     assert log.producers.analyze(end(COMMIT, 5), Origin.REPLICATION) is OK
 
 

@@ -11,7 +11,7 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.records import ControlType, marker
-from kafkalab.protocol.rules import GROUP_LOG_WAITS, VERIFICATION, Rule
+from kafkalab.protocol.rules import GROUP_LOG_WAITS, MARKER_RETRY, VERIFICATION, Rule
 from tests.conformance.one_broker import HOLD, Asked, OneBroker
 
 OFFSETS = offsets_partition("g")
@@ -53,13 +53,22 @@ def test_a_marker_with_a_negative_epoch_fails_for_every_partition_known_or_not()
     assert asked.response.markers == {7: dict.fromkeys(("t-0", "nowhere-0"), Error.UNKNOWN_SERVER_ERROR)}
 
 
-@pytest.mark.parametrize("version", [-128, -1, 3, 33])
-def test_a_marker_of_a_version_that_there_is_not_fails_where_it_would_be_appended(version: int) -> None:
+def test_a_marker_without_a_transaction_version_fails_where_it_would_be_appended() -> None:
     here = world()
-    asked = write(here, entry("t-0", "t-1", "u-0", transaction_version=version), entry("t-0", producer_id=8))
+    asked = write(here, entry("t-0", "t-1", "u-0", transaction_version=-1), entry("t-0", producer_id=8))
     failed = dict.fromkeys(("t-0", "t-1"), Error.UNKNOWN_SERVER_ERROR) | {"u-0": Error.NOT_LEADER_OR_FOLLOWER}
     assert asked.response.markers == {7: failed, 8: {"t-0": Error.NONE}}
     assert written(here) == [(8, 0, ControlType.COMMIT, 0)]
+
+
+@pytest.mark.parametrize(("version", "error"), [
+    (-128, Error.NONE), (-2, Error.NONE), (3, Error.INVALID_PRODUCER_EPOCH), (127, Error.INVALID_PRODUCER_EPOCH)
+])  # fmt: skip
+def test_a_marker_of_a_version_that_there_is_not_is_taken_for_the_nearest(version: int, error: Error) -> None:
+    here = world(MARKER_RETRY)
+    write(here, entry("t-0", epoch=5))
+    asked = write(here, entry("t-0", epoch=5, transaction_version=version))
+    assert asked.response.markers == {7: {"t-0": error}}
 
 
 def test_one_request_ends_many_transactions_and_each_has_its_own_errors() -> None:

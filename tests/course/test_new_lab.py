@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from kafkalab.cli.main import main
-from kafkalab.course.lab import PLANNED
+from kafkalab.course.lab import CourseLab
 from kafkalab.grading.builder import student
 
-LAB = PLANNED[0]
+LAB = CourseLab(name="97_a_new_lab", title="A new lab", know="what is new")
 RUN = """
 import json, sys
 import kafkalab.course
@@ -31,6 +31,12 @@ try:
 except Exception as error:
     print(error.miss)
 """
+
+
+@pytest.fixture(autouse=True)
+def planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the course plan one lab more."""
+    monkeypatch.setattr("kafkalab.course.new_lab.PLANNED", (LAB,))
 
 
 @pytest.fixture
@@ -70,5 +76,13 @@ def test_a_lab_that_nobody_has_planned_is_refused_with_those_that_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["build-labs", "--begin", "98"], tmp_path) == 2
-    assert f"no lab 98 is in PLANNED of kafkalab/course/lab.py; there are {LAB.number:02}, " in capsys.readouterr().err
+    assert f"no lab 98 is in PLANNED of kafkalab/course/lab.py; there are {LAB.number:02}\n" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_plan_a_row_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kafkalab.course.new_lab.PLANNED", ())
+    assert main(["build-labs", "--begin", "98"], tmp_path) == 2
+    assert "there are none: write a row with its number first" in capsys.readouterr().err

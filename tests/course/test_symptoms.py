@@ -11,7 +11,7 @@ from kafkalab.course.symptoms import DUMP, PAGE, SYMPTOMS, Symptom, command, hea
 from kafkalab.protocol.errors import Error
 from kafkalab.reference.error_atlas import FOLDER
 
-LABS_WITH_A_SYMPTOM = {0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 12}
+LABS_WITH_A_SYMPTOM = {0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12}
 
 
 def test_the_page_is_up_to_date(root: Path) -> None:

@@ -12,7 +12,7 @@ from kafkalab.course.lab03.scenario import lab03
 from kafkalab.explore.anomalies import named
 from kafkalab.explore.mishap import KINDS
 from kafkalab.explore.programs import GENERIC
-from kafkalab.explore.search import explore
+from kafkalab.explore.search import ENGINES, explore
 from kafkalab.explore.trial import Job, attempt
 from kafkalab.explore.what_if import what_if
 from kafkalab.reference.found_scenarios import found_scenario, slug
@@ -60,12 +60,12 @@ def pace() -> Iterator[tuple[str, str, str]]:
 
 
 def engines(names: list[str], most_runs: int) -> Iterator[str]:
-    """Take each rule that is off for a seeded defect: how many runs lineage and random need; the medians at the end.
+    """Take each rule that is off for a seeded defect: how many runs each engine needs; the medians at the end.
 
-    The programs are those of the found scenarios, without their faults. `random` may use 20 times the runs of
-    lineage, but at most `most_runs`; where it finds nothing, that many are counted.
+    The programs are those of the found scenarios, without their faults, and the most faults is what lineage needs. Who
+    draws may use 20 times the runs of lineage, but at most `most_runs`; where it finds nothing, that many are counted.
     """
-    ratios = []
+    ratios: dict[tuple[int, str], list[float]] = {}
     for rule, anomaly in EXPECTED.items():
         scenario = found_scenario(rule, ROOT)
         if scenario is None or not scenario.faults or (names and slug(rule) not in names):
@@ -76,13 +76,17 @@ def engines(names: list[str], most_runs: int) -> Iterator[str]:
         def stop(covered: object, begun: float = begun) -> str:
             return "time" if time.process_time() - begun > SECONDS else ""
 
-        lineage = explore(bare, (), [rule.name], 2, runs=most_runs, stop=stop)
+        off = [rule.name]
+        lineage = explore(bare, (), off, 2, runs=most_runs, stop=stop)
         if lineage.found is None or lineage.size < 1:
             continue
         used = lineage.covered.runs
         budget = min(RANDOM_FACTOR * used, most_runs)
-        drawn = [explore(bare, (), [rule.name], 2, "random", budget, seed).covered.runs for seed in SEEDS]
-        ratios.append(used / median(drawn))
-        yield f"{slug(rule):26} {anomaly:24} lineage {used:5}  random {median(drawn):7.0f}  ratio {ratios[-1]:.2f}"
-    if ratios:
-        yield f"{len(ratios)} rules: median ratio {median(ratios):.2f}"
+        text = f"{slug(rule):26} {anomaly:24} faults {lineage.size}  lineage {used:5}"
+        for engine in ENGINES[1:]:
+            drawn = median(explore(bare, (), off, lineage.size, engine, budget, n).covered.runs for n in SEEDS)
+            ratios.setdefault((lineage.size, engine), []).append(used / drawn)
+            text += f"  {engine} {drawn:6.0f}"
+        yield text
+    for (size, engine), found in sorted(ratios.items()):
+        yield f"{len(found)} rules, {size} faults: median of lineage's runs to those of {engine} {median(found):.2f}"

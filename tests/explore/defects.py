@@ -2,8 +2,8 @@
 
 `python -m tests.explore defects --count 20` makes the mutants with mutmut, takes them in the order of the hash of their
 names, and searches the generic programs with each, in a forked process in which the mutant's code replaces the
-function's. A mutant that breaks a program without any fault needs no search; one that breaks none within the budget is
-passed over.
+function's. Only lines that are run with a fault and never without one are of interest: a mutant of another breaks a
+program without any fault, or shows nothing. One that breaks no program within the budget is passed over.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ from kafkalab.sim.scenario import Scenario
 Futures: TypeAlias = list[str]
 """The futures of a search's runs, in their order: see `kafkalab.explore.support.future_of`."""
 
+Lines: TypeAlias = dict[tuple[str, int], None]
+"""Files and lines of code."""
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "defects"
 HANDLERS = (
@@ -62,11 +65,12 @@ KNOWN = (
 """Mutants that earlier campaigns found, in the numbering of mutmut: one a function, but for two of `handle`."""
 USED = KNOWN[:3] + KNOWN[4:9]
 """Those that the order of trying was chosen with."""
-RUNS, RANDOM_FACTOR, SEEDS = 150, 10, (1, 2, 3)
+RUNS, RANDOM_FACTOR, SEEDS = 150, 20, (1, 2, 3)
+DRAWING = ("random", "informed")
 TRACED = 40
 """How many runs of a program say which lines are run."""
 PACKAGE = "/kafkalab/"
-MOST_SECONDS = 60
+MOST_SECONDS = 120
 """Of CPU for one mutant: one that never comes to an end is passed over."""
 
 
@@ -81,7 +85,7 @@ class Mutant:
     line: int
     """Which line of the real module it changes; 0 if that is not known."""
 
-    def is_run(self, lines: dict[tuple[str, int], None]) -> bool:
+    def is_run(self, lines: Lines) -> bool:
         """Whether the line that it changes, or one right before, is among those."""
         file = str(ROOT / self.module.replace(".", "/")) + ".py"
         return not self.line or any((file, self.line - back) in lines for back in range(3))
@@ -137,9 +141,20 @@ def _changed_line(lines: list[str], was: CodeType, now: CodeType, real: CodeType
     return real.co_firstlineno + first if first else 0
 
 
-def lines_run(scenarios: list[Scenario]) -> dict[tuple[str, int], None]:
-    """Return the file and line of all code of kafkalab that some runs with and without one fault execute."""
-    found: dict[tuple[str, int], None] = {}
+def lines_run(scenarios: list[Scenario]) -> tuple[Lines, Lines]:
+    """Return the file and line of all code of kafkalab that runs without a fault execute, and that some with one do."""
+    usual: Lines = {}
+    struck: Lines = {}
+    for scenario in scenarios:
+        base = Job(scenario=scenario, find=named(()), kinds=KINDS)
+        follow = attempt(base).follow
+        _traced([replace(base, kinds=())], usual)
+        _traced([replace(base, mishaps=(one,), kinds=()) for one in follow[:: max(len(follow) // TRACED, 1)]], struck)
+    return usual, struck
+
+
+def _traced(jobs: list[Job], found: Lines) -> None:
+    """Make the runs, and note which lines they execute."""
 
     def line(frame: FrameType, event: str, _: Any) -> Any:
         if PACKAGE not in frame.f_code.co_filename:
@@ -147,14 +162,10 @@ def lines_run(scenarios: list[Scenario]) -> dict[tuple[str, int], None]:
         found[frame.f_code.co_filename, frame.f_lineno] = None
         return line
 
-    for scenario in scenarios:
-        base = Job(scenario=scenario, find=named(()), kinds=KINDS)
-        follow = attempt(base).follow
-        sys.settrace(line)
-        for one in follow[:: max(len(follow) // TRACED, 1)]:
-            attempt(replace(base, mishaps=(one,), kinds=()))
-        sys.settrace(None)
-    return found
+    sys.settrace(line)
+    for job in jobs:
+        attempt(job)
+    sys.settrace(None)
 
 
 def switch_on(mutant: Mutant) -> bool:
@@ -194,7 +205,7 @@ def compared(count: int, seconds: float = 3_600) -> Iterator[str]:
     known = {(m.module, m.qualname): None for m in found if m.name.removeprefix("kafkalab.") in KNOWN}
     rows: list[dict[str, Any]] = []
     ends: Counter[str] = Counter()
-    usual, run = [_futures(make()) for make in PROGRAMS], lines_run([make() for make in PROGRAMS])
+    usual, (without, run) = [_futures(make()) for make in PROGRAMS], lines_run([make() for make in PROGRAMS])
     for mutant in found:
         if len(rows) == count or time.monotonic() > end:
             break
@@ -203,6 +214,9 @@ def compared(count: int, seconds: float = 3_600) -> Iterator[str]:
             continue
         if not mutant.is_run(run):
             ends["change code that is not run"] += 1
+            continue
+        if mutant.is_run(without):
+            ends["change code that is run without a fault"] += 1
             continue
         row = _in_a_process(mutant, usual)
         ends[row.get("end", "was stopped")] += 1
@@ -214,16 +228,17 @@ def compared(count: int, seconds: float = 3_600) -> Iterator[str]:
 
 
 def _line(mutant: Mutant, row: dict[str, Any]) -> str:
-    runs = f"lineage {row['lineage']:3}  random {row['random']:4.0f}"
+    runs = f"lineage {row['lineage']:3}  random {row['random']:5.0f}  informed {row['informed']:4.0f}"
     return f"{_short(mutant.name):60} {runs}  {row['shown']}, by {row['kind']}"
 
 
 def _medians(rows: list[dict[str, Any]]) -> Iterator[str]:
-    if rows:
-        lineage, drawn = median(row["lineage"] for row in rows), median(row["random"] for row in rows)
-        ratio = median(row["lineage"] / row["random"] for row in rows)
-        medians = f"median lineage {lineage:.0f}, random {drawn:.0f} runs; median of the ratios {ratio:.2f}"
-        yield f"{len(rows)} defects: {medians}"
+    if not rows:
+        return
+    yield f"{len(rows)} defects: lineage needs {median(row['lineage'] for row in rows):.0f} runs in the median"
+    for engine in DRAWING:
+        drawn, ratio = median(row[engine] for row in rows), median(row["lineage"] / row[engine] for row in rows)
+        yield f"{engine} needs {drawn:.0f}; median of lineage's runs to those {ratio:.2f}"
 
 
 def _short(name: str) -> str:
@@ -254,9 +269,9 @@ def _in_a_process(mutant: Mutant, usual: list[Futures]) -> dict[str, Any]:
 def searched(usual: list[Futures]) -> dict[str, float | str]:
     """Return how many runs each engine needs to find the mutant that is switched on.
 
-    A mutant with which no run of lineage is another one than `usual` is passed over, and one that neither lineage nor
-    random with the first seed finds in RUNS. Of random it is the median over SEEDS, each with at most RANDOM_FACTOR
-    times the runs of lineage. An engine that finds nothing counts with its budget.
+    A mutant with which no run of lineage is another one than `usual` is passed over, and one that no engine finds in
+    RUNS, with the first seed. Of those that draw it is the median over SEEDS, each with at most RANDOM_FACTOR times the
+    runs of lineage. An engine that finds nothing counts with its budget.
     """
     for make, expected in zip(PROGRAMS, usual, strict=True):
         scenario, noted = make(), _Noted()
@@ -267,17 +282,16 @@ def searched(usual: list[Futures]) -> dict[str, float | str]:
         if noted.futures == expected:
             continue
         budget = RANDOM_FACTOR * found.covered.runs if found.found is not None else RUNS
-        drawn = [explore(scenario, (), (), 1, "random", budget, SEEDS[0])]
-        shown = next((one for one in (found, *drawn) if one.found is not None), None)
+        first = {engine: explore(scenario, (), (), 1, engine, budget, SEEDS[0]) for engine in DRAWING}
+        shown = next((one for one in (found, *first.values()) if one.found is not None), None)
         if shown is not None:
-            drawn += [explore(scenario, (), (), 1, "random", budget, seed) for seed in SEEDS[1:]]
-            runs = median(one.covered.runs for one in drawn)
+            row: dict[str, float | str] = {"end": "found", "lineage": found.covered.runs}
+            for engine, one in first.items():
+                more = [explore(scenario, (), (), 1, engine, budget, seed).covered.runs for seed in SEEDS[1:]]
+                row[engine] = median([one.covered.runs, *more])
             kind = shown.mishaps[0].kind if shown.mishaps else "nothing"
-            return {
-                "end": "found", "lineage": found.covered.runs, "random": runs,
-                "shown": shown.findings[0].anomaly, "kind": kind,
-            }  # fmt: skip
-    return {"end": "show in neither search"}
+            return {**row, "shown": shown.findings[0].anomaly, "kind": kind}
+    return {"end": "show in no search"}
 
 
 class _Noted:

@@ -24,7 +24,7 @@ from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 
 ROOT = Path(__file__).parents[2]
 FOUND = [rule for rule in REGISTRY if found_scenario(rule, ROOT) is not None]
-FEWEST = 47
+FEWEST = 48
 """How many rules the search breaks at least."""
 
 

@@ -9,8 +9,9 @@ import pytest
 from kafkalab.explore.anomalies import findings_of, named
 from kafkalab.explore.mishap import Mishap
 from kafkalab.explore.programs import idempotent_produce, two_partition_transactions
+from kafkalab.explore.small_programs import idempotent_produce_in_small
 from kafkalab.explore.trial import RUNAWAY, Job, attempt, run_to_end
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault
+from kafkalab.sim.faults import AdvanceClock, Crash, Delay, Drop, Duplicate, Fault, Restart
 from tests.explore.sweep import Sweep
 
 OVERTAKEN = (Delay("Produce#4", 5),)
@@ -33,6 +34,25 @@ def shown(faults: tuple[Fault, ...], expires: bool) -> set[str]:
 def test_a_leader_that_has_forgotten_a_producer_takes_what_comes_first(faults: tuple[Fault, ...], anomaly: str) -> None:
     assert shown(faults, expires=True) == {anomaly}
     assert shown(faults, expires=False) == set()
+
+
+LOST = (AdvanceClock(31_000, at_step=80), Crash("b1", at_step=88), Restart("b1", at_ms=371_060))
+"""The answers to two batches come too late, and the leader restarts before they are sent again."""
+
+
+def test_a_restarted_leader_recognises_the_last_batch_of_a_producer_only() -> None:
+    scenario = replace(idempotent_produce_in_small(), config={})
+    cluster, _ = run_to_end(scenario.with_faults(*LOST))
+    assert [f.anomaly for f in findings_of(cluster, named(()))] == ["duplicate", "duplicate"]
+    writer, reader = scenario.programs
+    steps = [step for step in writer.args["steps"] if step[0] != "sleep" or step[1] > 8]
+    alone = [each for step in steps for each in ((step, ["flush"]) if step[0] == "send" else (step,))]
+    one_at_a_time = replace(scenario, programs=(replace(writer, args={"steps": alone}), reader))
+    usual = run_to_end(one_at_a_time)[0].trace
+    sent = [e for e in usual.events if e.kind == "append" and e.data.records[0].value == "d"]
+    for event in sent:
+        lost = (Drop("ProduceResponse#4"), Crash("b1", at_step=event.step), Restart("b1", at_ms=371_060))
+        assert findings_of(run_to_end(one_at_a_time.with_faults(*lost))[0], named(())) == ()
 
 
 def test_a_run_that_was_stopped_goes_on_before_a_marker_is_said_to_be_missing() -> None:

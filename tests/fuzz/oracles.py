@@ -17,6 +17,7 @@ from kafkalab import lab03
 from kafkalab.cli.main import main
 from kafkalab.grading.challenge import open_challenge, unpacked
 from kafkalab.limits import MESSAGE, QUOTE, RUN
+from kafkalab.reference.exhibits import museum
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import CHALLENGE, SCENARIO, code_of, scenario_of_code
 from kafkalab.sim.faults import Drop
@@ -26,8 +27,10 @@ from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
+from kafkalab.widgets.views.cost_meter import CostMeter
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.views.neighbours import Neighbours
 from kafkalab.widgets.views.predict import Predict
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.share import Share
@@ -97,6 +100,7 @@ def widgets() -> list[Any]:
         *(journey, Sequence(journey), LogTape(journey), ClusterMap(journey), StateChart(journey), FaultPanel(journey)),
         *(Verdict(journey), Share(journey), ClientView(journey), Predict("How many?", answer=3)),
         Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))),
+        *(CostMeter(journey), Neighbours("decider"), museum().chooser),
     ]
     for widget in made:
         widget.sent = []

@@ -338,3 +338,15 @@ def test_the_shortest_case_is_shown_and_what_is_long_has_a_line_for_each_part() 
     with pytest.raises(WrongAnswer) as caught:
         against_mutants(one, count, (), cases[:1], "a function")
     assert str(caught.value).splitlines()[-2] == "    …"
+
+
+def test_the_counterexample_is_the_shortest_run_that_breaks_as_the_first_one_does() -> None:
+    at = {0: ("sent once", 40), 1: ("other", 3), 2: ("sent once", 20)}
+
+    def found(cluster: Cluster) -> Broken | None:
+        miss, step = at[cluster.scenario.seed]
+        return Broken(says=f"Seed {cluster.scenario.seed}.", miss=miss, step=step) if cluster.scenario.faults else None
+
+    error = told(lambda: over_schedules(careful, schedules(), (found,), "a program"))
+    assert (error.miss, error.run.scenario.seed, error.step) == ("sent once", 2, 20)
+    assert "The shortest that does not: seed 2, Drop" in str(error)

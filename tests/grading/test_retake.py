@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafkalab.cli.main import main
-from kafkalab.grading.builder import LABS, SOLUTIONS, is_check, read, sources
+from kafkalab.grading.builder import LABS, SOLUTIONS, execute, is_check, read, sources
 from kafkalab.grading.retake import build_clean, clean
 
 
@@ -61,6 +61,24 @@ def test_every_lab_has_a_clean_variant_with_the_same_checks(root: Path, tmp_path
         assert 0 < prose(left) < 0.7 * prose(whole)
         assert "BEGIN SOLUTION" not in path.read_text(encoding="utf-8")
     assert build_clean(root, tmp_path / "retake") == []
+
+
+def test_a_retake_runs_as_the_lab_does(root: Path, tmp_path: Path) -> None:
+    """Its code is the learner's copy, cell by cell, and no cell looks for a file beside the labs."""
+    for path in build_clean(root, tmp_path):
+        left, lab = ([c for c in read(p)["cells"] if c["cell_type"] == "code"] for p in (path, root / LABS / path.name))
+        assert [(c["id"], c["source"], c["metadata"]) for c in left] == [
+            (c["id"], c["source"], c["metadata"]) for c in lab
+        ]
+        assert "../" not in "".join("".join(c["source"]) for c in left)
+
+
+@pytest.mark.notebooks
+def test_a_retake_in_another_folder_fails_at_exactly_its_checks(root: Path, tmp_path: Path) -> None:
+    (path,) = [path for path in build_clean(root, tmp_path) if path.name.startswith("03")]
+    ran = execute(read(path), tmp_path, allow_errors=True, keeps_progress=False)
+    failed = {c["id"] for c in ran["cells"] if any(o["output_type"] == "error" for o in c.get("outputs", []))}
+    assert failed == {c["id"] for c in ran["cells"] if is_check(c)}
 
 
 def test_the_command_writes_them(

@@ -117,3 +117,22 @@ def test_without_presses_the_reader_of_the_third_exercise_sees_both_accounts_at_
         cluster = Cluster(two_accounts(seed))
         cluster.run()
         assert [sorted(v for _, v in look) for look in cluster.results["reader"]] == [["+10", "-10"]] * 2
+
+
+def test_two_markers_apart_show_a_half_and_another_order_to_who_reads_again() -> None:
+    live, again = output("apart").splitlines()
+    assert live == "while it happens: ['accounts-1: +10', 'accounts-0: -10']"
+    assert again == "a minute later:   ['accounts-0: -10', 'accounts-1: +10']"
+
+
+def test_each_thing_that_a_reader_is_not_promised_is_shown_where_the_table_says() -> None:
+    rows = [line for line in TEXTS["apart-what"].splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == 6
+    lab4 = {c["id"]: "".join(c["source"]) for c in read(PATH.parent / "04_markers_and_lag.ipynb")["cells"]}
+    assert sum("04_markers_and_lag.ipynb#What-a-reader-is-not-promised" in row for row in rows) == 3
+    assert "## What a reader is not promised" in lab4["later-why"]
+    for way in ('price_list("compacted")', 'price_list("deleted")', '["seek"', '["assign", ["accounts-1"]]'):
+        assert way in lab4["later-table"]
+    assert "[lab 5](05_read_committed.ipynb#What-a-reader-is-not-promised)" in lab4["later-what"]
+    assert "### What a reader is not promised" in TEXTS["e3-after"]
+    assert "## What readers wait for" in TEXTS["line-why"]

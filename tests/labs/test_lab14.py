@@ -45,6 +45,12 @@ def test_with_one_broker_left_the_parts_are_committed_and_the_client_is_answered
     assert max(f.sent_ms for f in answers) < 61_000
 
 
+def test_with_other_latencies_the_client_of_kafka_has_its_answer_in_time() -> None:
+    first, other = (run("Kafka", [("decider", "told"), ("told", "told")], seed=seed) for seed in (1, 4))
+    assert (first.told, other.told) == ("unknown", "committed")
+    assert first.parts == other.parts
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_two_phase_client_is_told_committed_while_one_participant_cannot_know(seed: int) -> None:
     done = run("two-phase commit", [("decider", "told"), ("told", "told")], seed=seed)

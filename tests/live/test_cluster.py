@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab import ClientView, Verdict
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersions
@@ -173,6 +174,8 @@ def test_recording_stops_at_its_limit_and_clients_are_served_on(caplog: pytest.L
         assert max(f.received_step for f in live.trace.frames.values()) < steps
         assert live.trace.events[-1][3:5] == ("state", "recording stopped")
         assert live.journey.step == steps - 1
+        assert Verdict(live).report["sentence"].startswith("Recording has stopped after 300 events, and this is about")
+        assert ClientView(live).text().endswith(" are served on, but nothing more is shown.")
         client.close()
     assert [r.getMessage().partition(":")[0] for r in caplog.records] == ["recording has stopped after 300 events"]
 

@@ -198,10 +198,17 @@ def test_before_kafka_6683_a_batch_without_a_predecessor_was_no_duplicate() -> N
     assert answer(log, data(0, 3)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-@pytest.mark.parametrize("version", [-1, 3])
-def test_a_marker_without_a_known_transaction_version_names_the_version(version: int) -> None:
-    with pytest.raises(IllegalArgumentError, match=f"^a marker of an unknown transaction version: {version}$"):
-        marker_answer(log_with(), marker(1, 0, ControlType.COMMIT, 0, 0), version)
+def test_a_marker_without_a_transaction_version_is_an_error() -> None:
+    with pytest.raises(IllegalArgumentError, match="^a marker without a transaction version$"):
+        marker_answer(log_with(), marker(1, 0, ControlType.COMMIT, 0, 0), -1)
+
+
+@pytest.mark.parametrize(("version", "like"), [(-2, 1), (3, 2), (127, 2)])
+def test_a_number_that_is_no_transaction_version_is_like_the_nearest(version: int, like: int) -> None:
+    for epoch in (0, 1):
+        log = log_with(data(0, 0, transactional=True))
+        mark = marker(1, epoch, ControlType.COMMIT, 0, 0)
+        assert marker_answer(log, mark, version) is marker_answer(log, mark, like)
 
 
 def test_producer_id_zero_is_a_producer() -> None:

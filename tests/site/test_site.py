@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +14,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from kafkalab import Drop
+from kafkalab import Drop, lab13
 from kafkalab.course.labs import COURSE
 from kafkalab.grading.builder import LABS
+from kafkalab.sim.cluster import ran
+from kafkalab.wire.frame_bytes import frame_bytes
 from tests.browser.test_lab03 import SHOWN, go_to, payload_with, walk
 from tests.browser.test_worked_through import WRONG
 from tests.browser.worked import Desk
@@ -120,6 +124,28 @@ def test_links_of_a_notebook_open_our_pages_and_other_labs(lab3: LiteLab) -> Non
 
 def test_nothing_was_asked_of_another_address(lab3: LiteLab) -> None:
     assert lab3.elsewhere == []
+
+
+SIZES = r"""
+import sys
+sys.path.insert(0, sys.argv[1])
+sys.modules["crc32c"] = sys.modules["cramjam"] = None  # a browser has neither
+import kio
+from kafkalab import costs_of, lab13
+from kafkalab.sim.cluster import ran
+from kafkalab.wire.frame_bytes import frame_bytes
+run = ran(lab13(records=60, size=20))
+print(kio.__file__, *(frame_bytes(run, frame) for frame in run.trace.frames.values()), sep="\n")
+"""
+
+
+def test_frames_have_the_same_bytes_without_what_is_compiled(site: Path, root: Path) -> None:
+    (wheel,) = (site / "static" / "pyodide").glob("kio-*.whl")
+    command = [sys.executable, "-c", SIZES, str(wheel)]
+    printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.split()
+    assert printed[0].startswith(str(wheel))
+    run = ran(lab13(records=60, size=20))
+    assert [int(size) for size in printed[1:]] == [frame_bytes(run, frame) for frame in run.trace.frames.values()]
 
 
 LACKS = {

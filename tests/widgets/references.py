@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from kafkalab import lab03, lab13
 from kafkalab.programs.groups import two_members
 from kafkalab.protocol.rules import DEDUPLICATION
+from kafkalab.reference.exhibits import museum
 from kafkalab.sim.faults import Crash, Cut, Drop, Pause
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
@@ -27,6 +28,7 @@ from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.cost_meter import CostMeter
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.views.neighbours import Neighbours
 from kafkalab.widgets.views.predict import Predict
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.share import Share
@@ -153,10 +155,12 @@ MADE: dict[str, Callable[[], Picture]] = {
     "compare": _compare,
     "verdict": lambda: Verdict(_torn()),
     "cost_meter": _costs,
+    "chooser": lambda: museum().chooser,
+    "neighbours": lambda: Neighbours("decider", place="told"),
     "share": lambda: Share(lab03(seed=7).with_faults(Drop("EndTxn#1"))),
     "predict": _card,
 }
-FEWER = ("across", "fault_panel", "compare", "verdict", "cost_meter", "share", "predict")
+FEWER = ("across", "fault_panel", "compare", "verdict", "cost_meter", "chooser", "neighbours", "share", "predict")
 CASES = {
     f"{name}_{mode}": Case(make=make, mode=mode)
     for name, make in MADE.items()

@@ -12,6 +12,7 @@ from kafkalab import lab03
 from kafkalab.limits import MESSAGE
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import Listening, sentence
+from kafkalab.widgets.views.chooser import Chooser
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
@@ -115,7 +116,7 @@ SET = re.compile(r"""model\.set\("(\w+)"|view\.set\(\{\s*(\w+)[:,\s}]""")
 
 
 def test_every_trait_that_a_script_sets_may_be_set() -> None:
-    assert {CostMeter, Neighbours} <= set(_all(Listening))
+    assert {Chooser, CostMeter, Neighbours} <= set(_all(Listening))
     settable = {name for kind in _all(Listening) for name in kind.SETTABLE}
     found = {a or b for path in VIEWS.glob("*.js") for a, b in SET.findall(path.read_text("utf-8"))}
     assert found - settable == set()

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from kafkalab import lab03, leaderless
 from kafkalab.programs.groups import two_members
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
+from kafkalab.sim.faults import AdvanceClock, Crash, Drop, Duplicate, Fault, Pause, Resume
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.chapters import chapters_of
 from kafkalab.widgets.payload.payload import CATEGORIES, payload_of
@@ -144,3 +145,9 @@ def test_a_partition_made_in_the_run_is_shown_and_its_first_leader_is_no_electio
     assert "audit-0 on b2, HW 2, LSO 2: [0 10 moved p2000 e0 s0 committed] [1 COMMIT e1]" in text
     begun = {chapter["name"]: payload["events"][chapter["step"]]["at"] for chapter in chapters_of(payload)}
     assert begun["election"] > begun["b2 crashes"]
+
+
+def test_a_jump_of_the_clocks_is_a_chapter_of_no_node() -> None:
+    faults = (Pause("app", at_step=60), AdvanceClock(5_000, at_step=61), Resume("app", at_step=62))
+    found = [chapter["name"] for chapter in chapters_of(payload_of(ran(replace(lab03(), faults=faults))))]
+    assert [name for name in found if "jump" in name or "app" in name] == ["app pauses", "clocks jump", "app resumes"]

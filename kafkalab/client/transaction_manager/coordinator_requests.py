@@ -148,6 +148,7 @@ class CoordinatorRequests:
             transaction_timeout_ms=manager.config.transaction_timeout_ms,
             producer_id=manager.producer_id if expect else -1,
             producer_epoch=manager.producer_epoch if expect else -1,
+            enable_2pc=manager.config.transaction_two_phase_commit_enable,
         )
         answer = await self._ask(request, lambda r: r.error)
         self._check(answer)

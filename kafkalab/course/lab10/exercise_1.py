@@ -231,7 +231,7 @@ async def careless(app: App, name: str, start_ms: int, stop_ms: int) -> None:
 
 
 def check(answer: Any) -> str:
-    """ "200 of 200 schedules" if each order has one parcel in all; WrongAnswer carries the first run that breaks."""
+    """ "200 of 200 schedules" if each order has one parcel in all; WrongAnswer carries the shortest run that breaks."""
     if inspect.iscoroutinefunction(answer) and _is_untouched(answer):
         raise BlankAnswer("The loop is as it came: the form is still blank. Which of its lines may a crash follow?")
     return over_schedules(answer, scenarios(seed()), (audit,), FORM)

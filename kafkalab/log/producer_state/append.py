@@ -31,7 +31,6 @@ from kafkalab.protocol.rules import (
 EPOCH_MAX = 32767
 NO_GUARD = 0
 VERSION_UNKNOWN = -1
-VERSIONS = (0, 1, 2)
 
 
 class Origin(Enum):
@@ -108,12 +107,13 @@ def _written_before(current: ProducerEntry, batch: Batch) -> bool:
 def marker_error(current: ProducerEntry | None, batch: Batch, origin: Origin, version: int, rules: Rules) -> Error:
     """NONE, or why a leader refuses this marker; `version` is the transaction version that it came with.
 
-    IllegalArgumentError if a leader is not told the version.
+    IllegalArgumentError if a leader is not told the version, which is -1. A number above 2 is like 2, one below 0 like
+    1: Kafka 4.3.1 answers so.
     """
     if origin is Origin.REPLICATION:
         return Error.NONE
-    if version not in VERSIONS:
-        raise IllegalArgumentError(f"a marker of an unknown transaction version: {version}")
+    if version == VERSION_UNKNOWN:
+        raise IllegalArgumentError("a marker without a transaction version")
     if current is None or not batch.records:
         return Error.NONE
     if not _marker_epoch_fits(current, batch.producer_epoch, version, rules):

@@ -27,12 +27,14 @@ class Kernel:
 
     `interrupts` holds by step what happens right after that event, before anything else; `interrupted` says whether
     any has. `watch` is called after each event that is kept, before its interrupts, and may only read.
+    `disk` holds by name what programs keep outside the nodes: no crash takes it.
     """
 
     def __init__(self, keep: bool, title: str) -> None:
         self.trace = Trace(keep=keep, title=title)
         self.schedule = Schedule()
         self.nodes: dict[str, Node] = {}
+        self.disk: dict[str, object] = {}
         self.interrupts: dict[int, list[Callable[[], None]]] = {}
         self.interrupted = False
         self.watch: Callable[[], None] | None = None

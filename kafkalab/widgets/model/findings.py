@@ -54,6 +54,8 @@ def report_of(cluster: Cluster) -> dict[str, Any]:
     certain = sum(count for fate, count in fates.items() if fate != IN_FLIGHT)
     promised = once.verdict != OK or fates.get(ONCE, 0) == certain
     sentence = _sentence(verdict, report, fates, certain, promised)
+    if after := cluster.trace.stopped_after:
+        sentence = f"Recording has stopped after {after}, and this is about them alone. {sentence}"
     judged = once.verdict if promised else NOT_PROMISED
     return {"verdict": verdict, "once": judged, "sentence": sentence, "results": results}
 

@@ -49,8 +49,10 @@ FAULTS = {
     "Resume": "resumes",
     "Cut": "network cut",
     "Heal": "network healed",
+    "AdvanceClock": "clocks jump",
 }
 """What the chapter says that a fault begins; any other fault by its own name."""
+OF_EVERY_NODE = ("AdvanceClock",)
 
 
 def chapters_of(payload: Payload) -> list[dict[str, Any]]:
@@ -200,7 +202,8 @@ class Chapters:
         told = FAULTS.get(name, name.lower())
         if frame:
             return f"the {'answer' if frame['kind'] == 'response' else 'request'} {told}"
-        return f"{self.labels[event['node']]} {told}" if event["node"] in self.labels else told
+        who = self.labels.get(event["node"], "") if name not in OF_EVERY_NODE else ""
+        return f"{who} {told}".lstrip()
 
 
 def _response(frame: dict[str, Any], clients: list[str]) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.widgets.payload.database import SAYS, statement_of
 from kafkalab.widgets.payload.text import Payload, Shown
 
 FRAMES = ("send", "receive")
@@ -57,6 +58,8 @@ def _is_down(payload: Payload, node: str, step: int, crashes: dict[str, list[int
 
 def mark_of(event: dict[str, Any], shown: Shown) -> str:
     """Return the mark of an event, whose changes are not applied to `shown` yet."""
+    if event["name"] == "database":
+        return statement_of(event["text"].partition(SAYS)[2].rstrip("."))
     words = [w for op in event["patch"] if (w := _words(op, event["patch"], shown))]
     if words:
         return ", ".join(words)

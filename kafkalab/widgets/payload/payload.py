@@ -19,6 +19,7 @@ from kafkalab.widgets.payload.changes import (
     storage_changes,
 )
 from kafkalab.widgets.payload.cluster_faults import sentence_of
+from kafkalab.widgets.payload.database import SAYS, Tables, tables_of
 from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.fields import about_frame, decoded, fields_of, path_of
 from kafkalab.widgets.payload.transactions import transactions_of
@@ -47,6 +48,7 @@ class PayloadMaker:
         self.in_sync = InSync(cluster)
         self.positions: dict[str, dict[str, int]] = {}
         self.batches: dict[int, dict[str, Any]] = {}
+        self.tables = Tables()
 
     def _shown(self) -> list[str]:
         """The scenario's data partitions; those of other topics, then the internal ones, if they hold anything."""
@@ -54,7 +56,7 @@ class PayloadMaker:
         written = {e.name for e in self.trace.events if e.kind == "append"}
         internal = {p for p in written if topic_of(p) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)}
         made = (written - internal - {*data}) & {*self.cluster.controller.metadata.partitions}
-        return data + sorted(made) + sorted(internal, key=internal_order)
+        return data + sorted(made) + tables_of(self.trace) + sorted(internal, key=internal_order)
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of the whole run."""
@@ -218,6 +220,8 @@ class PayloadMaker:
                 return "transaction", False, f"{node}'s producer is {data['state']}.", [["client", event.node, known]]
             case "metadata":
                 return self._metadata(event)
+            case "database":
+                return "transaction", True, f"{node}{SAYS}{data['does']}.", self.tables.changes(event)
             case "record skipped":
                 return "metadata", False, f"{node} cannot read offset {data['offset']} of {data['partition']}.", []
             case "group":

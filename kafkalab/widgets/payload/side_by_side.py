@@ -23,12 +23,30 @@ SHOWN = ("transaction", "verification")
 
 
 def parting(left: dict[str, Any], right: dict[str, Any]) -> int:
-    """Return the first step at which the payloads differ; -1 if they are the same."""
+    """Return the first step at which the payloads differ; -1 if they are the same.
+
+    If no event differs, it is the first step at which a frame says something else.
+    """
+    at = _first_other_event(left, right)
+    return at if at >= 0 else _first_other_frame(left, right)
+
+
+def _first_other_event(left: dict[str, Any], right: dict[str, Any]) -> int:
     a, b = left["events"], right["events"]
     for step, (one, other) in enumerate(zip(a, b, strict=False)):
         if _key(one) != _key(other) or one["at"] != other["at"] or one["patch"] != other["patch"]:
             return step
     return min(len(a), len(b)) if len(a) != len(b) else -1
+
+
+def _first_other_frame(left: dict[str, Any], right: dict[str, Any]) -> int:
+    pairs = enumerate(zip(left["events"], right["events"], strict=True))
+    return next((step for step, (one, other) in pairs if _said(left, one) != _said(right, other)), -1)
+
+
+def _said(payload: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of an event's frame."""
+    return dict(payload["frames"][event["frame"]]["fields"]) if event["frame"] else {}
 
 
 def rows_of(left: dict[str, Any], right: dict[str, Any], groups: tuple[str, ...] = SHOWN) -> list[StepPair]:
@@ -42,28 +60,32 @@ def rows_of(left: dict[str, Any], right: dict[str, Any], groups: tuple[str, ...]
     rows = [[step, step, 1] for step in both]
     if len(a) + len(b) > MOST:
         return rows + [[x, y, 0] for x, y in zip_longest(a, b, fillvalue=-1)]
+    by_frames = _first_other_event(left, right) < 0
     keys = [_key(left["events"][s]) for s in a], [_key(right["events"][s]) for s in b]
     for kind, i, j, k, m in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
         pairs = zip_longest(a[i:j], b[k:m], fillvalue=-1)
         if kind == "equal":
-            rows += [[x, y, *_data(left["events"][x], right["events"][y])] for x, y in pairs]
+            for x, y in pairs:
+                one, other = left["events"][x], right["events"][y]
+                said = (_said(left, one), _said(right, other)) if by_frames else ({}, {})
+                rows.append([x, y, *_data(one, other, said)])
         else:
             rows += [[x, y, 0] for x, y in pairs]
     return rows
 
 
-def _data(one: dict[str, Any], other: dict[str, Any]) -> list[Any]:
-    """Return [1] if both events change the same, but for times; else 0 and what differs on each side."""
+def _data(one: dict[str, Any], other: dict[str, Any], said: tuple[dict[str, Any], dict[str, Any]]) -> list[Any]:
+    """Return [1] if both events change the same, but for times, and say the same; else 0 and what differs."""
     words: tuple[list[str], list[str]] = ([], [])
     same = True
-    for a, b in zip_longest(one["patch"], other["patch"], fillvalue=()):
-        facts = [_facts(op) for op in (a, b)]
+    changes = [[_facts(a), _facts(b)] for a, b in zip_longest(one["patch"], other["patch"], fillvalue=())]
+    for facts in [*changes, said]:
         for name in dict.fromkeys((*facts[0], *facts[1])):
             values = [known.get(name, "nothing") for known in facts]
             if values[0] != values[1]:
                 same = False
                 for told, value in zip(words, values, strict=True):
-                    told.append(f"{name} {value}")
+                    told.append(f"{name} {_plain(value)}")
     return [1] if same else [0, *(", ".join(dict.fromkeys(told[:MOST_WORDS])) for told in words)]
 
 
@@ -72,11 +94,17 @@ def _facts(op: Sequence[Any]) -> dict[str, Any]:
     if not op:
         return {}
     known = op[-1]
+    if op[0] == "memory":
+        return {"batches remembered": sum(len(producer["batches"]) for producer in known.values())}
     if not isinstance(known, dict):
         return {" ".join(map(str, op[:-1])): known}
     entries = [field for entry in known.get("fields", ()) for field in entry]
     facts = {name: value for name, value in known.items() if not (entries and name in ENTRIES)}
     return {name: value for name, value in {**facts, **dict(entries)}.items() if name not in TIMES}
+
+
+def _plain(value: Any) -> str:
+    return (", ".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
 
 
 def _key(event: dict[str, Any]) -> tuple[str, ...]:

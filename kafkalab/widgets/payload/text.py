@@ -9,6 +9,8 @@ from typing import Any
 
 Payload = dict[str, Any]
 ALWAYS = ("fault", "crash", "recover")
+TABLE = "table "
+"""Begins the name of a strip that shows a database's table: its rows have no marks of Kafka."""
 
 
 @dataclass(slots=True)
@@ -176,6 +178,13 @@ def batch_outcome(batches: list[dict[str, Any]], at: int) -> str:
     return "open"
 
 
+def outcome_in(partition: str, batches: list[dict[str, Any]], at: int, mark: int) -> str:
+    """The outcome of a batch; a row of a table is "committed" below `mark` and "open" behind it."""
+    if partition.startswith(TABLE):
+        return "committed" if batches[at]["base"] < mark else "open"
+    return batch_outcome(batches, at)
+
+
 def text_at(
     payload: Payload,
     step: int,
@@ -260,20 +269,26 @@ def sequences(batch: list[int]) -> str:
 
 
 def strip_line(partition: str, shown: Shown, last: int = 0) -> str:
-    """A partition in a line: where it is led, high watermark, last stable offset, its batches or the `last` of them."""
+    """A partition in a line: where it is led, high watermark, last stable offset, its batches or the `last` of them.
+
+    Of a table: where it is, how many rows are committed, its rows.
+    """
     node, batches, mark, stable = shown.strip(partition)
     first = max(0, len(batches) - last) if last else 0
-    cells = [f"{first} earlier …"] * bool(first) + [_cell(batches, i) for i in range(first, len(batches))]
+    cells = [f"{first} earlier …"] * bool(first) + [
+        _cell(batches, i, outcome_in(partition, batches, i, mark)) for i in range(first, len(batches))
+    ]
+    if partition.startswith(TABLE):
+        return f"{partition}{f' in {node}' if node else ''}, committed {mark}: " + (" ".join(cells) or "empty")
     where = f"{partition} on {node}" if node else f"{partition} without a leader"
     return f"{where}, HW {mark}, LSO {stable}: " + (" ".join(cells) or "empty")
 
 
-def _cell(batches: list[dict[str, Any]], at: int) -> str:
+def _cell(batches: list[dict[str, Any]], at: int, outcome: str) -> str:
     batch = batches[at]
     span = f"{batch['base']}" if batch["base"] == batch["last"] else f"{batch['base']}-{batch['last']}"
     if batch["kind"] != "data":
         return f"[{span} {batch['kind']} e{batch['epoch']}]"
     what = batch["decoded"] or " ".join(value for _, value in batch["records"])
     who = f" p{batch['pid']} e{batch['epoch']} s{batch['seq']}" if batch["pid"] >= 0 else ""
-    outcome = batch_outcome(batches, at)
     return f"[{span} {what}{who}{' ' + outcome if outcome else ''}]"

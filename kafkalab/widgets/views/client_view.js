@@ -106,11 +106,13 @@ async function open(model, el) {
 	}
 
 	function present() {
+		const shown = run.events[step];
+		if (shown.name === "recording stopped") return shown.text;
 		if (run.at(step).node[node] === "down") return `${node} is gone: it knows nothing any more.`;
 		const said = callAt(step);
 		if (!waits(said)) return `No transactional call of ${node} is under way.`;
 		return (
-			`${node} waits in ${said.name}() for ${run.events[step].at - said.at}` +
+			`${node} waits in ${said.name}() for ${shown.at - said.at}` +
 			` ms, and cannot know what happens meanwhile.`
 		);
 	}

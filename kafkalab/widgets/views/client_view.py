@@ -106,7 +106,9 @@ class ClientView(View):
 
     def present(self) -> str:
         """Return what the client is doing at the cursor, as a sentence."""
-        known = self.known()
+        known, shown = self.known(), self.payload["events"][self.step]
+        if shown["name"] == "recording stopped":
+            return str(shown["text"])
         if not known.alive:
             return f"{self.node} is gone: it knows nothing any more."
         if known.waits:

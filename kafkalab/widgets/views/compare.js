@@ -22,7 +22,7 @@ function stripLine(state, partition) {
 			cells.unshift([b.kind === "COMMIT" ? "commit" : "abort", `${span} ${b.kind} e${b.epoch}`]);
 			continue;
 		}
-		const fate = b.txn ? (ended[b.pid] ?? "open") : "",
+		const fate = isTable(partition) ? rowFate(log, b) : b.txn ? (ended[b.pid] ?? "open") : "",
 			who = b.pid >= 0 ? ` p${b.pid} e${b.epoch} s${b.seq}` : "";
 		cells.unshift([
 			fate || "plain",
@@ -30,6 +30,7 @@ function stripLine(state, partition) {
 		]);
 	}
 	if (log.count > batches.length) cells.unshift(["more", `${log.count - batches.length} earlier …`]);
+	if (isTable(partition)) return [`${partition}${node ? ` in ${node}` : ""}, committed ${log.hw}:`, cells];
 	const where = node ? `${partition} on ${node}` : `${partition} without a leader`;
 	return [`${where}, HW ${log.hw}, LSO ${log.lso}:`, cells];
 }
@@ -182,15 +183,22 @@ function drawCompare(p) {
 		];
 	});
 	sync(p.$(".below"), keys);
-	const apartFirst = p.$(".below .differs");
-	p.$(".below").scrollTop = apartFirst ? apartFirst.offsetTop - p.$(".below").offsetTop : 0;
-	const current = p.$('.columns [aria-current="true"]'),
-		box = p.$(".columns");
-	if (current) {
-		const above = current.offsetTop - box.offsetTop - box.scrollTop;
-		if (above < 4 || above > box.clientHeight - 40) box.scrollTop += above - box.clientHeight / 3;
-	}
+	toTheRow(p);
 	askVerdicts(p);
+}
+
+// Scrolls to the cursor's row and to what differs below; again once the widget has a size, which it lacks at first.
+function toTheRow(p) {
+	const box = p.$(".columns"),
+		below = p.$(".below"),
+		current = p.$('.columns [aria-current="true"]'),
+		apart = p.$(".below .differs");
+	if (!p.sized) (p.sized = new ResizeObserver(() => toTheRow(p))).observe(box);
+	const under = (part, inside) => part.getBoundingClientRect().top - inside.getBoundingClientRect().top;
+	below.scrollTop = apart ? below.scrollTop + under(apart, below) : 0;
+	if (!current) return;
+	const above = under(current, box);
+	if (above < 4 || above > box.clientHeight - 40) box.scrollTop += above - box.clientHeight / 3;
 }
 
 // Asks the kernel, once for two runs, when they have been painted.

@@ -62,12 +62,12 @@ def fit(text: str, room: float, size: float = SIZE) -> str:
     return text + "…"
 
 
-def standalone(canvas: Canvas, label: str) -> str:
+def standalone(canvas: Canvas, label: str, width: float = WIDTH) -> str:
     """Return the canvas as an SVG on a white, rounded background; `label` is its aria-label."""
     height = canvas.y + MARGIN
-    ground = f'<rect width="{WIDTH:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
+    ground = f'<rect width="{width:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" role="img" '
         f'aria-label="{escape(label, {QUOTE: "&quot;"})}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{DARK}">'
         + ground
         + "\n".join(canvas.parts)

@@ -5,6 +5,10 @@ const CELLS = 16;
 
 const isInternal = (partition) => partition.startsWith("__");
 
+// A database's table: its rows are committed or open, and it has none of Kafka's marks.
+const isTable = (partition) => partition.startsWith("table ");
+const rowFate = (log, { base }) => (base < log.hw ? "committed" : "open");
+
 // Where transactions have written, and the keys of internal partitions; `known` is the same of fewer events.
 function writesOf({ events }, known = { count: 0, transactional: new Set(), keys: {} }) {
 	const { transactional, keys } = known;
@@ -66,10 +70,10 @@ function nameMarkup(partition) {
 }
 
 // The newest cells of a log, whatever its length: [batch, outcome, why it is gone].
-function newest(log) {
+function newest(log, table) {
 	const batches = log.last(CELLS),
-		found = outcomes(batches),
-		gone = log.gone.filter((b) => b.base >= (batches[0]?.base ?? 0)).map((b) => [b, "", b.why]);
+		found = table ? new Map(batches.map((b) => [b, rowFate(log, b)])) : outcomes(batches),
+		gone = log.gone.filter((b) => b.base >= (batches[0]?.base ?? 0)).map((b) => [b, "", table ? "removed" : b.why]);
 	return [...batches.map((b) => [b, found.get(b) ?? "", ""]), ...gone].sort((x, y) => x[0].base - y[0].base);
 }
 
@@ -84,25 +88,26 @@ function stripItems(v, partition) {
 		log = leader ? logOf(v.state, leader, partition) : null,
 		{ hw = 0, lso = 0 } = log ?? {},
 		levels = v.levels[partition],
+		table = isTable(partition),
 		fresh = (what) => (v.fresh.has(`${leader} ${partition} ${what}`) ? " new" : "");
-	const where = leader ? `on ${esc(v.run.label(leader))}` : "no leader",
-		pin = (which, offset) =>
-			`<span class="${which}${fresh(which)}">${which.toUpperCase()} ` +
-			`<b data-${which}="${esc(partition)}">${offset}</b></span>`;
+	const where = leader ? `${table ? "in" : "on"} ${esc(v.run.label(leader))}` : table ? "" : "no leader",
+		pin = (which, offset, name = which.toUpperCase()) =>
+			`<span class="${which}${fresh(which)}">${name} ` + `<b data-${which}="${esc(partition)}">${offset}</b></span>`;
 	const column = (cell, reader) => `<div class="column">${cell}${levels.map(reader).join("")}</div>`,
 		unread = () => '<span class="read gone"></span>';
 	const label =
 		`<div class="label${hw === lso ? " same" : ""}" title="${esc(partition)} ${where}">` +
-		`<b>${nameMarkup(partition)}</b> <small>${where}</small> <span class="pins">${pin("hw", hw)} ` +
-		`${pin("lso", lso)}</span></div>`;
+		`<b>${nameMarkup(partition)}</b> <small>${where}</small> <span class="pins">` +
+		`${table ? pin("hw", hw, "committed") : `${pin("hw", hw)} ${pin("lso", lso)}`}</span></div>`;
 	const items = [["label", column(label, (level) => `<div class="label level">${level}</div>`)]];
-	const shown = log ? newest(log) : [],
+	const shown = log ? newest(log, table) : [],
 		from = Math.max(0, (log?.count ?? 0) - CELLS),
 		keyed = v.keyed[partition];
-	const marks = [
-		["lso", lso],
-		["hw", hw],
-	].sort((a, b) => a[1] - b[1]);
+	const bars = [
+			["lso", lso],
+			["hw", hw],
+		],
+		marks = table ? [] : bars.sort((a, b) => a[1] - b[1]);
 	const flush = (offset) => {
 		const due = [];
 		while (log && marks[0]?.[1] <= offset) due.push(marks.shift()[0]);

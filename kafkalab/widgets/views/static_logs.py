@@ -8,7 +8,7 @@ from kafkalab.checks.check import FORBIDDEN
 from kafkalab.widgets.model.findings_in_logs import LOST
 from kafkalab.widgets.payload.log_view import producer_of
 from kafkalab.widgets.payload.marks import span
-from kafkalab.widgets.payload.text import Payload, Shown, batch_outcome
+from kafkalab.widgets.payload.text import TABLE, Payload, Shown, outcome_in
 from kafkalab.widgets.views.palette import (
     AMBER,
     BOLD,
@@ -56,13 +56,13 @@ class LogStrips(Canvas):
             self.path(f"M{MARGIN:g},{self.y:g}H{WIDTH - MARGIN:g}", RULE, 1)
             self.text(MARGIN, self.y + 17, partition, more=BOLD + ' font-size="11"')
             where = next((n["label"] for n in self.payload["nodes"] if n["id"] == node), "")
-            self.text(MARGIN, self.y + 32, f"on {where}" if where else "no leader", DIM)
+            self.text(MARGIN, self.y + 32, _where(partition, where, mark), DIM)
             self._strip(partition, batches, mark, stable)
             self.y += 50
 
     def _strip(self, partition: str, batches: list[dict[str, Any]], mark: int, stable: int) -> None:
         first = max(0, len(batches) - (LONG_CELLS if any(b["decoded"] for b in batches) else CELLS))
-        bars = sorted([("LSO", stable), ("HW", mark)], key=lambda bar: bar[1])
+        bars = [] if partition.startswith(TABLE) else sorted([("LSO", stable), ("HW", mark)], key=lambda bar: bar[1])
         x = MARGIN + 160
         if first:
             self.text(x, self.y + 28, f"{first} earlier …", DIM)
@@ -72,7 +72,7 @@ class LogStrips(Canvas):
                 x = self._bar(x, *bars.pop(0))
             here = (self.wrong.get((partition, o)) for o in range(batches[i]["base"], batches[i]["last"] + 1))
             found, room = next(filter(None, here), None), (WIDTH - MARGIN - x - 110) / (len(batches) - i)
-            x = self._cell(x, batches[i], batch_outcome(batches, i), room, found)
+            x = self._cell(x, batches[i], outcome_in(partition, batches, i, mark), room, found)
         for offset, value in self.missing.get(partition, []):
             x = self._ghost(x, f"{offset}  {value}")
         for bar in bars:
@@ -130,3 +130,9 @@ class LogStrips(Canvas):
             strike = ' text-decoration="line-through"' if outcome == "aborted" and i == 1 else ""
             self.text(x + 6, self.y + 16 + 12.5 * i, fit(line, wide - 10, 11), fill, more=' font-size="11"' + strike)
         return x + wide + (15 if marker else 4)
+
+
+def _where(partition: str, where: str, mark: int) -> str:
+    if partition.startswith(TABLE):
+        return f"{f'in {where}, ' if where else ''}committed {mark}"
+    return f"on {where}" if where else "no leader"

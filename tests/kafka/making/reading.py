@@ -192,6 +192,9 @@ def markers() -> list[Script]:
         "then_data_same_epoch": [mark(pid, epoch, ["t-0"]), write("x", "t-0", 1, "b")],
         "newer_then_old_data": [mark(pid, epoch + "+1", ["t-0"]), write("x", "t-0", 1, "b")],
         "of_group_partition": [mark(pid, epoch, ["offsets of g"])],
+        "version_too_high": [mark(pid, epoch, ["t-0"], tv=3), mark(pid, epoch + "+1", ["nope-0", "t-0"], tv=127)],
+        "version_too_low": [mark(pid, epoch, ["t-0"], tv=-2), mark(pid, epoch, ["t-1", "t-0"], tv=-128)],
+        "version_unknown": [mark(pid, epoch, ["t-0", "t-1"], tv=-1), mark(pid, epoch + "+1", ["t-0"], tv=-1)],
     }
     for name, steps in rows.items():
         for suffix, commits in (("", True), ("_abort", False)):

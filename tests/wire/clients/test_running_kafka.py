@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from tests.kafka.jars import broker_jars
-from tests.wire.clients.clusters import apache
+from tests.wire.clients.clusters import apache, lab
+from tests.wire.clients.odd_metadata import answers
 from tests.wire.clients.running import CLIENTS, NEEDS, seen
 from tests.wire.clients.script import CHAPTERS, EXPECTED
 
 pytestmark = [pytest.mark.clients, pytest.mark.kafka]
 
+ODD = "odd requests for metadata"
 WHILE_IT_RUNS = [name for name in CHAPTERS if name != "crash"]
 
 
@@ -40,11 +42,12 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         return found
 
     with apache(jars, folder / "home", request.param, len(clients)) as cluster, pool:
+        odd = answers(cluster.servers)
         for client in clients:
             cluster.create(f"{client}-")
         before = list(pool.map(lambda client: run(client, *WHILE_IT_RUNS), clients))
         after = list(pool.map(lambda client: run(client, "crash"), clients))
-    return {client: {**one, **two} for client, one, two in zip(clients, before, after, strict=True)}
+    return {client: {**one, **two} for client, one, two in zip(clients, before, after, strict=True)} | {ODD: odd}
 
 
 def _installed() -> Iterator[str]:
@@ -58,3 +61,8 @@ def _installed() -> Iterator[str]:
 def test_a_client_sees_the_same_on_apache_kafka(client: str, found: dict[str, dict[str, Any]]):
     NEEDS.get(client, Path)()
     assert found[client] == EXPECTED
+
+
+def test_odd_requests_for_metadata_are_answered_alike(found: dict[str, dict[str, Any]], tmp_path: Path):
+    with lab(tmp_path, "4.x/TV2") as cluster:
+        assert answers(cluster.servers) == found[ODD]

@@ -1,0 +1,195 @@
+"""L7.E2: twelve errors: retry, abort, recreate or exit? The truth is the first remedy after which a run ends well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+
+from kafkalab.course.lab07.scenario import AWAY_MS, DAY_MS, SLOW_MS, cut_off, ended_at, shelf
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.seeds import seed
+from kafkalab.programs.counting import COUNTER
+from kafkalab.protocol.acls import Deny
+from kafkalab.sim.cluster import ran
+from kafkalab.sim.faults import AdvanceClock, Fault
+from kafkalab.sim.scenario import Scenario
+
+WORDS = ("retry", "abort", "recreate", "exit")
+FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "exit", 2: ...}}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """An error, what `shelf` takes to meet it, and what is believed about it."""
+
+    says: str
+    look: str
+    error: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+    misses: Mapping[str, str] = field(default_factory=dict)
+
+
+ROWS = (
+    Row(
+        says="commit_transaction() raises KafkaTimeoutError: no broker has answered for 20 s",
+        look="Is it known how the commit ended? Which call asks again, and which one does the client refuse now?",
+        error="commit_transaction: KafkaTimeoutError",
+        args={"work_ms": 6_000, "sends": 1, "max_block_ms": 20_000},
+        faults=cut_off(6_500, 30_000),
+        misses={"abort": "in doubt", "recreate": "heavier than needed", "exit": "too soon"},
+    ),
+    Row(
+        says="init_transactions() raises KafkaTimeoutError: no broker has answered for 60 s",
+        look="What has this producer done so far that could be undone? May the call be made again?",
+        error="init_transactions: KafkaTimeoutError",
+        args={"work_ms": 5_000},
+        faults=cut_off(500, 70_000),
+        misses={"abort": "nothing to abort", "recreate": "heavier than needed", "exit": "too soon"},
+    ),
+    Row(
+        says="the future of send() raises KafkaTimeoutError: the record is given up after delivery.timeout.ms",
+        look="The record is lost to this transaction. Can a transaction with a hole be committed? Is the producer ill?",
+        error="send: KafkaTimeoutError",
+        args={"work_ms": 5_000, "request_timeout_ms": 5_000, "delivery_timeout_ms": 20_000},
+        faults=cut_off(2_000, 27_000),
+        misses={"retry": "a hole in it", "recreate": "heavier than needed", "exit": "too soon"},
+    ),
+    Row(
+        says="version 2: after 75 s of work the future of send() raises InvalidProducerEpochError",
+        look="The coordinator has aborted. In version 2, what is the client's own EndTxn(abort) answered?",
+        error="send: InvalidProducerEpochError",
+        args={"work_ms": SLOW_MS},
+        misses={"retry": "a hole in it", "recreate": "heavier than needed", "exit": "fenced by nobody"},
+    ),
+    Row(
+        says="version 1: after 75 s of work the future of send() raises InvalidProducerEpochError",
+        look="The same error. In version 1, what is the client's own EndTxn(abort) answered?",
+        error="send: InvalidProducerEpochError",
+        args={"work_ms": SLOW_MS, "profile": "4.x/TV1"},
+        misses={"retry": "a hole in it", "abort": "version 1 fences", "exit": "fenced by nobody"},
+    ),
+    Row(
+        says="version 2: after 75 s of work commit_transaction() raises InvalidTxnStateError",
+        look="In which state is the client after this answer to a commit? Who is left that could go on?",
+        error="commit_transaction: InvalidTxnStateError",
+        args={"work_ms": SLOW_MS, "sends": 1},
+        misses={"retry": "decided against", "abort": "a commit is too late", "exit": "fenced by nobody"},
+    ),
+    Row(
+        says="version 1: after 75 s of work commit_transaction() raises ProducerFencedError; there is one counter",
+        look="Who raised the epoch? Does anybody else work under this name, whom a new producer would harm?",
+        error="commit_transaction: ProducerFencedError",
+        args={"work_ms": SLOW_MS, "sends": 1, "profile": "4.x/TV1"},
+        misses={"retry": "decided against", "abort": "version 1 fences", "exit": "fenced by nobody"},
+    ),
+    Row(
+        says="commit_transaction() raises ProducerFencedError: a second counter with the same name is at work",
+        look="A new producer would work. What happens to the other counter, which is in the middle of a shelf?",
+        error="commit_transaction: ProducerFencedError",
+        args={"work_ms": 8_000, "sends": 1, "other": {"begin_ms": 3_000, "work_ms": 30_000}},
+        misses={"recreate": "a duel", "abort": "version 1 fences", "retry": "decided against"},
+    ),
+    Row(
+        says="after 8 idle days send() raises InvalidPidMappingError",
+        look="Who has forgotten what? Which call makes the coordinator write the name down again?",
+        error="send: InvalidPidMappingError",
+        args={"work_ms": 100, "idle_ms": 2 * AWAY_MS},
+        faults=(AdvanceClock(8 * DAY_MS, at_ms=AWAY_MS),),
+        misses={"retry": "the loop", "abort": "the loop", "exit": "fenced by nobody"},
+    ),
+    Row(
+        says="send_offsets_to_transaction() raises CommitFailedError: the work was longer than max.poll.interval.ms",
+        look="What has moved on, the transaction or the group? What does the next poll() do?",
+        error="send_offsets_to_transaction: CommitFailedError",
+        args={"work_ms": 20_000, "reads": True, "max_poll_interval_ms": 10_000},
+        misses={"retry": "the same generation", "recreate": "heavier than needed", "exit": "too soon"},
+    ),
+    Row(
+        says="init_transactions() raises KafkaError: the timeout of one hour is larger than the broker's maximum",
+        look="Which remedy changes the timeout?",
+        error="init_transactions: KafkaError",
+        args={"work_ms": 1_000, "transaction_timeout_ms": 3_600_000},
+        misses={"retry": "the same settings", "recreate": "the same settings", "abort": "nothing to abort"},
+    ),
+    Row(
+        says="init_transactions() raises TransactionalIdAuthorizationError",
+        look="Which remedy changes what the counter may do?",
+        error="init_transactions: TransactionalIdAuthorizationError",
+        args={"work_ms": 1_000, "acls": (Deny("counter", "WRITE", f"TransactionalId:{COUNTER}"),)},
+        misses={"retry": "the same settings", "recreate": "the same settings", "abort": "nothing to abort"},
+    ),
+)
+
+
+def scenario(of_seed: int, row: Row, remedy: str = "none") -> Scenario:
+    """The row's error, and what is done about it, with the latencies of this seed."""
+    return shelf(*row.faults, title=row.says, seed=of_seed, remedy=remedy, **row.args)
+
+
+def tried(of_seed: int, row: Row, word: str) -> Scenario:
+    """The row's run with the learner's remedy, so that it is seen what comes of it; of "exit" the error alone."""
+    return scenario(of_seed, row, "none" if word == "exit" else word)
+
+
+def remedy_of(of_seed: int, row: Row) -> str:
+    """The first remedy after which everybody commits, or exit."""
+    for remedy in WORDS[:-1]:
+        results = ran(scenario(of_seed, row, remedy)).results
+        assert results["counter"][0] == row.error, f"{row.says}: {results}"
+        if all(said[-1] == "committed" for said in results.values()):
+            return remedy
+    return WORDS[-1]
+
+
+@cache
+def facts(of_seed: int) -> tuple[Fact, ...]:
+    """Every row with the remedy that its runs show."""
+    return tuple(
+        Fact(
+            name=number, says=row.says, truth=remedy_of(of_seed, row), look=row.look, misses=row.misses,
+            run=partial(scenario, of_seed, row), step=ended_at, tried=partial(tried, of_seed, row),
+        )
+        for number, row in enumerate(ROWS, 1)
+    )  # fmt: skip
+
+
+EXERCISE = Exercise(
+    "L7.E2",
+    lambda answer: table(answer, facts(seed()), WORDS, FORM),
+    (
+        "Ask in this order. May the same call be made again? If not: can the transaction be given up, by the same "
+        "producer? If not: would a new producer, which calls init_transactions(), do better, and harm nobody?",
+        "A blocking call that timed out is made again. A record that is lost spoils the transaction, not the "
+        "producer. An answer to a *commit* that says no spoils the producer. A setting is not changed by any call.",
+        "Timed-out calls: retry. A lost record, a group that has moved on, and in version 2 an old epoch at a leader: "
+        "abort. Whatever says no to EndTxn, and a forgotten name: recreate. Exit where only a person can change what "
+        "is wrong, and where a new producer would fence one that is at work.",
+    ),
+    points=12,
+    questions=(14, 15, 23),
+    misses={
+        "in doubt": "Nobody knows yet whether the commit was decided. The client refuses an abort now: it takes only "
+        "the same call again.",
+        "heavier than needed": "A new producer helps, but something lighter does, too. Which?",
+        "too soon": "Nothing is wrong with the program, and the brokers come back.",
+        "nothing to abort": "Nothing has begun: begin_transaction() was not called.",
+        "a hole in it": "A record is missing from this transaction. The client does not let it be committed any more.",
+        "fenced by nobody": "There is no other counter. A new producer with the same name may go on.",
+        "version 1 fences": "The abort asks the coordinator, whose epoch is higher already: PRODUCER_FENCED.",
+        "decided against": 0,
+        "a commit is too late": "The answer to a commit left the client in its fatal state. What was refused to a "
+        "*send* could have been aborted.",
+        "a duel": "Then the other one is fenced, does the same, and fences you. Which of the two should go?",
+        "the loop": 1,
+        "the same generation": "The call names the generation in which the counter was a member. What changes that?",
+        "the same settings": "It would say and be the same once more. Who has to change something, and where?",
+    },
+    afterwards=(
+        "Why: an error says what is spoilt: nothing yet, the transaction, the producer, or the deployment. Its name "
+        "alone does not: rows 4 and 5 have the same one, and so have 7 and 8. Next: which clock was it?"
+    ),
+)

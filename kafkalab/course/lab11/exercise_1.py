@@ -1,0 +1,122 @@
+"""L11.E1: four patterns, and a crash in each of their six gaps: 24 cells, each a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+
+from kafkalab.course.lab11.scenario import DUP, GAPS, LOST, OK, WORDS, lab11, verdict
+from kafkalab.grading.exercise import Exercise, WrongType, described, is_blank
+from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.seeds import seed
+from kafkalab.programs.booking import PATTERNS
+from kafkalab.sim.cluster import Cluster, ran
+
+FORM = (
+    f"a dict with a list of six words for each of {', '.join(PATTERNS)}, like "
+    '{"Kafka first": ["ok", "ok", "lost", ...], ...}; the words are ok, lost and dup'
+)
+LOOK = "What is written for good by now, in Kafka and in the database, and where will the next booker read on?"
+MISSES: dict[tuple[str, str], str] = {
+    ("Kafka first", OK): "the offsets are committed",
+    ("Kafka first", LOST): "not committed yet",
+    ("Kafka first", DUP): "which comes twice",
+    ("database first", OK): "the booking is in the database",
+    ("database first", DUP): "not committed yet",
+    ("database first", LOST): "what is read again is not lost",
+    ("unique key", DUP): "the key refuses it",
+    ("unique key", LOST): "what is read again is not lost",
+    ("outbox", OK): "sent and still in the outbox",
+    ("outbox", DUP): "position and booking are one",
+    ("outbox", LOST): "the outbox keeps it",
+}
+"""The misconception behind a wrong word in a row of this pattern."""
+
+
+@cache
+def facts(of_seed: int) -> tuple[Fact, ...]:
+    """Every cell, and what its run shows."""
+    found = []
+    for pattern, calls in PATTERNS.items():
+        for gap, (_, says) in zip(GAPS, calls, strict=True):
+            run = partial(lab11, pattern, gap, of_seed)
+            truth = verdict(ran(run()), pattern)
+            misses = {word: MISSES[pattern, word] for word in WORDS if word != truth and (pattern, word) in MISSES}
+            if gap == GAPS[-1]:
+                misses = dict.fromkeys(misses, "all is committed")
+            found.append(
+                Fact(
+                    name=(pattern, gap),
+                    says=f"{pattern}, a crash after call {gap}, {says}",
+                    truth=truth,
+                    look=LOOK,
+                    run=run,
+                    misses=misses,
+                    step=_crash,
+                )
+            )
+    return tuple(found)
+
+
+def _crash(cluster: Cluster) -> int:
+    """Return the step of the crash."""
+    return cluster.trace.of("crash", "booker")[0].step
+
+
+def check(answer: Any) -> str:
+    """ "24 of 24 cells" if every word is right; WrongAnswer names the first that is not, and opens its run."""
+    return table(_by_cell(answer), facts(seed()), WORDS, FORM, "cell")
+
+
+def _by_cell(answer: Any) -> Any:
+    """Return the answer with a key for each cell."""
+    if is_blank(answer) or not isinstance(answer, Mapping):
+        return answer
+    found: dict[tuple[Any, int], Any] = {}
+    for pattern, words in answer.items():
+        if not isinstance(words, (list, tuple)) or len(words) > len(GAPS):
+            raise WrongType(f"Give {FORM}; for {pattern!r} there is {described(words)}.")
+        found |= {(pattern, gap): word for gap, word in zip(GAPS, words, strict=False)}
+    return found
+
+
+EXERCISE = Exercise(
+    "L11.E1",
+    check,
+    (
+        "Take one pattern, and write beside each call whether it is taken back by a crash: what is inside an "
+        "open transaction is, on either side; what is committed is not.",
+        "Then ask where the next booker reads on: at the offset that Kafka's transaction has committed, or for the "
+        "outbox at the position in the database. What is before that is never read again; what is at it, or after, is.",
+        "Lost: the position is committed, and the booking is not. Twice: a booking, or a receipt, is committed, and "
+        "what says that it is done is not. Each pattern has its two commits; look only at the gaps between them.",
+    ),
+    points=12,
+    questions=(31, 32),
+    misses={
+        "the offsets are committed": "Kafka's transaction has committed the position. Who reads this payment again?",
+        "not committed yet": "A crash takes back what neither side has committed. Is anything committed at this call, "
+        "and on which side?",
+        "which comes twice": "To have something twice, a booker must read the payment again. Where does the next one "
+        "read on?",
+        "the booking is in the database": "The SQL transaction is over; Kafka's is not. What does the abort of Kafka's "
+        "transaction do to the database?",
+        "what is read again is not lost": "The position is committed last here. What does the next booker do with a "
+        "payment whose position is not committed?",
+        "the key refuses it": "The payment is read again, and inserted again. What does UNIQUE do with it?",
+        "sent and still in the outbox": "The receipt is in Kafka for good, and its row is still in the outbox. What "
+        "does the next booker do with that row?",
+        "position and booking are one": "Booking and position are in one SQL transaction. Can one be there without "
+        "the other?",
+        "all is committed": "After the last call both sides have committed all they have to. What is left to lose, "
+        "or to do twice?",
+        "the outbox keeps it": "The receipt to send is a row, in the same SQL transaction as the booking. Who deletes "
+        "it, and when?",
+    },
+    afterwards=(
+        "Why: two commits have a gap between them, whatever is wrapped around them. Move one thing into the other's "
+        "transaction (the position into the database), or make doing it twice harmless (a unique key). Next: "
+        "exercise 2 closes the last gap, that of the outbox."
+    ),
+)

@@ -1,0 +1,122 @@
+"""What the engines draw that know no causes: anything at any time of the run, or else lineage's own candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import exp, log
+from random import Random
+
+from kafkalab.explore.mishap import Mishap
+from kafkalab.explore.trial import Job
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import (
+    AdvanceClock,
+    Compact,
+    Crash,
+    Cut,
+    Delay,
+    DeleteSegment,
+    Drop,
+    Duplicate,
+    ElectLeader,
+    Fault,
+    Heal,
+    Pause,
+    Restart,
+    Resume,
+    Roll,
+    Upgrade,
+)
+
+USUAL_DELAYS_MS = (20, 200, 3_000, 31_500, 40_000)
+LEAST_MS, MOST_MS = 10, 100_000
+"""Between these lies each duration that is drawn, each power of ten as often as another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What can be struck in a run without faults: its frames, with their steps, and the times of its steps."""
+
+    frames: tuple[tuple[str, int], ...]
+    first: int
+    times: tuple[int, ...]
+    clients: tuple[str, ...]
+    brokers: tuple[str, ...]
+    partitions: tuple[str, ...]
+    """Those of the scenario, and of the internal topics those that have records."""
+    upgrades: bool
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Run:
+        """Look at a run."""
+        scenario, events = cluster.scenario, cluster.trace.events
+        frames = (f for f in cluster.trace.frames.values() if f.sent_step > cluster.start)
+        clients = tuple(program.node for program in scenario.programs)
+        own = (f"{topic}-{number}" for topic, count in scenario.topics.items() for number in range(count))
+        internal = (e.name for e in events if e.kind == "append" and topic_of(e.name) in INTERNAL_TOPICS)
+        return cls(
+            tuple((f.id, f.sent_step) for f in frames), cluster.start + 1, tuple(e.at_ms for e in events), clients,
+            cluster.broker_names, tuple(dict.fromkeys((*own, *internal))), scenario.rules.cluster_version < 2,
+        )  # fmt: skip
+
+    def mishap(self, kinds: tuple[str, ...], chance: Random) -> Mishap:
+        """Draw a kind, what it strikes, when, and for how long."""
+        possible = [kind for kind in kinds if kind != "upgrade" or self.upgrades]
+        possible = [kind for kind in possible if kind not in ("cut", "elect") or len(self.brokers) > 1] or possible
+        kind = chance.choice(possible)
+        if kind in ("drop", "duplicate", "late"):
+            frame, step = chance.choice(self.frames)
+            lost: dict[str, Fault] = {"drop": Drop(frame), "duplicate": Duplicate(frame)}
+            return Mishap(kind, (lost.get(kind) or Delay(frame, _duration(chance)),), step)
+        step = chance.randrange(self.first, len(self.times))
+        return Mishap(kind, self._timed(kind, step, chance), step)
+
+    def _timed(self, kind: str, step: int, chance: Random) -> tuple[Fault, ...]:
+        end = self.times[step] + _duration(chance)
+        node = chance.choice((*self.clients, *self.brokers))
+        topics = [name for name in self.partitions if topic_of(name) not in INTERNAL_TOPICS]
+        if kind == "crash":
+            again = (Restart(node, at_ms=end),) if node in self.brokers else ()
+            return (Crash(node, at_step=step, sent=chance.random() < 0.5), *again)
+        if kind == "pause":
+            return Pause(node, at_step=step), Resume(node, at_ms=end)
+        if kind == "cut":
+            others = [name for name in (*self.clients, *self.brokers, "controller") if name != node]
+            side = tuple(chance.sample(others, chance.randint(1, len(others))))
+            return Cut(node, side, at_step=step), Heal(node, side, at_ms=end)
+        if kind == "clock":
+            return (AdvanceClock(_duration(chance), at_step=step),)
+        if kind == "elect":
+            return (ElectLeader(chance.choice(self.partitions), chance.choice(self.brokers), at_step=step),)
+        if kind == "upgrade":
+            return (Upgrade(at_step=step),)
+        partition = chance.choice(topics)
+        if kind == "compact":
+            return (Compact(partition, at_step=step),)
+        return Roll(partition, at_step=step), DeleteSegment(partition, at_ms=end)
+
+
+def _duration(chance: Random) -> int:
+    return round(exp(chance.uniform(log(LEAST_MS), log(MOST_MS))))
+
+
+def anything(job: Job, run: Run, most: int, chance: Random) -> Iterator[Job]:
+    """Draw sets of one to `most` mishaps, whatever they strike, each set in the order of time."""
+    while True:
+        drawn = [run.mishap(job.kinds, chance) for _ in range(chance.randint(1, max(most, 1)))]
+        yield replace(job, mishaps=tuple(sorted(drawn, key=lambda one: one.step)), kinds=())
+
+
+def candidates(job: Job, mishaps: tuple[Mishap, ...], most: int, chance: Random) -> Iterator[Job]:
+    """Draw sets of one to `most` of these mishaps, each in the order of time; a lost frame is late half the times."""
+    while True:
+        drawn = sorted(chance.sample(mishaps, min(chance.randint(1, max(most, 1)), len(mishaps))), key=lambda m: m.step)
+        varied = []
+        for mishap in drawn:
+            fault = mishap.faults[0]
+            if isinstance(fault, Drop) and "late" in job.kinds and chance.random() < 0.5:
+                mishap = replace(mishap, kind="late", faults=(Delay(fault.frame, chance.choice(USUAL_DELAYS_MS)),))
+            varied.append(mishap)
+        yield replace(job, mishaps=tuple(varied), kinds=())

@@ -1,0 +1,22 @@
+"""Where the course's files are: beside the package in a checkout, inside it where the wheel was installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kafkalab.grading.builder import SOLUTIONS
+
+PACKAGE = Path(__file__).resolve().parents[1]
+SHIPPED = PACKAGE / "shipped"
+"""What `setup.py` puts into the wheel; a checkout has no such folder."""
+
+
+def course_root() -> Path:
+    """Return the folder that holds labs/, data/ and docs/ as they came with this kafkalab."""
+    return SHIPPED if SHIPPED.is_dir() else PACKAGE.parent
+
+
+def kept_from_students() -> tuple[Path, ...]:
+    """Return the folders of this installation that no graded notebook may read."""
+    solutions = course_root() / SOLUTIONS
+    return (solutions,) if solutions.is_dir() else ()

@@ -1,0 +1,160 @@
+"""The collections as notebooks show them: Kafka's bugs, the rules and the errors, each run opened where it decides."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+
+from kafkalab.checks.check import FORBIDDEN
+from kafkalab.client.transaction_manager.error_reactions import APIS
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.profiles import PROFILES
+from kafkalab.protocol.rules import Rule
+from kafkalab.reference.bug import Bug, scenario_of, without_the_cure
+from kafkalab.reference.bug_list import BUGS
+from kafkalab.reference.error_atlas import MEANING, entry_of, reactions_to
+from kafkalab.reference.found_scenarios import slug
+from kafkalab.reference.gallery import ROOT, Exhibit, Gallery
+from kafkalab.reference.rule_matrix import EXPECTED
+from kafkalab.reference.rule_matrix import scenario_of as scenario_of_rule
+from kafkalab.widgets.views.chooser import Words
+from kafkalab.widgets.views.compare import Compare
+from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.view import Picture
+
+FIRST_WORD = re.compile(r"\w+")
+BUG, RULE, ERROR = "KAFKA-17754", "deduplication", "PRODUCER_FENCED"
+"""What each collection shows first."""
+
+
+def museum(chosen: str = BUG) -> Gallery:
+    """Kafka's bugs, each as two runs side by side, with its cure and without: `museum("KAFKA-5494")`."""
+    return Gallery("A bug that Kafka had", bug_exhibits(), chosen)
+
+
+def rule_gallery(chosen: str = RULE) -> Gallery:
+    """What each rule protects: the same run with it and without it: `rule_gallery("verification")`."""
+    return Gallery("A rule", rule_exhibits(), chosen)
+
+
+def error_gallery(chosen: str = ERROR) -> Gallery:
+    """The errors, each in a run that meets it: `error_gallery("INVALID_TXN_STATE")`."""
+    return Gallery("An error", error_exhibits(), chosen)
+
+
+def bug_exhibits() -> list[Exhibit]:
+    """The bugs by what they broke."""
+    made = [Exhibit(group=broken_by(bug), key=bug.number, title=bug.title, show=partial(_bug, bug)) for bug in BUGS]
+    return _grouped(made)
+
+
+def rule_exhibits() -> list[Exhibit]:
+    """The rules that have a scenario, by the anomaly that shows without them."""
+    return _grouped(
+        [
+            Exhibit(
+                group=f"without it: {anomaly}", key=slug(rule), title=rule.name, show=partial(_rule, rule, anomaly)
+            )
+            for rule, anomaly in EXPECTED.items()
+        ]
+    )
+
+
+def error_exhibits() -> list[Exhibit]:
+    """The errors, by what a transactional producer does about them on most of the APIs."""
+    made = [Exhibit(group=usual(e), key=e.name, title="", show=partial(_error, e)) for e in MEANING]
+    return _grouped(made)
+
+
+def broken_by(bug: Bug) -> str:
+    """Return what the bug broke, in a word: "Atomicity"."""
+    return str(FIRST_WORD.findall(bug.broke)[0])
+
+
+def usual(error: Error) -> str:
+    """Return what a transactional producer does about the error on most of the APIs."""
+    reactions = reactions_to(error)
+    return max(reactions, key=lambda what: len(reactions[what]))
+
+
+def _grouped(exhibits: list[Exhibit]) -> list[Exhibit]:
+    order = list(dict.fromkeys(e.group for e in exhibits))
+    return sorted(exhibits, key=lambda e: order.index(e.group))
+
+
+def groups(exhibits: list[Exhibit]) -> list[tuple[str, list[Exhibit]]]:
+    """Return the exhibits by their group."""
+    return [(name, list(some)) for name, some in groupby(exhibits, key=lambda e: e.group)]
+
+
+def _bug(bug: Bug) -> tuple[Words, Picture]:
+    good = scenario_of(bug, ROOT)
+    bad = without_the_cure(bug, good)
+    names = (good.profile, bad.profile) if bug.profile else ("with the cure", "without it")
+    picture = Compare(good, bad, names=names)
+    words = [
+        ("What happens", f"{good.title}. {bug.broke}"),
+        ("The cure", bug.cure),
+        ("Look at", f"{bug.sign.what}. On the left: {bug.good}. On the right: {bug.bad}."),
+    ]
+    _to_a_difference(picture)
+    if bug.profile:  # the protocols part long before it matters
+        _open_at_the_finding(picture)
+        words.append(("The row", "From here on the right side is wrong; “≠ where they part” shows where it began."))
+    return words, picture
+
+
+def _rule(rule: Rule, anomaly: str) -> tuple[Words, Picture]:
+    scenario = scenario_of_rule(rule, ROOT)
+    without = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
+    picture = Compare(scenario, without, names=("with the rule", "without it"))
+    _to_a_difference(picture)
+    lacking = ", ".join(name for name, profile in PROFILES.items() if rule in profile.lacks)
+    results = [r for r in picture.check()[1]["results"] if r["name"] == anomaly]
+    found = [f for r in results for f in r["findings"] if f["policy"] == FORBIDDEN]
+    said = found[0]["text"] if found else "see the sign beside its name"
+    words = [
+        ("The rule", f"It protects: {rule.protects} ({rule.source})." + (f" Not in {lacking}." if lacking else "")),
+        ("What happens", f"{scenario.title}."),
+        ("Look at", f"Without it, {anomaly}: {said.rstrip('.')}."),
+    ]
+    return words, picture
+
+
+def _error(error: Error) -> tuple[Words, Picture]:
+    entry = entry_of(error, ROOT)
+    picture = Sequence(entry.scenario)
+    frames = picture.payload["frames"].values()
+    name = f"{entry.api}Response"
+    answer = next(f for f in frames if (f["name"], f["error"], f["from"]) == (name, error.name, entry.broker))
+    picture.step = answer["sent"]
+    reactions = [f"{what} ({_where(apis)})" for what, apis in reactions_to(error).items()]
+    words = [
+        ("It means", MEANING[error]),
+        ("Look at", f"{answer['id']}: {entry.broker} answers {answer['of'] or entry.api} with {error.name}."),
+        ("What the producer does", "; ".join(reactions) + "."),
+    ]
+    return words, picture
+
+
+def _where(apis: tuple[str, ...]) -> str:
+    rest = [api for api in APIS if api not in apis]
+    if not rest:
+        return "on any API"
+    return f"on any API but {rest[0]}" if len(rest) == 1 else f"on {', '.join(apis)}"
+
+
+def _open_at_the_finding(picture: Compare) -> None:
+    """Put the cursor into the row in which the right run first shows something forbidden, after the runs part."""
+    results = picture.check()[1]["results"]
+    steps = [f["step"] for r in results for f in r["findings"] if f["policy"] == FORBIDDEN]
+    at = min((step for step in steps if step >= picture.apart), default=picture.apart)
+    picture.row = next((i for i, row in enumerate(picture.rows) if row[1] >= at), picture.row)
+
+
+def _to_a_difference(picture: Compare) -> None:
+    """Put the cursor into the first row from here on that differs: the step at which they part may have no row."""
+    rows = enumerate(picture.rows)
+    picture.row = next((i for i, row in rows if i >= picture.row and not row[2]), picture.row)

@@ -1,0 +1,97 @@
+"""docs/teaching.md says what is true: its tracks are those of the start page, its plans name what the labs have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kafkalab.course.labs import COURSE
+from kafkalab.course.outline import TRACKS
+from kafkalab.grading.builder import SOLUTIONS, read
+from kafkalab.grading.exercise import EXERCISES
+
+PLAN = re.compile(r"^\| (\d+) \| (.+?) \|", re.M)
+TRACK = re.compile(r"^\| ([A-Z][^|]+?) \| (\d+) \| (\d+) \| ([^|]+?) \|$", re.M)
+NAMED = re.compile(r"\*([A-Z][^*]+?)\*")
+LAB = re.compile(r"\bLab (\d+)")
+EXERCISE = re.compile(r"\b(\d+)\.(\d)\b")
+PROMISED = {"half an hour": 30, "40 minutes": 40, "three quarters of an hour": 45}
+BUTTONS = {"What happened?", "Verdict", "Ongoing", "Undo", "PrepareCommit", "CompleteCommit", "Two soups", "LSO"}
+"""What a plan names that is no heading."""
+
+
+@pytest.fixture(scope="module")
+def text(root: Path) -> str:
+    return (root / "docs" / "teaching.md").read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """Return the text below the heading that begins so, up to the next one."""
+    (found,) = [part for part in text.split("\n## ") if part.startswith(heading)]
+    return found
+
+
+def rows(text: str, heading: str) -> list[tuple[int, str]]:
+    return [(int(minute), what) for minute, what in PLAN.findall(section(text, heading))]
+
+
+def headings(root: Path, number: int) -> set[str]:
+    cells = read(root / SOLUTIONS / f"{COURSE[number].name}.ipynb")["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    return set(re.findall(r"^#{1,4} (.+)$", text, re.M))
+
+
+@pytest.mark.parametrize(("heading", "length", "labs"), [("90 minutes", 90, (0, 3, 5, 9)), ("45 minutes", 45, (9,))])
+def test_a_plan_fills_its_time_and_names_parts_of_its_labs(
+    root: Path, text: str, heading: str, length: int, labs: tuple[int, ...]
+) -> None:
+    plan = rows(text, heading)
+    minutes = [minute for minute, _ in plan]
+    assert minutes[0] == 0
+    assert all(2 <= later - minute <= 9 for minute, later in zip(minutes, [*minutes[1:], length], strict=True))
+    lab, met = labs[0], [labs[0]]
+    for _, what in plan:
+        if named := LAB.search(what):
+            lab = int(named[1])
+            met.append(lab)
+        known = headings(root, lab) if "of lab" not in what else headings(root, int(what.split("of lab ")[1][0]))
+        for name in set(NAMED.findall(what)) - BUTTONS:
+            assert any(one.startswith(name) for one in known), f"lab {lab} has no part {name!r}"
+    assert tuple(dict.fromkeys(met)) == labs
+
+
+def test_the_tracks_are_those_of_the_start_page_and_their_exercises_exist(root: Path, text: str) -> None:
+    found = TRACK.findall(section(text, "The four tracks"))
+    there = [lab.number for lab in COURSE if (root / SOLUTIONS / f"{lab.name}.ipynb").exists()]
+    assert {name: tuple(int(lab) for n, lab, _, _ in found if n == name) for name in TRACKS} == TRACKS
+    for name, lab, minutes, exercises in found:
+        named = EXERCISE.findall(exercises)
+        assert named
+        assert {number for number, _ in named} == {lab}
+        if int(lab) in there:
+            assert [f"L{a}.E{b}" for a, b in named if f"L{a}.E{b}" not in EXERCISES] == []
+        if int(lab) in there and "90" not in name:
+            first = "".join(read(root / SOLUTIONS / f"{COURSE[int(lab)].name}.ipynb")["cells"][0]["source"])
+            promised = next(length for words, length in PROMISED.items() if f"In {words} you can" in first)
+            assert int(minutes) == promised, f"lab {lab} promises {promised} minutes"
+
+
+def test_the_90_minutes_are_those_of_the_plan(text: str) -> None:
+    labs = [int(LAB.search(what)[1]) if LAB.search(what) else None for _, what in rows(text, "90 minutes")]  # type: ignore[index]
+    begins = {
+        lab: minute
+        for (minute, _), lab in reversed(list(zip(rows(text, "90 minutes"), labs, strict=True)))
+        if lab is not None
+    }
+    begins_in_order = sorted(begins.items(), key=lambda pair: pair[1])
+    ends = [minute for _, minute in begins_in_order[1:]] + [90]
+    planned = {lab: end - minute for (lab, minute), end in zip(begins_in_order, ends, strict=True)}
+    told = {
+        int(lab): int(minutes)
+        for name, lab, minutes, _ in TRACK.findall(section(text, "The four tracks"))
+        if "90" in name
+    }
+    assert planned == told
+    assert sum(told.values()) == 90

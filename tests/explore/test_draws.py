@@ -1,0 +1,78 @@
+"""What the engine `random` draws: every kind about as often, at frames and steps of the whole run, of valid faults."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from random import Random
+
+import pytest
+
+from kafkalab.explore.anomalies import named
+from kafkalab.explore.draws import LEAST_MS, MOST_MS, Run, anything
+from kafkalab.explore.mishap import KINDS, Mishap, faults_of
+from kafkalab.explore.programs import two_partition_transactions
+from kafkalab.explore.small_programs import transaction_in_small
+from kafkalab.explore.trial import Job, run_to_end
+from kafkalab.sim.faults import Cut, Delay
+from kafkalab.sim.scenario import Scenario
+
+COUNT = 1_000
+
+
+def drawn(scenario: Scenario, most: int = 1, seed: int = 1) -> list[tuple[Mishap, ...]]:
+    """The first sets that a search of the scenario draws."""
+    run = Run.of(run_to_end(scenario)[0])
+    job = Job(scenario=scenario, find=named(()), kinds=KINDS)
+    return [each.mishaps for each in islice(anything(job, run, most, Random(seed)), COUNT)]
+
+
+@pytest.fixture(scope="module")
+def ones() -> list[Mishap]:
+    return [one for (one,) in drawn(two_partition_transactions())]
+
+
+def test_every_kind_is_drawn_about_as_often(ones: list[Mishap]) -> None:
+    counts = Counter(one.kind for one in ones)
+    kinds = [kind for kind in KINDS if kind != "upgrade"]  # the cluster has the newest version already
+    assert sorted(counts) == sorted(kinds)
+    assert max(counts.values()) < 1.6 * min(counts.values())
+
+
+def test_what_is_drawn_are_faults_of_the_scenario(ones: list[Mishap]) -> None:
+    scenario = two_partition_transactions()
+    for one in ones:
+        scenario.with_faults(*one.faults)
+    for mishaps in drawn(scenario, most=3, seed=2)[:100]:
+        scenario.with_faults(*faults_of(mishaps))
+        assert [one.step for one in mishaps] == sorted(one.step for one in mishaps)
+
+
+def test_frames_and_steps_are_those_of_the_whole_run(ones: list[Mishap]) -> None:
+    cluster = run_to_end(two_partition_transactions())[0]
+    steps = [one.step for one in ones]
+    assert min(steps) > cluster.start
+    length = cluster.trace.steps - cluster.start
+    quarters = Counter((step - cluster.start - 1) * 4 // length for step in steps)
+    assert sorted(quarters) == [0, 1, 2, 3]
+    assert max(quarters.values()) < 1.6 * min(quarters.values())
+
+
+def test_each_power_of_ten_of_a_duration_is_as_frequent(ones: list[Mishap]) -> None:
+    late = [one.faults[0] for one in ones if one.kind == "late"]
+    times = [fault.delay_ms for fault in late if isinstance(fault, Delay)]
+    assert LEAST_MS <= min(times) < 20
+    assert MOST_MS / 2 < max(times) <= MOST_MS
+    powers = Counter(len(str(ms)) for ms in times)
+    assert max(powers.values()) < 2.5 * min(powers[digits] for digits in (2, 3, 4, 5))
+
+
+def test_one_broker_is_not_cut_off_from_another() -> None:
+    ones = [one for (one,) in drawn(transaction_in_small())]
+    assert not {"elect", "cut"} & {one.kind for one in ones}
+    assert not any(isinstance(one.faults[0], Cut) for one in ones)
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    scenario = transaction_in_small()
+    assert drawn(scenario, seed=3) == drawn(scenario, seed=3) != drawn(scenario, seed=4)
