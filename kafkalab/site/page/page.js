@@ -74,6 +74,7 @@ const HEARD = {
 		Object.assign(shown, run);
 		$("link").disabled = !run.code;
 		$("link").title = run.why;
+		document.title = `${run.title} · kafkalab`;
 		document.documentElement.dataset.digest = run.digest;
 	},
 	answered({ right, text }) {
