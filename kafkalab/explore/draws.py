@@ -61,11 +61,19 @@ class Run:
             cluster.broker_names, tuple(dict.fromkeys((*own, *internal))), scenario.rules.cluster_version < 2,
         )  # fmt: skip
 
+    def possible(self, kinds: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those of the kinds for which there is something to strike."""
+        own = any(topic_of(name) not in INTERNAL_TOPICS for name in self.partitions)
+        needs = {
+            "drop": self.frames, "duplicate": self.frames, "late": self.frames, "upgrade": self.upgrades,
+            "cut": len(self.brokers) > 1, "elect": len(self.brokers) > 1 and self.partitions,
+            "delete": own, "compact": own,
+        }  # fmt: skip
+        return tuple(kind for kind in kinds if needs.get(kind, True)) if self.first < len(self.times) else ()
+
     def mishap(self, kinds: tuple[str, ...], chance: Random) -> Mishap:
-        """Draw a kind, what it strikes, when, and for how long."""
-        possible = [kind for kind in kinds if kind != "upgrade" or self.upgrades]
-        possible = [kind for kind in possible if kind not in ("cut", "elect") or len(self.brokers) > 1] or possible
-        kind = chance.choice(possible)
+        """Draw one of the kinds, all of which are possible, what it strikes, when, and for how long."""
+        kind = chance.choice(kinds)
         if kind in ("drop", "duplicate", "late"):
             frame, step = chance.choice(self.frames)
             lost: dict[str, Fault] = {"drop": Drop(frame), "duplicate": Duplicate(frame)}
@@ -103,15 +111,16 @@ def _duration(chance: Random) -> int:
 
 
 def anything(job: Job, run: Run, most: int, chance: Random) -> Iterator[Job]:
-    """Draw sets of one to `most` mishaps, whatever they strike, each set in the order of time."""
-    while True:
-        drawn = [run.mishap(job.kinds, chance) for _ in range(chance.randint(1, max(most, 1)))]
+    """Draw sets of one to `most` mishaps, whatever they strike, each in the order of time; none if none is possible."""
+    kinds = run.possible(job.kinds)
+    while kinds:
+        drawn = [run.mishap(kinds, chance) for _ in range(chance.randint(1, max(most, 1)))]
         yield replace(job, mishaps=tuple(sorted(drawn, key=lambda one: one.step)), kinds=())
 
 
 def candidates(job: Job, mishaps: tuple[Mishap, ...], most: int, chance: Random) -> Iterator[Job]:
     """Draw sets of one to `most` of these mishaps, each in the order of time; a lost frame is late half the times."""
-    while True:
+    while mishaps:
         drawn = sorted(chance.sample(mishaps, min(chance.randint(1, max(most, 1)), len(mishaps))), key=lambda m: m.step)
         varied = []
         for mishap in drawn:

@@ -21,7 +21,7 @@ from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 BATCH = 16
 """How many runs are planned before their results are looked at, whatever the number of processes."""
 IN_WINDOW = 4
-"""A late frame counts a quarter of its turns where more follows from it: after its loss and what is earlier."""
+"""A late frame counts a quarter of its turns where more follows it: it comes after its loss and shorter delays."""
 ENGINES = ("lineage", "random", "informed")
 MOST_FAULTS, RUNS = 3, 2_000
 Mapper: TypeAlias = "Callable[[Callable[[Job], Trial], list[Job]], Iterable[Trial]]"
@@ -204,8 +204,10 @@ class _Search:
                 drawn = candidates(self.job, base.follow, self.most_faults, chance)
             else:
                 drawn = anything(self.job, Run.of(run_to_end(self.job.scenario)[0]), self.most_faults, chance)
-            while not self.stopped and base.follow:
+            while not self.stopped:
                 jobs = list(islice(drawn, BATCH))
+                if not jobs:
+                    self.stopped = "there is nothing that a fault of these kinds could strike"
                 for job, trial in zip(jobs, self.mapper(attempt, jobs), strict=True):
                     self.covered.runs += trial.runs
                     size = len(job.mishaps)

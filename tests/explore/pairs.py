@@ -64,8 +64,9 @@ def file_of(folder: Path, make: Callable[..., Scenario], profile: str) -> Path:
 
 
 def done(path: Path, by: str = "") -> list[Extended]:
-    """Return what was run, by the code with this digest or by any."""
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    """Return what was run, by the code with this digest or by any; a last line that was cut off counts for nothing."""
+    text = path.read_text("utf-8") if path.exists() else ""
+    lines = text[: text.rfind("\n") + 1].splitlines()
     if not lines or by not in ("", json.loads(lines[0])["code"]):
         return []
     return [Extended(**json.loads(line)) for line in lines[1:]]
@@ -139,8 +140,8 @@ def run(make: Callable[..., Scenario], profile: str, folder: Path = FOLDER, seco
     folder.mkdir(parents=True, exist_ok=True)
     path, end = file_of(folder, make, profile), time.process_time() + seconds
     before = {(row.number, row.round): row for row in done(path, code())}
-    if not before:
-        path.write_text(json.dumps({"code": code()}) + "\n", "utf-8")
+    text = path.read_text("utf-8") if before else json.dumps({"code": code()}) + "\n"
+    path.write_text(text[: text.rfind("\n") + 1], "utf-8")
     pairs = Pairs(Job(scenario=make(profile), find=named(()), kinds=KINDS))
     base = attempt(pairs.job)
     pairs.job = replace(pairs.job, usual=base.usual)

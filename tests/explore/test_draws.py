@@ -12,10 +12,11 @@ from kafkalab.explore.anomalies import named
 from kafkalab.explore.draws import LEAST_MS, MOST_MS, Run, anything
 from kafkalab.explore.mishap import KINDS, Mishap, faults_of
 from kafkalab.explore.programs import two_partition_transactions
+from kafkalab.explore.search import explore
 from kafkalab.explore.small_programs import transaction_in_small
 from kafkalab.explore.trial import Job, run_to_end
 from kafkalab.sim.faults import Cut, Delay
-from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.scenario import Program, Scenario
 
 COUNT = 1_000
 
@@ -71,6 +72,17 @@ def test_one_broker_is_not_cut_off_from_another() -> None:
     ones = [one for (one,) in drawn(transaction_in_small())]
     assert not {"elect", "cut"} & {one.kind for one in ones}
     assert not any(isinstance(one.faults[0], Cut) for one in ones)
+
+
+@pytest.mark.parametrize("engine", ["random", "informed"])
+def test_where_nothing_can_be_struck_nothing_is_drawn(engine: str) -> None:
+    nothing = Scenario(
+        title="no topics", programs=(Program("p", "committed_offsets", {"group": "g", "partitions": []}),)
+    )
+    found = explore(nothing, engine=engine, kinds=("delete", "compact"), runs=50)
+    assert found.verdict == "unknown"
+    assert "there is nothing that a fault of these kinds could strike" in str(found)
+    assert explore(nothing, engine=engine, most_faults=1, runs=50).covered.runs > 1
 
 
 def test_the_same_seed_draws_the_same() -> None:

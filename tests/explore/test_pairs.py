@@ -107,6 +107,11 @@ def test_what_was_run_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     made.clear()
     run(tiny, "4.x/TV2", tmp_path)
     assert max(len(job.mishaps) for job in made) == 1
+    path.write_text(path.read_text("utf-8")[:-20], "utf-8")
+    assert done(path) == rows[:-1]
+    run(tiny, "4.x/TV2", tmp_path)
+    assert [row.number for row in done(path)] == [row.number for row in rows]
     lines = path.read_text("utf-8").splitlines()
-    path.write_text("\n".join([json.dumps({"code": "another"}), *lines[1:]]), "utf-8")
+    path.write_text("\n".join([json.dumps({"code": "another"}), *lines[1:], ""]), "utf-8")
+    assert len(done(path)) == len(rows)
     assert done(path, pairs.code()) == []
