@@ -20,6 +20,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # pip compiles with one processor, `compileall` with all of them.
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --no-compile --editable
 COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+# JupyterLite's kernel is no extension of JupyterLab, which would try to load it and log an error in each browser.
+JUPYTER := $(VENV)/share/jupyter
+ASIDE = if [ -d $(JUPYTER)/labextensions/@jupyterlite ]; then mkdir -p $(JUPYTER)/lite && rm -rf $(JUPYTER)/lite/@jupyterlite \
+  && mv $(JUPYTER)/labextensions/@jupyterlite $(JUPYTER)/lite/; fi
 
 .PHONY: lab test fast bench site mutants oracle pythons wheel clean
 
@@ -83,6 +87,7 @@ $(VENV)/lab.stamp: pyproject.toml binder/overrides.json
 $(VENV)/test.stamp: $(VENV)/lab.stamp
 	@echo "Installing what the tests need into $(VENV): a minute, and only this once"
 	@$(INSTALL) '.[test,spark,site]'
+	@$(ASIDE)
 	@$(COMPILE)
 	@touch $@
 
@@ -94,6 +99,7 @@ $(VENV)/spark.stamp: $(VENV)/test.stamp
 $(VENV)/site.stamp: $(VENV)/lab.stamp
 	@echo "Installing what builds the site, JupyterLite, and only this once"
 	@$(INSTALL) '.[site]'
+	@$(ASIDE)
 	@$(COMPILE)
 	@touch $@
 

@@ -38,7 +38,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
 
 
 def _notebooks(options: argparse.Namespace, root: Path) -> int:
-    from kafkalab.grading.builder import LABS
+    from kafkalab.grading.builder import SOLUTIONS
     from kafkalab.grading.grade import grade as graded
     from kafkalab.grading.report import as_csv, as_html
     from kafkalab.grading.runner import Limits
@@ -46,7 +46,7 @@ def _notebooks(options: argparse.Namespace, root: Path) -> int:
     from kafkalab.grading.shipped import course_root
     from kafkalab.grading.submissions import submissions
 
-    if not any((root / LABS).glob("[0-9]*.ipynb")):
+    if not any((root / SOLUTIONS).glob("[0-9]*.ipynb")):
         root = course_root()
     labs = sheet(root)
     found = submissions(options.folder, labs)

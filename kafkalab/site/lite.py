@@ -20,6 +20,8 @@ PYTHON = Path("static", "pyodide")
 """The folder of the site that holds Pyodide and the packages; the page of one lab loads from it, too."""
 APPS = ("notebooks", "lab", "edit")
 EXTENSIONS = ("@jupyterlite/pyodide-kernel-extension", "@jupyter-widgets/jupyterlab-manager", "anywidget")
+PLACES = tuple(Path(sys.prefix, "share", "jupyter", name) for name in ("lite", "labextensions"))
+"""Where they lie: `make` puts JupyterLite's own one where JupyterLab does not find it."""
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 KERNELS_OWN = ("ipykernel", "piplite", "pyodide_kernel", "widgetsnbextension-4")
 """How the names of the wheels begin that the kernel's extension brings."""
@@ -31,10 +33,11 @@ def build_lite(root: Path, site: Path, notebooks: Path) -> None:
 
     `root` is the folder of pyproject.toml.
     """
-    extensions = Path(sys.prefix, "share", "jupyter", "labextensions")
-    if not (find_spec("jupyterlite_core") and (extensions / EXTENSIONS[0]).is_dir()):
+    found = (next((place / name for place in PLACES if (place / name).is_dir()), None) for name in EXTENSIONS)
+    extensions = [folder for folder in found if folder is not None]
+    if not (find_spec("jupyterlite_core") and len(extensions) == len(EXTENSIONS)):
         raise CannotBuildError(NOT_INSTALLED)
-    wheels = extensions / EXTENSIONS[0] / "static" / "pypi"
+    wheels = extensions[0] / "static" / "pypi"
     own = [path for path in sorted(wheels.glob("*.whl")) if path.name.startswith(KERNELS_OWN)]
     packages = lay_out(root, site / PYTHON, own)
     with tempfile.TemporaryDirectory() as folder:  # a build that finds traces of another merges no settings
@@ -56,14 +59,14 @@ def _settings(packages: list[str]) -> dict[str, Any]:
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": page}
 
 
-def _how(output: Path, extensions: Path, notebooks: Path) -> dict[str, Any]:
+def _how(output: Path, extensions: list[Path], notebooks: Path) -> dict[str, Any]:
     """Return the builder's own settings: only the extensions that the labs need, of all that are installed."""
     return {
         "LiteBuildConfig": {
             "output_dir": str(output.absolute()),
             "contents": [str(notebooks.absolute())],
             "ignore_sys_prefix": True,
-            "federated_extensions": [str(extensions / name) for name in EXTENSIONS],
+            "federated_extensions": list(map(str, extensions)),
             "apps": list(APPS),
             "no_sourcemaps": True,
         }

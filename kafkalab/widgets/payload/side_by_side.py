@@ -97,7 +97,7 @@ def _facts(op: Sequence[Any]) -> dict[str, Any]:
     if op[0] == "memory":
         return {"batches remembered": sum(len(producer["batches"]) for producer in known.values())}
     if not isinstance(known, dict):
-        return {" ".join(map(str, op[:-1])): known}
+        return {" ".join(str(word) for word in op[:-1] if not isinstance(word, list)): known}
     entries = [field for entry in known.get("fields", ()) for field in entry]
     facts = {name: value for name, value in known.items() if not (entries and name in ENTRIES)}
     return {name: value for name, value in {**facts, **dict(entries)}.items() if name not in TIMES}
