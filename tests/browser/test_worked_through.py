@@ -158,7 +158,7 @@ WRONG = {
         "        for number, _ in found:\n"
         "            await db.execute('DELETE FROM outbox WHERE id = ?', [number])\n"
         "        await app.sleep(200)",
-        says="end well. The first that does not",
+        says="end well. The shortest that does not",
     ),
     "L11.E3": Wrong(answer=rows("e3", 8, "timeout"), says="The first that is not is row 2"),
     "L12.E1": Wrong(
