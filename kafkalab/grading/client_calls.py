@@ -7,6 +7,7 @@ else of the simulator can be reached.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from kafkalab.client.admin.admin import Admin
@@ -15,10 +16,11 @@ from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise
 from kafkalab.grading.values import Reader, UnreadableError
+from kafkalab.programs.database import Database, database
 from kafkalab.sim.app import App
 
 CALLS: dict[type, frozenset[str]] = {
-    App: frozenset({"producer", "consumer", "admin", "leader", "sleep"}),
+    App: frozenset({"producer", "consumer", "admin", "leader", "sleep", "database"}),
     Producer: frozenset({
         "init_transactions", "begin_transaction", "send", "flush", "send_offsets_to_transaction",
         "prepare_transaction", "complete_transaction", "commit_transaction", "abort_transaction", "close",
@@ -33,8 +35,11 @@ CALLS: dict[type, frozenset[str]] = {
         "describe_cluster", "describe_transactions", "list_transactions", "describe_producers", "fence_producers",
         "find_hanging_transactions",
     }),
+    Database: frozenset({"begin", "execute", "commit", "rollback"}),
     Promise: frozenset({"result"}),
 }  # fmt: skip
+BESIDE: dict[tuple[type, str], Callable[[Any], Any]] = {(App, "database"): database}
+"""What is no method, and is called like one."""
 READS: dict[type, frozenset[str]] = {
     App: frozenset({"now", "name", "brokers"}),
     Producer: frozenset({"state"}),
@@ -75,7 +80,9 @@ class Clients:
             case [int(number), str(name)]:
                 return getattr(self._allowed(number, name, READS), name)
             case [int(number), str(name), given, named]:
-                method = getattr(self._allowed(number, name, CALLS), name)
+                there = self._allowed(number, name, CALLS)
+                beside = BESIDE.get((type(there), name))
+                method = partial(beside, there) if beside else getattr(there, name)
                 reader = self._reader()
                 reader.specials = {**reader.specials, "listener": _listener}
                 args, options = reader.read(given), reader.read(named)

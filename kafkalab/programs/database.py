@@ -20,6 +20,9 @@ SCHEMA = (
     "CREATE TABLE positions (partition TEXT PRIMARY KEY, next INTEGER NOT NULL)",
     "CREATE TABLE outbox (id INTEGER PRIMARY KEY AUTOINCREMENT, receipt TEXT NOT NULL)",
 )
+REFUSED = frozenset({sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA})
+PAGES_MAX, BYTES_MAX, STEPS_MAX = 256, 100_000, 1_000
+"""Of the database: pages of 4 KB; of a text or a statement: bytes; of a statement: thousands of instructions."""
 TABLES = ("bookings", "booked_once", "positions", "outbox")
 
 
@@ -37,8 +40,23 @@ class _File:
         finalize(self, self.sqlite.close)
         for statement in SCHEMA:
             self.sqlite.execute(statement)
+        self._shut_in()
         self.owner: tuple[str, int] | None = None
         self.kept = self.tables()
+
+    def _shut_in(self) -> None:
+        """Let no statement reach a file, fill the memory or go on for ever: a graded program's come from a student."""
+        self.sqlite.execute(f"PRAGMA max_page_count = {PAGES_MAX}")
+        self.sqlite.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, BYTES_MAX)
+        self.sqlite.set_authorizer(lambda act, *_: sqlite3.SQLITE_DENY if act in REFUSED else sqlite3.SQLITE_OK)
+        started: list[int] = []
+
+        def step() -> int:
+            started.append(1)
+            return len(started) > STEPS_MAX
+
+        self.sqlite.set_progress_handler(step, 1_000)
+        self.begin_counting = started.clear
 
     def tables(self) -> dict[str, list[str]]:
         """Return every table's rows, as texts."""
@@ -90,6 +108,7 @@ class Database:
         sqlite3.Error if SQLite refuses it, for example where a value that must be unique is there already.
         """
         await self._turn()
+        self._file.begin_counting()
         rows = self._file.sqlite.execute(sql, tuple(values)).fetchall()
         if not sql.lstrip().upper().startswith("SELECT"):
             self._note(_filled(sql, values))
@@ -131,8 +150,12 @@ def _filled(sql: str, values: Sequence[Any]) -> str:
 
 
 def database(app: App) -> Database:
-    """Connect this process to the shop's database."""
-    return Database(app)
+    """Connect this process to the shop's database. The app of a graded program is elsewhere, and its database, too."""
+    if isinstance(app, App):
+        return Database(app)
+    elsewhere: Any = app
+    connected: Database = elsewhere.database()
+    return connected
 
 
 def rows(cluster: Cluster, sql: str) -> list[Row]:
