@@ -61,7 +61,10 @@ def _without_dead_links(name: str, data: bytes, there: set[str]) -> bytes:
         target = os.path.normpath(os.path.join(os.path.dirname(name), link[2]))
         return link[0] if Path(target).as_posix() in there else link[1]
 
-    return LINK.sub(kept, data.decode("utf-8")).encode("utf-8")
+    text = data.decode("utf-8")
+    for _ in ("a link", "and the picture in it"):
+        text = LINK.sub(kept, text)
+    return text.encode("utf-8")
 
 
 def digest(name: str, data: bytes) -> str:

@@ -37,7 +37,7 @@ def test_the_start_page_links_the_labs_that_are_ready_and_no_others(open_lab: Ca
     expect(rows).to_have_count(ready)
     expect(rows.get_by_role("link")).to_have_count(ready)
     planned = page.locator("p", has_text="Planned:")
-    expect(planned).to_have_count(1)
+    expect(planned).to_have_count(int(ready < len(COURSE)))
     expect(planned.get_by_role("link")).to_have_count(0)
 
 

@@ -111,10 +111,7 @@ async function open(model, el) {
 		if (run.at(step).node[node] === "down") return `${node} is gone: it knows nothing any more.`;
 		const said = callAt(step);
 		if (!waits(said)) return `No transactional call of ${node} is under way.`;
-		return (
-			`${node} waits in ${said.name}() for ${shown.at - said.at}` +
-			` ms, and cannot know what happens meanwhile.`
-		);
+		return `${node} waits in ${said.name}() for ${shown.at - said.at}` + ` ms, and cannot know what happens meanwhile.`;
 	}
 
 	function draw() {

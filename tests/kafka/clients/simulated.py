@@ -6,8 +6,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
+from types import SimpleNamespace
 from typing import Any
 
+from kafkalab.broker.state import BrokerConfig
 from kafkalab.client.config.config import ConsumerConfig
 from kafkalab.client.config.config_def import configured
 from kafkalab.client.config.legacy import producer_config
@@ -48,7 +50,8 @@ class Simulated:
         self.network = Network(self.kernel, 1, rules.client_version, ())
         self.kernel.add_node(NODE, self._receive)
         self.kernel.add_node(CLIENT)
-        self.port = SimPort(self.kernel, self.network, rules, (NODE,), CLIENT, script)
+        level = SimpleNamespace(config=BrokerConfig(), transaction_version=script.transaction_version)
+        self.port = SimPort(self.kernel, self.network, rules, (NODE,), CLIENT, level)
         self.sends: list[Promise[Any]] = []
         self.callbacks: list[Any] = []
         self.calls: list[Any] = []
