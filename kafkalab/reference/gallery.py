@@ -15,8 +15,9 @@ from kafkalab.widgets.views.chooser import Chooser, Words
 from kafkalab.widgets.views.view import Picture
 
 HEIGHT = re.compile(r'viewBox="0 0 (?P<width>[\d.]+) (?P<height>[\d.]+)"')
-ROOT = Path(kafkalab.__file__).parents[1]
-"""The project's folder, which holds data/."""
+_PACKAGE = Path(kafkalab.__file__).parent
+ROOT = next((place for place in (_PACKAGE / "shipped", _PACKAGE.parent) if (place / "data").is_dir()), _PACKAGE.parent)
+"""The folder that holds data/: the project's, or the wheel's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

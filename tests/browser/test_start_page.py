@@ -61,6 +61,7 @@ def test_one_click_leads_to_the_museum_and_one_more_to_the_run_of_a_bug(
     page.get_by_role("link", name="Bugs that Kafka had").first.click()
     book = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
     expect(book.get_by_role("heading", level=1)).to_have_text(re.compile("Bugs that Kafka had"))
+    expect(page.locator("#jp-bottom-panel")).to_contain_text("| Idle", timeout=120_000)
     book.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
     expect(book.locator(".klab.compare .now")).to_contain_text("at step 49 they part")

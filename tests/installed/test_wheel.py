@@ -222,15 +222,15 @@ def test_an_update_says_what_is_new_and_keeps_work(installed: Path, tmp_path: Pa
     try:
         for name, text in before.items():
             (shipped / name).write_text(text.replace('"source": [', '"source": [\n    "Second edition.\\n",', 1))
-        (shipped / "07_timeouts.ipynb").write_text(before["05_read_committed.ipynb"])
+        (shipped / "15_a_new_lab.ipynb").write_text(before["05_read_committed.ipynb"])
         with lab(installed, folder) as (_, _, printed):
             pass
     finally:
         for name, text in before.items():
             (shipped / name).write_text(text)
-        (shipped / "07_timeouts.ipynb").unlink(missing_ok=True)
+        (shipped / "15_a_new_lab.ipynb").unlink(missing_ok=True)
     assert printed.splitlines()[1:4] == [
-        "  labs/07_timeouts.ipynb: new",
+        "  labs/15_a_new_lab.ipynb: new",
         "  labs/05_read_committed.ipynb: newer; you had not changed it",
         f"  labs/{LAB}.ipynb: yours, it stays; the newer one is labs/new_{LAB}.ipynb",
     ]

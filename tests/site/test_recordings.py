@@ -18,6 +18,7 @@ from kafkalab.reference.error_atlas import MEANING
 from kafkalab.reference.found_scenarios import slug
 from kafkalab.sim.codec import code_of
 from kafkalab.site import recordings as module
+from kafkalab.site.frame import write_assets
 from kafkalab.site.recordings import LARGEST, SHOWN_FIRST, page_of, recordings, write_recordings
 from tests.browser.conftest import browser, console_errors, page
 
@@ -31,6 +32,7 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site that has the recordings alone."""
     folder = tmp_path_factory.mktemp("site")
     write_recordings(root, folder)
+    write_assets(folder)
     return folder
 
 
