@@ -86,9 +86,10 @@ def test_post_build_installs_kafkalab_twice_in_an_environment_that_has_only_pip(
         cwd=place, capture_output=True, text=True, timeout=60, env=plain(),
     )  # fmt: skip
     assert where.stdout.strip() == str(checkout / "kafkalab" / "__init__.py")
-    command = [place / "bin" / "kafkalab", "protocol"]
+    command = [place / "bin" / "kafkalab", "--help"]
     built = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=120, env=plain())
-    assert (built.returncode, built.stdout, built.stderr) == (0, "docs/protocol.md\n", "")
+    assert (built.returncode, built.stderr) == (0, "")
+    assert "build-labs" in built.stdout
 
 
 SIZE = re.compile(r"Downloading (\S+)(?<![.]metadata) [(]([\d.]+) (bytes|kB|MB|GB)[)]")
