@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 from weakref import finalize
 
@@ -49,17 +50,15 @@ class _File:
         self.sqlite.execute(f"PRAGMA max_page_count = {PAGES_MAX}")
         self.sqlite.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, BYTES_MAX)
         self.sqlite.set_authorizer(lambda act, *_: sqlite3.SQLITE_DENY if act in REFUSED else sqlite3.SQLITE_OK)
-        started: list[int] = []
 
-        def step() -> int:
-            started.append(1)
-            return len(started) > STEPS_MAX
-
-        self.sqlite.set_progress_handler(step, 1_000)
-        self.begin_counting = started.clear
+    def limit(self) -> None:
+        """Let what follows take STEPS_MAX thousand instructions at most."""
+        steps = count(1)
+        self.sqlite.set_progress_handler(lambda: next(steps) > STEPS_MAX, 1_000)
 
     def tables(self) -> dict[str, list[str]]:
         """Return every table's rows, as texts."""
+        self.limit()
         return {
             table: [" ".join(map(str, row)) for row in self.sqlite.execute(f"SELECT * FROM {table} ORDER BY rowid")]
             for table in TABLES
@@ -108,7 +107,7 @@ class Database:
         sqlite3.Error if SQLite refuses it, for example where a value that must be unique is there already.
         """
         await self._turn()
-        self._file.begin_counting()
+        self._file.limit()
         rows = self._file.sqlite.execute(sql, tuple(values)).fetchall()
         if not sql.lstrip().upper().startswith("SELECT"):
             self._note(_filled(sql, values))
@@ -164,4 +163,5 @@ def rows(cluster: Cluster, sql: str) -> list[Row]:
     if found.owner is not None:
         found.owner = None
         found.sqlite.rollback()
+    found.limit()
     return found.sqlite.execute(sql).fetchall()

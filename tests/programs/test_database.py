@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,3 +119,40 @@ def test_the_picture_shows_rows_and_what_of_them_is_committed() -> None:
     ]
     marks = marks_of(payload)
     assert [marks[str(step)] for step in steps] == ["INSERT bookings", "COMMIT", "INSERT bookings", "ROLLBACK"]
+
+
+@program
+async def asks(app: App, sql: str) -> Any:
+    db = database(app)
+    try:
+        await db.execute(sql)
+    except sqlite3.Error as error:
+        said = str(error)
+    else:
+        said = "done"
+    return [said, await db.execute("SELECT count(*) FROM bookings")]
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("ATTACH 'there.db' AS there", "not authorized"),
+        ("VACUUM INTO 'there.db'", "authorization denied"),
+        ("PRAGMA max_page_count = 100000", "not authorized"),
+        ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n", "interrupted"),
+        ("SELECT length(zeroblob(1000000000))", "string or blob too big"),
+        (
+            "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 9999) "
+            "INSERT INTO bookings SELECT printf('%.1000c', 'x') FROM n",
+            "database or disk is full",
+        ),
+    ],
+)
+def test_no_statement_reaches_a_file_or_goes_on_for_ever_and_the_next_one_is_answered(
+    sql: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cluster = ran(Scenario(title="asked", brokers=1, topics={"t": 1}, programs=(Program("a", asks, {"sql": sql}),)))
+    assert cluster.results["a"] == [said, [(0,)]]
+    assert rows(cluster, "SELECT payment FROM bookings") == []
+    assert list(tmp_path.iterdir()) == []
