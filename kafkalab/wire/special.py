@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
@@ -100,30 +100,25 @@ def refusal(message: Any) -> ErrorCode | None:
     Versions 10 and 11 have fields for ids and null names, and no use for them; from 12 on a topic may have no name if
     one of the request's has an id (`KafkaApis.handleTopicMetadataRequest`).
     """
-    version = type(message).__version__
-    if version < 10 or message.topics is None:
-        return None
-    if version < 12:
-        wrong = any(row.name is None or row.topic_id is not None for row in message.topics)
-        return ErrorCode.invalid_request if wrong else None
-    nameless = any(row.name is None and row.topic_id is None for row in _named(message))
-    return ErrorCode.unknown_server_error if nameless else None
-
-
-def _named(message: Any) -> Sequence[Any]:
-    """Return the rows that count: if one has an id, those that have one, whatever names they have."""
+    rows = message.topics or ()
+    with_ids = any(map(_id_of, rows))
+    nameless = any(row.name is None for row in rows)
     if type(message).__version__ < 12:
-        return tuple(message.topics)
-    return tuple(row for row in message.topics if row.topic_id is not None) or tuple(message.topics)
+        return ErrorCode.invalid_request if with_ids or nameless else None
+    return ErrorCode.unknown_server_error if nameless and not with_ids else None
+
+
+def _id_of(row: Any) -> UUID | None:
+    """Return the topic id of a row of a Metadata request; versions below 10 have no field for it."""
+    return getattr(row, "topic_id", None)
 
 
 def asked_topics(message: Any, context: Context) -> tuple[str, ...]:
-    """Return the topics that a Metadata request of kio's names, by name or by id."""
+    """Return the topics that a Metadata request of kio's names; if one has an id, those that have one."""
     if all_topics(message) or refusal(message) is not None:
         return ()
-    by_id = type(message).__version__ >= 12
-    rows = _named(message)
-    return tuple(dict.fromkeys(context.names.topic(r.topic_id) if by_id and r.topic_id else r.name for r in rows))
+    by_id = [context.names.topic(topic_id) for topic_id in map(_id_of, message.topics) if topic_id]
+    return tuple(dict.fromkeys(by_id or (row.name for row in message.topics)))
 
 
 def topic_rows(message: MetadataResponse, context: Context, shape: Shape) -> Any:
