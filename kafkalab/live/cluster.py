@@ -66,8 +66,6 @@ class LiveCluster:
         self.gate = Gate(self.cluster.kernel, self.cluster.network)
         self.began_ms = self._real.now_ms
         self.most_events = most_events
-        self.recording_stopped = ""
-        """Why nothing more is recorded, "" while everything is."""
         self._struck: list[Struck] = []
         self._waking = False
         self._arrived = threading.Condition()
@@ -297,9 +295,13 @@ class LiveCluster:
             what = f"{self._server.carried_bytes:,} bytes of requests and responses"
         else:
             return
-        self.recording_stopped = f"recording has stopped after {what}"
         self.trace.stop(self.cluster.kernel.now, "controller", what)
         log.warning("%s: clients are served on; for load use kafkalab serve", self.recording_stopped)
+
+    @property
+    def recording_stopped(self) -> str:
+        """After how much recording has stopped, as a sentence; "" while it goes on."""
+        return f"recording has stopped after {after}" if (after := self.trace.stopped_after) else ""
 
     def _wake(self) -> None:
         self._waking = False
