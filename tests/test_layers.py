@@ -22,7 +22,7 @@ LAYERS = (
     ("history",),
     ("checks",),
     ("explore",),
-    ("wire", "spark", "widgets"),
+    ("wire", "spark", "widgets", "course_files"),
     ("grading", "reference", "live"),
     ("course", "testing"),
     ("cli",),

@@ -38,12 +38,12 @@ def act(options: argparse.Namespace, root: Path) -> int:
 
 
 def _notebooks(options: argparse.Namespace, root: Path) -> int:
+    from kafkalab.course_files import course_root
     from kafkalab.grading.builder import SOLUTIONS
     from kafkalab.grading.grade import grade as graded
     from kafkalab.grading.report import as_csv, as_html
     from kafkalab.grading.runner import Limits
     from kafkalab.grading.sheet import sheet
-    from kafkalab.grading.shipped import course_root
     from kafkalab.grading.submissions import submissions
 
     if not any((root / SOLUTIONS).glob("[0-9]*.ipynb")):

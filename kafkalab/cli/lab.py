@@ -14,8 +14,8 @@ from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError
 from kafkalab.course.laying import Laid, is_laid, lay, shipped_files
+from kafkalab.course_files import SHIPPED, course_root
 from kafkalab.grading.builder import FIGURE, WIDGET
-from kafkalab.grading.shipped import SHIPPED, course_root
 
 START = "labs/00_start.ipynb"
 SLOW_IMPORT = "rfc3987_syntax"

@@ -14,15 +14,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from kafkalab.course_files import course_root
 from kafkalab.grading import bubblewrap, landlock, seeds
 from kafkalab.grading import check as checks
+from kafkalab.grading.builder import SOLUTIONS
 from kafkalab.grading.elsewhere import performed_by
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.learner import EndedError, Place, learner
 from kafkalab.grading.patience import OutOfTimeError, limited
 from kafkalab.grading.session import Session
 from kafkalab.grading.sheet import Graded, Lab
-from kafkalab.grading.shipped import kept_from_students
 from kafkalab.grading.submissions import Submission
 from kafkalab.grading.values import UnreadableError, text_of
 
@@ -173,3 +174,9 @@ def _seeded(seed: int) -> Iterator[None]:
             del os.environ[seeds.VARIABLE]
         else:
             os.environ[seeds.VARIABLE] = before
+
+
+def kept_from_students() -> tuple[Path, ...]:
+    """Return the folders of this installation that no graded notebook may read."""
+    solutions = course_root() / SOLUTIONS
+    return (solutions,) if solutions.is_dir() else ()

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ipywidgets import VBox
 
-import kafkalab
+from kafkalab.course_files import course_root
 from kafkalab.widgets.views.chooser import Chooser, Words
 from kafkalab.widgets.views.view import Picture
 
 HEIGHT = re.compile(r'viewBox="0 0 (?P<width>[\d.]+) (?P<height>[\d.]+)"')
-_PACKAGE = Path(kafkalab.__file__).parent
-ROOT = next((place for place in (_PACKAGE / "shipped", _PACKAGE.parent) if (place / "data").is_dir()), _PACKAGE.parent)
-"""The folder that holds data/: the project's, or the wheel's."""
+ROOT = course_root()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

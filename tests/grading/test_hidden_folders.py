@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.course_files import SHIPPED, course_root
 from kafkalab.grading import landlock
+from kafkalab.grading.runner import kept_from_students
 from kafkalab.grading.sandbox import _apart
-from kafkalab.grading.shipped import SHIPPED, course_root, kept_from_students
 
 TRIED = """import os, sys
 from pathlib import Path

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafkalab.grading.builder import SOLUTIONS
-
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parent
 SHIPPED = PACKAGE / "shipped"
 """What `setup.py` puts into the wheel; a checkout has no such folder."""
 
@@ -14,9 +12,3 @@ SHIPPED = PACKAGE / "shipped"
 def course_root() -> Path:
     """Return the folder that holds labs/, data/ and docs/ as they came with this kafkalab."""
     return SHIPPED if SHIPPED.is_dir() else PACKAGE.parent
-
-
-def kept_from_students() -> tuple[Path, ...]:
-    """Return the folders of this installation that no graded notebook may read."""
-    solutions = course_root() / SOLUTIONS
-    return (solutions,) if solutions.is_dir() else ()
