@@ -68,10 +68,14 @@ WITHOUT_TRANSACTION = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One error as its run has shown it. The states are of the moment of the answer, and of the end of the run."""
+    """One error as its run has shown it; `answer` is the frame that first says it to a client.
+
+    The states are of the moment of the answer, and of the end of the run.
+    """
 
     error: Error
     scenario: Scenario
+    answer: str
     api: str
     version: int
     broker: str
@@ -91,7 +95,7 @@ def entry_of(error: Error, root: Path) -> Entry:
         raise ValueError(f"{path.name}: no client is answered with {error.name}, or a fault changed nothing")
     api = found.name.removesuffix("Response")
     answered, end = _state(cluster, found), _state(cluster, None)
-    return Entry(error, scenario, api, found.version, found.sender, answered, end)
+    return Entry(error, scenario, found.id, api, found.version, found.sender, answered, end)
 
 
 def _state(cluster: Cluster, until: Frame | None) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
-from kafkalab.checks.check import FORBIDDEN
 from kafkalab.client.transaction_manager.error_reactions import APIS
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.profiles import PROFILES
@@ -19,6 +18,7 @@ from kafkalab.reference.found_scenarios import slug
 from kafkalab.reference.gallery import ROOT, Exhibit, Gallery
 from kafkalab.reference.rule_matrix import EXPECTED
 from kafkalab.reference.rule_matrix import scenario_of as scenario_of_rule
+from kafkalab.widgets.model.findings import forbidden
 from kafkalab.widgets.views.chooser import Words
 from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.sequence import Sequence
@@ -112,8 +112,7 @@ def _rule(rule: Rule, anomaly: str) -> tuple[Words, Picture]:
     picture = Compare(scenario, without, names=("with the rule", "without it"))
     _to_a_difference(picture)
     lacking = ", ".join(name for name, profile in PROFILES.items() if rule in profile.lacks)
-    results = [r for r in picture.check()[1]["results"] if r["name"] == anomaly]
-    found = [f for r in results for f in r["findings"] if f["policy"] == FORBIDDEN]
+    found = forbidden(r for r in picture.check()[1]["results"] if r["name"] == anomaly)
     said = found[0]["text"] if found else "see the sign beside its name"
     words = [
         ("The rule", f"It protects: {rule.protects} ({rule.source})." + (f" Not in {lacking}." if lacking else "")),
@@ -126,9 +125,7 @@ def _rule(rule: Rule, anomaly: str) -> tuple[Words, Picture]:
 def _error(error: Error) -> tuple[Words, Picture]:
     entry = entry_of(error, ROOT)
     picture = Sequence(entry.scenario)
-    frames = picture.payload["frames"].values()
-    name = f"{entry.api}Response"
-    answer = next(f for f in frames if (f["name"], f["error"], f["from"]) == (name, error.name, entry.broker))
+    answer = picture.payload["frames"][entry.answer]
     picture.step = answer["sent"]
     reactions = [f"{what} ({_where(apis)})" for what, apis in reactions_to(error).items()]
     words = [
@@ -148,8 +145,7 @@ def _where(apis: tuple[str, ...]) -> str:
 
 def _open_at_the_finding(picture: Compare) -> None:
     """Put the cursor into the row in which the right run first shows something forbidden, after the runs part."""
-    results = picture.check()[1]["results"]
-    steps = [f["step"] for r in results for f in r["findings"] if f["policy"] == FORBIDDEN]
+    steps = [f["step"] for f in forbidden(picture.check()[1]["results"])]
     at = min((step for step in steps if step >= picture.apart), default=picture.apart)
     picture.row = next((i for i, row in enumerate(picture.rows) if row[1] >= at), picture.row)
 

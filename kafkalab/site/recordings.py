@@ -13,20 +13,19 @@ from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
-from kafkalab.checks.check import FORBIDDEN
 from kafkalab.course.lab00.scenario import lab00
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.reference import bug, rule_matrix
 from kafkalab.reference.bug_list import BUGS
-from kafkalab.reference.error_atlas import FOLDER as ERRORS
-from kafkalab.reference.error_atlas import MEANING
+from kafkalab.reference.error_atlas import MEANING, entry_of
 from kafkalab.reference.found_scenarios import found_scenario, slug
 from kafkalab.reference.rule_matrix import EXPECTED
-from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.cluster import ran
 from kafkalab.sim.codec import code_of
 from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
 from kafkalab.site.frame import framed
+from kafkalab.widgets.model.findings import forbidden
 from kafkalab.widgets.model.futures import agreement
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_page
@@ -74,9 +73,9 @@ def recordings(root: Path) -> Iterator[Recorded]:
             about = f"Without the rule “{rule.name}” ({rule.source}). {scenario.title}."
             yield Recorded("rules", slug(rule), rule.name, about, bad, decided(scenario))
     for error, meaning in MEANING.items():
-        scenario = Scenario.load(root / ERRORS / f"{error.name}.klab")
-        about = f"{error.name}. {meaning} {scenario.title}."
-        yield Recorded("errors", error.name.lower(), error.name, about, scenario, answered(error.name))
+        entry = entry_of(error, root)
+        about = f"{error.name}. {meaning} {entry.scenario.title}."
+        yield Recorded("errors", error.name.lower(), error.name, about, entry.scenario, sent(entry.answer))
 
 
 def _scenario_of(rule: Rule, root: Path) -> Scenario | None:
@@ -88,25 +87,15 @@ def decided(good: Scenario) -> Place:
     """Return what finds the step at which a promise is broken, or else the first that is not as in the run `good`."""
 
     def place(journey: Journey) -> int:
-        findings = [f for result in journey.report()["results"] for f in result["findings"]]
-        broken = [int(f["step"]) for f in findings if f["policy"] == FORBIDDEN]
+        broken = [int(f["step"]) for f in forbidden(journey.report()["results"])]
         return min(broken) if broken else agreement(ran(good).trace, journey.cluster.trace)
 
     return place
 
 
-def answered(error: str) -> Place:
-    """Return what finds the step at which a client is first answered with the error."""
-
-    def place(journey: Journey) -> int:
-        cluster: Cluster = journey.cluster
-        found = (f for f in cluster.trace.frames.values() if f.error == error and not cluster.is_server(f.receiver))
-        frame = next(found, None)
-        if frame is None:
-            raise ValueError(f"no client is answered with {error}")
-        return frame.sent_step
-
-    return place
+def sent(frame: str) -> Place:
+    """Return what finds the step at which the frame is sent."""
+    return lambda journey: int(journey.payload["frames"][frame]["sent"])
 
 
 def page_of(recorded: Recorded) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -77,6 +77,11 @@ def lines_at(report: dict[str, Any], step: int) -> list[str]:
     broken = [f"✕ {f['name']} ({f['policy']}): {f['text']}" for f in until if f["policy"] == FORBIDDEN]
     allowed = [f"{f['name']} ({f['policy']}): {f['text']}" for f in until if f["policy"] != FORBIDDEN]
     return [*(broken or [UNBROKEN]), *allowed]
+
+
+def forbidden(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the findings among these results of a report that break a promise."""
+    return [f for result in results for f in result["findings"] if f["policy"] == FORBIDDEN]
 
 
 def in_short(report: dict[str, Any]) -> str:
