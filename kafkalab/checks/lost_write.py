@@ -42,13 +42,14 @@ def _never_written(check: Check, view: View, passed: dict[str, list[tuple[int, i
 
 
 def is_committed(view: View, send: Send) -> bool:
-    """Acknowledged, and of no transaction or of one that committed."""
+    """By the log or, of a transaction, by what its client was told; outside of one by the acknowledgement."""
     place = (send.invoke.key, send.offset)
     record = view.at.get(place)
-    if record is not None and record in send.records:
-        return view.outcomes[place] in (COMMITTED, PLAIN)
+    is_there = record is not None and record in send.records
+    if is_there and view.outcomes[place] in (COMMITTED, PLAIN):
+        return True
     if send.invoke.transaction < 1:
-        return send.acknowledged
+        return send.acknowledged and not is_there
     return any(
         t.ended("commit", "ok")
         for t in view.transactions

@@ -143,6 +143,15 @@ def aborted_between(m: Made) -> None:
     m.poll("r", K, (0, "a"), (4, "c"), start=0, end=6, moved="assign")
 
 
+def committed_for_the_client(m: Made, told: str = "commit", type: str = "ok", control: str = "ABORT") -> None:
+    m.send("p", K, "a", n=1)
+    m.end("p", told, 1, type)
+    m.marker(K, control)
+    m.send("p", K, "b", n=2, seq=1)
+    m.marker(K, "COMMIT")
+    m.poll("r", K, *[(0, "a")] * (control == "COMMIT"), (2, "b"), start=0, end=4, moved="assign")
+
+
 def truncated_and_passed(m: Made) -> None:
     m.send("p", K, "a")
     m.send("p", K, "b", seq=1, logged=False, offset=1)
@@ -198,6 +207,10 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("lost-write", begun_behind, OK),
     ("lost-write", never_so_far, OK),
     ("lost-write", aborted_between, OK),
+    ("lost-write", committed_for_the_client, VIOLATED),
+    ("lost-write", lambda m: committed_for_the_client(m, control="COMMIT"), OK),
+    ("lost-write", lambda m: committed_for_the_client(m, type="info"), OK),
+    ("lost-write", lambda m: committed_for_the_client(m, told="abort"), OK),
     ("lost-write", truncated_and_passed, VIOLATED),
     ("lost-write", positions_not_known, ("violated", ["forbidden", "forbidden"])),
     ("lost-write", lambda m: passed_over(m, removed="compacted"), OK),

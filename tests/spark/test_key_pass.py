@@ -20,6 +20,8 @@ from kafkalab.spark.storage.schemas import arrow_batch
 from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.checks import equal_records
+from tests.checks.made import Made
+from tests.checks.test_checks_of_reads import CASES
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
 from tests.spark.whole import history_of
@@ -29,9 +31,17 @@ Found = tuple[int, str, str, str, tuple[int, ...], tuple[int, ...], str]
 
 @pytest.fixture(scope="module")
 def made() -> list[History]:
-    real = stored() + equal_records.histories() + by_chance(12)
+    real = stored() + equal_records.histories() + by_hand() + by_chance(12)
     shape = Shape(records=2000, block=500, producers=12, inject=tuple(dict.fromkeys(SCENES, 2e-3).items()), seed=4)
     return [*real, *(mutant(history, seed) for seed, history in enumerate(real)), history_of(shape)]
+
+
+def by_hand() -> list[History]:
+    """What the checks of reads are tested with."""
+    found = [Made() for _ in CASES]
+    for history, (_, build, _) in zip(found, CASES, strict=True):
+        build(history)
+    return [history.history() for history in found]
 
 
 def rows(

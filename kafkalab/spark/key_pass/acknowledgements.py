@@ -145,7 +145,8 @@ class Passages:
 def lost_writes(log: Log, sends: Sends, both: Told, passages: Passages, unsure: list[tuple[int, str, int]]) -> Examined:
     """What was acknowledged on keys that were polled; add (run, client, number) to `unsure` where only a client knows.
 
-    Where the log has not what the client was told of, the client's commit decides; such a finding is of kind MAYBE.
+    Where the log has not what the client was told of, or has not committed it, the client's commit decides; such a
+    finding is of kind MAYBE.
     """
     told = both.told
     read = groups(sends.run[told], sends.key[told])
@@ -154,7 +155,7 @@ def lost_writes(log: Log, sends: Sends, both: Told, passages: Passages, unsure: 
     asked = np.flatnonzero(polled[read]) if len(read) else read
     outcome = _in_log(log, sends)[told]
     final = outcome == 1
-    client = (outcome == -1) & (sends.transaction[told] >= 1)
+    client = (outcome != 1) & (sends.transaction[told] >= 1)
     final |= (outcome == -1) & ~client
     given = _given(both)
     cleaned = _of_removed(log, sends, "compacted", "deleted")
