@@ -2,8 +2,8 @@
 
 `python -m tests.explore defects --count 20` makes the mutants with mutmut, takes them in the order of the hash of their
 names, and searches the generic programs with each, in a forked process in which the mutant's code replaces the
-function's. Only lines that are run with a fault and never without one are of interest: a mutant of another breaks a
-program without any fault, or shows nothing. One that breaks no program within the budget is passed over.
+function's. Passed over are mutants of lines that no run executes, that break a program without any fault, or that no
+engine finds within the budget.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ from kafkalab.explore.anomalies import named
 from kafkalab.explore.mishap import KINDS
 from kafkalab.explore.programs import two_partition_transactions, two_workers
 from kafkalab.explore.search import explore
+from kafkalab.explore.small_programs import (
+    idempotent_produce_in_small,
+    next_transaction_in_small,
+    processors_in_small,
+    two_brokers_in_small,
+)
 from kafkalab.explore.trial import Job, Trial, attempt
 from kafkalab.sim.scenario import Scenario
 
@@ -49,7 +55,10 @@ HANDLERS = (
     "kafkalab/client/consumer/*.py",
 )  # fmt: skip
 """What is mutated: all that brokers and clients do, and the state that they change."""
-PROGRAMS = (two_partition_transactions, two_workers)
+PROGRAMS = (
+    two_partition_transactions, two_workers, two_brokers_in_small, processors_in_small, next_transaction_in_small,
+    idempotent_produce_in_small,
+)  # fmt: skip
 """At version 2: before it one late marker tears a transaction with every rule on, as in Kafka (KAFKA-17754)."""
 KNOWN = (
     "broker.handlers.init_producer_id.x_handle__mutmut_55", "broker.handlers.init_producer_id.x_handle__mutmut_69",
@@ -61,6 +70,14 @@ KNOWN = (
     "log.producer_state.state.xǁProducerStatesǁ_ended__mutmut_7",
     "broker.controller.xǁControllerǁ_alter__mutmut_21", "broker.in_sync_sets.xǁInSyncSetsǁ_alter__mutmut_46",
     "broker.effects.x_all_of__mutmut_1", "broker.state.xǁBrokerStateǁunpark__mutmut_5",
+    "broker.in_sync_sets.xǁInSyncSetsǁmaybe_expand__mutmut_35",
+    "broker.transaction_coordinator.markers.x__entry__mutmut_7",
+    "broker.handlers.produce.x__append_one__mutmut_11", "log.producer_state.append.x__leader_error__mutmut_9",
+    "log.producer_state.append.x_marker_error__mutmut_6",
+    "log.producer_state.entry.xǁProducerEntryǁremember__mutmut_11",
+    "log.producer_state.snapshot.x__unpacked__mutmut_14", "log.producer_state.snapshot.x_encode__mutmut_13",
+    "log.producer_state.state.xǁProducerStatesǁanalyze__mutmut_11",
+    "log.producer_state.state.xǁProducerStatesǁapplied__mutmut_29",
 )  # fmt: skip
 """Mutants that earlier campaigns found, in the numbering of mutmut: one a function, but for two of `handle`."""
 USED = KNOWN[:3] + KNOWN[4:9]
@@ -141,16 +158,15 @@ def _changed_line(lines: list[str], was: CodeType, now: CodeType, real: CodeType
     return real.co_firstlineno + first if first else 0
 
 
-def lines_run(scenarios: list[Scenario]) -> tuple[Lines, Lines]:
-    """Return the file and line of all code of kafkalab that runs without a fault execute, and that some with one do."""
-    usual: Lines = {}
-    struck: Lines = {}
+def lines_run(scenarios: list[Scenario]) -> Lines:
+    """Return the file and line of all code of kafkalab that runs without a fault and some with one execute."""
+    found: Lines = {}
     for scenario in scenarios:
         base = Job(scenario=scenario, find=named(()), kinds=KINDS)
         follow = attempt(base).follow
-        _traced([replace(base, kinds=())], usual)
-        _traced([replace(base, mishaps=(one,), kinds=()) for one in follow[:: max(len(follow) // TRACED, 1)]], struck)
-    return usual, struck
+        struck = [replace(base, mishaps=(one,), kinds=()) for one in follow[:: max(len(follow) // TRACED, 1)]]
+        _traced([replace(base, kinds=()), *struck], found)
+    return found
 
 
 def _traced(jobs: list[Job], found: Lines) -> None:
@@ -187,10 +203,11 @@ def _function(module: str, qualname: str) -> Any:
 def known() -> Iterator[str]:
     """Search with each known mutant; a line for each, "used" if the order was chosen with it, and the medians."""
     rows: list[dict[str, Any]] = []
+    usual = [_futures(make()) for make in PROGRAMS]
     for mutant in mutants():
         name = mutant.name.removeprefix("kafkalab.")
         if name in KNOWN:
-            row = _in_a_process(mutant, [[] for _ in PROGRAMS])
+            row = _in_a_process(mutant, usual)
             rows += [row] if "lineage" in row else []
             yield _line(mutant, row) + (", used" if name in USED else "") if "lineage" in row else f"{name}: {row}"
     yield from _medians(rows)
@@ -205,7 +222,7 @@ def compared(count: int, seconds: float = 3_600) -> Iterator[str]:
     known = {(m.module, m.qualname): None for m in found if m.name.removeprefix("kafkalab.") in KNOWN}
     rows: list[dict[str, Any]] = []
     ends: Counter[str] = Counter()
-    usual, (without, run) = [_futures(make()) for make in PROGRAMS], lines_run([make() for make in PROGRAMS])
+    usual, run = [_futures(make()) for make in PROGRAMS], lines_run([make() for make in PROGRAMS])
     for mutant in found:
         if len(rows) == count or time.monotonic() > end:
             break
@@ -214,9 +231,6 @@ def compared(count: int, seconds: float = 3_600) -> Iterator[str]:
             continue
         if not mutant.is_run(run):
             ends["change code that is not run"] += 1
-            continue
-        if mutant.is_run(without):
-            ends["change code that is run without a fault"] += 1
             continue
         row = _in_a_process(mutant, usual)
         ends[row.get("end", "was stopped")] += 1

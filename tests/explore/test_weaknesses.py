@@ -9,8 +9,9 @@ import pytest
 from kafkalab.explore.anomalies import findings_of, named
 from kafkalab.explore.mishap import Mishap
 from kafkalab.explore.programs import idempotent_produce, two_partition_transactions
-from kafkalab.explore.small_programs import idempotent_produce_in_small
+from kafkalab.explore.small_programs import idempotent_produce_in_small, processor_in_small
 from kafkalab.explore.trial import RUNAWAY, Job, attempt, run_to_end
+from kafkalab.protocol.errors import Error
 from kafkalab.sim.faults import AdvanceClock, Crash, Delay, Drop, Duplicate, Fault, Restart
 from tests.explore.sweep import Sweep
 
@@ -53,6 +54,23 @@ def test_a_restarted_leader_recognises_the_last_batch_of_a_producer_only() -> No
     for event in sent:
         lost = (Drop("ProduceResponse#4"), Crash("b1", at_step=event.step), Restart("b1", at_ms=371_060))
         assert findings_of(run_to_end(one_at_a_time.with_faults(*lost))[0], named(())) == ()
+
+
+OFFSETS_FROM_BEFORE = (Drop("AddPartitionsToTxnResponse#2"), Delay("TxnOffsetCommit#2", 30_245))
+"""The transaction is aborted, since its output could not be verified; a copy of its offsets comes in the next one."""
+
+
+def test_offsets_of_an_earlier_transaction_join_the_next_one_where_both_have_one_epoch() -> None:
+    cluster, _ = run_to_end(processor_in_small("4.x/TV1").with_faults(*OFFSETS_FROM_BEFORE))
+    assert {f.anomaly for f in findings_of(cluster, named(()))} == {"torn transaction", "offset/output split"}
+
+
+def test_offsets_of_an_earlier_transaction_are_refused_where_each_has_its_epoch() -> None:
+    late = (Delay("TxnOffsetCommit#1", 30_245), Drop("ProduceResponse#1"))
+    cluster, _ = run_to_end(processor_in_small("4.x/TV2").with_faults(*late))
+    assert findings_of(cluster, named(())) == ()
+    (answer,) = (f.body.errors for f in cluster.trace.frames.values() if f.of == "TxnOffsetCommit#1")
+    assert answer == {"in-0": Error.INVALID_PRODUCER_EPOCH}
 
 
 def test_a_run_that_was_stopped_goes_on_before_a_marker_is_said_to_be_missing() -> None:
