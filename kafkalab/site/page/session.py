@@ -38,7 +38,8 @@ class Session:
         """Do what a message of the page asks for; what goes wrong is answered as a sentence."""
         message: Message = json.loads(text)
         try:
-            {"open": self._open, "comm": self._comm, "answer": self._answer}[message["kind"]](message)
+            todo = {"open": self._open, "comm": self._comm, "answer": self._answer, "digest": self._digest}
+            todo[message["kind"]](message)
         except KeyboardInterrupt:
             self.post({"kind": "stopped", "text": STOPPED})
             if self.journey:
@@ -75,8 +76,13 @@ class Session:
             code, why = code_of(self.journey.scenario), ""
         except ValueError as error:
             code, why = "", told(str(error))
-        payload, trace = self.journey.payload, self.journey.cluster.trace
-        self.post({"kind": "run", "code": code, "why": why, "title": payload["title"], "digest": trace.digest()})
+        self.post({"kind": "run", "code": code, "why": why, "title": self.journey.payload["title"]})
+
+    def _digest(self, _: Message) -> None:
+        """Say which run is shown by its digest, which takes as long as a press, so only who asks gets it."""
+        if not self.journey:
+            raise ValueError("this page shows no run yet")
+        self.post({"kind": "digest", "digest": self.journey.cluster.trace.digest()})
 
     def _answer(self, message: Message) -> None:
         """Send the line to hand in for the presses of the run shown, or say what is missing."""
