@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from kafkalab import Challenge, Cluster, Crash, Drop, Journey, Sequence, lab00, 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.course.labs import FOUND
 from kafkalab.sim.codec import code_of
-from kafkalab.site.page.build import archive
+from kafkalab.site.page.build import archive, recorded_run
 from kafkalab.site.page.opening import lab_of, opening, runs
 
 SCRIPT = """
@@ -130,6 +131,26 @@ def test_a_press_that_would_change_nothing_is_answered_with_a_sentence(talk: Tal
     said = talk.press(journey, action="drop", target="Nothing#1", step=5)
     assert [m["kind"] for m in said] == ["custom"]
     assert "Nothing#1" in said[0]["content"]["text"]
+
+
+def test_a_new_run_comes_with_the_place_that_the_address_names(talk: Talk):
+    said = talk.say(kind="open", address="lab=lab03&at=EndTxn%231")
+    here = Journey(lab03())
+    here.press("find", "EndTxn#1")
+    assert [m["kind"] for m in said if m["kind"] != "closed"] == ["model", "model", "show", "run"]
+    assert said[0]["state"]["step"] == here.step > 0
+
+
+def test_what_the_page_shows_while_python_loads_is_what_python_will_send(talk: Talk):
+    recorded = json.loads(gzip.decompress(recorded_run("lab00")))
+    journey, view = (m["state"] for m in talk.say(kind="open", address="lab=lab00") if m["kind"] == "model")
+    later = {"verdict"}
+    assert {name: journey[name] for name in recorded["journey"] if name not in later} == {
+        name: value for name, value in recorded["journey"].items() if name not in later
+    }
+    assert recorded["view"].items() <= view.items()
+    assert recorded["journey"]["verdict"]["place"] == 0
+    assert recorded_run("lab00") == recorded_run("lab00")
 
 
 def test_the_run_before_is_forgotten_when_another_is_opened(talk: Talk):
