@@ -18,7 +18,7 @@ from threading import Lock, Thread
 from time import sleep
 from typing import Any, ClassVar
 
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
 
 from kafkalab.site.lite import PYTHON
 from kafkalab.site.page.build import ARCHIVES, LARGE, PAGE, write_page
@@ -115,6 +115,13 @@ def shown(page: Page) -> Locator:
     return picture
 
 
+def patient(browser: Browser) -> BrowserContext:
+    """Return a browser that has never seen the page, and waits for long on a busy machine."""
+    context = browser.new_context(viewport=LAPTOP)  # type: ignore[arg-type]
+    context.set_default_timeout(10 * SHOW_WITHIN_MS)
+    return context
+
+
 def quiet(page: Page) -> None:
     """Wait until Python has answered all that it was asked, and the page has had a moment for itself."""
     page.wait_for_timeout(PAUSE_MS)
@@ -126,7 +133,7 @@ def openings(browser: Browser, address: str) -> None:
     took: dict[str, list[float]] = {"cold": [], "warm": []}
     first: dict[str, list[float]] = {"cold": [], "warm": []}
     for _ in range(OPENINGS):
-        context = browser.new_context(viewport=LAPTOP)  # type: ignore[arg-type]
+        context = patient(browser)
         for kind in took:
             page = context.new_page()
             page.add_init_script(WATCH)
@@ -191,9 +198,8 @@ def presses(page: Page) -> dict[str, Taken]:
 def all_presses(browser: Browser, address: str) -> None:
     """Measure steps and presses in a short, a longer and the longest run of the labs."""
     for run in RUNS:
-        context = browser.new_context(viewport=LAPTOP)  # type: ignore[arg-type]
+        context = patient(browser)
         page = context.new_page()
-        page.set_default_timeout(SHOW_WITHIN_MS)
         page.add_init_script(WATCH)
         page.goto(f"{address}#lab={run}")
         events = shown(page).get_attribute("data-events")
@@ -243,7 +249,7 @@ def slow_link(browser: Browser, files: dict[str, bytes]) -> None:
     SlowHandler.files = files
     with ThreadingHTTPServer((HOST, 0), SlowHandler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        context = browser.new_context(viewport=LAPTOP)  # type: ignore[arg-type]
+        context = patient(browser)
         page = context.new_page()
         page.add_init_script(WATCH)
         page.goto(f"http://{HOST}:{server.server_port}/{PAGE.as_posix()}/")
