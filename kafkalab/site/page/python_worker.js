@@ -6,8 +6,8 @@ let receive;
 
 const tell = (message) => postMessage(JSON.stringify(message));
 
-// One of the page's archives, unpacked by the browser itself, which is quicker at it than Python. `count` gets the bytes
-// of each part that has come.
+// One of the page's archives, unpacked by the browser itself, which is quicker at it than Python. `count` gets the
+// number of bytes of each part that has come.
 async function archive(url, count) {
 	const response = await fetch(url);
 	if (!response.ok) throw new Error(`${url} is not there (${response.status})`);

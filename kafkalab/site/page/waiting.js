@@ -3,6 +3,8 @@
 // What the picture asks of Python meanwhile is kept, and asked when Python has made the same run: its models then take
 // the places of the recorded ones, and the picture stays.
 
+const MEANWHILE =
+	"Python is loading. You can step through this run already; what you press is done when Python is there.";
 const recorded = new Map(); // the models by what they are of, "journey" or "view"
 
 async function showRecorded(name, why = "") {
@@ -18,7 +20,7 @@ async function showRecorded(name, why = "") {
 	}
 	await draw(recorded.get("view"));
 	if (shown.id) return;
-	if (!why) say("Python is loading. You can step through this run already; what you press is done when Python is there.");
+	if (!why) say(MEANWHILE);
 	performance.mark("klab-recorded");
 }
 
