@@ -179,6 +179,12 @@ def clicks() -> None:
     print("\n".join(said) if said else f"  not measured: {done.stdout.strip().splitlines()[-1]}")
 
 
+def page() -> None:
+    from tests.browser.measure_page import main as measured
+
+    measured([])
+
+
 def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
     for title, part in (
@@ -189,6 +195,7 @@ def main() -> None:
         ("Random testing", random_schedules),
         ("Search: rules that are off, found by lineage and by random", searches),
         ("Click to paint in Chromium, localhost", clicks),
+        ("The page with Python in it, in Chromium", page),
         ("The labs, run from top to bottom; memory is that of all processes", labs),
         ("Histories: synthetic and simulated, on two cores", histories),
         ("Streaming audits", streaming),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from kafkalab import Challenge, Cluster, Crash, Drop, Journey, Sequence, lab00, 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.course.labs import FOUND
 from kafkalab.sim.codec import code_of
-from kafkalab.site.page.build import archive
+from kafkalab.site.page.build import archive, recorded_run
 from kafkalab.site.page.opening import lab_of, opening, runs
 
 SCRIPT = """
@@ -70,6 +71,11 @@ def first(said: Said, kind: str) -> dict[str, Any]:
     return next(message for message in said if message["kind"] == kind)
 
 
+def digest(talk: Talk) -> str:
+    """The digest of the run that is shown."""
+    return str(first(talk.say(kind="digest"), "digest")["digest"])
+
+
 def journey_of(said: Said) -> str:
     """The id of the journey's model."""
     return str(next(m["id"] for m in said if m["kind"] == "model" and "payload" in m["state"]))
@@ -84,7 +90,7 @@ def test_it_sends_the_models_that_ipywidgets_would_and_the_run(talk: Talk):
     assert set(models) - own <= set(ours)
     assert {name for name in models if name not in own and models[name] != ours[name]} == {"_model_module"}
     assert models["payload"] == ours["payload"]
-    assert first(said, "run")["digest"] == view.cluster.trace.digest()
+    assert digest(talk) == view.cluster.trace.digest()
     assert first(said, "run")["code"] == code_of(lab03())
 
 
@@ -98,9 +104,15 @@ def test_a_press_makes_the_run_that_a_notebook_makes(talk: Talk):
     assert said[0]["state"]["step"] == here.step
     assert said[0]["state"]["payload"] == here.get_state("payload")["payload"]
     assert said[1]["content"] == {"kind": "done"}
-    assert said[2]["digest"] == here.cluster.trace.digest()
-    undone = talk.press(journey, action="undo", step=here.step)
-    assert first(undone, "run")["digest"] == Cluster(lab03()).run().digest()
+    assert digest(talk) == here.cluster.trace.digest()
+    talk.press(journey, action="undo", step=here.step)
+    assert digest(talk) == Cluster(lab03()).run().digest()
+
+
+def test_before_a_run_is_shown_there_is_nothing_to_compare(root: Path):
+    new = Talk(root)
+    assert "no run yet" in first(new.say(kind="digest"), "refused")["text"]
+    new.process.communicate()
 
 
 def test_a_value_of_the_page_is_taken_over_and_not_sent_back(talk: Talk):
@@ -119,6 +131,26 @@ def test_a_press_that_would_change_nothing_is_answered_with_a_sentence(talk: Tal
     said = talk.press(journey, action="drop", target="Nothing#1", step=5)
     assert [m["kind"] for m in said] == ["custom"]
     assert "Nothing#1" in said[0]["content"]["text"]
+
+
+def test_a_new_run_comes_with_the_place_that_the_address_names(talk: Talk):
+    said = talk.say(kind="open", address="lab=lab03&at=EndTxn%231")
+    here = Journey(lab03())
+    here.press("find", "EndTxn#1")
+    assert [m["kind"] for m in said if m["kind"] != "closed"] == ["model", "model", "show", "run"]
+    assert said[0]["state"]["step"] == here.step > 0
+
+
+def test_what_the_page_shows_while_python_loads_is_what_python_will_send(talk: Talk):
+    recorded = json.loads(gzip.decompress(recorded_run("lab00")))
+    journey, view = (m["state"] for m in talk.say(kind="open", address="lab=lab00") if m["kind"] == "model")
+    later = {"verdict"}
+    assert {name: journey[name] for name in recorded["journey"] if name not in later} == {
+        name: value for name, value in recorded["journey"].items() if name not in later
+    }
+    assert recorded["view"].items() <= view.items()
+    assert recorded["journey"]["verdict"]["place"] == 0
+    assert recorded_run("lab00") == recorded_run("lab00")
 
 
 def test_the_run_before_is_forgotten_when_another_is_opened(talk: Talk):

@@ -13,15 +13,16 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from kafkalab import Challenge, Cluster, Crash, Drop, Journey, Scenario, lab00, lab03
 from kafkalab.sim.codec import code_of
 from kafkalab.site.lite import PYTHON
 from kafkalab.site.page.build import PAGE, write_page
+from kafkalab.site.page.opening import opening, runs
 from kafkalab.site.runtime import CACHE, CannotBuildError, lay_out, node
 from kafkalab.site.serve import HOST, Handler, served
-from tests.browser.conftest import browser, console_errors, page
+from tests.browser.conftest import SHOW_WITHIN_MS, browser, console_errors, page
 
 __all__ = ["browser", "console_errors", "page"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
@@ -74,12 +75,27 @@ def opened(page: Page, url: str) -> None:
     """The page shows the run that its address names."""
     page.goto(url)
     expect(page.locator(PICTURE)).to_be_visible()
-    expect(page.locator("html")).to_have_attribute("data-digest", re.compile("."))
+    expect(page.locator("#link")).to_be_enabled()
+
+
+# Asks for the digest of the run that is shown, again after each answer that is not the one that is wanted.
+COMPARE = """
+async ([wanted, within]) => {
+  const until = performance.now() + within, {dataset} = document.documentElement;
+  while (dataset.digest !== wanted && performance.now() < until) {
+    delete dataset.digest;
+    dispatchEvent(new Event("klab-digest"));
+    while (!dataset.digest && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return dataset.digest;
+}
+"""
 
 
 def shows(page: Page, scenario: Scenario) -> None:
     """The page's run is the one that this Python makes of the scenario."""
-    expect(page.locator("html")).to_have_attribute("data-digest", Cluster(scenario).run().digest())
+    digest = Cluster(scenario).run().digest()
+    assert page.evaluate(COMPARE, [digest, SHOW_WITHIN_MS]) == digest
 
 
 def test_a_run_with_faults_is_that_of_this_python_and_nothing_else_is_asked(
@@ -112,6 +128,15 @@ def test_a_press_makes_a_run_undo_takes_it_back_and_a_link_opens_it_again(addres
     shows(page, lab03())
     page.evaluate("link => { location.href = link; }", link)
     shows(page, struck.scenario)
+
+
+def test_every_run_of_every_lab_is_that_of_this_python(address: str, page: Page, console_errors: list[str]):
+    opened(page, address)
+    for name in runs():
+        page.evaluate("name => { location.hash = `lab=${name}`; }", name)
+        shows(page, opening(f"lab={name}").scenario)
+        expect(page.locator("#runs")).to_have_value(name)
+    assert console_errors == []
 
 
 def test_another_lab_is_chosen_from_the_list(address: str, page: Page):
@@ -206,6 +231,73 @@ def test_a_browser_that_cannot_run_python_is_told(address: str, page: Page, lack
     expect(page.locator("#said")).to_contain_text(told)
 
 
+@contextmanager
+def loading(page: Page, name: str = "library.packed") -> Iterator[None]:
+    """While the block runs, one of Python's files does not come."""
+    held: list[Route] = []
+    page.context.route(f"**/{name}", lambda route: held.append(route))
+    yield
+    for route in held:
+        route.continue_()
+    page.context.unroute(f"**/{name}")
+
+
+def test_while_python_loads_a_recording_is_stepped_through_and_presses_are_kept(
+    address: str, page: Page, console_errors: list[str]
+):
+    with loading(page):
+        page.goto(address)
+        expect(page.locator(PICTURE)).to_be_visible()
+        expect(page.locator("#said")).to_contain_text("what you press is done when Python is there")
+        expect(page.locator("#link")).to_be_disabled()
+        page.locator(".klab").evaluate("(klab) => { klab.own = 'kept'; }")
+        struck = Journey(lab03())
+        while not (why := struck.possible("right")) and struck.possible("drop"):
+            page.keyboard.press("ArrowRight")
+            struck.press("right")
+        assert why == ""
+        struck.press("drop")
+        expect(page.locator('[data-action="drop"]').first).to_have_attribute("aria-disabled", "false")
+        page.keyboard.press("d")
+        expect(page.locator(".klab")).to_have_attribute("data-place", "0")
+    expect(page.locator(".klab")).to_have_attribute("data-place", "1")
+    shows(page, struck.scenario)
+    assert page.locator(".klab").evaluate("(klab) => klab.own") == "kept"
+    page.locator('[data-action="undo"]').click()
+    shows(page, lab03())
+    expect(page.locator("#loading")).to_be_hidden()
+    assert console_errors == []
+
+
+def test_the_cursor_stays_where_it_was_moved_and_else_goes_where_the_address_says(address: str, page: Page):
+    for moved in (False, True):
+        with loading(page):
+            page.goto(f"{address}?{moved}#lab=lab03&at=EndTxn%231")
+            first = page.locator(PICTURE).get_attribute("data-step")
+            if moved:
+                page.keyboard.press("ArrowRight")
+                expect(page.locator(".klab")).not_to_have_attribute("data-step", first or "")
+        expect(page.locator("#link")).to_be_enabled()
+        there = page.locator(".klab .now")
+        (expect(there).not_to_contain_text if moved else expect(there).to_contain_text)("EndTxn#1")
+
+
+def test_a_recording_of_another_run_is_replaced(site: Path, address: str, page: Page):
+    other = (site / PAGE / "runs" / "lab00.packed").read_bytes()
+    page.route("**/runs/lab03.packed", lambda route: route.fulfill(body=other))
+    opened(page, address)
+    shows(page, lab03())
+    expect(page.locator(".klab")).to_have_attribute("aria-label", re.compile(re.escape(lab03().title)))
+
+
+def test_where_python_never_comes_the_recording_says_so(address: str, page: Page):
+    page.route("**/kafkalab.packed", lambda route: route.fulfill(status=404))
+    page.goto(address)
+    expect(page.locator("#said")).to_contain_text("kafkalab.packed is not there (404)")
+    page.locator('.klab [data-action="crash"]').first.click()
+    expect(page.locator(".klab .now")).to_contain_text("this run can only be looked at")
+
+
 def test_it_needs_no_storage(address: str, page: Page, console_errors: list[str]):
     deny = "Object.defineProperty(window, '{}', {{ get() {{ throw new DOMException('denied', 'SecurityError'); }} }});"
     page.add_init_script(
@@ -214,12 +306,6 @@ def test_it_needs_no_storage(address: str, page: Page, console_errors: list[str]
     opened(page, address)
     shows(page, lab03())
     assert console_errors == []
-
-
-def test_a_file_that_is_not_there_is_named(site: Path, address: str, page: Page):
-    page.route("**/kafkalab.packed", lambda route: route.fulfill(status=404))
-    page.goto(address)
-    expect(page.locator("#said")).to_contain_text("kafkalab.packed is not there (404)")
 
 
 def test_opened_as_a_file_it_says_what_to_do(site: Path, page: Page):

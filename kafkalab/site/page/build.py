@@ -17,8 +17,10 @@ from string import Template
 from tempfile import TemporaryDirectory
 
 import kafkalab
-from kafkalab.site.page.opening import FIRST, lab_of, runs
+from kafkalab.site.page.opening import FIRST, lab_of, runs, scenario_of_lab
 from kafkalab.site.runtime import CannotBuildError
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.recorded_page import recorded_values
 from kafkalab.widgets.views.sequence import Sequence as Picture
 from kafkalab.widgets.views.source import sent
 
@@ -26,6 +28,11 @@ PAGE = Path("page")
 """The folder of the site that is the page."""
 HERE = Path(__file__).parent
 PACKAGE = Path(kafkalab.__file__).parent
+RUNS = "runs"
+"""The folder with the labs' runs as recordings, in the page's."""
+ARCHIVES = ("library.packed", "kafkalab.packed")
+LARGE = ("pyodide.asm.mjs", "pyodide.asm.wasm")
+"""Pyodide's files that are loaded, which a web server compresses."""
 LEFT_OUT = ("DESIGN.md", "cli", "live", "reference", "spark", "testing", "wire")
 EXERCISE = re.compile(r"exercise_\d+\.py")
 """What of kafkalab the page never imports."""
@@ -40,10 +47,17 @@ def write_page(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> 
     folder.mkdir(parents=True, exist_ok=True)
     lock = {**json.loads((runtime / "pyodide-lock.json").read_text(encoding="utf-8")), "packages": {}}
     address = f"{Path(os.path.relpath(runtime, folder)).as_posix()}/"
-    facts = f"const RUNTIME = {json.dumps(address)},\n\tLOCK = {json.dumps(lock)},\n\tFIRST = {json.dumps(FIRST)};\n"
+    with TemporaryDirectory() as place:
+        archives = _compiled(runtime.resolve(), Path(place), node)
+    for name, content in zip(ARCHIVES, archives, strict=True):
+        (folder / name).write_bytes(content)
+    large = {name: len(gzip.compress((runtime / name).read_bytes(), 6)) for name in LARGE}
+    weight = sum(map(len, archives)) + sum(large.values())
+    facts = {"RUNTIME": address, "LOCK": lock, "FIRST": FIRST, "LARGE": large, "WEIGHT": weight}
+    constants = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in facts.items())
     texts = {
         "index.html": Template(_own("index.html")).substitute(runs=_options()),
-        "page.js": facts + sent("page_shell.js") + _own("page.js"),
+        "page.js": constants + sent("page_shell.js") + _own("waiting.js") + _own("page.js"),
         "page.css": sent("page_shell.css") + _own("page.css"),
         "python_worker.js": _own("python_worker.js"),
         "sequence.js": str(Picture._esm),
@@ -51,10 +65,17 @@ def write_page(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> 
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    with TemporaryDirectory() as place:
-        library, kafkalab = _compiled(runtime.resolve(), Path(place), node)
-    (folder / "library.packed").write_bytes(library)
-    (folder / "kafkalab.packed").write_bytes(kafkalab)
+    (folder / RUNS).mkdir(exist_ok=True)
+    for name in runs():
+        (folder / RUNS / f"{name}.packed").write_bytes(recorded_run(name))
+
+
+def recorded_run(name: str) -> bytes:
+    """Return the values of the models of a lab's run, which the page shows while Python loads, compressed."""
+    journey = Journey(scenario_of_lab(name))
+    values = recorded_values(journey)
+    journey.close()
+    return gzip.compress(json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode(), 9, mtime=0)
 
 
 def _own(name: str) -> str:

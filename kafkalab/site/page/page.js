@@ -9,6 +9,7 @@ let worker,
 	pending = 0,
 	patience = 0,
 	shown = {},
+	picture,
 	close = () => {};
 
 const named = (what) => new URLSearchParams(location.hash.slice(1)).get(what);
@@ -32,7 +33,10 @@ class WorkerModel extends PageModel {
 		this.ask({ method: "custom", content });
 	}
 	ask(data) {
-		if (models.get(this.id) === this) send({ kind: "comm", id: this.id, data });
+		setTimeout(() => clearTimeout(this.klab?.waiting)); // there is no kernel to lose, and a button to stop Python
+		if (this.why) setTimeout(() => this.fire("msg:custom", { kind: "error", text: this.why }));
+		else if (this.kept) this.kept.push(data);
+		else if (models.get(this.id) === this) send({ kind: "comm", id: this.id, data });
 	}
 	update(state) {
 		const changed = Object.keys(state).filter((name) => this.values[name] !== state[name]);
@@ -57,16 +61,18 @@ function send(message) {
 }
 
 const HEARD = {
-	model: ({ id, state }) => models.set(id, new WorkerModel(id, state)),
+	model: ({ id, state }) => takesPlace(id, state) || models.set(id, new WorkerModel(id, state)),
 	update: ({ id, state }) => models.get(id)?.update(state),
 	custom: ({ id, content }) => models.get(id)?.fire("msg:custom", content, []),
 	closed: ({ id }) => models.delete(id),
 	idle: () => counted(-1),
-	loading: ({ text }) => say(text),
+	loading: ({ loaded }) => sayLoaded(loaded),
 	refused: ({ text }) => say(text, "wrong"),
 	stopped: ({ text }) => say(text),
 	broken({ text, all }) {
 		console.warn(all);
+		$("loading").hidden = true;
+		neverComes("Python has failed: this run can only be looked at.");
 		say(`Python has failed (${text}). Load the page again; if that does not help, use another browser.`, "wrong");
 	},
 	show: (message) => show(message),
@@ -75,8 +81,8 @@ const HEARD = {
 		$("link").disabled = !run.code;
 		$("link").title = run.why;
 		document.title = `${run.title} · kafkalab`;
-		document.documentElement.dataset.digest = run.digest;
 	},
+	digest: ({ digest }) => (document.documentElement.dataset.digest = digest),
 	answered({ right, text }) {
 		const output = $("challenge").querySelector("output");
 		output.textContent = text;
@@ -85,25 +91,44 @@ const HEARD = {
 	},
 };
 
-async function show({ id, challenge }) {
+async function draw(model) {
+	if (picture === model) return;
+	picture = model;
 	close();
-	shown = { id };
-	const { default: view } = await import("./sequence.js"),
-		box = $("challenge");
+	const { default: view } = await import("./sequence.js");
 	$("run").replaceChildren();
-	close = (await view.render({ model: models.get(id), el: $("run") })) ?? (() => {});
+	close = (await view.render({ model, el: $("run") })) ?? (() => {});
+	document.querySelector(".klab").focus({ preventScroll: true });
+}
+
+const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+
+function sayLoaded(bytes) {
+	const [bar, words] = $("loading").children,
+		loaded = Math.min(bytes, WEIGHT);
+	$("loading").hidden = false;
+	Object.assign(bar, { max: WEIGHT, value: loaded });
+	words.textContent =
+		loaded < WEIGHT ? `${megabytes(loaded)} of ${megabytes(WEIGHT)} MB` : "All is loaded; Python is starting.";
+}
+
+async function show({ id, challenge }) {
+	const box = $("challenge");
+	shown = { id };
+	await draw(models.get(id));
 	say("");
+	$("loading").hidden = true;
 	$("runs").value = named("lab") ?? (location.hash.length > 1 ? "" : FIRST);
 	box.hidden = !challenge;
 	box.querySelector("pre").textContent = challenge;
 	box.querySelector("output").textContent = "";
 	$("token").hidden = true;
-	document.querySelector(".klab").focus({ preventScroll: true });
 	performance.mark("klab-shown");
 }
 
 function boot(address) {
 	models.clear();
+	recorded.clear();
 	counted(-pending);
 	worker = new Worker(new URL("python_worker.js", import.meta.url), { type: "module" });
 	worker.onmessage = ({ data }) => ((message) => HEARD[message.kind](message))(JSON.parse(data));
@@ -113,7 +138,7 @@ function boot(address) {
 	counted(1);
 	worker.postMessage({
 		...{ kind: "start", runtime: url(RUNTIME), lock: LOCK, interrupt },
-		...{ library: url("library.packed"), kafkalab: url("kafkalab.packed") },
+		...{ library: url("library.packed"), kafkalab: url("kafkalab.packed"), large: LARGE },
 	});
 	send({ kind: "open", address });
 }
@@ -156,6 +181,7 @@ function begin() {
 		event.preventDefault();
 		send({ kind: "answer", name: event.target.elements.name.value });
 	});
+	addEventListener("klab-digest", () => send({ kind: "digest" })); // who compares runs asks: see tests/site
 	addEventListener("hashchange", () => send({ kind: "open", address: location.hash.slice(1) }));
 	boot(location.hash.slice(1));
 }
@@ -166,5 +192,7 @@ const lacks = () => {
 	return "";
 };
 
+const lab = named("lab") ?? (location.hash.length > 1 ? "" : FIRST);
+if (lab) showRecorded(lab, lacks());
 if (lacks()) say(lacks(), "wrong");
 else begin();

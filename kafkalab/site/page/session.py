@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from kafkalab.grading.challenge import Challenge, answer_challenge
@@ -34,11 +35,31 @@ class Session:
         """Send a message to the page."""
         self._post(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
 
+    @contextmanager
+    def _as_one(self) -> Iterator[None]:
+        """Send a new model with the values that it has at the end of the block; after an error send nothing."""
+        models: dict[str, Message] = {}
+
+        def collect(message: Message) -> None:
+            if message["kind"] == "model":
+                models[message["id"]] = message
+            else:
+                models[message["id"]]["state"] |= message["state"]
+
+        Widget.page.post = collect
+        try:
+            yield
+        finally:
+            Widget.page.post = self.post
+        for model in models.values():
+            self.post(model)
+
     def receive(self, text: str) -> None:
         """Do what a message of the page asks for; what goes wrong is answered as a sentence."""
         message: Message = json.loads(text)
         try:
-            {"open": self._open, "comm": self._comm, "answer": self._answer}[message["kind"]](message)
+            todo = {"open": self._open, "comm": self._comm, "answer": self._answer, "digest": self._digest}
+            todo[message["kind"]](message)
         except KeyboardInterrupt:
             self.post({"kind": "stopped", "text": STOPPED})
             if self.journey:
@@ -49,9 +70,10 @@ class Session:
     def _open(self, message: Message) -> None:
         """Make the run that the address names, and show it in place of the present one."""
         found = opening(str(message.get("address", "")))
-        journey = Journey(found.scenario, step=found.step)
-        if found.at:
-            journey.press("find", found.at)
+        with self._as_one():
+            journey = Journey(found.scenario, step=found.step)
+            if found.at:
+                journey.press("find", found.at)
         for widget in list(Widget.page.widgets.values()):
             if widget is not journey:
                 widget.close()
@@ -75,8 +97,13 @@ class Session:
             code, why = code_of(self.journey.scenario), ""
         except ValueError as error:
             code, why = "", told(str(error))
-        payload, trace = self.journey.payload, self.journey.cluster.trace
-        self.post({"kind": "run", "code": code, "why": why, "title": payload["title"], "digest": trace.digest()})
+        self.post({"kind": "run", "code": code, "why": why, "title": self.journey.payload["title"]})
+
+    def _digest(self, _: Message) -> None:
+        """Say which run is shown by its digest, which takes as long as a press, so only who asks gets it."""
+        if not self.journey:
+            raise ValueError("this page shows no run yet")
+        self.post({"kind": "digest", "digest": self.journey.cluster.trace.digest()})
 
     def _answer(self, message: Message) -> None:
         """Send the line to hand in for the presses of the run shown, or say what is missing."""

@@ -24,10 +24,8 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
     It is one file of HTML: the run's steps, chapters and logs, what the checks found, both themes, keys and the words
     for a screen reader. Its address may name a place: `#step=54`, `#EndTxn#1`, `#chapter:decision`.
     """
-    journey.report()
+    values = recorded_values(journey)
     view = Sequence(journey)
-    shown = {name: getattr(journey, name) for name in JOURNEY} | {"payload": packed(journey.payload)}
-    values = {"journey": shown, "view": {"size": "laptop", "time": "down", "what_if": False, "strips": {}}}
     title = escape(journey.payload["title"])
     own = "\n".join(map(sent, ("page_shell.js", "recorded_page.js")))
     module = f"{Sequence._esm}\n{own}\nexport {{ openRecording }};"
@@ -50,6 +48,13 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
 <script type="module">{sent("recorded_page_opens.js")}</script>
 </html>
 """
+
+
+def recorded_values(journey: Journey) -> dict[str, dict[str, Any]]:
+    """Return the values that the models of a journey and of its `Sequence` have in the browser, with the verdict."""
+    journey.report()
+    shown = {name: getattr(journey, name) for name in JOURNEY} | {"payload": packed(journey.payload)}
+    return {"journey": shown, "view": {"size": "laptop", "time": "down", "what_if": False, "strips": {}}}
 
 
 def _make_it_yours(journey: Journey) -> str:
