@@ -106,7 +106,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def program() -> Callable[[str], str]:
-    """A function from a need ("browser", "dot", "java", "node") to the path of a program that meets it.
+    """A function from a need ("browser", "firefox", "dot", "java", "node") to the path of a program that meets it.
 
     Where none is on the PATH the test is skipped, or fails if KAFKALAB_REQUIRE names the need.
     """
