@@ -18,8 +18,6 @@ CHANNEL = "moz-firefox"
 """Playwright's name for a Firefox that it has not built itself; it speaks WebDriver BiDi with it."""
 RELAY = "tests.browser.firefox_relay"
 START_WITHIN_MS = 60_000
-DARK = {"layout.css.prefers-color-scheme.content-override": 0}
-"""The preference of a reader who wants dark pages; Playwright cannot set this Firefox's colours."""
 
 
 @contextmanager

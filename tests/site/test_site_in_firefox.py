@@ -58,6 +58,12 @@ PREFERENCES: dict[str, dict[str, str | float | bool]] = {
 }
 
 
+@pytest.fixture(scope="session", autouse=True)
+def program_there(program: Callable[[str], str]) -> str:
+    """Firefox, looked for before the site is built."""
+    return program("firefox")
+
+
 @pytest.fixture(scope="module")
 def playwright() -> Iterator[Playwright]:
     """Playwright, for as long as these tests take."""
@@ -66,9 +72,9 @@ def playwright() -> Iterator[Playwright]:
 
 
 @pytest.fixture(scope="module")
-def browser(playwright: Playwright, program: Callable[[str], str]) -> Iterator[Browser]:
+def browser(playwright: Playwright, program_there: str) -> Iterator[Browser]:
     """The system's Firefox, without a window."""
-    with firefox(playwright, program("firefox")) as browser:
+    with firefox(playwright, program_there) as browser:
         yield browser
 
 
@@ -95,9 +101,9 @@ def test_an_arrow_key_steps_a_press_makes_a_run_and_undo_takes_it_back(address: 
 
 @pytest.mark.parametrize("lack", PREFERENCES)
 def test_what_firefox_lacks_is_said_and_without_storage_all_opens_nevertheless(
-    playwright: Playwright, program: Callable[[str], str], address: str, lack: str
+    playwright: Playwright, program_there: str, address: str, lack: str
 ) -> None:
-    with firefox(playwright, program("firefox"), PREFERENCES[lack]) as browser:
+    with firefox(playwright, program_there, PREFERENCES[lack]) as browser:
         page = browser.new_page()
         page.set_default_timeout(SHOW_WITHIN_MS)
         for place in ("index.html", f"jupyter/notebooks/index.html?path=labs/{NAME}.ipynb"):
