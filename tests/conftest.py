@@ -51,8 +51,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def scope_of(nodeid: str) -> str:
-    """Return what the test is given to a worker with: its file, or the folder of those that share a Spark session."""
+    """Return what the test is given to a worker with: its file, or those that share a Spark session or a built site."""
     file = nodeid.partition("::")[0]
+    if file.startswith("tests/site/test_site"):
+        return "tests/site/test_site"
     return "tests/spark" if file.startswith("tests/spark/") and "standalone_cluster" not in file else file
 
 
@@ -104,7 +106,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def program() -> Callable[[str], str]:
-    """A function from a need ("browser", "dot", "java", "node") to the path of a program that meets it.
+    """A function from a need ("browser", "firefox", "dot", "java", "node") to the path of a program that meets it.
 
     Where none is on the PATH the test is skipped, or fails if KAFKALAB_REQUIRE names the need.
     """

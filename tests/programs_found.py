@@ -6,6 +6,7 @@ import shutil
 
 PROGRAMS = {
     "browser": ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"),
+    "firefox": ("firefox-esr", "firefox"),
     "dot": ("dot",),
     "java": ("java",),
     "node": ("node", "nodejs"),

@@ -25,6 +25,9 @@ PLACES = tuple(Path(sys.prefix, "share", "jupyter", name) for name in ("lite", "
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 KERNELS_OWN = ("ipykernel", "piplite", "pyodide_kernel", "widgetsnbextension-4")
 """How the names of the wheels begin that the kernel's extension brings."""
+DRIVERS = ["asyncStorage", "localStorageWrapper", "memoryStorageDriver"]
+"""Where JupyterLite keeps files, the best first: IndexedDB, localStorage, memory. Without the last a notebook does not
+open in a Firefox that blocks all site data."""
 NOT_INSTALLED = "the site needs jupyterlite-core and jupyterlite-pyodide-kernel: `make site`, or pip install '.[site]'"
 
 
@@ -55,7 +58,8 @@ def _settings(packages: list[str]) -> dict[str, Any]:
         "disablePyPIFallback": True,
         "loadPyodideOptions": {"packages": packages},
     }
-    page = {"appName": "kafkalab", "litePluginSettings": {KERNEL: kernel}}
+    storage = {f"{what}StorageDrivers": DRIVERS for what in ("contents", "settings", "workspaces")}
+    page = {"appName": "kafkalab", "litePluginSettings": {KERNEL: kernel}, "enableMemoryStorage": True, **storage}
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": page}
 
 

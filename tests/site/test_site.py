@@ -117,8 +117,7 @@ def test_links_of_a_notebook_open_our_pages_and_other_labs(lab3: LiteLab) -> Non
         link = lab3.page.locator(".jp-RenderedMarkdown a").filter(has_text=re.compile(f"^{words}$")).first
         with lab3.page.context.expect_page() as opened:
             link.click()
-        opened.value.wait_for_load_state("commit")
-        assert opened.value.url.endswith(place)
+        expect(opened.value).to_have_url(re.compile(f"{re.escape(place)}$"))
         opened.value.close()
 
 
