@@ -13,7 +13,7 @@ from kafkalab.site.lite import APPS, FOLDER, PYTHON, build_lite
 from kafkalab.site.notebooks import write_notebooks
 from kafkalab.site.page.build import PAGE, write_page
 from kafkalab.site.recordings import write_recordings
-from kafkalab.site.runtime import CACHE, CannotBuildError, node
+from kafkalab.site.runtime import CACHE, CannotBuildError, compile_all, node
 from kafkalab.site.start_page import write_start_page
 
 SITE = Path("build", "site")
@@ -31,6 +31,7 @@ def build(root: Path, site: Path) -> None:
     _guard(site)
     write_assets(site)
     write_page(site / PAGE, site / PYTHON, node(root / CACHE))
+    compile_all(root, site / PYTHON)  # after the page, which compiles its own choice of the sources
     recordings = write_recordings(root, site)
     pages = [recordings, *write_documents(root, site), *write_start_page(root, site)]
     if dead := dead_links(site, pages):

@@ -61,6 +61,15 @@ def test_without_npm_pip_brings_node(tmp_path: Path, monkeypatch) -> None:
     assert len(asked) == 1
 
 
+def test_a_node_that_cannot_compile_is_said(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(runtime, "node", lambda cache: ["node-that-is-absent"])
+    with pytest.raises(CannotBuildError, match="Node could not compile"):
+        runtime.compile_all(tmp_path, tmp_path)
+    monkeypatch.setattr(runtime, "node", lambda cache: ["false"])
+    with pytest.raises(CannotBuildError, match="Node could not compile"):
+        runtime.compile_all(tmp_path, tmp_path)
+
+
 def test_notebooks_show_their_pictures_and_sparks_lab_says_where_it_runs(root: Path, tmp_path: Path) -> None:
     paths = write_notebooks(root, tmp_path)
     assert [Path(path).name for path in paths] == sorted(p.name for p in (root / LABS).glob("[0-9]*.ipynb"))

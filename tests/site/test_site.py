@@ -161,6 +161,41 @@ LACKS = {
 }
 
 
+FULL = """() => {
+  const put = IDBObjectStore.prototype.put;
+  IDBObjectStore.prototype.put = function (...all) {
+    if (this.name === "files") throw new DOMException("The storage is full", "QuotaExceededError");
+    return put.apply(this, all);
+  };
+}"""
+
+
+def test_when_the_storage_is_full_it_is_said_and_what_was_saved_is_kept(browser: Browser, address: str) -> None:
+    with lab(browser, address, "00_start") as start:
+        page = start.page
+        page.goto(f"{address}jupyter/notebooks/index.html?path=labs/00_start.ipynb")
+        page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+        before = start.save()
+        page.evaluate(FULL)
+        page.locator(".jp-Notebook .jp-Cell").nth(2).click()
+        for key in ("Escape", "b", "Control+s"):
+            page.keyboard.press(key)
+        expect(page.locator("[data-notice=full]")).to_contain_text("nothing more is saved")
+        expect(page.locator(".jp-Dialog")).to_contain_text("The storage is full")
+        assert len(start.kept("labs/00_start.ipynb")["cells"]) == len(before["cells"])
+
+
+def test_what_a_kernel_imports_at_its_start_is_compiled(site: Path) -> None:
+    for pattern, name in (
+        ("ipython-9*", "IPython/core/__pycache__/interactiveshell.cpython-314.pyc"),
+        ("kafkalab-*", "kafkalab/sim/__pycache__/cluster.cpython-314.pyc"),
+    ):
+        (wheel,) = (site / "static" / "pyodide").glob(pattern)
+        with zipfile.ZipFile(wheel) as archive:
+            source = name.replace("__pycache__/", "").replace(".cpython-314.pyc", ".py")
+            assert {name, source} <= set(archive.namelist())
+
+
 @pytest.mark.parametrize("lack", LACKS)
 @pytest.mark.parametrize("place", ["index.html", f"jupyter/notebooks/index.html?path=labs/{NAME}.ipynb"])
 def test_what_a_browser_lacks_is_said_with_what_to_do(address: str, page: Page, place: str, lack: str) -> None:
