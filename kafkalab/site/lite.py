@@ -51,11 +51,11 @@ def build_lite(root: Path, site: Path, notebooks: Path) -> None:
 def _settings(packages: list[str]) -> dict[str, Any]:
     """Return what JupyterLite's pages read: Python comes from this site, and nothing from elsewhere."""
     kernel = {
-        "pyodideUrl": f"./../{PYTHON.as_posix()}/pyodide.mjs",
+        "pyodideUrl": f"./../{PYTHON.as_posix()}/python.mjs",
         "disablePyPIFallback": True,
         "loadPyodideOptions": {"packages": packages},
     }
-    page = {"appName": "kafkalab", "litePluginSettings": {KERNEL: kernel}}
+    page = {"appName": "kafkalab", "exposeAppInBrowser": "true", "litePluginSettings": {KERNEL: kernel}}
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": page}
 
 

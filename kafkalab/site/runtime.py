@@ -58,24 +58,6 @@ def lay_out(root: Path, folder: Path, more: Sequence[Path] = ()) -> list[str]:
     return sorted(lock["packages"])
 
 
-def compile_all(root: Path, folder: Path) -> None:
-    """Add to the wheels in the folder, and to Python's library, what a kernel imports at its start, compiled.
-
-    The browser's own Python compiles it, in Node. That halves a kernel's start, which is all processor time.
-    """
-    command = [*node(root / CACHE), str(Path(__file__).with_name("compile_wheels.mjs")), str(folder.absolute())]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    except OSError as error:
-        raise CannotBuildError(f"Node could not compile the kernel's Python: {error}") from None
-    if done.returncode:
-        said = [line[:300] for line in done.stderr.splitlines() if line.strip()][-3:]
-        raise CannotBuildError("\n".join(["Node could not compile the kernel's Python. It said:", *said]))
-    lock = json.loads((folder / LOCK).read_text(encoding="utf-8"))
-    lock["packages"] = locked(sorted(folder.glob("*.whl")))
-    (folder / LOCK).write_text(json.dumps(lock, indent=1) + "\n", encoding="utf-8")
-
-
 def download(cache: Path) -> tuple[Path, list[Path]]:
     """Return Pyodide's archive, the wheels of `PURE` and kio's, got from the registries where the folder lacks them."""
     wheels = cache / "wheels"
