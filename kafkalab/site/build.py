@@ -10,7 +10,7 @@ from pathlib import Path
 from kafkalab.site.documents import dead_links, write_documents
 from kafkalab.site.frame import GUARD, write_assets
 from kafkalab.site.kernel.build import PAGE as KERNELS_PAGE
-from kafkalab.site.kernel.build import write_kernel
+from kafkalab.site.kernel.build import write_early, write_kernel
 from kafkalab.site.lite import APPS, FOLDER, PYTHON, build_lite
 from kafkalab.site.notebooks import write_notebooks
 from kafkalab.site.page.build import PAGE, write_page
@@ -32,6 +32,7 @@ def build(root: Path, site: Path) -> None:
         build_lite(root, site, Path(folder))
     _guard(site)
     write_assets(site)
+    write_early(site)
     write_page(site / PAGE, site / PYTHON, node(root / CACHE))
     write_kernel(site / FOLDER, site / PYTHON, node(root / CACHE))  # after the page, which needs Python's library, too
     recordings = write_recordings(root, site)

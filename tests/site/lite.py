@@ -13,7 +13,7 @@ from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
@@ -87,8 +87,13 @@ class LiteLab:
         if not url.startswith((self.address, "data:", "blob:")):
             self.elsewhere.append(url)
 
-    def open(self) -> LiteLab:
-        """Show the lab and wait until its kernel is idle."""
+    def open(self, way: Literal["link", "first page"] = "link") -> LiteLab:
+        """Show the lab and wait until its kernel is idle; by way of the site's first page, its page is isolated."""
+        if way == "first page":
+            self.page.goto(self.address)
+            self.page.wait_for_function(
+                "async () => (await navigator.serviceWorker.getRegistration('jupyter/'))?.active?.state === 'activated'"
+            )
         begun = time.monotonic()
         self.page.goto(f"{self.address}jupyter/notebooks/index.html?path=labs/{self.name}.ipynb")
         self.page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=READY_MS)
@@ -124,6 +129,13 @@ class LiteLab:
         while f"labs/{self.name}.ipynb" not in self.page.evaluate(KEPT) and time.monotonic() < until:
             self.page.wait_for_timeout(200)
         return self.kept(f"labs/{self.name}.ipynb")
+
+    def solved(self) -> set[str]:
+        """Return the exercises that the progress in the browser's storage says are solved."""
+        kept = self.page.evaluate(KEPT)
+        if "labs/progress.json" not in kept:
+            return set()
+        return {name for name, one in self.kept("labs/progress.json")["exercises"].items() if one["solved"]}
 
     def kept(self, path: str) -> dict[str, Any]:
         """Return what the browser's storage has under the path."""

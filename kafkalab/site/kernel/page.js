@@ -5,7 +5,15 @@
 		KERNELS_OWN = /\/(coincident|comlink)\.worker\.\w+\.js$/,
 		INTERRUPT = ["notebook:interrupt-kernel", "kernelmenu:interrupt", "console:interrupt-kernel"];
 	if (!Plain || typeof WebAssembly !== "object") return;
-	const memories = new Map();
+	const memories = new Map(),
+		{ waitAsync } = Atomics;
+
+	// JupyterLite's kernel expects a promise, also where Python has answered before the page waits: a cell would never end.
+	if (waitAsync)
+		Atomics.waitAsync = (...all) => {
+			const { value } = waitAsync.apply(Atomics, all);
+			return { async: true, value: Promise.resolve(value) };
+		};
 
 	function start() {
 		const kind = globalThis.crossOriginIsolated ? "coincident" : "comlink",
