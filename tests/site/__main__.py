@@ -1,6 +1,7 @@
 """Run every solved lab but Spark's in the built site, and print what became of its cells, with times.
 
-`make site`, then `python -m tests.site [FIRST LETTERS OF LABS]`.
+`make site`, then `python -m tests.site [--isolated] [FIRST LETTERS OF LABS]`. With --isolated each is opened after the
+site's first page, so that page and Python share memory; else by its link alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kafkalab.site.build import SITE
 from kafkalab.site.notebooks import NEEDS_MORE
 from tests.browser.conftest import CHROMIUM_ARGS
 from tests.programs_found import found
-from tests.site.lite import ROOT, differences, lab, solved
+from tests.site.lite import ROOT, Way, differences, lab, solved
 
 HEAD = (
     "| lab | shown s | ready s | run s | cells | errors | solved | other outputs | elsewhere | load |\n"
@@ -35,13 +36,13 @@ def _as_said(name: str, cell: str, want: list[dict[str, Any]], got: list[dict[st
     return says is not None and says in "".join(told) and [one for one in got if one.get("name") != "stderr"] == want
 
 
-def row(browser: Browser, address: str, name: str, checks: frozenset[str]) -> tuple[str, bool]:
+def row(browser: Browser, address: str, name: str, checks: frozenset[str], way: Way) -> tuple[str, bool]:
     """Run one lab in a browser that has never seen the site; return its row, and whether all went well.
 
     `checks` are its exercises: all of them must be solved in the progress that the browser keeps.
     """
     with lab(browser, address, name) as opened:
-        opened.open()
+        opened.open(way)
         took = opened.run_all()
         code = [cell for cell in opened.save()["cells"] if cell["cell_type"] == "code"]
         ran = sum(bool(cell["execution_count"]) for cell in code)
@@ -57,7 +58,7 @@ def row(browser: Browser, address: str, name: str, checks: frozenset[str]) -> tu
         return "\n".join([line, *opened.errors]), well
 
 
-def rows(beginnings: list[str]) -> Iterator[tuple[str, bool]]:
+def rows(beginnings: list[str], way: Way) -> Iterator[tuple[str, bool]]:
     """Yield what `row` returns for each lab whose name begins so; for all of them where nothing is named."""
     names = [p.stem for p in sorted((ROOT / SOLUTIONS).glob("[0-9]*.ipynb")) if p.stem not in NEEDS_MORE]
     graded = sheet(ROOT)
@@ -67,20 +68,21 @@ def rows(beginnings: list[str]) -> Iterator[tuple[str, bool]]:
             if not beginnings or name.startswith(tuple(beginnings)):
                 checks = frozenset(one.exercise for one in graded[name].checks) if name in graded else frozenset()
                 try:
-                    yield row(browser, address, name, checks)
+                    yield row(browser, address, name, checks, way)
                 except (AssertionError, Error) as error:
                     yield f"| {name} | failed: {str(error).splitlines()[0]} |", False
         browser.close()
 
 
-def main(beginnings: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Print the table; return 1 if a lab failed."""
     if not (ROOT / SITE / "index.html").is_file():
         print("There is no site yet: run `make site`.", file=sys.stderr)
         return 2
     print(HEAD, flush=True)
     failed = False
-    for line, well in rows(beginnings):
+    beginnings = [one for one in arguments if one != "--isolated"]
+    for line, well in rows(beginnings, "first page" if "--isolated" in arguments else "link"):
         print(line, flush=True)
         failed |= not well
     return int(failed)

@@ -22,6 +22,8 @@ from kafkalab.site.serve import HOST, Handler
 
 ROOT = Path(__file__).resolve().parents[2]
 RAN = re.compile(r"^\[\d+\]:$")
+Way = Literal["link", "first page"]
+"""How a lab is opened: by its address alone, or after the site's first page, which isolates the labs' pages."""
 READY_MS, LAB_MS = 180_000, 300_000
 """Patience on a busy machine, not a goal."""
 KEPT = """async () => {
@@ -87,7 +89,7 @@ class LiteLab:
         if not url.startswith((self.address, "data:", "blob:")):
             self.elsewhere.append(url)
 
-    def open(self, way: Literal["link", "first page"] = "link") -> LiteLab:
+    def open(self, way: Way = "link") -> LiteLab:
         """Show the lab and wait until its kernel is idle; by way of the site's first page, its page is isolated."""
         if way == "first page":
             self.page.goto(self.address)
@@ -119,7 +121,7 @@ class LiteLab:
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         last = max(i for i, cell in enumerate(self.cells) if cell["cell_type"] == "code")
         prompt = self.page.locator(".jp-Notebook .jp-Cell").nth(last).locator(".jp-InputPrompt").first
-        expect(prompt).to_have_text(RAN, timeout=LAB_MS)
+        expect(prompt, "the last cell did not run").to_have_text(RAN, timeout=LAB_MS)
         return time.monotonic() - begun
 
     def save(self) -> dict[str, Any]:
@@ -149,9 +151,11 @@ def lab(
 ) -> Iterator[LiteLab]:
     """A lab in a browser that has never seen the site, or in one more tab of the one that is given."""
     own = context or browser.new_context(viewport={"width": 1280, "height": 800})
-    yield LiteLab(own.new_page(), address, name)
-    if context is None:
-        own.close()
+    try:
+        yield LiteLab(own.new_page(), address, name)
+    finally:
+        if context is None:
+            own.close()
 
 
 def plain(output: dict[str, Any]) -> dict[str, Any]:

@@ -211,6 +211,7 @@ def test_what_a_kernel_imports_at_its_start_is_compiled_and_its_source_is_there(
         assert {f"{module}.py", f"{folder}/__pycache__/{name}.cpython-314.pyc"} <= set(files), module
     facts = {f"{name.replace('-', '_')}-{version}.dist-info/METADATA" for name, version in PURE.items()}
     assert facts <= set(files)
+    assert any("licenses/" in path for path in files if path.startswith("pygments-"))
     assert not [path for path in files if path.startswith("jedi/third_party/typeshed/stubs/")]
     assert not list((site / PYTHON).glob("*.whl"))
 

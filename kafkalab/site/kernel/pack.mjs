@@ -50,8 +50,9 @@ def compiled(content, path):
 
 
 def wanted(name):
-    dist = ".dist-info/" in name
-    return name.endswith("/METADATA") if dist else not any(part in "/" + name for part in LEFT_OUT)
+    if ".dist-info/" in name:
+        return name.endswith("/METADATA") or "licen" in name.lower() or "copying" in name.lower()
+    return not any(part in "/" + name for part in LEFT_OUT)
 
 
 def packages():
