@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RAN = re.compile(r"^\[\d+\]:$")
 Way = Literal["link", "first page"]
 """How a lab is opened: by its address alone, or after the site's first page, which isolates the labs' pages."""
-READY_MS, LAB_MS = 180_000, 300_000
+READY_MS, LAB_MS = 180_000, 600_000
 """Patience on a busy machine, not a goal."""
 KEPT = """async () => {
   const all = (await indexedDB.databases()).map(one => one.name);
