@@ -17,6 +17,9 @@
 		full:
 			"The browser's storage for this page is full: nothing more is saved. What was saved before is still " +
 			"there. Download this notebook now (File → Download), then delete other sites' data in the settings.",
+		interrupt:
+			"This page cannot stop a cell that runs. Save (Ctrl+S), then take Kernel → Restart Kernel: what you wrote and " +
+			"what you solved is kept. If you reload the page once, Interrupt works in it.",
 	};
 	const said = new Set();
 
@@ -96,6 +99,7 @@
 	window.addEventListener("unhandledrejection", (event) => {
 		if (/quota/i.test(`${event.reason?.name} ${event.reason?.message}`)) say("full");
 	});
+	window.addEventListener("kafkalab-say", (event) => say(event.detail));
 	if (inLab) window.addEventListener("click", follow, { capture: true });
 	if (document.body) look();
 	else document.addEventListener("DOMContentLoaded", look);

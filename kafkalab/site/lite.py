@@ -54,12 +54,13 @@ def build_lite(root: Path, site: Path, notebooks: Path) -> None:
 def _settings(packages: list[str]) -> dict[str, Any]:
     """Return what JupyterLite's pages read: Python comes from this site, and nothing from elsewhere."""
     kernel = {
-        "pyodideUrl": f"./../{PYTHON.as_posix()}/pyodide.mjs",
+        "pyodideUrl": f"./../{PYTHON.as_posix()}/python.mjs",
         "disablePyPIFallback": True,
         "loadPyodideOptions": {"packages": packages},
     }
     storage = {f"{what}StorageDrivers": DRIVERS for what in ("contents", "settings", "workspaces")}
-    page = {"appName": "kafkalab", "litePluginSettings": {KERNEL: kernel}, "enableMemoryStorage": True, **storage}
+    told = {"exposeAppInBrowser": "true", "enableMemoryStorage": True, **storage}
+    page = {"appName": "kafkalab", "litePluginSettings": {KERNEL: kernel}, **told}
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": page}
 
 

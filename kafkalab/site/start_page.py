@@ -12,6 +12,7 @@ from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
 from kafkalab.grading.builder import LABS
 from kafkalab.site.frame import GUARD, WORK, framed, notebook_address
+from kafkalab.site.kernel.build import EARLY
 from kafkalab.site.notebooks import NEEDS_MORE
 
 INDEX, GLOSSARY = "index.html", "glossary.html"
@@ -44,7 +45,8 @@ def write_start_page(root: Path, site: Path) -> list[Path]:
 
 
 def _head() -> str:
-    return f'<script src="{GUARD}"></script>\n<script type="module" src="{WORK}"></script>\n'
+    modules = "".join(f'<script type="module" src="{name}"></script>\n' for name in (WORK, EARLY))
+    return f'<script src="{GUARD}"></script>\n{modules}'
 
 
 def _start(labs: list[CourseLab], more: list[tuple[str, str, str]]) -> str:
@@ -55,8 +57,9 @@ def _start(labs: list[CourseLab], more: list[tuple[str, str, str]]) -> str:
 <p>A small Kafka runs in this browser tab and answers as Apache Kafka answers. Stop it at any frame, lose a response,
 crash a broker, rewind, and read which guarantee breaks and why. Nothing is installed, and nothing leaves this tab.</p>
 <p><a class="start" href="{_address(first.name)}">Start here: {escape(first.title)} →</a></p>
-<p class="dim">It takes about half an hour. You need to know what a topic and an offset are. The first lab takes half a
-minute to open, since Python itself is loaded; the browser keeps it for the next time.
+<p class="dim">It takes about half an hour. You need to know what a topic and an offset are. The first lab
+takes a while to open (up to half a minute on a slow computer), since Python itself is loaded; the browser keeps it.
+To stop a cell that runs on and on, take Kernel → Interrupt Kernel, or Kernel → Restart Kernel: what you solved is kept.
 <a href="{_address("00_start")}">The start page as a notebook</a> shows what you have solved.</p>
 <h2 id="labs">The labs</h2>
 <table>

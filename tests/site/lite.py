@@ -13,7 +13,7 @@ from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
@@ -22,7 +22,9 @@ from kafkalab.site.serve import HOST, Handler
 
 ROOT = Path(__file__).resolve().parents[2]
 RAN = re.compile(r"^\[\d+\]:$")
-READY_MS, LAB_MS = 180_000, 300_000
+Way = Literal["link", "first page"]
+"""How a lab is opened: by its address alone, or after the site's first page, which isolates the labs' pages."""
+READY_MS, LAB_MS = 180_000, 600_000
 """Patience on a busy machine, not a goal."""
 KEPT = """async () => {
   const all = (await indexedDB.databases()).map(one => one.name);
@@ -87,8 +89,13 @@ class LiteLab:
         if not url.startswith((self.address, "data:", "blob:")):
             self.elsewhere.append(url)
 
-    def open(self) -> LiteLab:
-        """Show the lab and wait until its kernel is idle."""
+    def open(self, way: Way = "link") -> LiteLab:
+        """Show the lab and wait until its kernel is idle; by way of the site's first page, its page is isolated."""
+        if way == "first page":
+            self.page.goto(self.address)
+            self.page.wait_for_function(
+                "async () => (await navigator.serviceWorker.getRegistration('jupyter/'))?.active?.state === 'activated'"
+            )
         begun = time.monotonic()
         self.page.goto(f"{self.address}jupyter/notebooks/index.html?path=labs/{self.name}.ipynb")
         self.page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=READY_MS)
@@ -114,7 +121,7 @@ class LiteLab:
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         last = max(i for i, cell in enumerate(self.cells) if cell["cell_type"] == "code")
         prompt = self.page.locator(".jp-Notebook .jp-Cell").nth(last).locator(".jp-InputPrompt").first
-        expect(prompt).to_have_text(RAN, timeout=LAB_MS)
+        expect(prompt, "the last cell did not run").to_have_text(RAN, timeout=LAB_MS)
         return time.monotonic() - begun
 
     def save(self) -> dict[str, Any]:
@@ -124,6 +131,13 @@ class LiteLab:
         while f"labs/{self.name}.ipynb" not in self.page.evaluate(KEPT) and time.monotonic() < until:
             self.page.wait_for_timeout(200)
         return self.kept(f"labs/{self.name}.ipynb")
+
+    def solved(self) -> set[str]:
+        """Return the exercises that the progress in the browser's storage says are solved."""
+        kept = self.page.evaluate(KEPT)
+        if "labs/progress.json" not in kept:
+            return set()
+        return {name for name, one in self.kept("labs/progress.json")["exercises"].items() if one["solved"]}
 
     def kept(self, path: str) -> dict[str, Any]:
         """Return what the browser's storage has under the path."""
@@ -137,9 +151,11 @@ def lab(
 ) -> Iterator[LiteLab]:
     """A lab in a browser that has never seen the site, or in one more tab of the one that is given."""
     own = context or browser.new_context(viewport={"width": 1280, "height": 800})
-    yield LiteLab(own.new_page(), address, name)
-    if context is None:
-        own.close()
+    try:
+        yield LiteLab(own.new_page(), address, name)
+    finally:
+        if context is None:
+            own.close()
 
 
 def plain(output: dict[str, Any]) -> dict[str, Any]:

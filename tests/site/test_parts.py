@@ -16,6 +16,7 @@ from kafkalab.site import build as building
 from kafkalab.site import lite, runtime
 from kafkalab.site.documents import Links, dead_links, write_documents
 from kafkalab.site.frame import framed, write_assets
+from kafkalab.site.kernel.build import write_kernel
 from kafkalab.site.notebooks import write_notebooks
 from kafkalab.site.runtime import CannotBuildError, download
 from kafkalab.site.serve import served
@@ -59,6 +60,12 @@ def test_without_npm_pip_brings_node(tmp_path: Path, monkeypatch) -> None:
     assert (Path(node).name, Path(script).name) == ("node", "npm-cli.js")
     assert runtime._npm(tmp_path) == [node, script]
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("node", ["node-that-is-absent", "false"])
+def test_a_node_that_cannot_compile_is_said(tmp_path: Path, node: str) -> None:
+    with pytest.raises(CannotBuildError, match="Node could not compile"):
+        write_kernel(tmp_path, tmp_path, [node])
 
 
 def test_notebooks_show_their_pictures_and_sparks_lab_says_where_it_runs(root: Path, tmp_path: Path) -> None:

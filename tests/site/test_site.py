@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -18,6 +19,8 @@ from kafkalab import Drop, lab13
 from kafkalab.course.labs import COURSE
 from kafkalab.grading.builder import LABS
 from kafkalab.sim.cluster import ran
+from kafkalab.site.lite import PYTHON
+from kafkalab.site.wheels import PURE
 from kafkalab.wire.frame_bytes import frame_bytes
 from tests.browser.test_lab03 import SHOWN, go_to, payload_with, walk
 from tests.browser.test_worked_through import WRONG
@@ -132,17 +135,22 @@ sys.modules["crc32c"] = sys.modules["cramjam"] = None  # a browser has neither
 import kio
 from kafkalab import costs_of, lab13
 from kafkalab.sim.cluster import ran
+from kafkalab.site.lite import PYTHON
+from kafkalab.site.wheels import PURE
 from kafkalab.wire.frame_bytes import frame_bytes
 run = ran(lab13(records=60, size=20))
 print(kio.__file__, *(frame_bytes(run, frame) for frame in run.trace.frames.values()), sep="\n")
 """
 
 
-def test_frames_have_the_same_bytes_without_what_is_compiled(site: Path, root: Path) -> None:
-    (wheel,) = (site / "static" / "pyodide").glob("kio-*.whl")
-    command = [sys.executable, "-c", SIZES, str(wheel)]
+def test_frames_have_the_same_bytes_without_what_is_compiled(site: Path, root: Path, tmp_path: Path) -> None:
+    for path, content in packed(site).items():
+        if path.startswith("kio/") and path.endswith(".py"):
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_bytes(content)
+    command = [sys.executable, "-c", SIZES, str(tmp_path)]
     printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.split()
-    assert printed[0].startswith(str(wheel))
+    assert printed[0].startswith(str(tmp_path))
     run = ran(lab13(records=60, size=20))
     assert [int(size) for size in printed[1:]] == [frame_bytes(run, frame) for frame in run.trace.frames.values()]
 
@@ -158,6 +166,53 @@ LACKS = {
         "storage for this page is full",
     ),
 }
+
+
+FULL = """() => {
+  const put = IDBObjectStore.prototype.put;
+  IDBObjectStore.prototype.put = function (...all) {
+    if (this.name === "files") throw new DOMException("The storage is full", "QuotaExceededError");
+    return put.apply(this, all);
+  };
+}"""
+
+
+def test_when_the_storage_is_full_it_is_said_and_what_was_saved_is_kept(browser: Browser, address: str) -> None:
+    with lab(browser, address, "00_start") as start:
+        page = start.page
+        page.goto(f"{address}jupyter/notebooks/index.html?path=labs/00_start.ipynb")
+        page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+        before = start.save()
+        page.evaluate(FULL)
+        page.locator(".jp-Notebook .jp-Cell").nth(2).click()
+        for key in ("Escape", "b", "Control+s"):
+            page.keyboard.press(key)
+        expect(page.locator("[data-notice=full]")).to_contain_text("nothing more is saved")
+        expect(page.locator(".jp-Dialog")).to_contain_text("The storage is full")
+        assert len(start.kept("labs/00_start.ipynb")["cells"]) == len(before["cells"])
+
+
+def packed(site: Path) -> dict[str, bytes]:
+    """What the site's archive of packages lays into a kernel's file system, by the path within it."""
+    whole = gzip.decompress((site / PYTHON / "packages.packed").read_bytes())
+    at = 4 + int.from_bytes(whole[:4], "little")
+    found = {}
+    for path, size in json.loads(whole[4:at]):
+        found[path.split("/site-packages/")[1]] = whole[at : at + size]
+        at += size
+    return found
+
+
+def test_what_a_kernel_imports_at_its_start_is_compiled_and_its_source_is_there(site: Path) -> None:
+    files = packed(site)
+    for module in ("IPython/core/interactiveshell", "kafkalab/sim/cluster", "kafkalab/course/lab13/scenario"):
+        folder, name = module.rsplit("/", 1)
+        assert {f"{module}.py", f"{folder}/__pycache__/{name}.cpython-314.pyc"} <= set(files), module
+    facts = {f"{name.replace('-', '_')}-{version}.dist-info/METADATA" for name, version in PURE.items()}
+    assert facts <= set(files)
+    assert any("licenses/" in path for path in files if path.startswith("pygments-"))
+    assert not [path for path in files if path.startswith("jedi/third_party/typeshed/stubs/")]
+    assert not list((site / PYTHON).glob("*.whl"))
 
 
 @pytest.mark.parametrize("lack", LACKS)

@@ -1,0 +1,1 @@
+"""How a notebook's Python starts quickly in a browser, and how it is interrupted there."""
