@@ -27,7 +27,7 @@ WITH_SPARK = "12_auditing_with_spark.ipynb"
 
 
 def candidates(version: tuple[int, int]) -> Iterator[str]:
-    """Where a Python of this version may be: on the path, where pyenv puts them, the newest first, or fetched by make."""
+    """Where a Python of this version may be: on the path, at pyenv (the newest first), or where make fetches it to."""
     name = "python{}.{}".format(*version)
     if found := shutil.which(name):
         yield found
