@@ -7,7 +7,7 @@ import marshal
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from functools import cache
 from hashlib import blake2b
@@ -32,11 +32,13 @@ class KeptRuns:
     def __init__(self, path: str | Path) -> None:
         """Open or make the file. ValueError for a file that is something else."""
         self.taken = 0
-        try:
-            self.file = sqlite3.connect(path)
-            self.file.execute("CREATE TABLE IF NOT EXISTS runs (job TEXT PRIMARY KEY, trial BLOB NOT NULL)")
-        except sqlite3.Error as error:
-            raise ValueError(f"{quoted(str(path))} cannot keep runs: {error}") from None
+        with ExitStack() as opened:
+            try:
+                self.file = opened.enter_context(closing(sqlite3.connect(path)))
+                self.file.execute("CREATE TABLE IF NOT EXISTS runs (job TEXT PRIMARY KEY, trial BLOB NOT NULL)")
+            except sqlite3.Error as error:
+                raise ValueError(f"{quoted(str(path))} cannot keep runs: {error}") from None
+            opened.pop_all()
 
     def __len__(self) -> int:
         """How many runs the file has."""
@@ -75,6 +77,10 @@ class KeptRuns:
 
         return mapped
 
+    def close(self) -> None:
+        """Close the file; it can be opened again."""
+        self.file.close()
+
 
 @contextmanager
 def kept_runs(path: str | Path | None, mapper: Mapper) -> Iterator[Mapper]:
@@ -82,11 +88,8 @@ def kept_runs(path: str | Path | None, mapper: Mapper) -> Iterator[Mapper]:
     if path is None:
         yield mapper
         return
-    runs = KeptRuns(path)
-    try:
+    with closing(KeptRuns(path)) as runs:
         yield runs.around(mapper)
-    finally:
-        runs.file.close()
 
 
 def key_of(job: Job) -> str:

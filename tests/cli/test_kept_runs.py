@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,14 +35,15 @@ def test_an_interrupted_search_goes_on_and_ends_as_one_that_was_not(tmp_path: Pa
     file = tmp_path / "runs.sqlite"
     first = explore(ONE, most_faults=1, kinds=("drop", "duplicate"), keep=file, stop=interrupted)
     assert (first.verdict, first.stopped, first.covered.runs) == ("unknown", "it was interrupted", 12)
-    kept = KeptRuns(file)
     made: list[int] = []
 
     def counted(make: object, jobs: list[Job]) -> list[object]:
         made.append(len(jobs))
         return [attempt(job) for job in jobs]
 
-    again = search(ONE, most_faults=1, kinds=("drop", "duplicate"), mapper=kept.around(counted))  # type: ignore[arg-type]
+    with closing(KeptRuns(file)) as kept:
+        mapper = kept.around(counted)  # type: ignore[arg-type]
+        again = search(ONE, most_faults=1, kinds=("drop", "duplicate"), mapper=mapper)
     whole = search(ONE, most_faults=1, kinds=("drop", "duplicate"))
     assert str(again) == str(whole)
     assert (kept.taken, sum(made)) == (12, whole.covered.runs - 12)
@@ -48,12 +52,12 @@ def test_an_interrupted_search_goes_on_and_ends_as_one_that_was_not(tmp_path: Pa
 def test_what_a_run_showed_is_read_back_as_it_was(tmp_path: Path):
     off = (rules.DEDUPLICATION.name,)
     job = Job(scenario=replace(ONE, rules_off=off), find=("duplicate",), kinds=("drop", "crash"))
-    kept = KeptRuns(tmp_path / "runs.sqlite")
-    for one in (job, replace(job, mishaps=(next(m for m in attempt(job).follow if m.kind == "drop"),))):
-        trial = attempt(one)
-        kept.keep(key_of(one), trial)
-        assert kept.known(key_of(one)) == trial
-    assert len(kept) == 2
+    with closing(KeptRuns(tmp_path / "runs.sqlite")) as kept:
+        for one in (job, replace(job, mishaps=(next(m for m in attempt(job).follow if m.kind == "drop"),))):
+            trial = attempt(one)
+            kept.keep(key_of(one), trial)
+            assert kept.known(key_of(one)) == trial
+        assert len(kept) == 2
 
 
 def test_another_scenario_seed_or_fault_is_another_run():
@@ -73,10 +77,28 @@ def test_a_program_that_is_not_registered_cannot_be_kept(tmp_path: Path):
         explore(of_a_notebook, most_faults=1, keep=tmp_path / "runs.sqlite")
 
 
-def test_a_file_of_something_else_is_refused(tmp_path: Path):
+class Counted(sqlite3.Connection):
+    """A connection that counts how many of its kind are open."""
+
+    open = 0
+
+    def __init__(self, *words: object, **named: object) -> None:
+        super().__init__(*words, **named)  # type: ignore[arg-type]
+        Counted.open += 1
+
+    def close(self) -> None:
+        super().close()
+        Counted.open -= 1
+
+
+def test_a_file_of_something_else_is_refused_and_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Counted))
     ONE.save(tmp_path / "one.klab")
     with pytest.raises(ValueError, match="one.klab' cannot keep runs: file is not a database"):
         explore(ONE, keep=tmp_path / "one.klab")
+    assert Counted.open == 0
+    KeptRuns(tmp_path / "runs.sqlite").close()
+    assert Counted.open == 0
 
 
 def test_the_command_keeps_its_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -85,7 +107,8 @@ def test_the_command_keeps_its_runs(tmp_path: Path, capsys: pytest.CaptureFixtur
     asked = ["explore", str(tmp_path / "one.klab"), "--kind", "drop", "--faults", "1", "--keep", file]
     assert main([*asked, "--runs", "5"], tmp_path) == 1
     assert "the budget of 5 runs was used up" in capsys.readouterr().out
-    assert len(KeptRuns(file)) >= 5
+    with closing(KeptRuns(file)) as kept:
+        assert len(kept) >= 5
     assert main(asked, tmp_path) == 1
     assert capsys.readouterr().out.startswith("none: ")
 
