@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
-from contextlib import closing
+import subprocess
+import sys
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kafkalab.cli.kept_runs import KeptRuns, key_of
+from kafkalab.cli.kept_runs import KeptRuns, _content, key_of
 from kafkalab.cli.main import main
 from kafkalab.cli.notebook_search import explore
 from kafkalab.explore.result import Coverage
@@ -65,6 +70,41 @@ def test_another_scenario_seed_or_fault_is_another_run():
     others = [ONE.with_seed(2), ONE.with_faults(Drop("Produce#1")), replace(ONE, rules_off=(rules.SEQUENCE_GAPS.name,))]
     keys = [key_of(job), *(key_of(replace(job, scenario=one)) for one in others), key_of(replace(job, read=True))]
     assert len(dict.fromkeys(keys)) == 5
+
+
+KEPT: list[object] = []
+NESTED = """
+async def nested(app):
+    def within(x):
+        return x[1:2] if x in {"a", "b", "c", "d"} else 2.0
+    KEPT.append(within)
+"""
+
+
+def nested(source: str) -> Any:
+    """The program of a source, compiled without what this file imports from the future."""
+    namespace: dict[str, Any] = {"KEPT": KEPT}
+    exec(compile(source, "a program", "exec", dont_inherit=True), namespace)
+    return namespace["nested"]
+
+
+def test_the_key_of_a_program_is_the_same_after_it_ran_and_in_another_process():
+    program = nested(NESTED)
+    before = json.dumps(_content(program.__code__))
+    with suppress(StopIteration):
+        program(None).send(None)
+    assert KEPT
+    assert json.dumps(_content(program.__code__)) == before
+    ask = f"""import json
+from kafkalab.cli.kept_runs import _content
+exec({NESTED!r})
+print(json.dumps(_content(nested.__code__)))"""
+    for seed in ("1", "2"):
+        other = os.environ | {"PYTHONHASHSEED": seed}
+        run = subprocess.run([sys.executable, "-c", ask], env=other, capture_output=True, text=True, check=True)
+        assert run.stdout.strip() == before
+    for old, new in (("2.0", "2"), ("[1:2]", "[1:3]"), ('"d"}', '"e"}'), ("(x)", "(x, y=1)"), ("KEPT", "MORE")):
+        assert json.dumps(_content(nested(NESTED.replace(old, new)).__code__)) != before
 
 
 async def of_a_notebook(app: App) -> None:
