@@ -128,6 +128,7 @@ def typed(
     """A command line, typed in an empty folder; its exit status, what it printed, and what it complained of."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    monkeypatch.setenv("PYTHON_COLORS", "0")  # else argparse of Python 3.14 heeds FORCE_COLOR
 
     from kafkalab.cli.main import main
 

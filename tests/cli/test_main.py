@@ -42,7 +42,7 @@ def test_every_command_has_help(name: str, typed: Any) -> None:
     ("words", "line"),
     [
         ([], "kafkalab: which command? `kafkalab --help` lists them"),
-        (["buildlabs"], "kafkalab: argument COMMAND: invalid choice: 'buildlabs' (choose from 'lab', 'run',"),
+        (["buildlabs"], "kafkalab: argument COMMAND: invalid choice: buildlabs (choose from lab, run,"),
         (["--verbose", "run"], "kafkalab: unrecognized arguments: --verbose"),
         (["bugs", "now"], "kafkalab bugs: unrecognized arguments: now"),
     ],
@@ -50,7 +50,7 @@ def test_every_command_has_help(name: str, typed: Any) -> None:
 def test_a_mistake_is_one_line_and_status_2(words: list[str], line: str, typed: Any) -> None:
     status, out, err = typed(*words)
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(line)
+    assert err.replace("'", "").startswith(line)  # argparse quotes other words in Python 3.14
 
 
 def test_lab_in_a_folder_with_other_things_starts_nothing(
