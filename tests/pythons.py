@@ -18,13 +18,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 KNOWN = ((3, 11), (3, 12), (3, 13), (3, 14))
+BUILD = ROOT / "build"
+FETCHED = (3, 14)
+"""The one that `make python3.14` gets where the machine has none."""
 ASK = "import sys, venv, ensurepip; print(*sys.version_info[:3], sep='.')"
 WITH_SPARK = "12_auditing_with_spark.ipynb"
 """Its figures are made by Spark, and Spark is not the same on every Python."""
 
 
 def candidates(version: tuple[int, int]) -> Iterator[str]:
-    """Where a Python of this version may be: on the path, or where pyenv puts them, the newest first."""
+    """Where a Python of this version may be: on the path, at pyenv (the newest first), or where make fetches it to."""
     name = "python{}.{}".format(*version)
     if found := shutil.which(name):
         yield found
@@ -33,6 +36,7 @@ def candidates(version: tuple[int, int]) -> Iterator[str]:
     yield from (
         str(f / "bin" / name) for f in sorted(folders, key=lambda f: [*map(int, re.findall(r"\d+", f.name))])[::-1]
     )
+    yield from (str(path) for path in sorted(BUILD.glob(f"{name}-of-maven/bin/{name}")))
 
 
 def python_of(version: tuple[int, int]) -> tuple[str, str] | None:
@@ -92,7 +96,8 @@ def main(words: list[str]) -> int:
             continue
         found = python_of(version)
         if found is None:
-            lines.append(f"{name}: not on this machine, so not tested")
+            hint = f" (`make python{name}` gets it)" if version == FETCHED else ""
+            lines.append(f"{name}: not on this machine, so not tested{hint}")
             continue
         began = time.monotonic()
         good, said = outcome(found[0], version, options.notebooks, more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.chmod(0o755)
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     monkeypatch.setenv("PATH", "/bin-of-nothing")
+    monkeypatch.setattr(pythons, "BUILD", tmp_path)
     return tmp_path
 
 
@@ -32,12 +34,30 @@ def test_a_python_that_does_not_run_or_is_another_version_is_passed_over(fake: P
     assert pythons.python_of((3, 14)) is None
 
 
+def test_one_that_make_has_fetched_is_found(fake: Path):
+    path = fake / "python3.14-of-maven" / "bin" / "python3.14"
+    path.parent.mkdir(parents=True)
+    path.write_text("#!/bin/sh\necho 3.14.3\n")
+    path.chmod(0o755)
+    assert pythons.python_of((3, 14)) == (str(path), "3.14.3")
+    assert pythons.python_of((3, 11)) is None
+
+
+def test_make_fetches_it_to_where_it_is_looked_for(root: Path):
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    command = ["make", "-n", "python3.14"]
+    run = subprocess.run(command, cwd=root, env=alone, capture_output=True, text=True, timeout=60, check=True)
+    last = f"{pythons.BUILD.name}/python3.14-of-maven/bin/python3.14 --version"
+    assert last in run.stdout.splitlines()
+
+
 def test_each_python_has_a_line(fake: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(pythons, "commands", lambda *_: [["/bin/sh", "-c", "echo 12 passed in 1s"]])
     assert pythons.main([]) == 0
     lines = capsys.readouterr().out.splitlines()[-4:]
     assert lines[0] == "3.11: not on this machine, so not tested"
     assert lines[1] == "3.12.1: passed in 0 s: 12 passed in 1s"
+    assert lines[3] == "3.14: not on this machine, so not tested (`make python3.14` gets it)"
 
 
 def test_one_that_fails_fails_the_command(fake: Path, monkeypatch: pytest.MonkeyPatch, capsys):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import marshal
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import kafkalab
@@ -25,6 +25,11 @@ COMPACT = (",", ":")
 COMMIT_EVERY = 16
 """After how many runs the file is written: a process that is killed loses no more."""
 
+OF_CODE = (
+    *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_code", "co_exceptiontable"),
+    *("co_names", "co_varnames", "co_freevars", "co_cellvars"),
+)
+
 
 class KeptRuns:
     """Runs by what was tried. The key has the scenario, its programs' code, the faults, and kafkalab's own code."""
@@ -32,11 +37,13 @@ class KeptRuns:
     def __init__(self, path: str | Path) -> None:
         """Open or make the file. ValueError for a file that is something else."""
         self.taken = 0
-        try:
-            self.file = sqlite3.connect(path)
-            self.file.execute("CREATE TABLE IF NOT EXISTS runs (job TEXT PRIMARY KEY, trial BLOB NOT NULL)")
-        except sqlite3.Error as error:
-            raise ValueError(f"{quoted(str(path))} cannot keep runs: {error}") from None
+        with ExitStack() as opened:
+            try:
+                self.file = opened.enter_context(closing(sqlite3.connect(path)))
+                self.file.execute("CREATE TABLE IF NOT EXISTS runs (job TEXT PRIMARY KEY, trial BLOB NOT NULL)")
+            except sqlite3.Error as error:
+                raise ValueError(f"{quoted(str(path))} cannot keep runs: {error}") from None
+            opened.pop_all()
 
     def __len__(self) -> int:
         """How many runs the file has."""
@@ -75,6 +82,10 @@ class KeptRuns:
 
         return mapped
 
+    def close(self) -> None:
+        """Close the file; it can be opened again."""
+        self.file.close()
+
 
 @contextmanager
 def kept_runs(path: str | Path | None, mapper: Mapper) -> Iterator[Mapper]:
@@ -82,19 +93,30 @@ def kept_runs(path: str | Path | None, mapper: Mapper) -> Iterator[Mapper]:
     if path is None:
         yield mapper
         return
-    runs = KeptRuns(path)
-    try:
+    with closing(KeptRuns(path)) as runs:
         yield runs.around(mapper)
-    finally:
-        runs.file.close()
 
 
 def key_of(job: Job) -> str:
     """Return a digest of all that the run follows from. ValueError for a program that cannot be saved."""
-    programs = [marshal.dumps(p.function().__code__).hex() for p in job.scenario.programs]
+    programs = [_content(p.function().__code__) for p in job.scenario.programs]
     what = (job.find, job.restored, job.clean, job.kinds, job.unsupported, job.read)
     text = json.dumps([_own_code(), job.scenario.to_json(), programs, what, [to_columns([one]) for one in job.mishaps]])
     return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _content(value: Any) -> Any:
+    """Return as JSON what a constant of a program is; of code what it does, without its lines.
+
+    `marshal` writes the same code in other bytes once a function within it is referred to from elsewhere.
+    """
+    if isinstance(value, CodeType):
+        return [repr([getattr(value, name) for name in OF_CODE]), [_content(each) for each in value.co_consts]]
+    if isinstance(value, frozenset):
+        return ["frozenset", *sorted(f"{type(each).__name__} {each!r}" for each in value)]
+    if isinstance(value, tuple):
+        return ["tuple", *map(_content, value)]
+    return f"{type(value).__name__} {value!r}"
 
 
 @cache

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kafkalab.cli.kept_runs import KeptRuns, key_of
+from kafkalab.cli.kept_runs import KeptRuns, _content, key_of
 from kafkalab.cli.main import main
 from kafkalab.cli.notebook_search import explore
 from kafkalab.explore.result import Coverage
@@ -32,14 +40,15 @@ def test_an_interrupted_search_goes_on_and_ends_as_one_that_was_not(tmp_path: Pa
     file = tmp_path / "runs.sqlite"
     first = explore(ONE, most_faults=1, kinds=("drop", "duplicate"), keep=file, stop=interrupted)
     assert (first.verdict, first.stopped, first.covered.runs) == ("unknown", "it was interrupted", 12)
-    kept = KeptRuns(file)
     made: list[int] = []
 
     def counted(make: object, jobs: list[Job]) -> list[object]:
         made.append(len(jobs))
         return [attempt(job) for job in jobs]
 
-    again = search(ONE, most_faults=1, kinds=("drop", "duplicate"), mapper=kept.around(counted))  # type: ignore[arg-type]
+    with closing(KeptRuns(file)) as kept:
+        mapper = kept.around(counted)  # type: ignore[arg-type]
+        again = search(ONE, most_faults=1, kinds=("drop", "duplicate"), mapper=mapper)
     whole = search(ONE, most_faults=1, kinds=("drop", "duplicate"))
     assert str(again) == str(whole)
     assert (kept.taken, sum(made)) == (12, whole.covered.runs - 12)
@@ -48,12 +57,12 @@ def test_an_interrupted_search_goes_on_and_ends_as_one_that_was_not(tmp_path: Pa
 def test_what_a_run_showed_is_read_back_as_it_was(tmp_path: Path):
     off = (rules.DEDUPLICATION.name,)
     job = Job(scenario=replace(ONE, rules_off=off), find=("duplicate",), kinds=("drop", "crash"))
-    kept = KeptRuns(tmp_path / "runs.sqlite")
-    for one in (job, replace(job, mishaps=(next(m for m in attempt(job).follow if m.kind == "drop"),))):
-        trial = attempt(one)
-        kept.keep(key_of(one), trial)
-        assert kept.known(key_of(one)) == trial
-    assert len(kept) == 2
+    with closing(KeptRuns(tmp_path / "runs.sqlite")) as kept:
+        for one in (job, replace(job, mishaps=(next(m for m in attempt(job).follow if m.kind == "drop"),))):
+            trial = attempt(one)
+            kept.keep(key_of(one), trial)
+            assert kept.known(key_of(one)) == trial
+        assert len(kept) == 2
 
 
 def test_another_scenario_seed_or_fault_is_another_run():
@@ -61,6 +70,41 @@ def test_another_scenario_seed_or_fault_is_another_run():
     others = [ONE.with_seed(2), ONE.with_faults(Drop("Produce#1")), replace(ONE, rules_off=(rules.SEQUENCE_GAPS.name,))]
     keys = [key_of(job), *(key_of(replace(job, scenario=one)) for one in others), key_of(replace(job, read=True))]
     assert len(dict.fromkeys(keys)) == 5
+
+
+KEPT: list[object] = []
+NESTED = """
+async def nested(app):
+    def within(x):
+        return x[1:2] if x in {"a", "b", "c", "d"} else 2.0
+    KEPT.append(within)
+"""
+
+
+def nested(source: str) -> Any:
+    """The program of a source, compiled without what this file imports from the future."""
+    namespace: dict[str, Any] = {"KEPT": KEPT}
+    exec(compile(source, "a program", "exec", dont_inherit=True), namespace)
+    return namespace["nested"]
+
+
+def test_the_key_of_a_program_is_the_same_after_it_ran_and_in_another_process():
+    program = nested(NESTED)
+    before = json.dumps(_content(program.__code__))
+    with suppress(StopIteration):
+        program(None).send(None)
+    assert KEPT
+    assert json.dumps(_content(program.__code__)) == before
+    ask = f"""import json
+from kafkalab.cli.kept_runs import _content
+exec({NESTED!r})
+print(json.dumps(_content(nested.__code__)))"""
+    for seed in ("1", "2"):
+        other = os.environ | {"PYTHONHASHSEED": seed}
+        run = subprocess.run([sys.executable, "-c", ask], env=other, capture_output=True, text=True, check=True)
+        assert run.stdout.strip() == before
+    for old, new in (("2.0", "2"), ("[1:2]", "[1:3]"), ('"d"}', '"e"}'), ("(x)", "(x, y=1)"), ("KEPT", "MORE")):
+        assert json.dumps(_content(nested(NESTED.replace(old, new)).__code__)) != before
 
 
 async def of_a_notebook(app: App) -> None:
@@ -73,10 +117,28 @@ def test_a_program_that_is_not_registered_cannot_be_kept(tmp_path: Path):
         explore(of_a_notebook, most_faults=1, keep=tmp_path / "runs.sqlite")
 
 
-def test_a_file_of_something_else_is_refused(tmp_path: Path):
+class Counted(sqlite3.Connection):
+    """A connection that counts how many of its kind are open."""
+
+    open = 0
+
+    def __init__(self, *words: object, **named: object) -> None:
+        super().__init__(*words, **named)  # type: ignore[arg-type]
+        Counted.open += 1
+
+    def close(self) -> None:
+        super().close()
+        Counted.open -= 1
+
+
+def test_a_file_of_something_else_is_refused_and_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Counted))
     ONE.save(tmp_path / "one.klab")
     with pytest.raises(ValueError, match="one.klab' cannot keep runs: file is not a database"):
         explore(ONE, keep=tmp_path / "one.klab")
+    assert Counted.open == 0
+    KeptRuns(tmp_path / "runs.sqlite").close()
+    assert Counted.open == 0
 
 
 def test_the_command_keeps_its_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -85,7 +147,8 @@ def test_the_command_keeps_its_runs(tmp_path: Path, capsys: pytest.CaptureFixtur
     asked = ["explore", str(tmp_path / "one.klab"), "--kind", "drop", "--faults", "1", "--keep", file]
     assert main([*asked, "--runs", "5"], tmp_path) == 1
     assert "the budget of 5 runs was used up" in capsys.readouterr().out
-    assert len(KeptRuns(file)) >= 5
+    with closing(KeptRuns(file)) as kept:
+        assert len(kept) >= 5
     assert main(asked, tmp_path) == 1
     assert capsys.readouterr().out.startswith("none: ")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,13 @@ from nbformat.sign import NotebookNotary
 from kafkalab.cli.lab import PLACES, SLOW_IMPORT, START, sign_labs
 from kafkalab.cli.main import COMMANDS, main
 from kafkalab.grading.builder import FIGURE, WIDGET
+
+
+def trusted(notebook: Any) -> bool:
+    """Whether the signature of a notebook is known; the file of signatures is closed again, as Python 3.13 asks."""
+    notary = NotebookNotary()
+    with closing(notary.store):
+        return bool(notary.check_signature(notebook))
 
 
 def test_help_lists_every_command_with_what_it_does(typed: Any) -> None:
@@ -34,7 +42,7 @@ def test_every_command_has_help(name: str, typed: Any) -> None:
     ("words", "line"),
     [
         ([], "kafkalab: which command? `kafkalab --help` lists them"),
-        (["buildlabs"], "kafkalab: argument COMMAND: invalid choice: 'buildlabs' (choose from 'lab', 'run',"),
+        (["buildlabs"], "kafkalab: argument COMMAND: invalid choice: buildlabs (choose from lab, run,"),
         (["--verbose", "run"], "kafkalab: unrecognized arguments: --verbose"),
         (["bugs", "now"], "kafkalab bugs: unrecognized arguments: now"),
     ],
@@ -42,7 +50,7 @@ def test_every_command_has_help(name: str, typed: Any) -> None:
 def test_a_mistake_is_one_line_and_status_2(words: list[str], line: str, typed: Any) -> None:
     status, out, err = typed(*words)
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(line)
+    assert err.replace("'", "").startswith(line)  # argparse quotes other words in Python 3.14
 
 
 def test_lab_in_a_folder_with_other_things_starts_nothing(
@@ -83,9 +91,9 @@ def test_lab_trusts_the_notebooks_so_that_their_pictures_show_at_once(
     (tmp_path / "labs" / lab).write_bytes((root / "labs" / lab).read_bytes())
     (tmp_path / "labs" / "99_broken.ipynb").write_text("no notebook")
     notebook = nbformat.read(tmp_path / "labs" / lab, as_version=nbformat.NO_CONVERT)
-    assert not NotebookNotary().check_signature(notebook)
+    assert not trusted(notebook)
     sign_labs(tmp_path)
-    assert NotebookNotary().check_signature(notebook)
+    assert trusted(notebook)
 
 
 def test_lab_shows_the_pictures_of_a_saved_notebook_whose_kernel_has_ended(
@@ -103,7 +111,7 @@ def test_lab_shows_the_pictures_of_a_saved_notebook_whose_kernel_has_ended(
     sign_labs(tmp_path)
     saved = nbformat.read(path, as_version=nbformat.NO_CONVERT)
     assert [dict(output.data) for output in saved.cells[0].outputs] == [figure, widget]
-    assert NotebookNotary().check_signature(saved)
+    assert trusted(saved)
     before = path.stat().st_mtime_ns
     sign_labs(tmp_path)
     assert path.stat().st_mtime_ns == before
