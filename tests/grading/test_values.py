@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafkalab import Crash, Drop, Sequence, lab03
@@ -61,20 +61,25 @@ JSON = st.recursive(
     | st.dictionaries(st.sampled_from(["tuple", "dict", "set", "bytes", "ellipsis", *ANSWERS, "x"]), inner, max_size=1),
     max_leaves=12,
 )
+ANY_PACE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A machine that does much else at the time draws slowly, and that is no fault."""
 
 
+@ANY_PACE
 @given(DATA)
 def test_data_comes_as_it_went(value: Any) -> None:
     assert crossed(value) == value
     assert repr(crossed(value)) == repr(value) or isinstance(value, (set, frozenset, dict, list, tuple))
 
 
+@ANY_PACE
 @given(JSON)
 def test_whatever_is_sent_is_read_or_refused(row: Any) -> None:
     with suppress(UnreadableError):
         Reader(ANSWERS).read(row)
 
 
+@ANY_PACE
 @given(st.binary() | st.text().map(str.encode) | JSON.map(lambda row: json.dumps(row).encode()))
 def test_a_message_is_an_object_or_refused(data: bytes) -> None:
     with suppress(UnreadableError):

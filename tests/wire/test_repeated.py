@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
@@ -82,7 +82,7 @@ def test_what_is_kept_is_bounded(names: Names) -> None:
 VERSIONS = st.sampled_from(OFFERED["Produce"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), version=VERSIONS)
 def test_produce_is_read_and_answered_as_by_the_codec(data: st.DataObject, version: int) -> None:
     known = Repeated(NAMES)
@@ -95,7 +95,7 @@ def test_produce_is_read_and_answered_as_by_the_codec(data: st.DataObject, versi
     assert known.response(asked, answer) == response_bytes(fresh, answer, NAMES)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), version=VERSIONS)
 def test_a_damaged_produce_is_refused_where_the_codec_refuses_it(data: st.DataObject, version: int) -> None:
     request = bytearray(request_bytes("Produce", version, 9, "app", data.draw(message(Produce)), NAMES)[4:])
