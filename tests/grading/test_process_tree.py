@@ -71,9 +71,18 @@ def started(code: str) -> subprocess.Popen[bytes]:
 def test_what_left_its_parent_and_its_session_is_found_and_ended() -> None:
     process = started(ORPHAN)
     try:
-        assert until(lambda: len(process_tree.members(process.pid)) == 1)
-        (orphan,) = process_tree.members(process.pid)
-        assert os.getsid(orphan) != process.pid
+        seen: list[int] = []
+
+        def is_orphaned() -> bool:
+            """Whether only one is left, which is neither in the first session nor the leader of its own."""
+            seen[:] = process_tree.members(process.pid)
+            try:
+                return len(seen) == 1 and os.getsid(seen[0]) not in (process.pid, seen[0])
+            except ProcessLookupError:
+                return False
+
+        assert until(is_orphaned)
+        (orphan,) = seen
         process_tree.end(process.pid)
         assert not lives(orphan)
         assert lives(process.pid), "the process itself is for its parent to end"
