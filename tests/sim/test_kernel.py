@@ -159,7 +159,7 @@ def test_the_threshold_of_the_garbage_collector_is_raised_during_a_run_only(
     gc.set_threshold(*before)
     try:
         kernel.run(10, idle)
-        assert gc.get_threshold() == before
+        assert gc.get_threshold()[:2] == before[:2]  # the third is always 0 in Python 3.14
     finally:
         gc.set_threshold(*usual)
     assert seen == [max(before[0], OBJECTS) if before[0] else 0]
