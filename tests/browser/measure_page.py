@@ -185,8 +185,11 @@ def presses(page: Page) -> dict[str, Taken]:
             page.keyboard.press("Home")
             for _ in range((2 * stop + 1) * stops // (2 * STOPS)):
                 page.keyboard.press("ArrowRight")
-            while picture.locator('[data-action="drop"]').get_attribute("aria-disabled") == "true":
-                page.keyboard.press("ArrowRight")
+            drop = picture.locator('[data-action="drop"]')
+            for key in ["ArrowRight"] * stops + ["ArrowLeft"] * stops:  # to the nearest stop with a frame under way
+                if drop.get_attribute("aria-disabled") != "true":
+                    break
+                page.keyboard.press(key)
             quiet(page)
             for number, (kind, what) in enumerate(kinds.items()):
                 if press(kind, what, panel) and press("undo", "z") and (number + stop) % 2:
@@ -203,7 +206,7 @@ def all_presses(browser: Browser, address: str) -> None:
         page.add_init_script(WATCH)
         page.goto(f"{address}#lab={run}")
         events = shown(page).get_attribute("data-events")
-        print(f"  {run}, {events} events")
+        print(f"  {run}, {events} events", flush=True)
         steps(page)
         taken = presses(page)
         for kind, one in taken.items():
