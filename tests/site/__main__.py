@@ -21,6 +21,8 @@ from tests.browser.conftest import CHROMIUM_ARGS
 from tests.programs_found import found
 from tests.site.lite import ROOT, Way, differences, lab, solved
 
+NAMES = [p.stem for p in sorted((ROOT / SOLUTIONS).glob("[0-9]*.ipynb")) if p.stem not in NEEDS_MORE]
+"""The labs that run in a browser."""
 HEAD = (
     "| lab | shown s | ready s | run s | cells | errors | solved | other outputs | elsewhere | load |\n"
     "|:--|--:|--:|--:|--:|--:|--:|:--|--:|--:|"
@@ -36,11 +38,13 @@ def _as_said(name: str, cell: str, want: list[dict[str, Any]], got: list[dict[st
     return says is not None and says in "".join(told) and [one for one in got if one.get("name") != "stderr"] == want
 
 
-def row(browser: Browser, address: str, name: str, checks: frozenset[str], way: Way) -> tuple[str, bool]:
+def row(browser: Browser, address: str, name: str, way: Way = "link") -> tuple[str, bool]:
     """Run one lab in a browser that has never seen the site; return its row, and whether all went well.
 
-    `checks` are its exercises: all of them must be solved in the progress that the browser keeps.
+    All its exercises must be solved in the progress that the browser keeps.
     """
+    graded = sheet(ROOT)
+    checks = {one.exercise for one in graded[name].checks} if name in graded else set()
     with lab(browser, address, name) as opened:
         opened.open(way)
         took = opened.run_all()
@@ -60,15 +64,12 @@ def row(browser: Browser, address: str, name: str, checks: frozenset[str], way: 
 
 def rows(beginnings: list[str], way: Way) -> Iterator[tuple[str, bool]]:
     """Yield what `row` returns for each lab whose name begins so; for all of them where nothing is named."""
-    names = [p.stem for p in sorted((ROOT / SOLUTIONS).glob("[0-9]*.ipynb")) if p.stem not in NEEDS_MORE]
-    graded = sheet(ROOT)
     with solved(ROOT / SITE) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
-        for name in names:
+        for name in NAMES:
             if not beginnings or name.startswith(tuple(beginnings)):
-                checks = frozenset(one.exercise for one in graded[name].checks) if name in graded else frozenset()
                 try:
-                    yield row(browser, address, name, checks, way)
+                    yield row(browser, address, name, way)
                 except (AssertionError, Error) as error:
                     yield f"| {name} | failed: {str(error).splitlines()[0]} |", False
         browser.close()
