@@ -9,6 +9,8 @@ from email import message_from_bytes
 from pathlib import Path
 from typing import Any
 
+from kafkalab.course_files import SHIPPED
+
 PURE = {
     "anywidget": "0.11.0",
     "asttokens": "3.0.2",
@@ -49,9 +51,10 @@ def file_name(wheels: Path, name: str, version: str) -> Path | None:
 
 
 def pack(package: Path, version: str, into: Path) -> Path:
-    """Write the package's sources as a wheel without dependencies into the folder; return its path.
+    """Write the package's sources, and the stored runs beside it, as a wheel without dependencies; return its path.
 
-    Who loads it names what else it needs: a notebook needs widgets, the page of one lab does not.
+    Who loads it names what else it needs: a notebook needs widgets, the page of one lab does not. The stored runs lie
+    where `course_files` looks for them.
     """
     name = f"{package.name}-{version}"
     wheel = into / f"{name}-py3-none-any.whl"
@@ -60,6 +63,8 @@ def pack(package: Path, version: str, into: Path) -> Path:
         for path in sorted(package.rglob("*"))
         if path.suffix in SOURCES and path.name not in LEFT_OUT and "__pycache__" not in path.parts
     }
+    for path in sorted(package.parent.glob("data/**/*.klab")):
+        files[f"{package.name}/{SHIPPED.name}/{path.relative_to(package.parent).as_posix()}"] = path.read_bytes()
     about = f"Metadata-Version: 2.1\nName: {package.name}\nVersion: {version}\n"
     files[f"{name}.dist-info/METADATA"] = about.encode()
     _write(wheel, name, files)

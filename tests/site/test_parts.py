@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 import urllib.request
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,14 @@ def test_the_same_sources_make_the_same_wheel(root: Path, tmp_path: Path) -> Non
     assert first.read_bytes() == again.read_bytes()
     entry = locked([first])["kafkalab"]
     assert (entry["imports"], entry["depends"]) == (["kafkalab"], [])
+
+
+def test_the_wheel_has_the_stored_runs_where_the_galleries_look_for_them(root: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(pack(root / "kafkalab", "0.1.0", tmp_path)) as wheel:
+        names = [name for name in wheel.namelist() if name.startswith("kafkalab/shipped/")]
+    runs = [f"kafkalab/shipped/{path.relative_to(root).as_posix()}" for path in root.glob("data/**/*.klab")]
+    assert sorted(names) == sorted(runs)
+    assert len(runs) > 100
 
 
 def test_kernel_pyodide_and_widgets_have_the_versions_of_pyproject(root: Path) -> None:
