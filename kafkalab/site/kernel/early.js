@@ -1,7 +1,14 @@
 // On the first page: what the first lab needs is fetched while the learner reads.
 //
 // What isolates the labs' pages (isolate.js) is set up, too, so that Interrupt works in the first one.
-const PYTHON = ["python.mjs", "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "library.packed", "packages.packed"];
+const PYTHON = [
+	"python.mjs",
+	"pyodide.mjs",
+	"pyodide.asm.mjs",
+	"pyodide.asm.wasm",
+	"library.packed",
+	"packages.packed",
+];
 
 function prefetch() {
 	if (navigator.connection?.saveData) return;

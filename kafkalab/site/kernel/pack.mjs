@@ -88,4 +88,5 @@ with zipfile.ZipFile("/stdlib.zip") as given, zipfile.ZipFile("/library.zip", "w
 with open("/library.zip", "rb") as library, open("/library.packed", "wb") as out:
     out.write(gzip.compress(library.read(), 9, mtime=0))
 `);
-for (const name of ["packages.packed", "library.packed"]) writeFileSync(`${folder}/${name}`, python.FS.readFile(`/${name}`));
+for (const name of ["packages.packed", "library.packed"])
+	writeFileSync(`${folder}/${name}`, python.FS.readFile(`/${name}`));

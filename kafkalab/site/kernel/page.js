@@ -31,16 +31,15 @@
 
 	let early = start();
 
-	globalThis.Worker = class extends Plain {
-		constructor(url, options) {
-			if (KERNELS_OWN.test(new URL(url, document.baseURI).pathname)) {
-				const worker = early ?? start();
-				early = undefined;
-				return worker;
-			}
-			super(url, options);
-		}
-	};
+	globalThis.Worker = new Proxy(Plain, {
+		construct(worker, [url, ...more], made) {
+			if (!KERNELS_OWN.test(new URL(url, document.baseURI).pathname))
+				return Reflect.construct(worker, [url, ...more], made);
+			const found = early ?? start();
+			early = undefined;
+			return found;
+		},
+	});
 
 	/** JupyterLite drops the cells that wait; the one that runs stops when Python sees a 2 in the shared byte. */
 	function interrupt(app) {
