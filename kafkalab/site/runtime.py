@@ -103,6 +103,17 @@ def node(cache: Path) -> list[str]:
     return [shutil.which("node") or str(_nodes_home(cache) / "bin" / "node")]
 
 
+def compile_by_node(command: Sequence[str], what: str) -> None:
+    """Run the command, in which Node compiles Python for `what`; CannotBuildError with the last of what it said."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise CannotBuildError(f"Node could not compile the {what}'s Python: {error}") from None
+    if done.returncode:
+        said = [line[:300] for line in done.stderr.splitlines() if line.strip()][-3:]
+        raise CannotBuildError("\n".join([f"Node could not compile the {what}'s Python. It said:", *said]))
+
+
 def _nodes_home(cache: Path) -> Path:
     """Return the folder of a Node that pip has laid into the cache."""
     place = cache / f"node-{NODE}"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from kafkalab.site.runtime import LOCK, CannotBuildError
+from kafkalab.site.runtime import LOCK, compile_by_node
 
 HERE = Path(__file__).parent
 PYTHON, PAGE, ISOLATE, PACK, EARLY = "python.mjs", "page.js", "isolate.js", "pack.mjs", "early.js"
@@ -49,14 +48,7 @@ def _own(name: str) -> str:
 
 def _pack(python: Path, node: Sequence[str]) -> None:
     """Pack the wheels and Python's library, compiled; leave neither, nor their names in the lock."""
-    command = [*node, str(HERE / PACK), str(python.absolute())]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    except OSError as error:
-        raise CannotBuildError(f"Node could not compile the kernel's Python: {error}") from None
-    if done.returncode:
-        said = [line[:300] for line in done.stderr.splitlines() if line.strip()][-3:]
-        raise CannotBuildError("\n".join(["Node could not compile the kernel's Python. It said:", *said]))
+    compile_by_node([*node, str(HERE / PACK), str(python.absolute())], "kernel")
     for path in (*python.glob("*.whl"), python / "python_stdlib.zip"):
         path.unlink()
     lock = {**json.loads((python / LOCK).read_text(encoding="utf-8")), "packages": {}}

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import subprocess
 import zipfile
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -18,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import kafkalab
 from kafkalab.site.page.opening import FIRST, lab_of, runs, scenario_of_lab
-from kafkalab.site.runtime import CannotBuildError
+from kafkalab.site.runtime import compile_by_node
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_values
 from kafkalab.widgets.views.sequence import Sequence as Picture
@@ -85,14 +84,8 @@ def _own(name: str) -> str:
 def _compiled(runtime: Path, place: Path, node: Sequence[str]) -> list[bytes]:
     """Return Python's library and kafkalab, with what the page imports compiled, each as one compressed archive."""
     (place / "sources.zip").write_bytes(archive())
-    command = [*node, str(HERE / "compile.mjs"), str(runtime), str(place / "sources.zip"), str(place)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    except OSError as error:
-        raise CannotBuildError(f"the page is compiled by Node: {error}") from None
-    if done.returncode:
-        said = [line[:300] for line in done.stderr.splitlines() if line.strip()][-3:]
-        raise CannotBuildError("\n".join(["Node could not compile the page's Python. It said:", *said]))
+    words = (str(runtime), str(place / "sources.zip"), str(place))
+    compile_by_node([*node, str(HERE / "compile.mjs"), *words], "page")
     names = ("python_stdlib.zip", "kafkalab.zip")
     return [gzip.compress((place / name).read_bytes(), 9, mtime=0) for name in names]
 
