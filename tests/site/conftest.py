@@ -4,23 +4,51 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 import pytest
 
 from kafkalab.site.build import build
+from kafkalab.site.runtime import CACHE, CannotBuildError, download, node
 from kafkalab.site.serve import served
 from tests.browser.conftest import browser, console_errors, page  # noqa: F401 (fixtures)
 from tests.site.lite import solved
 
 
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Wait until no other process of this run works at the folder."""
+    with folder.with_suffix(".lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        yield
+
+
+def need_downloads(root: Path) -> None:
+    """Get what a site is built of; skip the test where it cannot be had, or fail if KAFKALAB_REQUIRE names npm."""
+    try:
+        download(root / CACHE)
+        node(root / CACHE)
+    except CannotBuildError as error:
+        if "npm" in os.environ.get("KAFKALAB_REQUIRE", "").split(","):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+
+
 @pytest.fixture(scope="session")
 def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that `make site` builds; the one that KAFKALAB_SITE names, if it does, as it is."""
+    """The folder that `make site` builds, once for all processes; as it is, if KAFKALAB_SITE names one."""
     if named := os.environ.get("KAFKALAB_SITE"):
         return Path(named).resolve()
-    folder = tmp_path_factory.mktemp("site") / "site"
-    build(root, folder)
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "site"
+    with one_at_a_time(folder):
+        if not folder.exists():
+            need_downloads(root)
+            made = tmp_path_factory.mktemp("site-to-be")
+            build(root, made)
+            made.rename(folder)
     return folder
 
 

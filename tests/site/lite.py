@@ -26,6 +26,12 @@ Way = Literal["link", "first page"]
 """How a lab is opened: by its address alone, or after the site's first page, which isolates the labs' pages."""
 READY_MS, LAB_MS = 180_000, 600_000
 """Patience on a busy machine, not a goal."""
+ENDED = r"""() => {
+  const found = document.querySelectorAll('.jp-Notebook .jp-CodeCell .jp-InputPrompt');
+  const prompts = [...found].map(one => one.textContent);
+  return prompts.some(text => /^\[\d+\]:$/.test(text)) && !prompts.includes('[*]:');
+}"""
+"""Whether some cells have run and none waits: after an error JupyterLab takes the stars of those that wait away."""
 KEPT = """async () => {
   const all = (await indexedDB.databases()).map(one => one.name);
   const names = all.filter(name => name.startsWith("JupyterLite Storage"));
@@ -115,21 +121,34 @@ class LiteLab:
         return list(read(ROOT / SOLUTIONS / f"{self.name}.ipynb")["cells"])
 
     def run_all(self) -> float:
-        """Run every cell from the menu; return how many seconds that took."""
+        """Clear what the file has, run every cell from the menu; return how many seconds that took."""
+        self._choose("Edit", "Clear Outputs of All Cells")
         begun = time.monotonic()
-        self.page.get_by_role("menuitem", name="Run", exact=True).click()
-        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        self._choose("Run", "Run All Cells")
         last = max(i for i, cell in enumerate(self.cells) if cell["cell_type"] == "code")
+        self.page.wait_for_function(ENDED, timeout=LAB_MS)
         prompt = self.page.locator(".jp-Notebook .jp-Cell").nth(last).locator(".jp-InputPrompt").first
-        expect(prompt, "the last cell did not run").to_have_text(RAN, timeout=LAB_MS)
+        expect(prompt, f"the last cell did not run: {self._errors()}").to_have_text(RAN)
         return time.monotonic() - begun
 
+    def _choose(self, menu: str, entry: str) -> None:
+        self.page.get_by_role("menuitem", name=menu, exact=True).click()
+        self.page.get_by_role("menuitem", name=entry, exact=True).click()
+
+    def _errors(self) -> list[str]:
+        """Return what cells have written to stderr, which is where a notebook shows an error."""
+        return self.page.locator(".jp-OutputArea-output[data-mime-type$=stderr]").all_inner_texts()
+
     def save(self) -> dict[str, Any]:
-        """Save the notebook; return it as the browser's storage has it then."""
+        """Save the notebook; return it as the browser's storage has it then.
+
+        JupyterLab overhears the keys while it still starts; so they are pressed until the file is there.
+        """
         self.page.keyboard.press("Control+s")
         until = time.monotonic() + READY_MS / 1000
         while f"labs/{self.name}.ipynb" not in self.page.evaluate(KEPT) and time.monotonic() < until:
-            self.page.wait_for_timeout(200)
+            self.page.wait_for_timeout(500)
+            self.page.keyboard.press("Control+s")
         return self.kept(f"labs/{self.name}.ipynb")
 
     def solved(self) -> set[str]:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from tests.site.__main__ import NAMES, row
 
-pytestmark = [pytest.mark.browser, pytest.mark.site]
+pytestmark = [pytest.mark.browser, pytest.mark.site, pytest.mark.notebooks]
 
 
 @pytest.mark.parametrize("name", NAMES)
