@@ -32,6 +32,11 @@ ENDED = r"""() => {
   return prompts.some(text => /^\[\d+\]:$/.test(text)) && !prompts.includes('[*]:');
 }"""
 """Whether some cells have run and none waits: after an error JupyterLab takes the stars of those that wait away."""
+ISOLATES = """async () => {
+  while ((await navigator.serviceWorker.getRegistration("jupyter/"))?.active?.state !== "activated")
+    await new Promise(done => setTimeout(done, 50));
+}"""
+"""Waits for what isolates the labs' pages. (`wait_for_function` takes a promise for true: not for this.)"""
 KEPT = """async () => {
   const all = (await indexedDB.databases()).map(one => one.name);
   const names = all.filter(name => name.startsWith("JupyterLite Storage"));
@@ -99,9 +104,7 @@ class LiteLab:
         """Show the lab and wait until its kernel is idle; by way of the site's first page, its page is isolated."""
         if way == "first page":
             self.page.goto(self.address)
-            self.page.wait_for_function(
-                "async () => (await navigator.serviceWorker.getRegistration('jupyter/'))?.active?.state === 'activated'"
-            )
+            self.page.evaluate(ISOLATES)
         begun = time.monotonic()
         self.page.goto(f"{self.address}jupyter/notebooks/index.html?path=labs/{self.name}.ipynb")
         self.page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=READY_MS)
