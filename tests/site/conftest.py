@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from kafkalab.site.build import build
+from kafkalab.site.lite import PYTHON
+from kafkalab.site.page.build import PAGE, write_page
+from kafkalab.site.runtime import CACHE, CannotBuildError, lay_out, node
 from kafkalab.site.serve import served
 from tests.browser.conftest import browser, console_errors, page  # noqa: F401 (fixtures)
 from tests.site.lite import solved
@@ -21,6 +24,18 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(named).resolve()
     folder = tmp_path_factory.mktemp("site") / "site"
     build(root, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def page_alone(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site that has Pyodide and the page with Python in it alone, which is built in a few seconds."""
+    folder = tmp_path_factory.mktemp("page")
+    try:
+        lay_out(root, folder / PYTHON)
+        write_page(folder / PAGE, folder / PYTHON, node(root / CACHE))
+    except CannotBuildError as error:
+        pytest.skip(str(error))
     return folder
 
 

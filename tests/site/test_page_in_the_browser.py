@@ -18,9 +18,8 @@ from playwright.sync_api import Page, Route, expect
 from kafkalab import Challenge, Cluster, Crash, Drop, Journey, Scenario, lab00, lab03
 from kafkalab.sim.codec import code_of
 from kafkalab.site.lite import PYTHON
-from kafkalab.site.page.build import PAGE, write_page
+from kafkalab.site.page.build import PAGE
 from kafkalab.site.page.opening import opening, runs
-from kafkalab.site.runtime import CACHE, CannotBuildError, lay_out, node
 from kafkalab.site.serve import HOST, Handler, served
 from tests.browser.conftest import SHOW_WITHIN_MS, browser, console_errors, page
 
@@ -32,15 +31,9 @@ PICTURE = ".klab.sequence[data-step]"
 
 
 @pytest.fixture(scope="module")
-def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(page_alone: Path) -> Path:
     """A site that has Pyodide and the page alone."""
-    folder = tmp_path_factory.mktemp("site")
-    try:
-        lay_out(root, folder / PYTHON)
-        write_page(folder / PAGE, folder / PYTHON, node(root / CACHE))
-    except CannotBuildError as error:
-        pytest.skip(str(error))
-    return folder
+    return page_alone
 
 
 @pytest.fixture(scope="module")
