@@ -73,6 +73,21 @@ def test_each_picture_is_loaded_when_it_is_opened_and_has_one_step_with_the_sequ
     assert console_errors == []
 
 
+@pytest.mark.parametrize("order", [list(PICTURES), list(PICTURES)[::-1]])
+def test_no_style_sheet_changes_how_another_picture_looks(address: str, page: Page, order: list[str]):
+    opened(page, f"{address}#lab=lab03&at=EndTxn%231")
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    looks: dict[str, list[bytes]] = {}
+    for name in [*order, *order]:
+        tab(page, name).click()
+        expect(shown(page)).to_be_visible()
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(500)
+        looks.setdefault(name, []).append(shown(page).screenshot(animations="disabled"))
+        looks.setdefault("sequence", []).append(page.locator(PICTURE).screenshot(animations="disabled"))
+    assert {name for name, pictures in looks.items() if len(set(pictures)) > 1} == set()
+
+
 def test_of_several_choices_in_a_row_the_last_is_shown(address: str, page: Page, console_errors: list[str]):
     opened(page, address)
     page.evaluate("for (const name of ['states', 'logs', 'cluster']) document.querySelector(`#tab-${name}`).click()")

@@ -8,19 +8,28 @@ const WAITS_FOR_PYTHON = "Python is loading. This picture opens when it is there
 
 const tabs = () => [...$("pictures").querySelectorAll("[role=tab]")];
 
-function styled(url) {
+// Loads a picture's style sheet, before the sequence's: all sheets have the rules that views share, and of equal rules
+// the last one holds.
+function styled(name, url) {
 	return new Promise((done, failed) => {
 		const link = document.createElement("link");
 		Object.assign(link, { rel: "stylesheet", href: url, onload: done });
+		link.dataset.picture = name;
 		link.onerror = () => failed(new Error(`${url} is not there`));
-		document.head.append(link);
+		document.querySelector('link[href="sequence.css"]').before(link);
 	});
+}
+
+// Lets the sheet of the picture that is open hold, and no other picture's.
+function styleOnly(name) {
+	for (const link of document.querySelectorAll("link[data-picture]"))
+		link.media = link.dataset.picture === name ? "all" : "not all";
 }
 
 function partsOf(name) {
 	const url = (kind) => new URL(`pictures/${name}.${kind}`, import.meta.url).href;
 	if (!loaded.has(name)) {
-		const parts = Promise.all([import(url("js")), styled(url("css"))]);
+		const parts = Promise.all([import(url("js")), styled(name, url("css"))]);
 		loaded.set(name, parts);
 		parts.catch(() => loaded.delete(name)); // the next time it is asked for
 	}
@@ -90,6 +99,7 @@ async function drawPicture({ ask, id, of, subjects, why, note }) {
 		const [{ default: view }] = await partsOf(other.name);
 		if (ask !== other.ask) return;
 		sayInPlace("");
+		styleOnly(other.name);
 		other.model = models.get(id);
 		other.close = (await view.render({ model: other.model, el: $("place") })) ?? (() => {});
 		$("note").textContent = note;
