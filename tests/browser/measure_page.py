@@ -39,7 +39,11 @@ SHELL = ("index.html", "sequence.css", "page.css", "sequence.js", "page.js", "py
 PARTS = (*SHELL, f"{RECORDED}/{FIRST}.packed", *ARCHIVES)
 RUNS = ("lab03", "lab06", "commit_interval")
 """Runs of 281, 733 and 2712 events: the longest of all labs."""
+BESIDE = (("lab03", "logs"), ("lab03", "states"), ("commit_interval", "logs"))
+"""Runs that are measured with another picture open, too, and which."""
 PICTURE = ".klab.sequence[data-step]"
+OPEN = "#place .klab[data-step]"
+"""Another picture of the run that is open beside it."""
 KEYS = {"drop": "d", "duplicate": "u", "crash": "1", "crash of a client": "0"}
 PANEL_KEYS = {"delay": "l", "hold": "h", "advance the clock": "a"}
 PANEL_BUTTONS = {"pause": '[data-action="pause"][data-target="b1"]', "isolate": '[data-action="cut"][data-target="b2"]'}
@@ -79,6 +83,17 @@ PRESS = """
   if (press.length > 1) on.querySelector(press).click();
   else on.dispatchEvent(new KeyboardEvent("keydown", {key: press, bubbles: true}));
   setTimeout(() => window.undone || root.dataset.place !== before || resolve([]), 50);
+})
+"""
+# From the click on a tab to the first task after the frame with its picture.
+OPENED = """
+([tab, picture]) => new Promise((resolve) => {
+  const begin = performance.now();
+  const look = () => document.querySelector(picture)
+    ? requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begin)))
+    : requestAnimationFrame(look);
+  document.getElementById(tab).click();
+  look();
 })
 """
 
@@ -149,6 +164,20 @@ def openings(browser: Browser, address: str) -> None:
     spread("presses, too", took["warm"], "below 8 s")
 
 
+def opening_a_picture(page: Page, name: str) -> None:
+    """Measure from the click on its tab to the picture, the first time and when it has been shown before."""
+    tab, again = page.locator(f'[role="tab"][data-name="{name}"]'), []
+    for _ in range(OPENINGS):
+        again.append(page.evaluate(OPENED, [tab.get_attribute("id"), OPEN]))
+        quiet(page)
+        tab.click()
+    spread(f"  {name} opens the first time", again[:1])
+    spread(f"  {name} opens again", again[1:])
+    tab.click()
+    page.locator(OPEN).wait_for()
+    quiet(page)
+
+
 def steps(page: Page) -> None:
     """Measure from a key that steps to the painted picture."""
     picture = shown(page)
@@ -199,14 +228,16 @@ def presses(page: Page) -> dict[str, Taken]:
 
 
 def all_presses(browser: Browser, address: str) -> None:
-    """Measure steps and presses in a short, a longer and the longest run of the labs."""
-    for run in RUNS:
+    """Measure steps and presses in a short, a longer and the longest run of the labs, also with a picture open."""
+    for run, other in (*((run, "") for run in RUNS), *BESIDE):
         context = patient(browser)
         page = context.new_page()
         page.add_init_script(WATCH)
         page.goto(f"{address}#lab={run}")
         events = shown(page).get_attribute("data-events")
-        print(f"  {run}, {events} events", flush=True)
+        print(f"  {run}, {events} events{other and f', with {other}'}", flush=True)
+        if other:
+            opening_a_picture(page, other)
         steps(page)
         taken = presses(page)
         for kind, one in taken.items():

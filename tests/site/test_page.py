@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,14 +15,17 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import ipywidgets
 import pytest
 
-from kafkalab import Challenge, Cluster, Crash, Drop, Journey, Sequence, lab00, lab03
+import kafkalab
+from kafkalab import Challenge, Cluster, Crash, Drop, Journey, Scenario, Sequence, lab00, lab03
 from kafkalab.checks.all import BY_NAME
 from kafkalab.course.labs import FOUND
 from kafkalab.sim.codec import code_of
 from kafkalab.site.page.build import archive, recorded_run
-from kafkalab.site.page.opening import lab_of, opening, runs
+from kafkalab.site.page.opening import lab_of, opening, runs, scenario_of_lab
+from kafkalab.site.page.pictures import MACHINES, PICTURES
 
 SCRIPT = """
 import json, sys
@@ -169,6 +173,8 @@ def test_the_run_before_is_forgotten_when_another_is_opened(talk: Talk):
         ("challenge=K1-HF391-20500-0FKP", "challenge"),
         ("shop=lab03", "An address ends with #lab=…, #run=…, #challenge=…, not '#shop=lab03'"),
         ("lab=lab00&run=K1", "An address ends with"),
+        ("lab=lab00&view=log", "No picture is called 'log'; there are logs, states, cluster, client, costs"),
+        ("lab=lab03&view=", "No picture is called ''"),
         ("lab=lab03&step=soon", "A step is a number, such as #lab=lab03&step=54, not 'soon'"),
         ("lab=lab03&at=EndTxn%2399", "This run has no 'EndTxn#99'"),
     ],
@@ -179,6 +185,91 @@ def test_an_address_that_names_nothing_gets_a_sentence_and_the_run_stays(talk: T
     assert first(said, "refused")["text"].lower().find(told.lower()) >= 0
     assert [m["kind"] for m in said if m["kind"] in ("show", "closed", "run")] == []
     assert talk.press(journey, action="right", step=1) != []
+
+
+def test_a_picture_is_made_when_it_is_asked_for_and_only_once(talk: Talk):
+    said = talk.say(kind="open", address="lab=lab03&view=logs")
+    assert len([m for m in said if m["kind"] == "model"]) == 2
+    made = talk.say(kind="picture", name="logs", ask=1)
+    assert [m["kind"] for m in made if m["kind"] != "update"] == ["model", "picture"]
+    assert made[0]["state"]["journey"] == f"IPY_MODEL_{journey_of(said)}"
+    assert made[-1] == {
+        **{"kind": "picture", "ask": 1, "id": made[0]["id"], "of": "", "subjects": {"": ""}, "why": "", "note": ""}
+    }
+    again = talk.say(kind="picture", name="logs", ask=2)
+    assert again == [{**made[-1], "ask": 2}]
+
+
+@pytest.mark.parametrize("name", list(PICTURES))
+def test_a_picture_has_the_values_that_it_has_in_a_notebook_also_after_a_press(talk: Talk, name: str):
+    journey = journey_of(talk.say(kind="open", address="lab=lab03"))
+    made = talk.say(kind="picture", name=name, ask=1)
+    here = getattr(kafkalab, PICTURES[name].view)(Journey(lab03())).get_state()
+    there = {k: v for m in made if m["kind"] in ("model", "update") for k, v in m["state"].items()}
+    own = (there.keys() & here.keys()) - {"_own_id", "journey"} - {k for k in here if k.startswith("_model")}
+    assert {"size"} <= own
+    assert {k: there[k] for k in own} == {k: here[k] for k in own}
+    said = talk.press(journey, action="drop", target="EndTxnResponse#1", step=50)
+    assert {m["id"] for m in said if m["kind"] == "update"} <= {journey, made[-1]["id"]}
+    assert [m["content"] for m in said if m["kind"] == "custom"] == [{"kind": "done"}]
+
+
+def test_a_picture_may_be_of_one_of_several(talk: Talk):
+    talk.say(kind="open", address="lab=lab10")
+    some, producer = (first(talk.say(kind="picture", name="states", of=of), "picture") for of in ("", "producer"))
+    assert some["subjects"] == producer["subjects"] == MACHINES
+    assert (some["of"], producer["of"]) == ("coordinator", "producer")
+    assert some["id"] != producer["id"]
+    client = first(talk.say(kind="picture", name="client"), "picture")
+    names = [n["id"] for n in Journey(scenario_of_lab("lab10")).payload["nodes"] if n["kind"] == "client"]
+    assert (list(client["subjects"]), client["of"]) == (names, names[0])
+    nobody = first(talk.say(kind="picture", name="client", of="nobody"), "picture")
+    assert (nobody["id"], nobody["subjects"]) == ("", client["subjects"])
+    assert nobody["why"] == f"This run has no 'nobody' to show here; there are {', '.join(names)}."
+
+
+def test_a_picture_that_makes_no_sense_of_a_run_says_so(talk: Talk):
+    empty = Scenario(title="nobody does anything")
+    talk.say(kind="open", address=f"run={code_of(empty)}")
+    whys = {name: first(talk.say(kind="picture", name=name), "picture")["why"] for name in PICTURES}
+    assert whys == {
+        "logs": "This run has no partition, so it has no logs.",
+        "states": "This run has no transaction, no producer with an id and no consumer group, so it has no states.",
+        "cluster": "",
+        "client": "No client takes part in this run.",
+        "costs": "",
+    }
+    assert "no picture is called 'tree'" in first(talk.say(kind="picture", name="tree"), "refused")["text"].lower()
+
+
+def test_before_a_run_is_shown_there_is_no_picture(root: Path):
+    new = Talk(root)
+    assert "no run yet" in first(new.say(kind="picture", name="logs"), "refused")["text"]
+    new.process.communicate()
+
+
+def test_the_stand_in_and_the_pictures_have_no_name_in_common_by_accident(root: Path):
+    own = set(re.findall(r"self\.(_\w+)", (root / "kafkalab/site/page/stand_in.py").read_text(encoding="utf-8")))
+    of_ipywidgets = {name for kind in ipywidgets.Widget.__mro__ for name in vars(kind)}
+    assert len(own - of_ipywidgets) > 2
+    text = "".join(file.read_text(encoding="utf-8") for file in (root / "kafkalab" / "widgets").rglob("*.py"))
+    used = set(re.findall(r"(?:self\.|def )(_\w+)", text))
+    assert (own - of_ipywidgets) & used == set()
+
+
+def test_the_pictures_of_the_run_before_are_closed(talk: Talk):
+    talk.say(kind="open", address="lab=lab03")
+    old = first(talk.say(kind="picture", name="cluster"), "picture")["id"]
+    assert old in {m["id"] for m in talk.say(kind="open", address="lab=lab00") if m["kind"] == "closed"}
+    assert first(talk.say(kind="picture", name="cluster"), "picture")["id"] != old
+
+
+@pytest.mark.parametrize("name", list(PICTURES))
+def test_every_picture_can_be_made_of_every_run_of_the_labs_that_has_what_it_shows(name: str):
+    for run in ("lab00", "lab01", "lab06", "lab10"):
+        journey = Journey(scenario_of_lab(run))
+        for of in PICTURES[name].subjects(journey.payload):
+            assert PICTURES[name].made(journey, of).journey is journey
 
 
 def test_an_address_names_a_run_and_a_place_in_it():

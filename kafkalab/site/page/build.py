@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 
 import kafkalab
 from kafkalab.site.page.opening import FIRST, lab_of, runs, scenario_of_lab
+from kafkalab.site.page.pictures import PICTURES
 from kafkalab.site.runtime import compile_by_node
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_values
@@ -29,6 +30,9 @@ HERE = Path(__file__).parent
 PACKAGE = Path(kafkalab.__file__).parent
 RUNS = "runs"
 """The folder with the labs' runs as recordings, in the page's."""
+OTHERS = "pictures"
+"""The folder with the modules and style sheets of the pictures beside the sequence, in the page's."""
+SCRIPTS, STYLES = ("waiting.js", "pictures.js", "page.js"), ("page.css", "pictures.css")
 ARCHIVES = ("library.packed", "kafkalab.packed")
 LARGE = ("pyodide.asm.mjs", "pyodide.asm.wasm")
 """Pyodide's files that are loaded, which a web server compresses."""
@@ -55,13 +59,16 @@ def write_page(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> 
     facts = {"RUNTIME": address, "LOCK": lock, "FIRST": FIRST, "LARGE": large, "WEIGHT": weight}
     constants = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in facts.items())
     texts = {
-        "index.html": Template(_own("index.html")).substitute(runs=_options()),
-        "page.js": constants + sent("page_shell.js") + _own("waiting.js") + _own("page.js"),
-        "page.css": sent("page_shell.css") + _own("page.css"),
+        "index.html": Template(_own("index.html")).substitute(runs=_options(), tabs=_tabs()),
+        "page.js": constants + sent("page_shell.js") + "".join(map(_own, SCRIPTS)),
+        "page.css": sent("page_shell.css") + "".join(map(_own, STYLES)),
         "python_worker.js": _own("python_worker.js"),
         "sequence.js": str(Picture._esm),
         "sequence.css": str(Picture._css),
+        **{f"{OTHERS}/{name}.js": str(picture.kind._esm) for name, picture in PICTURES.items()},
+        **{f"{OTHERS}/{name}.css": str(picture.kind._css) for name, picture in PICTURES.items()},
     }
+    (folder / OTHERS).mkdir(exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / RUNS).mkdir(exist_ok=True)
@@ -112,6 +119,15 @@ def _files() -> Iterator[tuple[str, Path]]:
         inside = path.relative_to(traitlets)
         if inside.parts[0] not in ("tests", "config"):
             yield f"traitlets/{inside.as_posix()}", path
+
+
+def _tabs() -> str:
+    """Return the tabs of the other pictures; none is chosen."""
+    made = '<button type="button" role="tab" id="tab-{0}" data-name="{0}" aria-selected="false" aria-controls="picture"'
+    return "".join(
+        f'{made.format(name)} tabindex="{min(number, 1) * -1}" title="{escape(picture.about)}">{picture.title}</button>'
+        for number, (name, picture) in enumerate(PICTURES.items())
+    )
 
 
 def _options() -> str:

@@ -21,6 +21,7 @@ with zipfile.ZipFile("/kafkalab.zip") as files:
 sys.path[0] = "/kafkalab"
 from kafkalab.site.page.stand_in import install
 install()
+from kafkalab.site.page.pictures import PICTURES
 from kafkalab.site.page.session import start
 posted = []
 receive = start(posted.append)
@@ -29,6 +30,9 @@ view = json.loads(posted[0])["id"]
 data = {"method": "custom", "content": {"kind": "press", "action": "crash", "target": "b1", "step": 60}}
 receive(json.dumps({"kind": "comm", "id": view, "data": data}))
 assert '"done"' in posted[-1] + posted[-2], posted[-1][:200]
+for name in PICTURES:
+    receive(json.dumps({"kind": "picture", "name": name}))
+    assert '"why":""' in posted[-1], posted[-1][:200]
 origins = {getattr(module.__spec__, "origin", None) or "" for module in [*sys.modules.values()] if module}
 
 

@@ -13,6 +13,7 @@ from kafkalab.grading.challenge import Challenge, open_challenge
 from kafkalab.limits import quoted
 from kafkalab.sim.codec import scenario_of_code
 from kafkalab.sim.scenario import Scenario
+from kafkalab.site.page.pictures import picture_named
 
 FIRST = "lab03"
 NAMED = ("lab", "run", "challenge")
@@ -31,10 +32,13 @@ class Opening:
 def opening(address: str) -> Opening:
     """Return what `address` names: `lab=lab03`, `run=K1-…` or `challenge=C1-…`, with `at=EndTxn#1` or `step=54`.
 
-    The empty address is lab 3's run. ValueError, which says what would be right, for anything else.
+    The empty address is lab 3's run. `view=logs` or `view=states:producer` names another picture of the run, which the
+    page asks for when the run is there. ValueError, which says what would be right, for anything else.
     """
     named = dict(parse_qsl(address.lstrip("#"), keep_blank_values=True))
     at, step = named.pop("at", ""), named.pop("step", "")
+    if "view" in named:
+        picture_named(named.pop("view").partition(":")[0])
     if not named:
         named = {"lab": FIRST}
     if len(named) != 1 or (kind := next(iter(named))) not in NAMED:

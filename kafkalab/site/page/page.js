@@ -8,11 +8,17 @@ let worker,
 	interrupt,
 	pending = 0,
 	patience = 0,
+	ready = false, // Python has made a run
 	shown = {},
 	picture,
 	close = () => {};
 
 const named = (what) => new URLSearchParams(location.hash.slice(1)).get(what);
+// The lab's run that the address names, or means where it names only a place or a picture; "" for another run.
+function labOfAddress() {
+	const words = [...new URLSearchParams(location.hash.slice(1)).keys()];
+	return named("lab") ?? (words.every((word) => /^(at|step|view)$/.test(word)) ? FIRST : "");
+}
 const say = (text, how = "") => Object.assign($("said"), { textContent: text, className: how });
 
 class WorkerModel extends PageModel {
@@ -67,12 +73,25 @@ const HEARD = {
 	closed: ({ id }) => models.delete(id),
 	idle: () => counted(-1),
 	loading: ({ loaded }) => sayLoaded(loaded),
-	refused: ({ text }) => say(text, "wrong"),
-	stopped: ({ text }) => say(text),
+	refused({ text }) {
+		if (!ready) {
+			$("loading").hidden = true;
+			neverComes(text);
+			noPicture("There is no run to show it of.");
+		}
+		say(text, "wrong");
+	},
+	stopped({ text }) {
+		say(text);
+		noPicture("Stopped. Close this picture and choose it again.");
+	},
+	picture: (answer) => takePicture(answer),
 	broken({ text, all }) {
 		console.warn(all);
 		$("loading").hidden = true;
-		neverComes("Python has failed: this run can only be looked at.");
+		other.never = "Python has failed: this run can only be looked at.";
+		neverComes(other.never);
+		noPicture(other.never);
 		say(`Python has failed (${text}). Load the page again; if that does not help, use another browser.`, "wrong");
 	},
 	show: (message) => show(message),
@@ -118,11 +137,15 @@ async function show({ id, challenge }) {
 	await draw(models.get(id));
 	say("");
 	$("loading").hidden = true;
-	$("runs").value = named("lab") ?? (location.hash.length > 1 ? "" : FIRST);
+	$("runs").value = labOfAddress();
 	box.hidden = !challenge;
 	box.querySelector("pre").textContent = challenge;
 	box.querySelector("output").textContent = "";
 	$("token").hidden = true;
+	if (!ready) {
+		ready = true;
+		askPicture();
+	}
 	performance.mark("klab-shown");
 }
 
@@ -130,6 +153,9 @@ function boot(address) {
 	models.clear();
 	recorded.clear();
 	counted(-pending);
+	ready = false;
+	other.never = "";
+	if (other.name) askPicture();
 	worker = new Worker(new URL("python_worker.js", import.meta.url), { type: "module" });
 	worker.onmessage = ({ data }) => ((message) => HEARD[message.kind](message))(JSON.parse(data));
 	worker.onerror = ({ message }) => HEARD.broken({ text: message || "its worker does not start", all: message });
@@ -174,7 +200,9 @@ const token = () => $("challenge").querySelector("output").textContent.trim().sp
 function begin() {
 	chooseTheme($("theme"));
 	$("stop").addEventListener("click", stop);
-	$("link").addEventListener("click", () => copy(new URL(`#run=${shown.code}`, location).href, "The link to this run"));
+	$("link").addEventListener("click", () =>
+		copy(new URL(`#run=${shown.code}${pictureOfAddress()}`, location).href, "The link to this run"),
+	);
 	$("token").addEventListener("click", () => copy(token(), "The line to hand in"));
 	$("runs").addEventListener("change", ({ target }) => (location.hash = `lab=${target.value}`));
 	$("challenge").addEventListener("submit", (event) => {
@@ -182,8 +210,13 @@ function begin() {
 		send({ kind: "answer", name: event.target.elements.name.value });
 	});
 	addEventListener("klab-digest", () => send({ kind: "digest" })); // who compares runs asks: see tests/site
-	addEventListener("hashchange", () => send({ kind: "open", address: location.hash.slice(1) }));
+	addEventListener("hashchange", () => {
+		send({ kind: "open", address: location.hash.slice(1) });
+		choosePictureOfAddress();
+	});
 	boot(location.hash.slice(1));
+	beginPictures();
+	choosePictureOfAddress();
 }
 
 const lacks = () => {
@@ -192,7 +225,7 @@ const lacks = () => {
 	return "";
 };
 
-const lab = named("lab") ?? (location.hash.length > 1 ? "" : FIRST);
+const lab = labOfAddress();
 if (lab) showRecorded(lab, lacks());
 if (lacks()) say(lacks(), "wrong");
 else begin();

@@ -12,10 +12,12 @@ from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.limits import told
 from kafkalab.sim.codec import code_of
 from kafkalab.site.page.opening import opening
+from kafkalab.site.page.pictures import picture_named
 from kafkalab.site.page.stand_in import Page, Widget
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import sentence
 from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.view import View
 
 Message = dict[str, Any]
 STOPPED = "Stopped. The run that was shown before is still there."
@@ -29,6 +31,14 @@ class Session:
         self._post = post
         self.journey: Journey | None = None
         self.challenge: Challenge | None = None
+        self.pictures: dict[tuple[str, str], View] = {}
+        self._todo = {
+            "open": self._open,
+            "comm": self._comm,
+            "picture": self._picture,
+            "answer": self._answer,
+            "digest": self._digest,
+        }
         Widget.page = Page(self.post)
 
     def post(self, message: Message) -> None:
@@ -58,8 +68,7 @@ class Session:
         """Do what a message of the page asks for; what goes wrong is answered as a sentence."""
         message: Message = json.loads(text)
         try:
-            todo = {"open": self._open, "comm": self._comm, "answer": self._answer, "digest": self._digest}
-            todo[message["kind"]](message)
+            self._todo[message["kind"]](message)
         except KeyboardInterrupt:
             self.post({"kind": "stopped", "text": STOPPED})
             if self.journey:
@@ -77,10 +86,27 @@ class Session:
         for widget in list(Widget.page.widgets.values()):
             if widget is not journey:
                 widget.close()
-        self.journey, self.challenge = journey, found.challenge
+        self.journey, self.challenge, self.pictures = journey, found.challenge, {}
         view = Sequence(journey)
         self.post({"kind": "show", "id": view.model_id, "challenge": str(found.challenge or "")})
         self._tell_run()
+
+    def _picture(self, message: Message) -> None:
+        """Send a picture of the journey, made when it is first asked for; why there is none is said in its place."""
+        if not self.journey:
+            raise ValueError("this page shows no run yet")
+        name, asked = str(message.get("name")), str(message.get("of", ""))
+        picture = picture_named(name)
+        subjects = picture.subjects(self.journey.payload)
+        of = asked or next(iter(subjects), "")
+        answer = {"kind": "picture", "ask": message.get("ask"), "of": of, "subjects": subjects, "note": picture.note}
+        try:
+            if (name, of) not in self.pictures:
+                self.pictures[name, of] = picture.made(self.journey, of)
+        except ValueError as error:
+            self.post({**answer, "id": "", "why": sentence(error)})
+        else:
+            self.post({**answer, "id": self.pictures[name, of].model_id, "why": ""})
 
     def _comm(self, message: Message) -> None:
         """Hand a message of a model to its widget; one that is gone needs none."""

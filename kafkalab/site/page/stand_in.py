@@ -38,9 +38,10 @@ class Widget(HasTraits):
 
     def __init__(self, model_id: str = "", **values: Any) -> None:
         """Tell the page the model's id and values."""
-        self.model_id, self._known = "", dict[str, Any]()
-        self._held: list[str] | None = None
-        self._heard: list[Callable[[Any, Any, Any], None]] = []
+        # names that no picture has for itself, as far as they are not those of ipywidgets
+        self.model_id, self._page_has = "", dict[str, Any]()
+        self._held_back: list[str] | None = None
+        self._hearing: list[Callable[[Any, Any, Any], None]] = []
         self.keys = list(self.trait_names(sync=True))
         super().__init__(**values)
         self.model_id = model_id
@@ -61,7 +62,7 @@ class Widget(HasTraits):
     def send_state(self, keys: str | Iterable[str] | None = None) -> None:
         """Send the values of these traits, or of all."""
         state = self.get_state(self.keys if keys is None else [keys] if isinstance(keys, str) else keys)
-        self._known |= {name: value for name, value in state.items() if name in self._known}
+        self._page_has |= {name: value for name, value in state.items() if name in self._page_has}
         self.page.post({"kind": "update", "id": self.model_id, "state": state})
 
     def notify_change(self, change: Any) -> None:
@@ -72,36 +73,36 @@ class Widget(HasTraits):
         super().notify_change(change)
 
     def _is_news(self, name: str) -> bool:
-        if name in self._known and self.get_state([name])[name] == self._known[name]:
+        if name in self._page_has and self.get_state([name])[name] == self._page_has[name]:
             return False
-        if self._held is None:
+        if self._held_back is None:
             return True
-        if name not in self._held:
-            self._held.append(name)
+        if name not in self._held_back:
+            self._held_back.append(name)
         return False
 
     @contextmanager
     def hold_sync(self) -> Iterator[None]:
         """Send the values that change inside as one message at the end."""
-        if self._held is not None:
+        if self._held_back is not None:
             yield
             return
-        self._held = []
+        self._held_back = []
         try:
             yield
         finally:
-            held, self._held = self._held, None
+            held, self._held_back = self._held_back, None
             if held:
                 self.send_state(held)
 
     @contextmanager
     def _lock_property(self, **properties: Any) -> Iterator[None]:
         """Send none of these values back: the page knows them."""
-        self._known = properties
+        self._page_has = properties
         try:
             yield
         finally:
-            self._known = {}
+            self._page_has = {}
 
     @staticmethod
     def _trait_from_json(value: Any, _: Any) -> Any:
@@ -122,10 +123,10 @@ class Widget(HasTraits):
 
     def on_msg(self, callback: Callable[[Any, Any, Any], None]) -> None:
         """Call `callback(widget, content, buffers)` for each message of the page."""
-        self._heard.append(callback)
+        self._hearing.append(callback)
 
     def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
-        for callback in self._heard:
+        for callback in self._hearing:
             callback(self, content, buffers)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:

@@ -35,14 +35,14 @@ function takesPlace(id, state) {
 	const { kept } = model;
 	recorded.delete(part);
 	models.delete(model.id);
-	models.set(id, Object.assign(model, { id, kept: null, values: { ...state, ...model.values } }));
+	models.set(id, Object.assign(model, { id, why: "", kept: null, values: { ...state, ...model.values } }));
 	if (part === "view") model.values.journey = state.journey;
 	else if (model.get("step") === model.opened) model.update({ step: state.step }); // which the address may name
 	for (const data of kept) model.ask(data);
 	return true;
 }
 
-// Python will not come.
+// Python makes no run for what is shown.
 function neverComes(why) {
 	for (const model of recorded.values()) {
 		model.why = why;
