@@ -23,7 +23,9 @@ WRITES = (
     "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate",
     "os.utime", "os.setxattr", "os.removexattr", "shutil.rmtree", "shutil.move",
 )  # fmt: skip
-STARTS = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.spawn", "pty.spawn")
+STARTS = ("os.system", "os.exec", "os.fork", "os.forkpty", "os.spawn", "pty.spawn")
+POPEN = ("subprocess.Popen", "os.posix_spawn")
+"""What `subprocess` tells the hook; the second from Python 3.13 on, where it starts most programs so."""
 CALLS = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg")
 LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "", None)
 LEFT_OPEN = {
@@ -112,8 +114,8 @@ class _Fence:
         elif event in WRITES:
             for path in arguments[:2]:
                 self._look(path, True)
-        elif event == "subprocess.Popen":
-            self._start(str(arguments[0]))
+        elif event in POPEN:
+            self._start(os.fsdecode(arguments[0]))
         elif event in STARTS:
             raise PermissionError("a notebook that is graded starts no other process")
         elif event == "os.kill" and arguments[0] not in (0, os.getpid()):
