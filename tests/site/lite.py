@@ -131,7 +131,7 @@ class LiteLab:
         last = max(i for i, cell in enumerate(self.cells) if cell["cell_type"] == "code")
         self.page.wait_for_function(ENDED, timeout=LAB_MS)
         prompt = self.page.locator(".jp-Notebook .jp-Cell").nth(last).locator(".jp-InputPrompt").first
-        expect(prompt, f"the last cell did not run: {self._errors()}").to_have_text(RAN)
+        expect(prompt, f"the last cell did not run: {self._errors()}").to_have_text(RAN, timeout=1000)
         return time.monotonic() - begun
 
     def _choose(self, menu: str, entry: str) -> None:
