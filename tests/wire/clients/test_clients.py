@@ -30,7 +30,10 @@ Run = Callable[[str, str], Future[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """A function that starts a client's run, on a cluster of its own. Those that are wanted run side by side."""
+    """A function that returns a client's run, on a cluster of its own. Those that are wanted run side by side.
+
+    Each run is returned once: for a test that is repeated the client runs anew.
+    """
     runs: dict[tuple[str, str], Future[dict[str, Any]]] = {}
 
     def work(client: str, profile: str, folder: Path) -> dict[str, Any]:
@@ -43,17 +46,20 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
     with ThreadPoolExecutor(6) as pool:
 
-        def start(client: str, profile: str) -> Future[dict[str, Any]]:
+        def start(client: str, profile: str) -> None:
             if (client, profile) not in runs:
                 NEEDS.get(client, Path)()
                 runs[client, profile] = pool.submit(work, client, profile, tmp_path_factory.mktemp("run"))
-            return runs[client, profile]
+
+        def take(client: str, profile: str) -> Future[dict[str, Any]]:
+            start(client, profile)
+            return runs.pop((client, profile))
 
         for item in request.session.items:
             if item.path == request.path and "client" in (given := item.callspec.params):
                 with contextlib.suppress(pytest.skip.Exception, pytest.fail.Exception):  # the test itself will say so
                     start(**given)
-        yield start
+        yield take
 
 
 @pytest.mark.parametrize("profile", PROFILES)
