@@ -13,7 +13,11 @@ from tests.site.__main__ import NAMES, row
 pytestmark = [pytest.mark.browser, pytest.mark.site, pytest.mark.notebooks]
 
 
-@pytest.mark.parametrize("name", NAMES)
+ELSEWHERE = "03_a_full_commit"
+"""test_site.py runs it so, and goes on with what it has run."""
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != ELSEWHERE])
 def test_all_cells_run_and_all_checks_pass_with_the_saved_outputs(
     browser: Browser, with_answers: str, name: str
 ) -> None:
