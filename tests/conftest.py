@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cells import WATCHED, Cell, describe, watching
-from tests.programs_found import PROGRAMS, found
+from tests.programs_found import PROGRAMS, found, give_up
 
 SEEN = pytest.StashKey[dict[str, dict[Cell, int]]]()
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,10 +123,7 @@ def program() -> Callable[[str], str]:
     def find(need: str) -> str:
         path = found(need)
         if path is None:
-            reason = f"no {PROGRAMS[need][0]} on the PATH"
-            if need in os.environ.get("KAFKALAB_REQUIRE", "").split(","):
-                pytest.fail(f"{reason}, and KAFKALAB_REQUIRE asks for it")
-            pytest.skip(reason)
+            give_up(f"no {PROGRAMS[need][0]} on the PATH", need)
         return path
 
     return find

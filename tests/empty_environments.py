@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.programs_found import give_up
 
 
 def plain() -> dict[str, str]:
@@ -27,9 +27,7 @@ def pip(place: Path, *words: str, timeout_s: int = 1800) -> str:
     command = [str(place / "bin" / "pip"), "--disable-pip-version-check", *words]
     run = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, env=plain())
     if run.returncode:
-        if "index" in os.environ.get("KAFKALAB_REQUIRE", "").split(","):
-            pytest.fail(run.stderr)
-        pytest.skip(f"no package index has all of {' '.join(words)}")
+        give_up(f"no package index has all of {' '.join(words)}: {run.stderr.strip()}", "index")
     return run.stdout
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from contextlib import suppress
@@ -10,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+
+from tests.programs_found import give_up
 
 CACHE = Path.home() / ".cache" / "kafkalab"
 
@@ -23,8 +24,7 @@ def jars_of(pom: Path, folder: Path, jar: str) -> Path:
     if list(folder.glob(jar)):
         return folder
     if shutil.which("mvn") is None or shutil.which("java") is None:
-        required = os.environ.get("KAFKALAB_REQUIRE", "").split(",")
-        (pytest.fail if {"index", "java"} <= {*required} else pytest.skip)(f"{jar} needs java and Maven")
+        give_up(f"{jar} needs java and Maven", "index", "java")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder.parent) as made:
         jars = Path(made) / "jars"

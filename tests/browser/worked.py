@@ -29,6 +29,17 @@ def choose_theme(jupyter: Jupyter, page: Page, name: str) -> None:
     assert page.request.put(address, headers=headers, data={"raw": raw}).ok
 
 
+def choose(page: Page, menu: str, entry: str | re.Pattern[str]) -> None:
+    """An entry of JupyterLab's menu has been chosen."""
+    page.get_by_role("menuitem", name=menu, exact=True).click()
+    page.get_by_role("menuitem", name=entry, exact=True).click()
+
+
+def complaints(page: Page) -> list[str]:
+    """What cells have written to stderr, which is where a notebook shows an error, too."""
+    return page.locator('.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"]').all_inner_texts()
+
+
 @dataclass(slots=True)
 class Desk:
     """A lab in the browser. `added` counts, for each place in the notebook, the cells that the learner has put in."""
@@ -63,15 +74,13 @@ class Desk:
 
     def run_all(self) -> None:
         """Every cell has been run from the menu, and the last of them has ended."""
-        self.page.get_by_role("menuitem", name="Run", exact=True).click()
-        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        choose(self.page, "Run", "Run All Cells")
         last = max(i for i, cell in enumerate(self.cells) if cell["cell_type"] == "code")
         ended = self.at(last).locator(".jp-InputPrompt").first
         try:
             expect(ended).to_have_text(RAN, timeout=WHOLE_LAB_MS)
         except AssertionError as error:
-            said = self.page.locator('.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"]')
-            raise AssertionError(said.all_inner_texts()) from error
+            raise AssertionError(complaints(self.page)) from error
 
     def run(self, cell: Locator) -> Locator:
         """The cell, in which the cursor is, has been run again; its output."""

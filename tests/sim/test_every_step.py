@@ -16,7 +16,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
 from tests.sim.every_step import broken_promises, experiment
 
-FEW, MANY = range(1, 2), range(2, 11)  # ten in all; tests/explore searches further
+FEW, MANY = range(1, 2), range(2, 21)  # twenty in all
 PROFILES = ("4.x/TV1", "4.x/TV2")
 HIDDEN = ("replication", "metadata")
 

@@ -14,6 +14,7 @@ from kafkalab.site.build import build
 from kafkalab.site.runtime import CACHE, CannotBuildError, download, node
 from kafkalab.site.serve import served
 from tests.browser.conftest import browser, console_errors, page  # noqa: F401 (fixtures)
+from tests.programs_found import give_up
 from tests.site.lite import solved
 
 
@@ -31,9 +32,7 @@ def need_downloads(root: Path) -> None:
         download(root / CACHE)
         node(root / CACHE)
     except CannotBuildError as error:
-        if "npm" in os.environ.get("KAFKALAB_REQUIRE", "").split(","):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
+        give_up(str(error), "npm")
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from base64 import b64decode
 from collections.abc import Iterator
@@ -19,9 +18,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from kafkalab.grading.builder import SOLUTIONS, WIDGET, read
 from kafkalab.site.serve import HOST, Handler
+from tests.browser.worked import RAN, choose, complaints
 
 ROOT = Path(__file__).resolve().parents[2]
-RAN = re.compile(r"^\[\d+\]:$")
 Way = Literal["link", "first page"]
 """How a lab is opened: by its address alone, or after the site's first page, which isolates the labs' pages."""
 READY_MS, LAB_MS = 180_000, 600_000
@@ -124,22 +123,14 @@ class LiteLab:
 
     def run_all(self) -> float:
         """Clear what the file has, run every cell from the menu; return how many seconds that took."""
-        self._choose("Edit", "Clear Outputs of All Cells")
+        choose(self.page, "Edit", "Clear Outputs of All Cells")
         begun = time.monotonic()
-        self._choose("Run", "Run All Cells")
+        choose(self.page, "Run", "Run All Cells")
         last = max(i for i, cell in enumerate(self.cells) if cell["cell_type"] == "code")
         self.page.wait_for_function(ENDED, timeout=LAB_MS)
         prompt = self.page.locator(".jp-Notebook .jp-Cell").nth(last).locator(".jp-InputPrompt").first
-        expect(prompt, f"the last cell did not run: {self._errors()}").to_have_text(RAN, timeout=1000)
+        expect(prompt, f"the last cell did not run: {complaints(self.page)}").to_have_text(RAN, timeout=1000)
         return time.monotonic() - begun
-
-    def _choose(self, menu: str, entry: str) -> None:
-        self.page.get_by_role("menuitem", name=menu, exact=True).click()
-        self.page.get_by_role("menuitem", name=entry, exact=True).click()
-
-    def _errors(self) -> list[str]:
-        """Return what cells have written to stderr, which is where a notebook shows an error."""
-        return self.page.locator(".jp-OutputArea-output[data-mime-type$=stderr]").all_inner_texts()
 
     def save(self) -> dict[str, Any]:
         """Save the notebook; return it as the browser's storage has it then.

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from kafkalab.site.kernel.build import IMPATIENT
+from tests.browser.worked import choose
 from tests.site.lite import READY_MS, LiteLab, lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.site]
@@ -60,8 +61,7 @@ def test_where_it_cannot_be_interrupted_the_page_says_so_and_a_restart_keeps_wha
     assert not start.page.evaluate("crossOriginIsolated")
     on_and_on(start)
     expect(start.page.locator("[data-notice=interrupt]")).to_contain_text("Kernel → Restart Kernel")
-    start.page.get_by_role("menuitem", name="Kernel", exact=True).click()
-    start.page.get_by_role("menuitem", name=re.compile("^Restart Kernel…")).click()
+    choose(start.page, "Kernel", re.compile("^Restart Kernel…"))
     start.page.get_by_role("button", name="Confirm Kernel Restart").click()
     expect(run(start, 'open("kept.txt").read()')).to_have_text("'what was solved'", timeout=READY_MS)
     start.page.reload()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
+from tests.programs_found import give_up
 from tests.wire.clients.told import BUILD, HERE, Told
 
 
@@ -54,15 +52,10 @@ def node_modules() -> Path:
 
 def _need(program: str, why: str) -> None:
     if shutil.which(program) is None:
-        _give_up(program, why)
+        give_up(why, program)
 
 
 def _install(command: tuple[str, ...], folder: Path, what: str) -> None:
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     if run.returncode:
-        _give_up(command[0], f"{what}: {run.stderr.strip()[-300:]}")
-
-
-def _give_up(program: str, why: str) -> None:
-    """Skip the test, or fail it if KAFKALAB_REQUIRE names the program."""
-    (pytest.fail if program in os.environ.get("KAFKALAB_REQUIRE", "").split(",") else pytest.skip)(why)
+        give_up(f"{what}: {run.stderr.strip()[-300:]}", command[0])
