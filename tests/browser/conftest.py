@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
-import signal
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +15,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-START_WITHIN_S = 60
-STOP_WITHIN_S = 15
+from tests.jupyter_server import address_of, stop
+
 SHOW_WITHIN_MS = 60_000
 LAPTOP = {"width": 1280, "height": 800}
 expect.set_options(timeout=SHOW_WITHIN_MS)
@@ -56,29 +51,6 @@ class Jupyter:
         return f"{self.address}{path}?token={self.token}"
 
 
-def _wait_for_server(process: subprocess.Popen[bytes], info: Path, log: Path) -> str:
-    """The address of the server, once it answers; an error with the server's last words if it does not."""
-    until = time.monotonic() + START_WITHIN_S
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            address: str = json.loads(info.read_text())["url"]
-            with urllib.request.urlopen(f"{address}api", timeout=5):
-                return address
-        except (FileNotFoundError, json.JSONDecodeError, urllib.error.URLError):
-            time.sleep(0.1)
-    raise RuntimeError(f"JupyterLab did not start within {START_WITHIN_S} s:\n{log.read_text()[-3000:]}")
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """The server and the kernels it started have ended."""
-    process.terminate()
-    try:
-        process.wait(STOP_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
 @pytest.fixture(scope="session")
 def jupyter(program: Callable[[str], str], root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
     """JupyterLab as `make lab` starts it, on a free port of this machine, over a copy of labs/."""
@@ -102,10 +74,9 @@ def jupyter(program: Callable[[str], str], root: Path, tmp_path_factory: pytest.
             start_new_session=True,
         )
     try:
-        info = folder / "jupyter_runtime_dir" / f"jpserver-{process.pid}.json"
-        yield Jupyter(_wait_for_server(process, info, log), token, folder)
+        yield Jupyter(address_of(process, folder / "jupyter_runtime_dir", log), token, folder)
     finally:
-        _stop(process)
+        stop(process)
 
 
 # Not one for the whole session: while Playwright is at work no other test could run an event loop of its own.

@@ -24,7 +24,7 @@ from kafkalab.sim.faults import Drop
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import stops
 from kafkalab.widgets.payload.walk import walk, with_walk
-from tests.browser.conftest import START_WITHIN_S, _stop
+from tests.jupyter_server import START_WITHIN_S, stop
 
 pytestmark = pytest.mark.browser
 
@@ -103,7 +103,7 @@ def voila(program: Callable[[str], str], root: Path, tmp_path_factory: pytest.Te
     try:
         yield _answering(process, f"http://127.0.0.1:{port}/", folder / "server.log")
     finally:
-        _stop(process)
+        stop(process)
 
 
 def _answering(process: subprocess.Popen[bytes], address: str, log: Path) -> str:
@@ -111,12 +111,12 @@ def _answering(process: subprocess.Popen[bytes], address: str, log: Path) -> str
     until = time.monotonic() + START_WITHIN_S
     while time.monotonic() < until and process.poll() is None:
         try:
-            with urllib.request.urlopen(f"{address}voila/static/", timeout=5):
+            with urllib.request.urlopen(f"{address}voila/static/", timeout=20):
                 return address
         except urllib.error.HTTPError as error:
             error.close()
             return address
-        except urllib.error.URLError:
+        except OSError:
             time.sleep(0.1)
     raise RuntimeError(f"Voila did not start within {START_WITHIN_S} s:\n{log.read_text()[-3000:]}")
 

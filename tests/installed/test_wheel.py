@@ -6,7 +6,6 @@ import csv
 import json
 import shutil
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import pytest
 
 from kafkalab.protocol.messages.metadata import Metadata
 from tests.empty_environments import empty_environment, install, plain
+from tests.jupyter_server import address_of, stop
 from tests.wire.connection import Connection
 
 pytestmark = pytest.mark.index
@@ -90,23 +90,20 @@ def lab(installed: Path, folder: Path, *options: str) -> Iterator[tuple[str, str
     """`kafkalab lab` in this folder; give its address, its token and what it has printed until it answers."""
     log = folder.parent / f"{folder.name}.log"
     command = [str(installed / "bin" / "kafkalab"), "lab", *options, "--no-browser", "--ServerApp.port=0"]
-    for old in (installed / "jupyter" / "data" / "runtime").glob("jpserver-*.json"):
-        old.unlink()
-    with log.open("w") as out:
+    with log.open("wb") as out:
         server = subprocess.Popen(
-            [*command, "--IdentityProvider.token=t"], cwd=folder, env=plain(), stdout=out, stderr=out
+            [*command, "--IdentityProvider.token=t"],
+            cwd=folder,
+            env=plain(),
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
         )
         try:
-            info = installed / "jupyter" / "data" / "runtime" / f"jpserver-{server.pid}.json"
-            for _ in range(600):
-                if info.exists() or server.poll() is not None:
-                    break
-                time.sleep(0.1)
-            assert server.poll() is None, log.read_text()
-            yield json.loads(info.read_text())["url"], "t", log.read_text()
+            address = address_of(server, installed / "jupyter" / "data" / "runtime", log)
+            yield address, "t", log.read_text()
         finally:
-            server.terminate()
-            server.wait(30)
+            stop(server)
 
 
 def answer(address: str, token: str, path: str) -> Any:
