@@ -214,8 +214,12 @@ def test_stepping_goes_on_while_a_cell_runs_and_nothing_moves_the_cursor_back_af
     expect(widget).to_have_attribute("data-step", str(places[8]))
 
 
+# Press the key so many times; note each step that the picture shows meanwhile and afterwards.
 PRESS_EVERY = """
 (root, [times, pause]) => new Promise(resolve => {
+  window.shownSteps = [];
+  const note = () => root.dataset.step == shownSteps.at(-1) || shownSteps.push(Number(root.dataset.step));
+  new MutationObserver(note).observe(root, {attributeFilter: ["data-step"]});
   const timer = setInterval(() => {
     if (!times--) { clearInterval(timer); return resolve(); }
     root.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true, cancelable: true}));
@@ -231,6 +235,9 @@ def test_what_the_kernel_says_of_an_earlier_step_never_moves_the_cursor_back(wid
     widget.focus()
     widget.press("e")
     widget.press("Home")
+    expect(widget).to_have_attribute("data-step", str(places[0]))
     widget.evaluate(PRESS_EVERY, [40, pause_ms])
-    expect(widget).to_have_attribute("data-step", str(places[40]), timeout=2_000)
+    expect(widget).to_have_attribute("data-step", str(places[40]))
+    widget.page.wait_for_timeout(1_000)  # the kernel's last answers
+    assert widget.evaluate("shownSteps") == places[1:41]
     widget.press("e")  # as before

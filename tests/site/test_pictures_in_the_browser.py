@@ -13,6 +13,7 @@ from kafkalab.sim.codec import code_of
 from kafkalab.site.page.pictures import PICTURES
 from tests.browser.conftest import browser, console_errors, page
 from tests.site.test_page_in_the_browser import PICTURE, address, loading, opened, shows
+from tests.widgets.frames import drawn
 
 __all__ = ["address", "browser", "console_errors", "page"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
@@ -242,11 +243,13 @@ def test_picture_and_arrow_are_on_the_screen_together(address: str, page: Page, 
     assert panel
     assert arrow["y"] + arrow["height"] <= panel["y"]
     page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    drawn(page)
     expect(page.get_by_role("tabpanel")).to_be_in_viewport(ratio=1)
     sequence, beside = page.locator(PICTURE).bounding_box(), shown(page).bounding_box()
     assert sequence
     assert beside
     assert sequence["x"] + sequence["width"] <= beside["x"]
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    drawn(page)
     expect(page.get_by_role("tabpanel")).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

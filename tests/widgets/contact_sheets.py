@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.conftest import CHROMIUM_ARGS
 from tests.programs_found import found
+from tests.widgets.frames import drawn
 from tests.widgets.live import Live
 from tests.widgets.references import MADE, THEMES
 
@@ -39,7 +40,7 @@ def shot(browser: Browser, make: Callable[[], Any], size: str, mode: str) -> tup
     widget.size = size
     Live(page, widget)
     page.evaluate("style => { document.body.style = style; document.activeElement.blur(); }", THEMES[mode])
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    drawn(page)
     wrong: list[str] = page.evaluate(LOOKS, [size, mode])
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
     context.close()

@@ -38,6 +38,7 @@ from kafkalab.widgets.views.view import Picture, View
 from kafkalab.wire.frame_bytes import frame_bytes
 from tests.browser.conftest import CHROMIUM_ARGS
 from tests.programs_found import found
+from tests.widgets.frames import drawn
 from tests.widgets.live import Live
 
 FOLDER = Path(__file__).parents[1] / "browser" / "references"
@@ -185,7 +186,7 @@ def taken(browser: Browser, case: Case) -> str:
     widget.size = case.size
     Live(page, widget)
     page.evaluate("style => { document.body.style = style; document.activeElement.blur(); }", THEMES[case.mode])
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    drawn(page)
     picture = base64.b64encode(page.screenshot()).decode()
     context.close()
     return f"data:image/png;base64,{picture}"

@@ -11,6 +11,7 @@ from kafkalab import lab03, lab06
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
 from kafkalab.widgets.views.client_view import ClientView
+from tests.widgets.frames import fit
 from tests.widgets.harness import show
 
 pytestmark = pytest.mark.browser
@@ -53,7 +54,7 @@ def test_on_a_phone_a_call_is_told_in_few_lines(page: Page, view: ClientView):
     page.set_viewport_size({"width": 390, "height": 844})
     view.press("end")
     put(page, view)
-    page.evaluate("() => { document.querySelector('#here').style.width = '258px'; }")  # what JupyterLab leaves
+    fit(page, 258)  # what JupyterLab leaves
     assert page.locator(".says").evaluate_all("all => Math.max(...all.map((e) => e.clientHeight))") < 130
 
 

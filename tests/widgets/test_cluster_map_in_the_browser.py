@@ -14,6 +14,7 @@ from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Fault, Heal, Hold, Pau
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.views.cluster_map import ClusterMap
+from tests.widgets.frames import fit
 from tests.widgets.screens import agree, open_view, outside, too_small
 
 pytestmark = pytest.mark.browser
@@ -33,8 +34,7 @@ def test_on_a_phone_no_card_lies_on_another(page: Page):
     view = ClusterMap(lab03())
     view.press("end")
     open_view(page, view)
-    page.evaluate("() => { document.querySelector('#here').style.width = '258px'; }")  # what JupyterLab leaves
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    fit(page, 258)  # what JupyterLab leaves
     boxes = [card.bounding_box() for card in page.locator(".node").all()]
     for i, one in enumerate(boxes):
         for other in boxes[:i]:
@@ -187,7 +187,7 @@ COVERED = """() => {
 def test_no_card_covers_the_name_of_a_frame_at_a_laptops_width(page: Page, make: Callable[[], Scenario]):
     view = ClusterMap(make())
     open_view(page, view)
-    page.evaluate("() => { document.querySelector('#here').style.width = '833px'; }")
+    fit(page, 833)
     found = []
     for step in view.journey.every_stop():
         page.evaluate("step => journey.set('step', step)", step)

@@ -13,6 +13,7 @@ from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import ALL_KEPT
 from kafkalab.widgets.views.compare import Compare
+from tests.widgets.frames import fit
 from tests.widgets.live import Live
 from tests.widgets.test_compare import long_run
 from tests.widgets.test_one_screen_in_the_browser import SIZES
@@ -94,7 +95,7 @@ def test_the_point_of_difference_both_verdicts_and_the_logs_are_on_one_screen(pa
     page.set_viewport_size({"width": wide, "height": high})
     stored = Scenario.load(DATA / "rules" / "deduplication.klab")
     Live(page, Compare.rule(stored, DEDUPLICATION, size=kind))
-    page.evaluate("wide => { document.querySelector('#w0').style.width = `${wide}px`; }", room)
+    fit(page, room, "#w0")
     page.wait_for_function("!document.querySelector('.verdict').textContent.includes('looking')")
     texts = page.locator(".verdict").all_inner_texts()
     assert texts[0] == "✓ no promise is broken"

@@ -14,6 +14,7 @@ from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.predict import Predict
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.state_chart import StateChart
+from tests.widgets.frames import fit
 from tests.widgets.live import Live
 
 pytestmark = pytest.mark.browser
@@ -329,7 +330,7 @@ def moved_to(view: Sequence, step: int) -> int:
 
 def test_a_lanes_name_opens_a_menu_also_where_the_lane_has_no_room_for_a_button(page: Page):
     view, live = at_end_txn(page)
-    page.evaluate("document.querySelector('#w0').style.maxWidth = '440px'")
+    fit(page, 440, "#w0")
     assert page.locator('.lane[data-node="b2"]').evaluate("e => e.clientWidth") <= 96
     expect(page.locator('.lane[data-node="b2"] [data-action="crash"]')).to_be_hidden()
     page.locator('.lane[data-node="b2"] [data-action="node"]').click()
@@ -358,7 +359,7 @@ def test_a_key_opens_the_menu_of_the_node_of_this_step(page: Page):
 
 def test_the_fault_panel_opens_in_a_drawer_of_the_same_journey_and_closes_again(page: Page, console_errors: list[str]):
     view, live = at_end_txn(page)
-    page.evaluate("document.querySelector('#w0').style.maxWidth = '848px'")
+    fit(page, 848, "#w0")
     high = page.locator(".klab.sequence").evaluate("e => e.clientHeight")
     logs = page.locator(".logs").bounding_box()
     page.locator('.sequence [data-action="faults"]').click()
@@ -413,7 +414,7 @@ def test_the_drawer_tries_the_rules_and_has_the_crash_after_sending(page: Page):
 
 def test_in_a_narrow_place_the_panel_is_below_the_sequence(page: Page):
     at_end_txn(page)
-    page.evaluate("document.querySelector('#w0').style.maxWidth = '560px'")
+    fit(page, 560, "#w0")
     room = page.locator(".klab.sequence").bounding_box()
     page.keyboard.press("p")
     panel = page.locator(".fault-panel")

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 import kafkalab
 from kafkalab.widgets.views.sequence import Sequence
+from tests.widgets.frames import fit
 from tests.widgets.live import Live
 from tests.widgets.screens import open_view
 
@@ -51,8 +52,7 @@ def opened(page: Page, lab: str, size: str) -> Sequence:
     page.emulate_media(reduced_motion="reduce")
     view = Sequence(getattr(kafkalab, lab)(), size=kind)
     open_view(page, view, size=kind)
-    page.evaluate("wide => { document.querySelector('#here').style.maxWidth = `${wide}px`; }", room)
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    fit(page, room)
     return view
 
 
@@ -106,7 +106,7 @@ def test_on_a_phone_in_jupyterlab_the_controls_verdict_and_names_of_brokers_are_
     view.press("drop", "ProduceResponse#1")
     view.press("end")
     live = Live(page, view)
-    page.evaluate("() => { document.querySelector('#w0').style.width = '258px'; }")  # what its side bars leave
+    fit(page, 258, "#w0")  # what its side bars leave
     live.settle()
     expect(page.locator('[data-action="finding"]')).to_have_text("duplicate, allowed")
     seen: dict[str, Any] = page.evaluate(PHONE)
@@ -119,7 +119,7 @@ def test_a_chapter_with_the_name_of_an_error_leaves_the_sentence_alone(page: Pag
     view = opened(page, "lab01", "1280x800, file browser open")
     view.press("drop", "Produce#2")
     open_view(page, view, size="laptop")
-    page.evaluate("() => { document.querySelector('#here').style.maxWidth = '848px'; }")
+    fit(page, 848)
     chapter = next(c for c in view.payload["chapters"] if c["name"] == "OUT_OF_ORDER_SEQUENCE_NUMBER")
     page.evaluate("step => journey.set('step', step)", chapter["step"])
     shown = page.locator(".chapter")
@@ -160,7 +160,7 @@ def test_the_word_dropped_is_not_below_the_chip_of_the_fault_whose_row_has_a_tim
     view = Sequence(kafkalab.lab03(), size="laptop")
     view.press("drop", "EndTxn#1")
     open_view(page, view, size="laptop")
-    page.evaluate("wide => { document.querySelector('#here').style.maxWidth = `${wide}px`; }", SIZES[size][2])
+    fit(page, SIZES[size][2])
     fault = next(e for e in view.payload["events"] if e["kind"] == "fault")
     before = [s for s in view.journey.stops() if s < fault["step"]][-1]
     assert view.payload["events"][before]["at"] == fault["at"]  # or its row would have a time in any case

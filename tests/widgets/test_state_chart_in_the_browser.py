@@ -12,6 +12,7 @@ from kafkalab.programs.groups import two_members
 from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.state_chart import StateChart
+from tests.widgets.frames import fit
 from tests.widgets.screens import agree, open_view, outside, too_small
 
 pytestmark = pytest.mark.browser
@@ -69,7 +70,7 @@ def test_at_a_laptop_with_the_file_browser_the_coordinators_answers_are_beside_i
     view = StateChart(lab03())
     view.press("end")
     open_view(page, view)
-    page.evaluate("() => { document.querySelector('#here').style.width = '833px'; }")  # JupyterLab's output there
+    fit(page, 833)  # JupyterLab's output there
     assert page.locator(".main").evaluate("e => e.scrollHeight - e.clientHeight") == 0
 
 
@@ -238,7 +239,7 @@ def test_the_whole_chart_of_a_producer_is_seen_and_only_the_table_beside_it_scro
     view = StateChart(lab03(), "producer")
     view.press("end")
     open_view(page, view)
-    page.evaluate("wide => { document.querySelector('#here').style.maxWidth = `${wide}px`; }", width)
+    fit(page, width)
     assert page.locator(".main").evaluate("e => e.scrollHeight - e.clientHeight") <= 0
     end = page.locator(".main").bounding_box() or {}
     chart, table = (page.locator(which).bounding_box() or {} for which in (".chart .states svg", ".what-if table"))

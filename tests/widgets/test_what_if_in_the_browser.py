@@ -8,6 +8,7 @@ from playwright.sync_api import Page
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.what_if_strips import at_stops, fate_words
 from kafkalab.widgets.views.sequence import Sequence
+from tests.widgets.frames import fit
 from tests.widgets.live import Live
 from tests.widgets.screens import open_view
 from tests.widgets.test_one_screen_in_the_browser import MEASURE, PARTS, SIZES
@@ -99,8 +100,7 @@ def test_with_its_strips_a_sequence_still_fits_the_screen(page: Page, view: Sequ
     wide, high, room, tall, kind = SIZES[size]
     page.set_viewport_size({"width": wide, "height": high})
     open_view(page, view, size=kind)
-    page.evaluate("wide => { document.querySelector('#here').style.maxWidth = `${wide}px`; }", room)
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    fit(page, room)
     seen = page.evaluate(MEASURE, [*PARTS, ".whatif", ".bars", ".whatif em", ".travel"])
     assert seen["outside"] == []
     assert seen["height"] <= tall
