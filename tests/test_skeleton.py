@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -107,7 +108,8 @@ def test_binder_starts_the_server_on_the_start_page(given: str, started: str, ro
 
 
 def test_scripts_can_be_executed(root: Path):
-    assert [p for p in ("binder/postBuild", "binder/start", ".ci/run") if not os.access(root / p, os.X_OK)] == []
+    scripts = ("binder/postBuild", "binder/start", ".ci/run", ".ci/limit_cpu")
+    assert [p for p in scripts if not os.access(root / p, os.X_OK)] == []
 
 
 def test_post_build_installs_the_package_and_the_settings_and_may_run_twice(checkout: Path):
@@ -154,3 +156,20 @@ def test_every_file_that_the_readme_points_to_exists(root: Path):
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", (root / "README.md").read_text())
     assert targets
     assert [t for t in targets if not (root / t).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("minutes", "code", "status"),
+    [("1", "pass", 0), ("0.001", "while time.process_time() < 0.2: pass", 1), ("0", "raise SystemExit(3)", 3)],
+)
+def test_a_command_that_needs_more_cpu_time_than_allowed_fails(minutes: str, code: str, status: int, root: Path):
+    command = [sys.executable, root / ".ci" / "limit_cpu", minutes, sys.executable, "-c", f"import time\n{code}"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert run.returncode == status
+    assert f"CPU minutes of {minutes}, in " in run.stdout
+
+
+def test_every_test_is_in_one_of_the_two_commands_and_none_in_both(root: Path):
+    asked = [make("-n", target, "ARGS=", folder=root).stdout for target in ("test", "test-rest")]
+    daily, rest = (re.findall(r'-m "([^"]+)"', printed)[-1] for printed in asked)
+    assert rest == f"not ({daily})"

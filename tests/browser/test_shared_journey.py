@@ -56,6 +56,7 @@ def test_a_step_in_one_view_is_a_step_in_all_also_while_a_cell_runs(
     assert console_errors == []
 
 
+@pytest.mark.smoke
 def test_a_press_in_one_view_gives_all_the_new_run_and_the_kernel_knows(views: tuple[Locator, Locator], page: Page):
     sequence, client = views
     client.focus()

@@ -41,6 +41,7 @@ def test_the_start_page_links_the_labs_that_are_ready_and_no_others(open_lab: Ca
     expect(planned.get_by_role("link")).to_have_count(0)
 
 
+@pytest.mark.smoke
 def test_two_clicks_lead_to_the_first_step_of_the_first_lab(open_lab: Callable[[str], Page]):
     page = open_lab("00_start")
     link = page.get_by_role("link", name="Start here")

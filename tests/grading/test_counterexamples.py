@@ -56,6 +56,7 @@ def test_a_wrong_answer_with_a_table_says_how_to_see_it_and_keeps_it() -> None:
     assert str(counterexample()).endswith("your function says 0")
 
 
+@pytest.mark.smoke
 @pytest.mark.notebooks
 def test_in_a_notebook_the_run_comes_below_the_error_and_once() -> None:
     def code(name: str, source: str) -> dict[str, Any]:

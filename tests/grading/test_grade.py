@@ -244,6 +244,7 @@ def test_the_page_says_what_the_notebooks_ran_in_and_what_that_does_not_stop(row
     assert rows["text"].sandbox == ""
 
 
+@pytest.mark.smoke
 def test_a_judge_that_comes_to_its_end_costs_one_row(root_of_labs: Path, tmp_path: Path) -> None:
     put(tmp_path / "bo", f"{LAB}.ipynb", notebook(IMPORT, RIGHT))
     labs = sheet(root_of_labs)
@@ -258,6 +259,7 @@ def test_a_judge_that_comes_to_its_end_costs_one_row(root_of_labs: Path, tmp_pat
         judge.close()
 
 
+@pytest.mark.smoke
 def test_names_and_reasons_cannot_be_code_of_the_page() -> None:
     row = Row(student="<script>1</script>", file="a&b", reason="<img src=x>", result="wrong", exercise="L1.E1")
     page = as_html([row], 1)
@@ -266,6 +268,7 @@ def test_names_and_reasons_cannot_be_code_of_the_page() -> None:
     assert "a&amp;b" in page
 
 
+@pytest.mark.smoke
 def test_the_command_writes_both_and_says_a_line_for_each(
     root_of_labs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,6 +280,7 @@ def test_the_command_writes_both_and_says_a_line_for_each(
     assert "<h2" in (tmp_path / "out" / "r.html").read_text()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -306,6 +310,7 @@ def test_without_labs_or_without_notebooks_it_says_so(tmp_path: Path, root_of_la
         submissions(tmp_path, sheet(root_of_labs))
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -319,6 +324,7 @@ def test_notebooks_of_another_form_are_refused(change: Callable[[Any], Any], why
         code_cells(json.dumps(change(notebook("x"))).encode())
 
 
+@pytest.mark.smoke
 def test_a_cell_is_known_by_nbgraders_name_where_its_id_is_gone() -> None:
     cells = notebook("x")
     for cell in cells["cells"]:
@@ -353,11 +359,13 @@ def test_a_labs_own_look_behind_the_curtain_is_not_held_against_anybody(tmp_path
     assert [row.points for row in rows] == [6, 6]
 
 
+@pytest.mark.smoke
 def test_a_check_cell_of_another_form_is_refused_with_its_name() -> None:
     with pytest.raises(ValueError, match="03_x: the check cell e2-check is not of the form"):
         lab_of("03_x", notebook(IMPORT, check="check('L3.E2', e2)"))
 
 
+@pytest.mark.smoke
 def test_partial_points_are_given_when_asked_for(root_of_labs: Path, tmp_path: Path) -> None:
     most = RIGHT.replace('"Empty": "INVALID_TXN_STATE"', '"Empty": "NONE"')
     put(tmp_path / "bo", f"{LAB}.ipynb", notebook(IMPORT, most))
@@ -368,6 +376,7 @@ def test_partial_points_are_given_when_asked_for(root_of_labs: Path, tmp_path: P
         assert (row.points, row.result) == (points, "wrong")
 
 
+@pytest.mark.smoke
 def test_the_notebook_runs_under_the_graders_seed(root_of_labs: Path, tmp_path: Path) -> None:
     asks = "from kafkalab.grading.seeds import seed\ne2 = {'Empty': str(seed())}"
     put(tmp_path / "bo", f"{LAB}.ipynb", notebook(asks))

@@ -22,6 +22,7 @@ def test_pytest_finds_the_plugin_where_kafkalab_is_installed(root: Path) -> None
     assert project["entry-points"]["pytest11"]["kafkalab-labs"] == "kafkalab.grading.nbval_plugin"
 
 
+@pytest.mark.smoke
 @pytest.mark.notebooks
 def test_of_a_blank_notebook_exactly_the_checks_fail_and_of_a_solved_one_nothing(root: Path, tmp_path: Path) -> None:
     shutil.copy(root / LABS / LAB, tmp_path / "blank.ipynb")

@@ -213,6 +213,7 @@ def test_every_track_is_made_of_labs_of_the_course() -> None:
     assert {n for track in TRACKS.values() for n in track} <= set(range(15))
 
 
+@pytest.mark.smoke
 @pytest.mark.notebooks
 def test_a_notebook_keeps_its_progress_beside_itself_over_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,7 +18,7 @@ from kafkalab.sim.faults import Drop
 from kafkalab.sim.run_errors import ForeignAwaitError
 from kafkalab.sim.scenario import Program, Scenario
 
-pytestmark = pytest.mark.notebooks
+pytestmark = [pytest.mark.notebooks, pytest.mark.smoke]
 
 PROGRAMS = '''
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener

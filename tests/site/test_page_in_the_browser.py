@@ -85,6 +85,7 @@ def shows(page: Page, scenario: Scenario) -> None:
     assert page.evaluate(COMPARE, [digest, SHOW_WITHIN_MS]) == digest
 
 
+@pytest.mark.smoke
 def test_a_run_with_faults_is_that_of_this_python_and_nothing_else_is_asked(
     address: str, page: Page, console_errors: list[str]
 ):

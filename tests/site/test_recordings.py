@@ -112,6 +112,7 @@ def test_without_javascript_it_has_the_text_twin(site: Path, page: Page, root: P
     context.close()
 
 
+@pytest.mark.smoke
 @pytest.mark.browser
 def test_the_committed_one_opens_and_is_stepped_by_keys(root: Path, page: Page, console_errors: list[str]):
     page.goto(f"file://{root / SHOWN_FIRST}")

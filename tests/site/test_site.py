@@ -41,6 +41,7 @@ def lab3(browser: Browser, with_answers: str) -> Iterator[LiteLab]:
         yield opened
 
 
+@pytest.mark.smoke
 def test_the_first_page_links_every_lab_and_says_where_sparks_runs(
     address: str, page: Page, console_errors: list[str]
 ) -> None:
@@ -62,6 +63,7 @@ def test_a_term_that_a_lab_links_is_found_in_the_glossary(address: str, page: Pa
     assert page.locator("tbody tr:visible").count() in range(1, 10)
 
 
+@pytest.mark.smoke
 def test_all_cells_of_a_solved_lab_run_with_the_saved_outputs(lab3: LiteLab) -> None:
     ran = lab3.save()["cells"]
     code = [cell for cell in ran if cell["cell_type"] == "code"]

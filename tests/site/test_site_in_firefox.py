@@ -50,7 +50,7 @@ __all__ = [
     "test_what_was_solved_survives_a_reload_and_can_be_downloaded",
     "test_where_memory_is_shared_python_is_interrupted_and_goes_on",
 ]
-pytestmark = [pytest.mark.browser, pytest.mark.site]
+pytestmark = [pytest.mark.browser, pytest.mark.firefox, pytest.mark.site]
 PREFERENCES: dict[str, dict[str, str | float | bool]] = {
     "wasm": {"javascript.options.wasm": False},
     "storage": {"network.cookie.cookieBehavior": 2},  # what "block all cookies" sets: no storage of any kind

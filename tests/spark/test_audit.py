@@ -112,6 +112,7 @@ def everything(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     )
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", NAMES)
 def test_an_audit_equals_its_check_on_every_history(everything: Everything, name: str) -> None:
     wanted = Counter(
@@ -125,6 +126,7 @@ def test_an_audit_equals_its_check_on_every_history(everything: Everything, name
     assert examined == {run: r[name].examined for run, r in everything.reports.items() if r[name].examined}
 
 
+@pytest.mark.smoke
 def test_every_injected_anomaly_is_found_and_nothing_else(everything: Everything) -> None:
     truth = Counter(
         (r.anomaly, r.policy, tuple(r["keys"]), tuple(r.offsets), None if r.steps is None else tuple(r.steps))
@@ -137,11 +139,13 @@ def test_every_injected_anomaly_is_found_and_nothing_else(everything: Everything
     assert found == truth
 
 
+@pytest.mark.smoke
 def test_a_clean_history_has_no_finding_and_everything_was_looked_at(everything: Everything) -> None:
     assert [row for row in everything.findings if row[0] == CLEAN] == []
     assert {name for run, name in everything.examined if run == CLEAN} == set(NAMES)
 
 
+@pytest.mark.smoke
 def test_what_is_allowed_is_reported_and_violates_nothing(everything: Everything) -> None:
     rows = {row.anomaly: row for row in everything.summary.rows}
     for name in ("G0", "int-send-skip", "partial visibility", "unseen"):

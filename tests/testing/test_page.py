@@ -30,6 +30,7 @@ def run(root: Path, pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
     return pytester.runpytest_inprocess(*ARGS, "-p", "no:cacheprovider", *args)
 
 
+@pytest.mark.smoke
 def test_the_example_pays_every_order_once(root: Path, pytester: pytest.Pytester) -> None:
     run(root, pytester).assert_outcomes(passed=6)
 
@@ -61,6 +62,7 @@ def test_a_service_is_one_process_though_it_has_two_clients(root: Path, monkeypa
         assert lab.check("offset/output split")["offset/output split"].examined == 1
 
 
+@pytest.mark.smoke
 def test_the_page_names_each_fault_and_its_test_and_quotes_the_files(root: Path) -> None:
     page = (root / "docs" / "testing.md").read_text(encoding="utf-8")
     assert [name for pair in FAULTS.items() for name in pair if name not in page] == []

@@ -24,6 +24,7 @@ def same(page: Page, view: Chooser, key: str) -> None:
     assert [list(pair) for pair in terms] == view.words
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("size", ["laptop", "projector"])
 def test_the_list_the_arrows_and_links_choose(page: Page, size: str, console_errors: list[str]) -> None:
     view = Chooser("A bug", ENTRIES, lambda key: [("It is", f"<{key}>."), ("Look at", "nothing & more.")], size=size)

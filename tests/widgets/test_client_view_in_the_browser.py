@@ -58,6 +58,7 @@ def test_on_a_phone_a_call_is_told_in_few_lines(page: Page, view: ClientView):
     assert page.locator(".says").evaluate_all("all => Math.max(...all.map((e) => e.clientHeight))") < 130
 
 
+@pytest.mark.smoke
 def test_the_screen_equals_the_text_twin_moment_by_moment_and_back(
     page: Page, view: ClientView, console_errors: list[str]
 ):

@@ -72,6 +72,7 @@ def test_replication_is_shown_where_the_journey_shows_it(page: Page):
     agree(page, view, NAME)
 
 
+@pytest.mark.smoke
 def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page):
     view = ClusterMap(lab03())
     view.step = 100

@@ -50,6 +50,7 @@ def same(page: Page, compare: Compare) -> None:
     expect(page.locator(".compare .now")).to_have_text(first)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("which", ["fault", "rule", "profile", "same", "long"])
 def test_each_row_shows_what_the_text_says(page: Page, which: str, console_errors: list[str]):
     compare = {

@@ -24,6 +24,7 @@ def compare(page: Page, meter: CostMeter) -> None:
     assert page.locator(".klab.cost .now").inner_text() == meter.sentence()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("size_of", [frame_bytes, None])
 def test_the_screen_says_what_the_text_says_at_every_stop(
     page: Page, console_errors: list[str], size_of: object

@@ -30,6 +30,7 @@ def opened(page: Page, name: str) -> tuple[Any, list[str]]:
     return widget, asked
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", MADE)
 def test_the_keys_are_told_on_a_question_mark_and_nothing_is_asked_of_the_world(
     page: Page, name: str, console_errors: list[str]
@@ -78,6 +79,7 @@ def test_the_static_picture_has_literal_colours_and_needs_nothing(name: str):
     assert (data["image/svg+xml"], data["text/plain"]) == (picture, text)
 
 
+@pytest.mark.smoke
 def test_each_widgets_own_code_is_below_40_kb_and_the_sequences_below_120():
     sizes: dict[str, int] = {}
     for name in MADE:

@@ -62,6 +62,7 @@ def offered(payload: dict[str, Any], action: str, target: str, details: dict[str
     return target != "controller" or action in ("cut", "heal")
 
 
+@pytest.mark.smoke
 def test_the_browser_gives_the_reasons_that_the_kernel_gives(page: Page, console_errors: list[str]):
     for scenario in (lab03(), lab03("1.0"), two_members()):
         panel, random = FaultPanel(scenario), Random(3)

@@ -60,6 +60,7 @@ def choice(page: Page, action: str, target: str = "EndTxn#1", more: str = "") ->
 # the menu
 
 
+@pytest.mark.smoke
 def test_an_envelope_is_clicked_and_its_menu_makes_another_run(page: Page, console_errors: list[str]):
     view, live = at_end_txn(page)
     page.mouse.click(*grip(page, "EndTxn#1"))

@@ -37,6 +37,7 @@ def test_each_step_shows_what_the_text_says_forwards_and_backwards(
     assert console_errors == []
 
 
+@pytest.mark.smoke
 def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page):
     view = LogTape(lab03())
     view.press("end")

@@ -32,6 +32,7 @@ def same(page: Page, view: Neighbours) -> None:
         assert seen["ends"] == ([text for text, _ in panel["parts"]] if view.place == END else [])
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("size", ["laptop", "projector"])
 def test_keys_walk_through_the_moments_and_press_on_all_four(
     page: Page, size: str, console_errors: list[str]

@@ -56,6 +56,7 @@ def opened(page: Page, lab: str, size: str) -> Sequence:
     return view
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("lab", LABS)
 def test_a_labs_sequence_is_on_one_screen(page: Page, lab: str, size: str):

@@ -50,6 +50,7 @@ def every_panel(size: str) -> list[Any]:
     return [*views, CostMeter(journey, size=size), card]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("colours", ["none", "active"])
 def test_on_a_projector_no_text_is_smaller_than_20_pixels_and_nothing_is_cut_off(
     page: Page, colours: Any, console_errors: list[str]

@@ -40,6 +40,7 @@ def same(page: Page, card: Predict) -> None:
     assert page.locator(".predict .where").inner_text() == card.score_text
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("how", ["click", "key"])
 def test_a_choice_is_kept_and_then_told(page: Page, how: str, console_errors: list[str]):
     card = Predict("What becomes of it?", CHOICES, "a", BECAUSE, size="projector")

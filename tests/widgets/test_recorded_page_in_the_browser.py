@@ -39,6 +39,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.smoke
 def test_it_is_one_small_file_that_asks_for_nothing_and_is_stepped_by_keys(saved: Path, page: Page) -> None:
     assert saved.stat().st_size < 200_000
     told: list[str] = []

@@ -22,6 +22,7 @@ def canvas(browser: Browser) -> Iterator[Page]:
     page.close()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", CASES)
 def test_a_view_looks_as_its_reference(browser: Browser, canvas: Page, name: str):
     percent = difference(canvas, taken(browser, CASES[name]), reference(name))
@@ -30,12 +31,14 @@ def test_a_view_looks_as_its_reference(browser: Browser, canvas: Page, name: str
         pytest.fail(f"{name} has changed by {percent} %; {told}", pytrace=False)
 
 
+@pytest.mark.smoke
 def test_another_view_or_other_colours_are_noticed(browser: Browser, canvas: Page):
     log = taken(browser, CASES["log_tape_light"])
     for other in ("log_tape_dark", "log_tape_projector", "cluster_map_light", "coordinator_light"):
         assert difference(canvas, log, reference(other)) > 2 * LIMIT_PERCENT
 
 
+@pytest.mark.smoke
 def test_the_set_is_small_and_has_no_picture_that_no_case_makes():
     files = sorted(FOLDER.glob("*.png"))
     mine = [f for f in files if f.stem in CASES]

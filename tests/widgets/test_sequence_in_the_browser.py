@@ -97,6 +97,7 @@ def test_what_became_of_a_frame_stands_in_the_heading_of_its_fields(page: Page):
     assert fate["y"] + fate["height"] <= heading["y"] + heading["height"] + 3
 
 
+@pytest.mark.smoke
 def test_each_step_of_the_lab_shows_what_the_text_says_forwards_and_backwards(
     page: Page, lab_run: dict[str, Any], console_errors: list[str]
 ):

@@ -22,6 +22,7 @@ def same(page: Page, share: Share) -> None:
     assert share.cluster.trace.digest() in page.locator(".share .where").inner_text()
 
 
+@pytest.mark.smoke
 def test_a_code_and_a_file_are_shown_saved_and_opened(page: Page, tmp_path: Path, console_errors: list[str]):
     share = Share(lab03())
     live = Live(page, share, Sequence(share))

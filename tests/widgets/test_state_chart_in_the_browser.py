@@ -30,6 +30,7 @@ def active(page: Page) -> list[str]:
     return ids
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("scenario", "name"),
     [(lab03(), "coordinator"), (ABORTED, "coordinator"), (lab03(), "producer")],

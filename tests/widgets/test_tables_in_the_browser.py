@@ -32,6 +32,7 @@ def payload_of_lab() -> dict[str, Any]:
     return complete(payload_of(cluster))
 
 
+@pytest.mark.smoke
 def test_a_table_shows_which_rows_are_committed(page: Page, console_errors: list[str]):
     payload = payload_of_lab()
     steps = [event["step"] for event in payload["events"] if event["name"] == "database"]

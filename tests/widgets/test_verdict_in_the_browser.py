@@ -32,6 +32,7 @@ def compare(page: Page, verdict: Verdict) -> None:
         assert f" {kind}: {', '.join(names)}" in text
 
 
+@pytest.mark.smoke
 def test_the_screen_says_what_the_text_says(page: Page, console_errors: list[str]):
     for scenario in (lab03(), duplicated(), kafka_17754()):
         verdict = Verdict(scenario)

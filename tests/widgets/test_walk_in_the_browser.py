@@ -21,6 +21,7 @@ def step(page: Page) -> int:
     return int(page.locator(".klab").get_attribute("data-step") or -1)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("scenario", [lab02(records=0), lab03(), lab05(), lab06()], ids=["02", "03", "05", "06"])
 def test_every_press_of_every_key_of_the_walk_goes_where_it_goes_in_python(
     page: Page, scenario: Scenario, console_errors: list[str]

@@ -27,6 +27,7 @@ def view() -> Sequence:
     return known
 
 
+@pytest.mark.smoke
 def test_w_opens_the_strips_the_kernel_fills_them_and_w_closes_them(page: Page):
     view = Sequence(ONE)
     live = Live(page, view)

@@ -12,6 +12,7 @@ pytest.importorskip("confluent_kafka")
 pytestmark = pytest.mark.clients
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
 def test_a_record_behind_an_abort_is_taken_for_a_repetition(profile: str) -> None:
     """If a later version of librdkafka does not do it, README.md and tests/wire/kills.py need not speak of it."""

@@ -55,6 +55,7 @@ def test_java_under_version_2_is_not_torn(tmp_path: Path):
         assert live.save(tmp_path / "java.klab").differences == ()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
 def test_librdkafka_is_torn_whatever_the_brokers_offer(profile: str, tmp_path: Path):
     """It speaks version 1 also where the cluster has finalized version 2 (librdkafka 2.16)."""
