@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         if isinstance(item, pytest.Function):
-            item.extra_keyword_matches |= subjects(item)
+            item.extra_keyword_matches |= subjects(item).union(*(m.args for m in item.iter_markers("subjects")))
         if item.path.suffix == ".ipynb":
             item.add_marker(pytest.mark.notebooks)
             item.add_marker(pytest.mark.smoke)

@@ -13,8 +13,14 @@ from tests.kafka.mutations import kept
 from tests.kafka.page import text
 from tests.kafka.script import HERE, RECORDED, belongs, families, recorded, scripts_of
 
+
+def asked(family: str) -> set[str]:
+    """Return the APIs that the scripts of a family ask."""
+    return {step["ask"] for script in scripts_of(family) for step in script["steps"] if "ask" in step}
+
+
 CASES = [
-    (path.stem, family)
+    pytest.param(path.stem, family, marks=pytest.mark.subjects(*asked(family)))
     for path in sorted(RECORDED.glob("[0-9]*.json"))
     for family in families()
     if any(belongs(s, path.stem) for s in scripts_of(family))
