@@ -17,13 +17,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture
-def start(request: pytest.FixtureRequest, kafka_lab: Any) -> Iterator[Callable[[str], Any]]:
-    """Start an instance of the service; all are closed at the end, before the brokers."""
+def start(request: pytest.FixtureRequest, kafka_lab: Any) -> Iterator[Callable[..., Any]]:
+    """Start an instance of the service, or of another one; all are closed at the end, before the brokers."""
     module, _, name = request.config.getoption("--service").rpartition(".")
     instances: list[Any] = []
 
-    def start(instance: str) -> Any:
-        instances.append(getattr(import_module(module), name)(kafka_lab.bootstrap_servers, instance))
+    def start(instance: str, service: Any = None) -> Any:
+        service = service or getattr(import_module(module), name)
+        instances.append(service(kafka_lab.bootstrap_servers, instance))
         return instances[-1]
 
     yield start
@@ -33,12 +34,18 @@ def start(request: pytest.FixtureRequest, kafka_lab: Any) -> Iterator[Callable[[
 
 
 @pytest.fixture
-def orders(kafka_lab: Any) -> list[str]:
-    """Three orders, placed before the service starts; each payment has its order's key."""
-    placed = ["order-1", "order-2", "order-3"]
+def placed(kafka_lab: Any) -> list[str]:
+    """Three orders, placed before the service starts."""
+    keys = ["order-1", "order-2", "order-3"]
     shop = Producer({"bootstrap.servers": kafka_lab.bootstrap_servers, "client.id": "shop", "enable.idempotence": True})
-    for key in placed:
+    for key in keys:
         shop.produce("orders", key=key, value=key)
     shop.flush(10)
+    return keys
+
+
+@pytest.fixture
+def orders(kafka_lab: Any, placed: list[str]) -> list[str]:
+    """The same; of each the service makes one payment, with its order's key."""
     kafka_lab.pipeline("orders", "payments")
     return placed

@@ -14,7 +14,10 @@ OK, VIOLATED, UNKNOWN = "ok", "violated", "unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One place where an anomaly shows. `policy` says whether it is forbidden there; `steps` and `keys` prove it."""
+    """One place where an anomaly shows. `steps` and `keys` prove it.
+
+    `policy` says whether it is forbidden there. A finding of policy "unknown" says what the history cannot tell.
+    """
 
     anomaly: str
     policy: str
@@ -81,7 +84,7 @@ def anomaly(name: str, meaning: str, policy: str = FORBIDDEN) -> Callable[[Calla
 
 
 def verdict_of(examined: int, policies: Sequence[str]) -> str:
-    """Violated if any finding is forbidden, unknown if there is none and nothing was examined, else ok."""
+    """Return violated if any finding is forbidden; unknown if one is, or if nothing was examined or found; else ok."""
     if FORBIDDEN in policies:
         return VIOLATED
-    return UNKNOWN if examined == 0 and not policies else OK
+    return UNKNOWN if UNKNOWN in policies or (examined == 0 and not policies) else OK

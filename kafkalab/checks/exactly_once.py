@@ -6,17 +6,28 @@ It speaks of exactly-once effects inside Kafka, never of exactly-once delivery.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, anomaly
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, UNKNOWN, Check, Examined, anomaly
 from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN, View
+from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord
 from kafkalab.protocol.partitions import topic_of
 from kafkalab.protocol.source_header import place_of, sources_of
 
 ONCE, LOST, IN_FLIGHT, DUPLICATED = "once", "lost", "in flight", "duplicated"
+"""What became of an input: it has the effects that it should have, fewer, perhaps fewer, more. Else it is UNKNOWN."""
+NOT_CERTAIN = {IN_FLIGHT: ALLOWED, UNKNOWN: UNKNOWN}
+"""What is not certain yet, or never will be, and the policy of a finding that says so."""
 INPUT = "input"
 """The name of a label whose value is a topic of inputs."""
+EFFECTS = "effects"
+"""The name of a label that says how many effects an input should have, if not one: "2" for all, "in-0@5=0" for one.
+
+Of several labels that say something of the same inputs, the largest number counts.
+"""
+POSITION = "position"
+"""The name of a label that says how far a key is done where no group commits that in Kafka: "in-0@5"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +37,7 @@ class Effect:
     key: str
     offset: int
     value: str
+    expected: int
     read_committed: int
     read_uncommitted: int
     verdict: str
@@ -33,33 +45,24 @@ class Effect:
 
 
 @dataclass(slots=True)
-class _Sent:
-    """One send of an output, and how the records that it led to ended; `failed` if it was refused."""
-
-    failed: bool = False
-    ends: list[str] = field(default_factory=list)
-    steps: list[int] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class _Output:
-    """What was made of one input, and went to one topic: by transaction, and in each by send.
+    """What was made of one input, and went to one topic: how each record ended, by transaction and value.
 
     Of transactions `group` is the one whose offsets their process commits. Without transactions there is one output
-    for each value, whose sends are all one attempt.
+    for each value.
     """
 
     group: str
-    attempts: dict[str, dict[object, _Sent]] = field(default_factory=dict)
+    ends: dict[str, dict[str | None, list[str]]] = field(default_factory=dict)
+    steps: list[int] = field(default_factory=list)
 
-    def count(self, *outcomes: str) -> tuple[int, int]:
-        """The fewest and the most records with these outcomes; in a transaction they are counted by send."""
-        fewest = most = 0
-        for sends in self.attempts.values():
-            known = [s for s in sends.values() if s.ends or not s.failed]
-            counts = [sum(end in outcomes for end in sent.ends) for sent in known] or [0]
-            fewest, most = fewest + min(counts), most + max(counts)
-        return fewest, most
+    def count(self, *outcomes: str, every: bool = False) -> int:
+        """Return the number of records with these outcomes: every one, or the most of one value in each transaction."""
+        total = 0
+        for values in self.ends.values():
+            copies = [sum(end in outcomes for end in ends) for ends in values.values()]
+            total += sum(copies) if every else max(copies, default=0)
+        return total
 
 
 Outputs = dict[tuple[str, str, str | None], _Output]
@@ -72,21 +75,41 @@ def effects(view: View) -> list[Effect]:
     The outputs' headers declare it (kafkalab/protocol/source_header.py). Of the same topics, the keys count too that
     those who made the outputs have polled, and all keys of topics that a label "input" names.
 
-    An input has an effect for every transaction that committed an output of it; outside transactions, where nothing
-    else tells a second attempt from a second output, for every record of the same value. What each group makes of an
-    input, and for each topic, is counted apart. It is in flight, not lost, while the group has not committed an offset
-    behind it, or while an output of it is undecided. An output that was committed and has since been deleted or
-    compacted away was an effect all the same.
+    A label "effects" says how many effects an input should have: then every committed record that was made of it is
+    one. Without it there should be one: each transaction may write several values for an input, and has an effect for
+    every copy of one of them; outside transactions, where nothing else tells a second attempt from a second output,
+    there is one for every record of the same value. What each group makes of an input, and for each topic, is counted
+    apart. The input is in flight, not lost, while the group has not committed an offset after it, or
+    while an output of it is undecided. Its fate is unknown where outputs of its key took effect although nobody has
+    committed an offset of that key: then the positions are not in Kafka, unless a label "position" says what they are.
+    An output that was committed and has since been deleted or compacted away was an effect all the same.
     """
     groups = _groups(view)
     made = _made(view, groups)
-    keys, done = _input_keys(view, made), _Done(view, groups)
+    keys, done, expected = _input_keys(view, made), _Done(view, groups), _Expected(view.history)
     found = []
     for key in view.data_keys:
         if key in keys:
-            for offset in view.known[key]:
-                found.append(_effect(view.at[key, offset], made.get(place_of(key, offset), {}), done))
+            places = [(place_of(key, offset), view.at[key, offset]) for offset in view.known[key]]
+            rows = [_effect(record, made.get(place, {}), expected.of(place), done) for place, record in places]
+            if not done.is_known(key) and any(row.read_committed for row in rows):
+                rows = [replace(row, verdict=UNKNOWN) if row.verdict == IN_FLIGHT else row for row in rows]
+            found += rows
     return found
+
+
+class _Expected:
+    """How many effects inputs should have."""
+
+    def __init__(self, history: History) -> None:
+        self._by_place: dict[str, int] = {}
+        for value in history.label(EFFECTS):
+            place, _, number = value.rpartition("=")
+            self._by_place[place] = max(int(number), self._by_place.get(place, 0))
+
+    def of(self, place: str) -> int | None:
+        """Return the number for an input, None where nothing says it."""
+        return self._by_place.get(place, self._by_place.get(""))
 
 
 def _input_keys(view: View, made: Iterable[str]) -> dict[str, None]:
@@ -123,7 +146,7 @@ def _made(view: View, groups: dict[tuple[str, str], str]) -> dict[str, Outputs]:
     made: dict[str, Outputs] = {}
     process_of = {transaction.id: transaction.process for transaction in view.transactions}
 
-    def sent(headers: Sequence[str], key: str, value: str | None, transaction: str, send: object) -> Iterator[_Sent]:
+    def outputs(headers: Sequence[str], key: str, value: str | None, transaction: str) -> Iterator[_Output]:
         for source in sources_of(headers):
             input_key, _, _ = source.rpartition("@")
             if not input_key.rpartition("-")[0]:
@@ -133,26 +156,23 @@ def _made(view: View, groups: dict[tuple[str, str], str]) -> dict[str, Outputs]:
                 process = process_of.get(transaction, "")
                 group = groups.get((process, input_key), groups.get(("", input_key), ""))
             place = (topic_of(key), group, None if transaction else value)
-            output = made.setdefault(source, {}).setdefault(place, _Output(group))
-            yield output.attempts.setdefault(transaction, {}).setdefault(send, _Sent())
+            yield made.setdefault(source, {}).setdefault(place, _Output(group))
 
     for send in view.sends:
         invoke = send.invoke
-        if not invoke.headers:
-            continue
-        in_transaction = invoke.transaction >= 1
-        transaction = f"{invoke.client}, transaction {invoke.transaction}" if in_transaction else ""
-        for one in sent(invoke.headers, invoke.key, invoke.value, transaction, invoke.index if in_transaction else ""):
-            one.failed = in_transaction and send.type == "fail"
+        if invoke.headers:
+            transaction = f"{invoke.client}, transaction {invoke.transaction}" if invoke.transaction >= 1 else ""
+            list(outputs(invoke.headers, invoke.key, invoke.value, transaction))  # an output, also if no log has it
     for key in view.data_keys:
         for record in view.data(key):
             if record.headers:
                 place = (key, record.offset)
-                owner, known = view.transaction_of.get(place), view.send_of.get(place)
-                which = known.invoke.index if known is not None else place if owner is not None else ""
-                for one in sent(record.headers, key, record.value, owner.id if owner is not None else "", which):
-                    one.ends.append(view.outcomes[place])
-                    one.steps.append(record.step)
+                owner = view.transaction_of.get(place)
+                transaction = owner.id if owner is not None else ""
+                for output in outputs(record.headers, key, record.value, transaction):
+                    values = output.ends.setdefault(transaction, {})
+                    values.setdefault(record.value, []).append(view.outcomes[place])
+                    output.steps.append(record.step)
     return made
 
 
@@ -170,40 +190,51 @@ class _Done:
         of_makers = {(group, key) for (process, key), group in groups.items() if process in makers}
         self._any: dict[str, int] = {}
         self._makers: dict[str, int] = {}
+        self._told: dict[str, int] = {}
+        for value in view.history.label(POSITION):
+            told, _, position = value.rpartition("@")
+            self._told[told] = max(int(position), self._told.get(told, 0))
         for (group, key), offset in self._by_group.items():
             of = self._makers if (group, key) in of_makers else self._any
             of[key] = max(of.get(key, -1), offset)
 
     def behind(self, group: str, key: str, offset: int) -> bool:
         """Whether the group, or without one any (first of all those that make outputs), has committed more."""
+        if key in self._told:
+            return self._told[key] > offset
         if group:
             return self._by_group.get((group, key), -1) > offset
         return self._makers.get(key, self._any.get(key, -1)) > offset
 
+    def is_known(self, key: str) -> bool:
+        """Whether anybody has committed an offset of the key, or a label has one."""
+        return key in self._told or key in self._any or key in self._makers
 
-def _effect(record: LogRecord, outputs: Outputs, done: _Done) -> Effect:
-    committed = {place: output.count(COMMITTED, PLAIN) for place, output in outputs.items()}
-    present = [output.count(COMMITTED, PLAIN, ABORTED, OPEN) for output in outputs.values()]
-    all_sent = [s for output in outputs.values() for sends in output.attempts.values() for s in sends.values()]
-    fewest = min((few for few, _ in committed.values()), default=0)
-    most = max((many for _, many in committed.values()), default=0)
-    lacking = [place[1] for place, (few, _) in committed.items() if few == 0] if outputs else [""]
-    if most > 1:
+
+def _effect(record: LogRecord, outputs: Outputs, told: int | None, done: _Done) -> Effect:
+    every, expected = told is not None, 1 if told is None else told
+    committed = [output.count(COMMITTED, PLAIN, every=every) for output in outputs.values()]
+    present = [output.count(COMMITTED, PLAIN, ABORTED, OPEN, every=every) for output in outputs.values()]
+    fewest, most = min(committed, default=0), max(committed, default=0)
+    fewest_present, most_present = min(present, default=0), max(present, default=0)
+    if most > expected:
         verdict = DUPLICATED
-    elif fewest == 1:
+    elif fewest == expected > 0:
         verdict = ONCE
     else:
-        behind = any(done.behind(group, record.key, record.offset) for group in lacking)
-        verdict = LOST if behind and not any(OPEN in s.ends for s in all_sent) else IN_FLIGHT
-    alive = max((many for _, many in present), default=0)
+        lacking = [o.group for o, n in zip(outputs.values(), committed, strict=True) if n < max(expected, 1)]
+        behind = any(done.behind(group, record.key, record.offset) for group in lacking or [""])
+        undecided = any(output.count(OPEN) for output in outputs.values())
+        verdict = IN_FLIGHT if undecided or not behind else LOST if expected else ONCE
     return Effect(
         key=record.key,
         offset=record.offset,
         value=record.value or "",
-        read_committed=most if most > 1 else fewest,
-        read_uncommitted=alive if alive > 1 else min((few for few, _ in present), default=0),
+        expected=expected,
+        read_committed=most if most > expected else fewest,
+        read_uncommitted=most_present if most_present > expected else fewest_present,
         verdict=verdict,
-        steps=tuple(step for s in all_sent for step in s.steps),
+        steps=tuple(step for output in outputs.values() for step in output.steps),
     )
 
 
@@ -215,7 +246,8 @@ def exactly_once(check: Check, view: View) -> Examined:
     """A finding for every input without exactly one effect; examined are those whose fate is certain."""
     rows = effects(view)
     through = [record.transactional for record in view.offset_commits]
-    policy = FORBIDDEN if through and all(through) else ALLOWED  # only then does Kafka promise exactly-once effects
+    promised = bool(through) and all(through)  # by Kafka; of positions elsewhere by who says what they are
+    policy = FORBIDDEN if promised or view.history.label(POSITION) else ALLOWED
     found = []
     for row in rows:
         if row.verdict != ONCE:
@@ -223,7 +255,8 @@ def exactly_once(check: Check, view: View) -> Examined:
                 f"{row.value!r} at offset {row.offset} of {row.key} is {row.verdict}: {row.read_committed} effect(s) "
                 f"under read_committed, {row.read_uncommitted} under read_uncommitted"
             )
+            text += f", {row.expected} expected" if row.expected != 1 else ""
+            text += f"; nobody has committed an offset of {row.key}" if row.verdict == UNKNOWN else ""
             steps = [view.at[row.key, row.offset].step, *row.steps]
-            allowed = ALLOWED if row.verdict == IN_FLIGHT else policy
-            found.append(check.found(text, steps, [row.key], [row.offset], allowed))
-    return sum(row.verdict != IN_FLIGHT for row in rows), found
+            found.append(check.found(text, steps, [row.key], [row.offset], NOT_CERTAIN.get(row.verdict, policy)))
+    return sum(row.verdict not in NOT_CERTAIN for row in rows), found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
-from kafkalab.checks.check import Check, Examined, anomaly
-from kafkalab.checks.view import View
+from kafkalab.checks.check import Check, Examined, Finding, anomaly
+from kafkalab.checks.view import Place, View
 from kafkalab.history.schema import LogRecord, TxnEntry
 
 OVERDUE_MS = 30_000
@@ -19,7 +21,11 @@ LONGEST_MS = 900_000
     "An open transaction on a partition that no coordinator will ever end; the last stable offset stays.",
 )
 def hanging_transaction(check: Check, view: View) -> Examined:
-    """Not hanging: one that its coordinator knows on this key, and that is decided or not overdue."""
+    """Not hanging: one that its coordinator knows on this key, and that is decided or not overdue.
+
+    Hanging, too: records that are still there although compaction has removed the marker that ended them. A leader that
+    reads this log takes them for an open transaction (`LogCleaner` keeps a marker as long as its data).
+    """
     newest: dict[int, TxnEntry] = {entry.producer_id: entry for entry in view.entries}
     groups = {(r.key, r.producer_id) for records in view.logs.values() for r in records if r.transactional}
     first: dict[tuple[str, int], LogRecord] = {}
@@ -32,7 +38,22 @@ def hanging_transaction(check: Check, view: View) -> Examined:
         if why:
             text = f"{key} has an open transaction of producer {producer_id} from offset {record.offset} on: {why}"
             found.append(check.found(text, [record.step, entry.step if entry else -1], [key], [record.offset]))
-    return len(groups), found
+    return len(groups), [*found, *_without_marker(check, view)]
+
+
+def _without_marker(check: Check, view: View) -> Iterator[Finding]:
+    """Yield a finding for each key and marker that was compacted away before all the records that it ended."""
+    first: dict[Place, LogRecord] = {}
+    for place, marker in view.markers.items():
+        if marker.removed == "compacted" and not view.at[place].removed:
+            first.setdefault((marker.key, marker.offset), view.at[place])
+    for (key, offset), record in first.items():
+        text = (
+            f"{key} has an open transaction of producer {record.producer_id} from offset {record.offset} on: "
+            f"compaction removed its marker at offset {offset}"
+        )
+        steps = [record.step, view.markers[key, record.offset].removed_step]
+        yield check.found(text, steps, [key], [record.offset])
 
 
 def _why(view: View, key: str, entry: TxnEntry | None) -> str:

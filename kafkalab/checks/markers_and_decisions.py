@@ -13,7 +13,10 @@ GRACE_MS = 30_000
 
 @anomaly("marker without decision", "A COMMIT or ABORT marker with no PREPARE of that outcome in the transaction log.")
 def marker_without_decision(check: Check, view: View) -> Examined:
-    """Allowed: an ABORT that an administrator asked for (its frame came from a client) to end what hangs."""
+    """Allowed: an ABORT that an administrator asked for (its frame came from a client) to end what hangs.
+
+    Not allowed even then: an ABORT of records that the coordinator has decided to commit.
+    """
     senders = {frame.id: frame.sender for frame in view.history.frames}
     examined, found = 0, []
     for key, records in view.logs.items():
@@ -23,12 +26,17 @@ def marker_without_decision(check: Check, view: View) -> Examined:
             examined += 1
             sender = senders.get(marker.frame, "b0")
             by_hand = marker.control == "ABORT" and not SERVER.fullmatch(sender)
-            if view.decision(marker) is None and not by_hand:
+            commit = view.contradicted(marker)
+            if view.decision(marker) is None and (commit is not None or not by_hand):
                 text = (
                     f"{key} has {marker.control} of producer {marker.producer_id}, epoch {marker.producer_epoch}, "
                     f"at offset {marker.offset}, which no PREPARE decided"
                 )
-                found.append(check.found(text, [marker.step], [key], [marker.offset]))
+                steps = [marker.step]
+                if commit is not None:
+                    text += f": the coordinator had decided COMMIT at step {commit.step}"
+                    steps.append(commit.step)
+                found.append(check.found(text, steps, [key], [marker.offset]))
     return examined, found
 
 

@@ -35,13 +35,18 @@ class Stretch:
 
 @dataclass(slots=True, eq=False)
 class View:
-    """All that checks look at. `logs` holds each key's records in offset order, without those that were truncated."""
+    """All that checks look at. `logs` holds each key's records in offset order, without those that were truncated.
+
+    `markers` has the marker that ended a record, `ended` the first record that a marker ended. `prepares` are the
+    decisions by producer id and epoch, `commits` those to commit by producer id alone.
+    """
 
     history: History
     logs: dict[str, list[LogRecord]] = field(default_factory=dict)
     at: dict[Place, LogRecord] = field(default_factory=dict)
     outcomes: dict[Place, str] = field(default_factory=dict)
     markers: dict[Place, LogRecord] = field(default_factory=dict)
+    ended: dict[Place, LogRecord] = field(default_factory=dict)
     open: list[LogRecord] = field(default_factory=list)
     sends: list[Send] = field(default_factory=list)
     transactions: list[ClientTxn] = field(default_factory=list)
@@ -51,6 +56,7 @@ class View:
     known: dict[str, list[int]] = field(default_factory=dict)
     entries: list[TxnEntry] = field(default_factory=list)
     prepares: dict[tuple[int, int], list[TxnEntry]] = field(default_factory=dict)
+    commits: dict[int, list[TxnEntry]] = field(default_factory=dict)
     end_ms: int = 0
 
     def data(self, key: str) -> list[LogRecord]:
@@ -87,6 +93,20 @@ class View:
                 return entry
         return None
 
+    def contradicted(self, marker: LogRecord) -> TxnEntry | None:
+        """Return the newest COMMIT decision for records that this ABORT marker ended; None if there is none.
+
+        The decision names the marker's key and producer id, and was made between the first of these records and the
+        marker. Its epoch may be a later one: transaction version 2 raises it with the decision.
+        """
+        ended = self.ended.get((marker.key, marker.offset))
+        if marker.control != "ABORT" or ended is None:
+            return None
+        for entry in reversed(self.commits.get(marker.producer_id, ())):
+            if ended.step < entry.step < marker.step and marker.key in entry.partitions:
+                return entry
+        return None
+
 
 def view_of(history: History) -> View:
     """The view; linear in the rows but for sorting."""
@@ -101,6 +121,8 @@ def view_of(history: History) -> View:
     for entry in view.entries:
         if entry.state in PREPARED:
             view.prepares.setdefault((entry.producer_id, entry.producer_epoch), []).append(entry)
+            if PREPARED[entry.state] == "COMMIT":
+                view.commits.setdefault(entry.producer_id, []).append(entry)
     view.sends = link_sends(history)
     found = transactions_of(history, view.sends, view.logs, view.entries)
     view.transactions, view.transaction_of, view.send_of = found
@@ -125,6 +147,7 @@ def _end_transactions(view: View, records: list[LogRecord]) -> None:
             for ended in ongoing.pop(record.producer_id, ()):
                 view.outcomes[ended.key, ended.offset] = outcome
                 view.markers[ended.key, ended.offset] = record
+                view.ended.setdefault(place, ended)
         elif record.transactional:
             view.outcomes[place] = OPEN
             ongoing.setdefault(record.producer_id, []).append(record)

@@ -17,6 +17,10 @@ SKIPPED = (
     "an offset behind the input was committed, but no output of it: send the offsets to the transaction that holds "
     "the output, and after an abort seek back to the committed offsets"
 )
+ELSEWHERE = (
+    "nothing says how far the application has read: commit the offsets, best with send_offsets_to_transaction; if it "
+    "keeps its positions outside Kafka, declare them: pipeline(..., positions=...)"
+)
 UNCOMMITTED = "the application reads records of aborted transactions: set isolation.level=read_committed"
 HINTS = {
     "precommitted-read": "a process read what it had not committed yet: set isolation.level=read_committed",
@@ -42,4 +46,6 @@ def hint_for(anomaly: str, text: str, outside: bool) -> str:
         return HINTS.get(anomaly, "")
     if ABORTED_INPUT in text:
         return UNCOMMITTED
+    if " is unknown: " in text:
+        return ELSEWHERE
     return OUTSIDE if outside else AGAIN if " is duplicated: " in text else SKIPPED

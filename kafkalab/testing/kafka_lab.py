@@ -18,7 +18,7 @@ from kafkalab.testing.record import LEVELS, TopicRecord, records_in
 if TYPE_CHECKING:
     from kafkalab.checks.all import Report
     from kafkalab.history.history import History
-    from kafkalab.testing.pipeline import Identity, Pipeline
+    from kafkalab.testing.pipeline import Effects, Identities, Identity, Pipeline, Positions
 
 
 def by_key(record: TopicRecord) -> bytes | None:
@@ -112,15 +112,27 @@ class KafkaLab(LiveCluster):
         found = (record.value for record in self.records(topic, isolation_level))
         return [None if value is None else value.decode() for value in found]
 
-    def pipeline(self, source: str, target: str, source_id: Identity = by_key, target_id: Identity = by_key) -> None:
-        """Declare that of each record of `source` the application makes one of `target`, for the check exactly-once.
+    def pipeline(
+        self,
+        source: str,
+        target: str,
+        source_id: Identity = by_key,
+        target_id: Identities = by_key,
+        *,
+        effects: Effects = 1,
+        positions: Positions | None = None,
+    ) -> None:
+        """Declare which records of `target` the application makes of a record of `source`, for the check exactly-once.
 
-        The two have the same identity: what `source_id` returns of the input and `target_id` of the output. Without
-        them it is the key.
+        The two have the same identity: what `source_id` returns of the input and `target_id` of the output; without
+        them it is the key. An output of several inputs has a list of identities. `effects` is the number of outputs of
+        each input, or a function from the input to it: 0 for one that is filtered out. `positions` maps partitions of
+        `source` to the next offset that the application will read, or returns such a dict, where the application keeps
+        its positions outside Kafka.
         """
         from kafkalab.testing.pipeline import Pipeline
 
-        self._pipelines.append(Pipeline(source, target, source_id, target_id))
+        self._pipelines.append(Pipeline(source, target, source_id, target_id, effects, positions or {}))
 
     def history(self) -> History:
         """Return what has happened so far as the tables that checks and audits read; `save` keeps it.

@@ -121,9 +121,13 @@ class Made:
         """A request on the wire."""
         self._add("frames", FrameRow(id=id, name=id.partition("#")[0], kind="request", sender=sender))
 
+    def label(self, name: str, value: str) -> None:
+        """Something that is true of the whole history."""
+        self._add("labels", Label(name=name, value=value))
+
     def ends_at(self, end_ms: int) -> None:
         """How long the history lasts."""
-        self._add("labels", Label(name="end_ms", value=str(end_ms)))
+        self.label("end_ms", str(end_ms))
 
     def history(self) -> History:
         return History(**{name: tuple(rows) for name, rows in self.rows.items()})

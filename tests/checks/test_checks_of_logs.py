@@ -215,6 +215,26 @@ def by_an_administrator(m: Made, control: str) -> None:
     m.marker(K, control, frame="WriteTxnMarkers#1")
 
 
+def administrator_against(m: Made, state: str, partition: str = K, late: bool = False, epoch: int = 0) -> None:
+    """An administrator's ABORT comes after the coordinator's decision; if `late`, after its marker, too."""
+    m.entry("Empty")
+    m.frame("WriteTxnMarkers#1", "admin")
+    m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
+    m.entry(state, partition, epoch=epoch)
+    if late:
+        m.marker(K, "COMMIT", epoch=epoch)
+    m.marker(K, "ABORT", frame="WriteTxnMarkers#1")
+
+
+def cleaned(m: Made, marker: str, *records: str) -> None:
+    """Two records of a committed transaction, and its marker; of each how it was removed."""
+    m.entry("Ongoing", K)
+    for seq, removed in enumerate(records):
+        m.log(K, f"v{seq}", pid=1, epoch=0, seq=seq, txn=True, removed=removed)
+    m.marker(K, "COMMIT", removed=marker, removed_step=40 if marker else -1)
+    m.entry("CompleteCommit")
+
+
 def compacted_decision(m: Made) -> None:
     m.entry("PrepareCommit", K, removed="compacted")
     m.marker(K, "COMMIT")
@@ -289,6 +309,11 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("hanging transaction", lambda m: left_open(m, "PrepareAbort", L), VIOLATED),
     ("hanging transaction", lambda m: left_open(m, "Ongoing", K, pid=2), VIOLATED),
     ("hanging transaction", ended, OK),
+    ("hanging transaction", lambda m: cleaned(m, "compacted", "", ""), VIOLATED),
+    ("hanging transaction", lambda m: cleaned(m, "compacted", "compacted", ""), VIOLATED),
+    ("hanging transaction", lambda m: cleaned(m, "compacted", "compacted", "compacted"), OK),
+    ("hanging transaction", lambda m: cleaned(m, "compacted", "deleted", "deleted"), OK),
+    ("hanging transaction", lambda m: cleaned(m, "", "", "compacted"), OK),
     ("sequence gap", sequences(0, 1, 2), OK),
     ("sequence gap", sequences(0, 2), VIOLATED),
     ("sequence gap", sequences(0, 2, 1), TWICE),
@@ -320,6 +345,12 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("marker without decision", marker_first, VIOLATED),
     ("marker without decision", lambda m: by_an_administrator(m, "ABORT"), OK),
     ("marker without decision", lambda m: by_an_administrator(m, "COMMIT"), VIOLATED),
+    ("marker without decision", lambda m: administrator_against(m, "PrepareCommit"), VIOLATED),
+    ("marker without decision", lambda m: administrator_against(m, "PrepareCommit", epoch=1), VIOLATED),
+    ("marker without decision", lambda m: administrator_against(m, "PrepareCommit", partition=L), OK),
+    ("marker without decision", lambda m: administrator_against(m, "PrepareCommit", late=True), OK),
+    ("marker without decision", lambda m: administrator_against(m, "PrepareAbort", epoch=1), OK),
+    ("marker without decision", lambda m: administrator_against(m, "Ongoing"), OK),
     ("marker without decision", compacted_decision, OK),
     ("marker without decision", ended, UNKNOWN),
     ("decision without marker", prepared, VIOLATED),

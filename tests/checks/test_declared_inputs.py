@@ -91,7 +91,7 @@ def with_an_onlooker(m: Made) -> None:
 @pytest.mark.parametrize(
     ("build", "verdicts"),
     [
-        (two_outputs_of_one_value, ["once"]),
+        (two_outputs_of_one_value, ["duplicated"]),
         (another_value_the_second_time, ["once"]),
         (refused_and_sent_again, ["once"]),
         (stored_twice, ["duplicated"]),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafkalab.checks.exactly_once import effects
+from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION, effects
 from kafkalab.checks.view import view_of
 from tests.checks.made import OK, UNKNOWN, VIOLATED, Made, verdict
 
@@ -142,6 +142,50 @@ def twice_without_transactions(m: Made) -> None:
     process(m, "b", (0,), 1, pid=2, transactional=False)
 
 
+def twice_in_one_transaction(m: Made) -> None:
+    """The application sends each output twice; both are committed."""
+    inputs(m, "10")
+    process(m, "a", (0, 0), 1, pid=1)
+
+
+def several_values_in_one_transaction(m: Made) -> None:
+    """A debit and a credit are made of one input: two values, one effect."""
+    inputs(m, "10")
+    m.poll("a/c", IN, (0, "10"), process="a")
+    for seq, value in enumerate(("-10", "+10")):
+        m.send("a", OUT, value, seq=seq, n=1, headers=(f"kafkalab-source={IN}@0",))
+    m.end("a", "commit", 1)
+    m.marker(OUT, "COMMIT")
+    m.log(OFFSETS, "1", record_key=f"g/{IN}")
+
+
+def expected(build: Callable[[Made], None], *numbers: str) -> Callable[[Made], None]:
+    """What `build` makes, with labels that say how many effects there should be."""
+
+    def act(m: Made) -> None:
+        build(m)
+        for number in numbers:
+            m.label(EFFECTS, number)
+
+    return act
+
+
+def positions_elsewhere(m: Made, *positions: str) -> None:
+    """A sink keeps its positions outside Kafka; the second of three inputs has no output."""
+    inputs(m, "10", "25", "30")
+    m.poll("a/c", IN, (0, "10"), (1, "25"), (2, "30"), process="a")
+    for seq, offset in enumerate((0, 2)):
+        m.send("a", OUT, f"+{offset}", seq=seq, headers=(f"kafkalab-source={IN}@{offset}",))
+    for position in positions:
+        m.label(POSITION, position)
+
+
+def nothing_done_yet(m: Made) -> None:
+    """Nobody has made an output or committed an offset."""
+    inputs(m, "10")
+    m.label(INPUT, "in")
+
+
 CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("offset/output split", once, OK),
     ("offset/output split", both_instances, TWICE),
@@ -166,10 +210,29 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("exactly-once", undecided, ("ok", ["allowed"])),
     ("exactly-once", not_yet_read, ("ok", ["allowed"])),
     ("exactly-once", twice_without_transactions, ("ok", ["allowed"])),
+    ("exactly-once", twice_in_one_transaction, VIOLATED),
+    ("exactly-once", expected(twice_in_one_transaction, "2"), OK),
+    ("exactly-once", expected(twice_in_one_transaction, f"{IN}@0=2"), OK),
+    ("exactly-once", expected(twice_in_one_transaction, f"{IN}@1=2"), VIOLATED),
+    ("exactly-once", expected(once, "2"), TWICE),
+    ("exactly-once", expected(once, f"{IN}@1=0"), VIOLATED),
+    ("exactly-once", expected(an_input_left_out, f"{IN}@1=0"), OK),
+    ("exactly-once", expected(not_yet_read, f"{IN}@2=0"), ("ok", ["allowed"])),
+    ("exactly-once", expected(undecided, "0"), ("ok", ["allowed"])),
+    ("exactly-once", several_values_in_one_transaction, OK),
+    ("exactly-once", expected(several_values_in_one_transaction, "1"), ("ok", ["allowed"])),
+    ("exactly-once", expected(several_values_in_one_transaction, "2"), OK),
+    ("exactly-once", positions_elsewhere, ("unknown", ["unknown"])),
+    ("exactly-once", lambda m: positions_elsewhere(m, f"{IN}@3"), VIOLATED),
+    ("exactly-once", lambda m: positions_elsewhere(m, f"{IN}@1"), ("ok", ["allowed"])),
+    ("exactly-once", nothing_done_yet, ("ok", ["allowed"])),
 ]
 
 
-@pytest.mark.parametrize(("name", "build", "expected"), CASES, ids=[f"{n}-{b.__name__}" for n, b, _ in CASES])
+IDS = [f"{name}-{number}-{build.__name__}" for number, (name, build, _) in enumerate(CASES)]
+
+
+@pytest.mark.parametrize(("name", "build", "expected"), CASES, ids=IDS)
 def test_the_check_says(name: str, build: Callable[[Made], None], expected: tuple[str, list[str]]) -> None:
     made = Made()
     build(made)

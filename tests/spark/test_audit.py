@@ -20,7 +20,7 @@ from kafkalab.protocol.rules import ABORTED_FILTER, DEDUPLICATION
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from tests.checks import equal_records
 from tests.spark.audits.mutants import mutant
-from tests.spark.audits.simulated import by_chance, stored
+from tests.spark.audits.simulated import by_chance, by_hand, stored
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,7 +89,7 @@ def everything(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     from kafkalab.spark.synthetic.generator import synthetic
     from kafkalab.spark.synthetic.scenes.anomalies import SCENES
 
-    real = stored() + equal_records.histories() + by_chance(CHANCES)
+    real = by_hand() + stored() + equal_records.histories() + by_chance(CHANCES)
     made = [*real, *(mutant(history, seed) for seed, history in enumerate(real[-MUTANTS:]))]
     assert len(real) >= 200
     injected = synthetic(spark, records=10_000, inject=dict.fromkeys(SCENES, 1e-3), seed=INJECTED)

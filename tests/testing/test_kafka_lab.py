@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from kafkalab.protocol.messages.offset_commit import OffsetCommit
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.testing.kafka_lab import KafkaLab
+from kafkalab.testing.record import TopicRecord
 from kafkalab.testing.verdict import AnomalyError
 from tests.live.conftest import Client
 
@@ -174,10 +176,70 @@ def test_a_pipeline_that_names_no_input_is_an_error(lab: KafkaLab, connect: Conn
         lab.check()
     lab._pipelines.clear()
     lab.pipeline("in", "out", source_id=lambda r: r.value, target_id=lambda r: r.value[-1:])
-    (finding,) = lab.check("exactly-once")["exactly-once"].findings
-    assert finding.text.startswith("'2' at offset 1 of in-0 is in flight")
+    with pytest.raises(AnomalyError, match="'2' at offset 1 of in-0 is unknown: .* an offset of in-0") as caught:
+        lab.check("exactly-once")
+    assert "hint: nothing says how far the application has read" in str(caught.value)
     lab.pipeline("in", "payments")
     with pytest.raises(ValueError, match="pipeline: no topic 'payments'"):
+        lab.check()
+
+
+def ends_with(record: TopicRecord) -> bytes:
+    """The last character is the identity."""
+    return (record.value or b"")[-1:]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "declared", "said"),
+    [
+        (["a1", "a2"], {"effects": 1}, ""),
+        (["a1"], {"effects": lambda record: int(record.value == b"1")}, ""),
+        (["a1", "b1", "a2", "b2"], {"effects": 2}, ""),
+        (["a1", "b1", "a2"], {"effects": 1}, "'1' at offset 0 of in-0 is duplicated: 2 effect"),
+        (["a1", "b1", "a2"], {"effects": 2}, "'2' at offset 1 of in-0 is lost: 1 effect.*, 2 expected"),
+        (["a1", "a2"], {"effects": 0}, "'1' at offset 0 of in-0 is duplicated: 1 effect.*, 0 expected"),
+        (["sum 12"], {"target_id": lambda record: [b"1", b"2"]}, ""),
+        (["sum 12", "a2"], {"target_id": lambda r: {b"1", b"2"} if b"sum" in r.value else b"2"}, "'2' .* duplicated"),
+    ],
+)
+def test_a_pipeline_says_how_many_effects_an_input_should_have(
+    lab: KafkaLab, connect: Connect, outputs: list[str], declared: dict[str, Any], said: str
+) -> None:
+    produced(lab, connect("feed", "feeder"), "1", "2")
+    client = connect()
+    client.init()
+    committed(client, *outputs)
+    lab.pipeline("in", "out", ends_with, **{"target_id": ends_with, **declared}, positions={"in-0": 2})
+    if not said:
+        assert lab.check("exactly-once")["exactly-once"].examined == 2
+    else:
+        with pytest.raises(AnomalyError, match=f"exactly-once: {said}"):
+            lab.check("exactly-once")
+
+
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [
+        ({"effects": -1}, "effects of in-0@0 is -1, not a whole number from 0 on"),
+        ({"effects": lambda record: None}, "effects of in-0@0 is None, not a whole number"),
+        ({"positions": {"out-0": 1}}, "positions has 'out-0': 1, not offsets of partitions as in-0"),
+        ({"positions": lambda: {"in-0": "1"}}, "positions has 'in-0': '1', not offsets"),
+    ],
+)
+def test_what_a_pipeline_cannot_expect_is_an_error(
+    lab: KafkaLab, connect: Connect, declared: dict[str, Any], why: str
+) -> None:
+    produced(lab, connect("feed", "feeder"), "1")
+    lab.pipeline("in", "out", **declared)
+    with pytest.raises(ValueError, match=re.escape(why)):
+        lab.check()
+
+
+def test_two_pipelines_cannot_expect_different_effects_of_an_input(lab: KafkaLab, connect: Connect) -> None:
+    produced(lab, connect("feed", "feeder"), "1")
+    lab.pipeline("in", "out")
+    lab.pipeline("in", "out", effects=2)
+    with pytest.raises(ValueError, match="another pipeline expects 1 effects of in-0@0, this one 2"):
         lab.check()
 
 

@@ -32,7 +32,7 @@ def run(root: Path, pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
 
 @pytest.mark.smoke
 def test_the_example_pays_every_order_once(root: Path, pytester: pytest.Pytester) -> None:
-    run(root, pytester).assert_outcomes(passed=6)
+    run(root, pytester).assert_outcomes(passed=9)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -8,14 +8,23 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from kafkalab.checks.check import ALLOWED
-from kafkalab.checks.exactly_once import DUPLICATED, IN_FLIGHT, INPUT, LOST, ONCE, exactly_once
+from kafkalab.checks.check import ALLOWED, UNKNOWN
+from kafkalab.checks.exactly_once import (
+    DUPLICATED,
+    EFFECTS,
+    IN_FLIGHT,
+    INPUT,
+    LOST,
+    NOT_CERTAIN,
+    ONCE,
+    POSITION,
+    exactly_once,
+)
 from kafkalab.checks.view import OPEN
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, OFFSETS_TOPIC
 from kafkalab.protocol.source_header import SOURCE
 from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence, shown
 from kafkalab.spark.audits.derived_tables import FINAL, DerivedTables, has_text, once
-from kafkalab.spark.key_pass.sends import SENT
 
 
 @once("committed offsets")
@@ -52,36 +61,20 @@ def _declared(frame: DataFrame) -> DataFrame:
 
 @once("outputs sent")
 def _sent(derived: DerivedTables) -> DataFrame:
-    """The sends of outputs, one row for each input: run, source, input, process, topic, value, txn, send, failed."""
-    operations = derived.histories.operations.where("function = 'send'")
-    ends = operations.where("type != 'invoke'").select(
-        "run", F.col("invocation").alias("index"), F.col("type").alias("end")
-    )
-    ends = ends.groupBy("run", "index").agg(F.max("end").alias("end"))
-    asked = operations.where("type = 'invoke'").select(
-        "run", "index", "process", "client", "transaction", "key", "value", "headers"
-    )
-    asked = _declared(asked).join(ends, ["run", "index"], "left")
-    inside = F.col("transaction") >= 1
+    """The sends of outputs, one row for each input: run, source, input, process, topic, value, txn."""
+    asked = derived.histories.operations.where("function = 'send' AND type = 'invoke'")
+    asked = _declared(asked.select("run", "process", "client", "transaction", "key", "value", "headers"))
     name = F.concat("client", F.lit(", transaction "), "transaction")
-    return asked.select(
-        "run", "source", "input", "process", _topic(F.col("key")).alias("topic"), "value",
-        F.when(inside, name).otherwise("").alias("txn"),
-        F.when(inside, F.col("index").cast("string")).otherwise("").alias("send"),
-        (inside & F.coalesce(F.col("end") == "fail", F.lit(False))).alias("failed"),
-    )  # fmt: skip
+    txn = F.when(F.col("transaction") >= 1, name).otherwise("").alias("txn")
+    return asked.select("run", "source", "input", "process", _topic(F.col("key")).alias("topic"), "value", txn)
 
 
 @once("outputs held")
 def _held(derived: DerivedTables) -> DataFrame:
-    """The records of outputs, one row for each input: run, source, input, topic, value, txn, send, outcome, step."""
-    held = derived.data.select("run", "key", "offset", "value", "topic", "txn", "ordinal", "outcome", "step", "headers")
-    of_send = F.when(F.col("ordinal.why") == SENT, F.col("ordinal.index").cast("string"))
-    alone = F.concat("key", F.lit("@"), "offset")
-    return _declared(held).select(
-        "run", "source", "input", "topic", "value", F.coalesce("txn", F.lit("")).alias("txn"),
-        F.when(F.col("txn").isNull(), "").otherwise(F.coalesce(of_send, alone)).alias("send"), "outcome", "step",
-    )  # fmt: skip
+    """The records of outputs, one row for each input: run, source, input, topic, value, txn, outcome, step."""
+    held = derived.data.select("run", "topic", "value", "txn", "outcome", "step", "headers")
+    txn = F.coalesce("txn", F.lit("")).alias("txn")
+    return _declared(held).select("run", "source", "input", "topic", "value", txn, "outcome", "step")
 
 
 def _topic(key: Column) -> Column:
@@ -100,27 +93,23 @@ def _groups(derived: DerivedTables) -> DataFrame:
 
 @once("outputs")
 def _outputs(derived: DerivedTables) -> DataFrame:
-    """What was made of each input, by topic, group and (outside transactions) value: fewest, most, least, alive, open.
-
-    In a transaction the records are counted by send; a send that was refused and led to none does not count.
-    """
+    """What was made of each input, by topic, group and (outside transactions) value: the numbers of committed records
+    and of all, each as `every` one and as the `copies` of one value in each transaction; and whether any is open."""
     final = F.col("outcome").isin(*FINAL)
-    sent = _sent(derived).drop("process").withColumns({"outcome": F.lit(None).cast("string"), "asked": F.lit(True)})
-    held = _held(derived).drop("step").withColumns({"failed": F.lit(False), "asked": F.lit(False)})
-    by = ("run", "source", "input", "topic", "txn", "value")
-    rows = sent.unionByName(held).withColumn("value", F.when(F.col("txn") == "", F.col("value")))
-    each = rows.groupBy(*by, "send").agg(
+    sent = _sent(derived).drop("process").withColumn("outcome", F.lit(None).cast("string"))
+    rows = sent.unionByName(_held(derived).drop("step"))
+    rows = rows.withColumn("alone", F.when(F.col("txn") == "", F.col("value")))
+    by = ("run", "source", "input", "topic", "txn", "alone")
+    each = rows.groupBy(*by, "value").agg(
         F.count_if(final).alias("n"),
         F.count("outcome").alias("there"),
         F.coalesce(F.max(F.col("outcome") == OPEN), F.lit(False)).alias("open"),
-        F.max("failed").alias("failed"),
     )
-    counts = (F.col("there") > 0) | ~F.col("failed")
     of_txn = each.groupBy(*by).agg(
-        F.coalesce(F.min(F.when(counts, F.col("n"))), F.lit(0)).alias("fewest"),
-        F.coalesce(F.max(F.when(counts, F.col("n"))), F.lit(0)).alias("most"),
-        F.coalesce(F.min(F.when(counts, F.col("there"))), F.lit(0)).alias("least"),
-        F.coalesce(F.max(F.when(counts, F.col("there"))), F.lit(0)).alias("alive"),
+        F.sum("n").alias("every"),
+        F.max("n").alias("copies"),
+        F.sum("there").alias("every_there"),
+        F.max("there").alias("copies_there"),
         F.max("open").alias("open"),
     )
     process = derived.transactions.select("run", "txn", "process")
@@ -131,8 +120,8 @@ def _outputs(derived: DerivedTables) -> DataFrame:
     of_txn = of_txn.join(F.broadcast(first), ["run", "input"], "left")
     group = F.when(F.col("txn") == "", "").otherwise(F.coalesce("group", "first", F.lit("")))
     of_txn = of_txn.withColumn("group", group)
-    sums = [F.sum(name).alias(name) for name in ("fewest", "most", "least", "alive")]
-    return of_txn.groupBy("run", "source", "input", "topic", "group", "value").agg(*sums, F.max("open").alias("open"))
+    sums = [F.sum(name).alias(name) for name in ("every", "copies", "every_there", "copies_there")]
+    return of_txn.groupBy("run", "source", "input", "topic", "group", "alone").agg(*sums, F.max("open").alias("open"))
 
 
 def _done(derived: DerivedTables) -> tuple[DataFrame, DataFrame]:
@@ -161,46 +150,78 @@ def _input_keys(derived: DerivedTables) -> DataFrame:
     return keys.unionByName(polled.select("run", "key")).unionByName(named).distinct()
 
 
+def _told(derived: DerivedTables, label: str, sign: str, name: str) -> DataFrame:
+    """Return what labels of this name say, "key@5" or "key@5=2" split at the last `sign`: run, of, and a number."""
+    rows = derived.histories.labels.where(F.col("name") == label)
+    number = F.substring_index("value", sign, -1)
+    of = F.when(F.instr("value", sign) == 0, "").otherwise(
+        F.substring("value", F.lit(1), F.length("value") - F.length(number) - 1)
+    )
+    rows = rows.select("run", of.alias("of"), number.cast("bigint").alias("number"))
+    return rows.groupBy("run", "of").agg(F.max("number").alias(name))
+
+
+def _with_labels(derived: DerivedTables, inputs: DataFrame) -> DataFrame:
+    """Add what labels say of each input: `told`, the number of its effects, and `position`, how far its key is done."""
+    numbers = _told(derived, EFFECTS, "=", "number")
+    of_all = numbers.where("of = ''").select("run", F.col("number").alias("of_all"))
+    of_one = numbers.where("of != ''").select("run", F.col("of").alias("source"), F.col("number").alias("of_one"))
+    positions = _told(derived, POSITION, "@", "position").withColumnRenamed("of", "key")
+    inputs = inputs.join(F.broadcast(of_all), "run", "left").join(F.broadcast(of_one), ["run", "source"], "left")
+    inputs = inputs.withColumn("told", F.coalesce("of_one", "of_all")).drop("of_one", "of_all")
+    return inputs.join(F.broadcast(positions), ["run", "key"], "left")
+
+
 @once("effects")
 def effects(derived: DerivedTables) -> DataFrame:
-    """One row for each committed record of the inputs: run, key, offset, value, source, step,
+    """One row for each committed record of the inputs: run, key, offset, value, source, step, expected,
     read_committed, read_uncommitted, verdict; as `kafkalab.checks.exactly_once.Effect`."""
     by_group, any_ = _done(derived)
-    outputs = _outputs(derived)
     known = derived.known.where(~_topic(F.col("key")).isin(*INTERNAL_TOPICS))
     known = known.join(F.broadcast(_input_keys(derived)), ["run", "key"], "left_semi")
-    known = known.withColumn("source", F.concat("key", F.lit("@"), "offset"))
-    rows = known.join(
-        outputs.drop("input", "topic", "value").withColumn("made", F.lit(True)), ["run", "source"], "left"
+    known = _with_labels(derived, known.withColumn("source", F.concat("key", F.lit("@"), "offset")))
+    rows = known.join(_outputs(derived).drop("input", "topic", "alone"), ["run", "source"], "left")
+    rows = rows.join(F.broadcast(by_group), ["run", "key", "group"], "left")
+    rows = rows.join(F.broadcast(any_), ["run", "key"], "left")
+    every, expected = F.col("told").isNotNull(), F.coalesce("told", F.lit(1))
+    rows = rows.withColumns(
+        {
+            "expected": expected,
+            "n": F.coalesce(F.when(every, F.col("every")).otherwise(F.col("copies")), F.lit(0)),
+            "there": F.coalesce(F.when(every, F.col("every_there")).otherwise(F.col("copies_there")), F.lit(0)),
+        }
     )
-    rows = rows.join(F.broadcast(by_group), ["run", "key", "group"], "left").join(
-        F.broadcast(any_), ["run", "key"], "left"
-    )
-    reached = F.when(F.coalesce("group", F.lit("")) == "", F.col("any")).otherwise(F.col("done"))
-    lacking = F.coalesce("fewest", F.lit(0)) == 0
+    committed = F.when(F.coalesce("group", F.lit("")) == "", F.col("any")).otherwise(F.col("done"))
+    reached = F.coalesce("position", committed)
+    lacking = F.col("n") < F.greatest("expected", F.lit(1))
     rows = rows.withColumn("behind", lacking & F.coalesce(reached > F.col("offset"), F.lit(False)))
     one = rows.groupBy("run", "key", "offset", "source").agg(
-        F.first("value").alias("value"),
-        F.first("step").alias("step"),
-        *(F.coalesce(F.min(name), F.lit(0)).alias(name) for name in ("fewest", "least")),
-        *(F.coalesce(F.max(name), F.lit(0)).alias(name) for name in ("most", "alive")),
+        *(F.first(name).alias(name) for name in ("value", "step", "expected")),
+        *(F.min(name).alias(f"fewest_{name}") for name in ("n", "there")),
+        *(F.max(name).alias(f"most_{name}") for name in ("n", "there")),
         F.max("behind").alias("behind"),
         F.coalesce(F.max("open"), F.lit(False)).alias("undecided"),
+        F.first(F.coalesce("position", "any")).isNotNull().alias("is_known"),
     )
-    most, fewest, alive = F.col("most"), F.col("fewest"), F.col("alive")
-    lost = F.col("behind") & ~F.col("undecided")
-    verdict = F.when(most > 1, DUPLICATED).when(fewest == 1, ONCE).when(lost, LOST).otherwise(IN_FLIGHT)
-    return one.select(
-        "run",
-        "key",
-        "offset",
-        "value",
-        "source",
-        "step",
-        F.when(most > 1, most).otherwise(fewest).alias("read_committed"),
-        F.when(alive > 1, alive).otherwise(F.col("least")).alias("read_uncommitted"),
-        verdict.alias("verdict"),
+    most, fewest, expected = F.col("most_n"), F.col("fewest_n"), F.col("expected")
+    verdict = (
+        F.when(most > expected, DUPLICATED)
+        .when((fewest == expected) & (expected > 0), ONCE)
+        .when(F.col("undecided") | ~F.col("behind"), IN_FLIGHT)
+        .otherwise(F.when(expected > 0, LOST).otherwise(ONCE))
     )
+    counts = {
+        "read_committed": F.when(most > expected, most).otherwise(fewest),
+        "read_uncommitted": F.when(F.col("most_there") > expected, F.col("most_there")).otherwise(
+            F.col("fewest_there")
+        ),
+    }
+    one = one.withColumns({**counts, "verdict": verdict})
+    elsewhere = one.where(~F.col("is_known") & (F.col("read_committed") > 0)).select("run", "key").distinct()
+    one = one.join(F.broadcast(elsewhere.withColumn("elsewhere", F.lit(True))), ["run", "key"], "left")
+    unknown = (F.col("verdict") == IN_FLIGHT) & F.coalesce("elsewhere", F.lit(False))
+    one = one.withColumn("verdict", F.when(unknown, UNKNOWN).otherwise(F.col("verdict")))
+    return one.select("run", "key", "offset", "value", "source", "step", "expected", *counts, "verdict")
 
 
 def _not_once(derived: DerivedTables) -> DataFrame:
@@ -213,29 +234,37 @@ def _not_once(derived: DerivedTables) -> DataFrame:
     )
 
 
-def _all_through_transactions(derived: DerivedTables) -> DataFrame:
-    """Whether all of a run's committed offsets went through transactions; only then are the effects promised."""
+def _promised(derived: DerivedTables) -> DataFrame:
+    """Return whether a run's effects are promised: all its committed offsets went through transactions, or a label says
+    what the positions are."""
     offsets = derived.records.where((F.col("topic") == OFFSETS_TOPIC) & has_text("record_key"))
-    return offsets.groupBy("run").agg(F.min("transactional").alias("through"))
+    through = offsets.groupBy("run").agg(F.min("transactional").alias("promised"))
+    told = derived.histories.labels.where(F.col("name") == POSITION).select("run", F.lit(True).alias("promised"))
+    return through.unionByName(told).groupBy("run").agg(F.max("promised").alias("promised"))
 
 
 def find(derived: DerivedTables) -> DataFrame:
     """A finding for every input without exactly one effect."""
-    rows = _not_once(derived).join(F.broadcast(_all_through_transactions(derived)), "run", "left")
+    rows = _not_once(derived).join(F.broadcast(_promised(derived)), "run", "left")
     text = sentence(
         "{value} at offset {offset} of {key} is {verdict}: {read_committed} effect(s) under read_committed, "
-        "{read_uncommitted} under read_uncommitted",
+        "{read_uncommitted} under read_uncommitted{expected}{unknown}",
         value=shown(F.coalesce("value", F.lit(""))),
+        expected=F.when(F.col("expected") != 1, sentence(", {expected} expected")).otherwise(""),
+        unknown=F.when(F.col("verdict") == UNKNOWN, sentence("; nobody has committed an offset of {key}")).otherwise(
+            ""
+        ),
     )
-    promised = F.coalesce("through", F.lit(False)) & (F.col("verdict") != IN_FLIGHT)
-    policy = F.when(promised, exactly_once.policy).otherwise(ALLOWED)
+    policy = F.when(F.coalesce("promised", F.lit(False)), exactly_once.policy).otherwise(ALLOWED)
+    for verdict, other in NOT_CERTAIN.items():
+        policy = F.when(F.col("verdict") == verdict, other).otherwise(policy)
     steps = F.concat(F.array("step"), "steps")
     return findings_of(exactly_once, rows, text, steps, ["key"], ["offset"], policy)
 
 
 def count(derived: DerivedTables) -> DataFrame:
     """The inputs whose fate is certain."""
-    return counted(effects(derived).where(F.col("verdict") != IN_FLIGHT))
+    return counted(effects(derived).where(~F.col("verdict").isin(*NOT_CERTAIN)))
 
 
 AUDIT = Audit(exactly_once, find, count)

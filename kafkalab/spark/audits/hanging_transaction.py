@@ -15,7 +15,10 @@ GROUP = ("run", "key", "producer_id")
 
 
 def find(derived: DerivedTables) -> DataFrame:
-    """Not hanging: one that its coordinator knows on this key, and that is decided or not overdue."""
+    """Not hanging: one that its coordinator knows on this key, and that is decided or not overdue.
+
+    Hanging, too: records that are still there although compaction has removed the marker that ended them.
+    """
     newest = derived.entries.groupBy("run", "producer_id").agg(
         F.max(F.struct("n", "state", "partitions", "timeout_ms", "start_ms", "step")).alias("entry")
     )
@@ -45,7 +48,24 @@ def find(derived: DerivedTables) -> DataFrame:
     hanging = groups.withColumn("why", why).where(F.col("why").isNotNull())
     text = sentence("{key} has an open transaction of producer {producer_id} from offset {record.offset} on: {why}")
     steps = [F.col("record.step"), F.coalesce(F.col("entry.step"), F.lit(-1))]
-    return findings_of(hanging_transaction, hanging, text, steps, ["key"], ["record.offset"])
+    open_ = findings_of(hanging_transaction, hanging, text, steps, ["key"], ["record.offset"])
+    return open_.unionByName(_without_marker(derived))
+
+
+def _without_marker(derived: DerivedTables) -> DataFrame:
+    """Return a finding for each key and marker that was compacted away before all the records that it ended."""
+    gone = derived.histories.log.where((F.col("control") != "") & (F.col("removed") == "compacted"))
+    gone = gone.select("run", "key", F.col("offset").alias("_marker"), "removed_step")
+    there = derived.records.where(F.col("marker").isNotNull() & (F.col("removed") == ""))
+    there = there.select("run", "key", F.col("marker.offset").alias("_marker"), "offset", "step", "producer_id")
+    first = there.join(gone, ["run", "key", "_marker"]).groupBy("run", "key", "_marker")
+    one = first.agg(F.min(F.struct("offset", "step", "producer_id", "removed_step")).alias("record"))
+    text = sentence(
+        "{key} has an open transaction of producer {record.producer_id} from offset {record.offset} on: "
+        "compaction removed its marker at offset {_marker}"
+    )
+    steps = ["record.step", "record.removed_step"]
+    return findings_of(hanging_transaction, one, text, steps, ["key"], ["record.offset"])
 
 
 def count(derived: DerivedTables) -> DataFrame:

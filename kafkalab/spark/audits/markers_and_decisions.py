@@ -17,19 +17,43 @@ def _markers(derived: DerivedTables) -> DataFrame:
     return derived.decided.join(F.broadcast(derived.entries.select("run").distinct()), "run", "left_semi")
 
 
+def _contradicted(derived: DerivedTables, markers: DataFrame) -> DataFrame:
+    """Return the ABORT markers of records that were to be committed: run, key, offset, commit (its step).
+
+    As `kafkalab.checks.view.View.contradicted`.
+    """
+    aborts = markers.where(F.col("control") == "ABORT").select("run", "key", "offset", "producer_id", "step")
+    place = ("run", "key", "offset")
+    ended = derived.records.where(F.col("marker").isNotNull())
+    ended = ended.select("run", "key", F.col("marker.offset").alias("offset"), F.col("offset").alias("at"), "step")
+    began = ended.join(aborts.select(*place), [*place]).groupBy(*place).agg(F.min_by("step", "at").alias("began"))
+    commits = derived.entries.where(F.col("state") == "PrepareCommit").select(
+        "run", "producer_id", "n", F.col("step").alias("commit"), F.explode(F.array_distinct("partitions")).alias("key")
+    )
+    found = aborts.join(began, [*place]).join(commits, ["run", "key", "producer_id"])
+    found = found.where((F.col("began") < F.col("commit")) & (F.col("commit") < F.col("step")))
+    return found.groupBy(*place).agg(F.max_by("commit", "n").alias("commit"))
+
+
 def find_markers(derived: DerivedTables) -> DataFrame:
-    """Allowed: an ABORT that an administrator asked for (its frame came from a client) to end what hangs."""
+    """Allowed: an ABORT that an administrator asked for (its frame came from a client) to end what hangs.
+
+    Not allowed even then: an ABORT of records that the coordinator has decided to commit.
+    """
     alone = derived.once("undecided markers", lambda: _markers(derived).where(F.col("decision").isNull()))
     frames = derived.histories.frames.select("run", F.col("id").alias("frame"), "sender")
     frames = frames.join(alone.select("run", "frame").distinct(), ["run", "frame"], "left_semi")
     alone = alone.join(frames, ["run", "frame"], "left")
+    alone = alone.join(_contradicted(derived, alone), ["run", "key", "offset"], "left")
     by_server = F.coalesce("sender", F.lit("b0")).rlike(f"^({SERVER.pattern})$")
-    alone = alone.where(by_server | (F.col("control") != "ABORT"))
+    alone = alone.where(by_server | (F.col("control") != "ABORT") | F.col("commit").isNotNull())
     text = sentence(
         "{key} has {control} of producer {producer_id}, epoch {producer_epoch}, at offset {offset}, "
-        "which no PREPARE decided"
+        "which no PREPARE decided{more}",
+        more=F.coalesce(sentence(": the coordinator had decided COMMIT at step {commit}"), F.lit("")),
     )
-    return findings_of(marker_without_decision, alone, text, ["step"], ["key"], ["offset"])
+    steps = [F.col("step"), F.coalesce("commit", F.lit(-1))]
+    return findings_of(marker_without_decision, alone, text, steps, ["key"], ["offset"])
 
 
 def find_decisions(derived: DerivedTables) -> DataFrame:

@@ -22,7 +22,7 @@ WAYS = {
 
 INK, DIM, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
 LOOK = {OK: ("#1a7f37", "✓"), VIOLATED: ("#cf222e", "✗"), UNKNOWN: ("#6e7781", "?")}
-BAR = {FORBIDDEN: "#cf222e", ALLOWED: "#9a6700", REPORTED: "#0969da"}
+BAR = {FORBIDDEN: "#cf222e", ALLOWED: "#9a6700", REPORTED: "#0969da", UNKNOWN: "#6e7781"}
 LINE, LEFT, WIDTH, TOP = 22, 16, 760, 44
 VERDICT, LETTERS = 238, 108
 """Where the verdicts begin; the letters of a line that is as wide as the picture."""

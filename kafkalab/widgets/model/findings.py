@@ -10,7 +10,7 @@ from typing import Any
 
 from kafkalab.checks.all import BY_NAME, Report, check_all
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, OK, UNKNOWN, VIOLATED, Finding, Result
-from kafkalab.checks.exactly_once import DUPLICATED, IN_FLIGHT, ONCE, effects
+from kafkalab.checks.exactly_once import DUPLICATED, NOT_CERTAIN, ONCE, effects
 from kafkalab.checks.from_a_log import OF_FRAMES
 from kafkalab.checks.view import view_of
 from kafkalab.history.export import history_of
@@ -51,7 +51,7 @@ def report_of(cluster: Cluster) -> dict[str, Any]:
     once = report[EXACTLY_ONCE]
     verdict = VIOLATED if report.violated else once.verdict
     fates = Counter(effect.verdict for effect in effects(view_of(history))) if once.findings else {ONCE: once.examined}
-    certain = sum(count for fate, count in fates.items() if fate != IN_FLIGHT)
+    certain = sum(count for fate, count in fates.items() if fate not in NOT_CERTAIN)
     promised = once.verdict != OK or fates.get(ONCE, 0) == certain
     sentence = _sentence(verdict, report, fates, certain, promised)
     if after := cluster.trace.stopped_after:
@@ -153,7 +153,7 @@ def _placed(
 def _sentence(verdict: str, report: Report, fates: Mapping[str, int], certain: int, promised: bool) -> str:
     """Return what was found, then how many inputs have exactly one effect.
 
-    `fates` counts the inputs by what became of them, `certain` are those that are not in flight; `promised` is false
+    `fates` counts the inputs by what became of them, `certain` are those of which that is certain; `promised` is false
     where some of these lack exactly one effect, and Kafka allows it.
     """
     others = [r for r in report.results if r.name != EXACTLY_ONCE]
@@ -162,7 +162,10 @@ def _sentence(verdict: str, report: Report, fates: Mapping[str, int], certain: i
     found = f" Found, and allowed: {', '.join(allowed)}." if allowed else ""
     head = f"A promise is broken: {', '.join(broken)}." if verdict == VIOLATED else ALL_KEPT
     if report[EXACTLY_ONCE].verdict == UNKNOWN:
-        return f"{head}{found} Not judged: exactly-once, as no output names its input by headers=made_from(record)."
+        why = "no output names its input by headers=made_from(record)"
+        if report[EXACTLY_ONCE].findings:
+            why = "the offsets of its inputs are not committed to Kafka"
+        return f"{head}{found} Not judged: exactly-once, as {why}."
     if not certain:
         return f"{head}{found} Exactly-once effects: the fate of no input is certain yet."
     whose = f"{certain} inputs whose fate is certain" if certain > 1 else "1 input whose fate is certain"

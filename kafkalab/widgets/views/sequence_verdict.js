@@ -59,7 +59,7 @@ function drawVerdict(v) {
 		const all = shown.filter((f) => f.name === name),
 			forbidden = all.some((f) => f.policy === "forbidden");
 		const count = all.length > 1 ? ` ×${all.length}` : "",
-			words = forbidden ? `✕ ${name}${count}` : `${name}${count}, allowed`;
+			words = forbidden ? `✕ ${name}${count}` : `${name}${count}, ${all[0].policy}`;
 		return [
 			name,
 			`<button type="button" class="${forbidden ? "forbidden" : "allowed"}" data-action="finding"` +

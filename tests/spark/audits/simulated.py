@@ -15,6 +15,19 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
+from tests.checks import test_checks_of_logs as of_logs
+from tests.checks import test_checks_of_reads as of_reads
+from tests.checks import test_checks_of_sessions as of_sessions
+from tests.checks import test_exactly_once as once
+from tests.checks.made import Made
+from tests.checks.test_declared_inputs import (
+    another_value_the_second_time,
+    for_two_groups,
+    refused_and_sent_again,
+    stored_twice,
+    two_outputs_of_one_value,
+    with_an_onlooker,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("", "bugs", "errors", "rules")
@@ -30,6 +43,19 @@ def stored() -> list[History]:
     for rule in EXPECTED:
         scenario = scenario_of(rule, ROOT)
         found.append(run(replace(scenario, rules_off=(*scenario.rules_off, rule.name))))
+    return found
+
+
+def by_hand() -> list[History]:
+    """The histories of which tests/checks says, check by check, what is right."""
+    builders = [build for module in (of_logs, of_reads, of_sessions, once) for _, build, _ in module.CASES]
+    builders += [two_outputs_of_one_value, another_value_the_second_time, refused_and_sent_again, stored_twice]
+    builders += [for_two_groups, with_an_onlooker]
+    found = []
+    for build in builders:
+        made = Made()
+        build(made)
+        found.append(made.history())
     return found
 
 
