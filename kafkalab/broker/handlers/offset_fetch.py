@@ -47,9 +47,12 @@ def _response(
 ) -> OffsetFetchResponse:
     """Return the offset of each partition that the request names, or of all that have one.
 
-    Of a topic that the sender may not describe, a named partition is refused and any other one left out.
+    Of a topic that the sender may not describe, a named partition is refused and any other one left out. A group that
+    does not exist has no offsets, whatever the log holds of it (`OffsetMetadataManager.fetchOffsets`,
+    failAllPartitions).
     """
     group = request.group_id
+    known = known if group in known.groups else GroupOffsets()
     response = OffsetFetchResponse(offsets={}, errors={})
     asked = known.offsets_of(group) if request.partitions is None else request.partitions
     hidden = refused_partitions(broker, header, DESCRIBE, asked)

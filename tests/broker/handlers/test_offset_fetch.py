@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from kafkalab.broker.group_coordinator.offsets import group_key
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.offset_commit import OffsetCommit
 from kafkalab.protocol.messages.offset_fetch import OffsetFetch
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers
 from kafkalab.protocol.partitions import offsets_partition
+from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import VERIFICATION
 from tests.conformance.one_broker import Asked, OneBroker
 
@@ -98,3 +102,18 @@ def test_a_coordinator_that_resigns_sends_the_reader_away() -> None:
     asked = fetch(one)
     one.image({OFFSETS: "b2"}, 1)
     assert asked.response.error is Error.NOT_COORDINATOR
+
+
+@pytest.mark.parametrize("stable", [True, False])
+def test_a_group_that_does_not_exist_has_no_offsets(stable: bool) -> None:
+    """The log has the group's tombstone, and after it none for its offsets."""
+    one = world()
+    in_transaction(one)
+    replicate(one)
+    tombstone = Batch(records=(Record(group_key("g"), None),))
+    for known in (one.state.offsets[OFFSETS], one.state.newest_offsets[OFFSETS]):
+        known.apply(replace(tombstone, base_offset=9))
+    asked = fetch(one, stable)
+    assert (asked.response.offsets, asked.response.errors) == ({"t-0": -1}, {"t-0": Error.NONE})
+    of_all = one.ask(OffsetFetch(group_id="g", partitions=None, require_stable=stable))
+    assert of_all.response.offsets == {}
