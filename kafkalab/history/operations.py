@@ -2,7 +2,9 @@
 
 Calls of transactions come from the events of the client library; sends and offsets come from frames, so that a program
 by hand has a history, too. A retried batch is one operation: of the library, while it holds the same records, also
-under other numbers (KIP-360); by hand, while transaction, producer id, epoch, sequence and value are the same.
+under other numbers (KIP-360); by hand, while transaction, producer id, epoch, sequence and value are the same. Also of
+another library a record without an answer that is sent again under a raised epoch is the same operation: its time, in
+milliseconds, and its value say so.
 """
 
 from __future__ import annotations
@@ -79,6 +81,19 @@ def operations_of(trace: Trace) -> tuple[Operation, ...]:
     )
 
 
+def _with_raised_epochs(trace: Trace) -> set[tuple[str, int]]:
+    """Return the clients, and their producer ids, that have sent batches under more than one epoch."""
+    epochs: dict[tuple[str, int], int] = {}
+    found = set()
+    for frame in trace.frames.values():
+        if isinstance(frame.body, Produce):
+            for batch in frame.body.batches.values():
+                who = (frame.sender, batch.producer_id)
+                if batch.producer_id >= 0 and epochs.setdefault(who, batch.producer_epoch) != batch.producer_epoch:
+                    found.add(who)
+    return found
+
+
 class _Operations:
     """Walks over the events; knows which operation each frame belongs to."""
 
@@ -88,6 +103,8 @@ class _Operations:
         self.library = {(e.node, e.data.get("transactional_id")) for e in trace.of("invoke")}
         self.producers = {e.node for e in trace.of("state", "producer")}
         self.sends: dict[tuple[Any, ...], _Call] = {}
+        self.raised = _with_raised_epochs(trace)
+        self.timed: dict[tuple[Any, ...], _Call] = {}
         self.of_frame: dict[str, list[tuple[str, _Call]]] = {}
         self.open_calls: dict[tuple[str, str], _Call] = {}
         self.transaction: dict[tuple[str, str | None], int] = {}
@@ -164,6 +181,8 @@ class _Operations:
 
     def _sent(self, frame: Frame, event: Event, tid: str | None, key: str, batch: Batch) -> None:
         number = self.transaction.get((frame.sender, tid), -1)
+        is_raised = (frame.sender, batch.producer_id) in self.raised and frame.sender not in self.producers
+        times = batch.timestamps() if is_raised else ()
         for i, record in enumerate(batch.records):
             sequence = sequence_after(batch.base_sequence, i)
             identity: tuple[Any, ...] = (id(record),)  # the library sends the same object again, and the trace keeps it
@@ -173,6 +192,9 @@ class _Operations:
                 if batch.producer_id < 0:
                     identity = (*identity, batch.timestamp_ms, i)
             call = self.sends.get(identity)
+            timed = (frame.sender, key, number, batch.producer_id, record.value, times[i]) if times else ()
+            if call is None and (before := self.timed.get(timed)) is not None and not before.answered:
+                call = before if batch.producer_epoch > before.identity[1] else None
             if call is None:
                 row = self._row(
                     event,
@@ -187,7 +209,10 @@ class _Operations:
                     value=record.value if record.value is None else str(record.value),
                     headers=header_texts(record.headers),
                 )
-                call = self.sends[identity] = self._called(row)
+                call = self._called(row)
+            self.sends[identity] = call
+            if times:
+                self.timed[timed] = call
             call.frames.append(frame.id)
             call.place, call.identity = i, (batch.producer_id, batch.producer_epoch, sequence)
             self.of_frame.setdefault(frame.id, []).append((key, call))

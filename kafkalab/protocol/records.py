@@ -77,6 +77,10 @@ class Batch:
     coordinator_epoch: int = -1
     last_offset_delta: int = -1
 
+    def timestamps(self) -> list[int]:
+        """Return the time of each record in milliseconds, as its producer set it."""
+        return [self.timestamp_ms] * len(self.records)
+
     def placed(self, base_offset: int, leader_epoch: int) -> Batch:
         """The batch at an offset, as the leader of this epoch appends it."""
         if type(self) is not Batch:

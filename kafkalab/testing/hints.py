@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from kafkalab.checks.check import Finding
+from kafkalab.checks.view import View
+from kafkalab.testing.causes import Cause
+
 ABORTED_INPUT = "whose transaction aborted"
 OUTSIDE = (
     "offsets were committed outside of a transaction; a crash between the two commits doubles or loses what lies "
     "between them: commit offsets with send_offsets_to_transaction"
 )
+UNPROVEN = "the trace does not prove the cause. Usual ones: "
+TOGETHER = "one transaction holds several outputs of the input: write each output once"
 AGAIN = (
-    "an input was processed in a second transaction after its first one had committed. Three usual causes: a commit "
-    "whose outcome was unknown (a timeout) was taken for an abort: call commit_transaction again until it answers; "
-    "records in hand were processed again after a rebalance or a fencing: drop them, and read on from the committed "
-    "offsets; the offsets were not sent to the same transaction"
+    "an input was processed in a second transaction after its first one had committed. The trace does not prove why. "
+    "Three usual causes: a commit whose outcome was unknown (a timeout) was taken for an abort: call "
+    "commit_transaction again until it answers; records in hand were processed again after a rebalance or a fencing: "
+    "drop them, and read on from the committed offsets; the offsets were not sent to the same transaction"
 )
 SKIPPED = (
     "an offset behind the input was committed, but no output of it: send the offsets to the transaction that holds "
@@ -37,15 +45,30 @@ HINTS = {
 }
 
 
-def hint_for(anomaly: str, text: str, outside: bool) -> str:
-    """Return what to look for; "" if there is nothing to say.
-
-    `text` is that of the first finding, `outside` says whether offsets were committed outside of transactions.
-    """
-    if anomaly != "exactly-once":
-        return HINTS.get(anomaly, "")
-    if ABORTED_INPUT in text:
+def hint_for(finding: Finding, view: View, causes: Sequence[Cause]) -> str:
+    """Return what to look for: what the trace proves, else what is usual, and that it is not proved; "" for nothing."""
+    if proved := [cause.text for cause in causes if cause.explains(finding)]:
+        return proved[0]
+    if finding.anomaly != "exactly-once":
+        usual = HINTS.get(finding.anomaly, "")
+        return f"{UNPROVEN}{usual}" if usual else ""
+    if ABORTED_INPUT in finding.text:
         return UNCOMMITTED
-    if " is unknown: " in text:
+    if " is unknown: " in finding.text:
         return ELSEWHERE
-    return OUTSIDE if outside else AGAIN if " is duplicated: " in text else SKIPPED
+    if any(not record.transactional for record in view.offset_commits):
+        return OUTSIDE
+    if " is duplicated: " in finding.text:
+        return TOGETHER if _in_one_transaction(finding, view) else AGAIN
+    return SKIPPED
+
+
+def _in_one_transaction(finding: Finding, view: View) -> bool:
+    """Whether two of the outputs that prove the finding are of one transaction."""
+    made = [
+        view.transaction_of[key, record.offset].id
+        for key in view.data_keys
+        for record in view.data(key)
+        if record.step in finding.steps and record.headers and (key, record.offset) in view.transaction_of
+    ]
+    return len(set(made)) < len(made)

@@ -13,6 +13,7 @@ from kafkalab.limits import listed, quoted, whole_number
 from kafkalab.protocol.records import Batch
 from kafkalab.protocol.source_header import sources_of
 from kafkalab.sim.faults import did_you_mean
+from kafkalab.testing.causes import deciding_frames, find_causes
 from kafkalab.testing.hints import ABORTED_INPUT, hint_for
 from kafkalab.testing.read_to_the_end import READER
 from kafkalab.trace import Event, Frame, Trace
@@ -100,18 +101,23 @@ def _of_aborted_inputs(view: View) -> Iterator[Finding]:
 
 def _lines(found: Sequence[Finding], view: View, trace: Trace, began_ms: int) -> Iterator[str]:
     told: dict[int, None] = {}
+    causes = find_causes(view, trace)
     for finding in found[:SHOWN]:
         yield f"{finding.anomaly}: {finding.text}"
         yield f"    keys {listed(finding.keys)}; steps {', '.join(map(str, finding.steps[:STEPS]))}"
-        for step in finding.steps[:STEPS]:
+        proved = [cause.frame.id for cause in causes if cause.explains(finding)]
+        frames = [trace.frames[name] for name in proved[:1] or deciding_frames(finding, view, trace)]
+        if frames:
+            yield f"    decided by {', '.join(frame.id for frame in frames)}"
+        steps = {*finding.steps[:STEPS], *(s for f in frames for s in (f.sent_step, f.received_step) if s >= 0)}
+        for step in sorted(steps):
             if step not in told:
                 yield f"    {line_of(trace.events[step], began_ms)}"
             told[step] = None
     if len(found) > SHOWN:
         yield f"… and {len(found) - SHOWN} more"
     for name in dict.fromkeys(f.anomaly for f in found):
-        outside = any(not record.transactional for record in view.offset_commits)
-        if hint := hint_for(name, next(f.text for f in found if f.anomaly == name), outside):
+        if hint := hint_for(next(f for f in found if f.anomaly == name), view, causes):
             yield f"hint: {hint}"
 
 

@@ -76,6 +76,10 @@ class ClientBatch(Batch):
     def size_bytes(self) -> int:
         return len(self.data)
 
+    def timestamps(self) -> list[int]:
+        fields = batch_bytes.record_fields(record_bytes(self.data), 0, len(self.records))
+        return [self.timestamp_ms + later for later, *_ in fields]
+
 
 def read_batch(data: bytes | None) -> Batch:
     """Return the one batch of a Produce; `OtherRecords` for what a leader refuses: another magic, a wrong checksum,
