@@ -239,6 +239,16 @@ class LiveCluster:
         else:
             self.cluster.network.faults.setdefault(fault.frame, []).append(fault)
 
+    @property
+    def unused_faults(self) -> tuple[FrameFault, ...]:
+        """The faults of frames that have not struck: no such frame has been sent."""
+
+        def act() -> tuple[FrameFault, ...]:
+            network = self.cluster.network
+            return tuple(f for planned in network.faults.values() for f in planned if f not in network.used)
+
+        return self.do(act)
+
     def why_not(self, fault: Fault) -> str:
         """Return why the fault would change nothing, or cannot strike a live cluster; "" if it can."""
         if isinstance(fault, FrameFault):

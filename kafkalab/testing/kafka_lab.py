@@ -32,10 +32,19 @@ class KafkaLab(LiveCluster):
     A group's first rebalance does not wait for further members, unless `group_initial_rebalance_delay_ms` is given.
     """
 
-    def __init__(self, brokers: int = 3, profile: str = "4.x/TV2", topics: Any = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        brokers: int = 3,
+        profile: str = "4.x/TV2",
+        topics: Any = None,
+        *,
+        allow_unused_faults: bool = False,
+        **settings: Any,
+    ) -> None:
         """Listen on free ports. `topics` are names, or a dict with numbers of partitions. Otherwise as `LiveCluster`.
 
-        ValueError and TypeError for what no cluster has.
+        With `allow_unused_faults` a test passes although a fault has struck no frame. ValueError and TypeError for
+        what no cluster has.
         """
         if type(brokers) is not int or not 1 <= brokers <= 9:
             raise ValueError(f"brokers is a number from 1 to 9, not {quoted(brokers)}")
@@ -45,6 +54,7 @@ class KafkaLab(LiveCluster):
             raise TypeError(f"topics are a list of names or a dict with numbers of partitions, not {quoted(topics)}")
         super().__init__(brokers, profile, topics, **{"group_initial_rebalance_delay_ms": 0, **settings})
         self._pipelines: list[Pipeline] = []
+        self.allow_unused_faults = allow_unused_faults
 
     # where
 
@@ -91,6 +101,17 @@ class KafkaLab(LiveCluster):
         if type(ms) is not int or ms <= 0:
             raise ValueError(f"advance() takes milliseconds above 0, not {quoted(ms)}")
         self.strike(AdvanceClock(ms))
+
+    def describe_unused_faults(self) -> str:
+        """Return a sentence about the faults that have struck no frame; "" if all have, or if the test allows it."""
+        if self.allow_unused_faults or not (unused := self.unused_faults):
+            return ""
+        names = dict.fromkeys(fault.frame.partition("#")[0] for fault in unused)
+        sent = ", ".join(f"{self.do(lambda name=name: self.cluster.network.sent(name))} {name}" for name in names)  # type: ignore[misc]
+        return (
+            f"{', '.join(map(repr, unused))} struck no frame; sent were {sent}. If the test should pass all the same: "
+            "@pytest.mark.kafka_lab(allow_unused_faults=True)"
+        )
 
     # what happened
 

@@ -130,6 +130,16 @@ def _lean_imports() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test whose faults did not strike: it would pass without having tested what it says."""
+    result = yield
+    lab = item.stash.get(OWN, None)
+    if lab is not None and (unused := lab.describe_unused_faults()):
+        pytest.fail(f"kafka_lab: {unused}", pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Add to the report of a failed test the last frames, and where trace and picture are kept."""
     report: Any = yield

@@ -127,6 +127,24 @@ def test_it(kafka_lab, what):
     assert "duplicate (forbidden): 'a' lies at the offsets 0, 2 of orders-0" in picture
 
 
+@pytest.mark.parametrize(
+    ("marker", "frame", "passed"),
+    [("", "EndTxn#2", 0), ("", "EndTxn#1", 1), ("allow_unused_faults=True, ", "EndTxn#2", 1)],
+)
+def test_a_fault_that_strikes_no_frame_fails_the_test_unless_it_is_allowed(
+    marker: str, frame: str, passed: int, pytester: pytest.Pytester
+) -> None:
+    result = run(pytester, f"""
+@pytest.mark.kafka_lab({marker}topics={{"orders": 1}})
+def test_it(kafka_lab):
+    kafka_lab.delay("{frame}", 1)
+    commits(kafka_lab)
+""")  # fmt: skip
+    result.assert_outcomes(passed=passed, failed=1 - passed)
+    said = "kafka_lab: Delay('EndTxn#2', 1) struck no frame; sent were 1 EndTxn. If the test should pass all the same"
+    assert (said in result.stdout.str()) is not passed
+
+
 def test_the_default_folder_is_in_pytests_cache(pytester: pytest.Pytester) -> None:
     test = "def test_it(kafka_lab):\n    kafka_lab.hold('EndTxn')\n    assert False\n"
     result = run(pytester, test)
