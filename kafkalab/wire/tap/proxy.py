@@ -76,7 +76,7 @@ class Proxy:
             data = await reader.readexactly(int.from_bytes(head, "big"))
         finally:
             writer.close()
-        message: Any = version_of("Metadata", 1).read_response(data, 4)[0]
+        message: Any = version_of("Metadata", 1).read_response(data, 4)
         return {int(row.node_id): (row.host, int(row.port)) for row in message.brokers}
 
     async def _open_door(self, node_id: int, host: str, port: int) -> tuple[str, int]:
