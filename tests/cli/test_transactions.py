@@ -200,8 +200,8 @@ def test_describe_producers_of_the_leader_or_of_a_replica(table: Any) -> None:
         (["transactions", *END, ONE], "arguments are required: --transactionalId"),
         (["transactions", *END, ONE, "--transactionalId", "x"], "TRANSACTIONAL_ID_NOT_FOUND"),
         (
-            ["transactions", *END, LAB, "--transactionalId", "payments-0", "--save", "/nowhere/x"],
-            "cannot write /nowhere/x",
+            ["transactions", *END, LAB, "--transactionalId", "payments-0", "--save", "no/where/x"],
+            "cannot write no/where/x",
         ),
         (["transactions", "abort", ONE, "--topic", "out"], "the following arguments are required: --partition"),
         (["transactions", "abort", ONE, *OUT_0], "must be identified either with --start-offset"),
@@ -217,8 +217,8 @@ def test_describe_producers_of_the_leader_or_of_a_replica(table: Any) -> None:
             "no partition 'x-0'",
         ),
         (
-            ["transactions", "abort", ONE, *OUT_0, "--start-offset", "2", "--save", "/nowhere/x.klab"],
-            "cannot write /nowhere/x.klab",
+            ["transactions", "abort", ONE, *OUT_0, "--start-offset", "2", "--save", "no/where/x.klab"],
+            "cannot write no/where/x.klab",
         ),
     ],
 )
