@@ -158,7 +158,7 @@ def test_another_runtime_error_of_a_program_stays_what_it_is() -> None:
 
 
 def test_a_program_that_never_ends_is_stopped_with_the_last_events() -> None:
-    with pytest.raises(RunawayError, match=r"did not end within 500 steps; the last events:\n  step \d+"):
+    with pytest.raises(RunawayError, match=r"did not end within 500 steps: app goes on; the last events:\n  step \d+"):
         Cluster(running(spinner)).run(limit=500)
 
 
