@@ -26,7 +26,7 @@ LAYERS = (
     ("grading", "reference", "live"),
     ("course", "testing"),
     ("cli",),
-    ("site",),
+    ("site", "__main__"),
 )
 """From left to right: a part imports only from the layers to its left, and from a neighbour that TOGETHER names."""
 

@@ -23,6 +23,7 @@ from kafkalab.broker.effects import (
     Spawn,
     Suspend,
     Suspended,
+    run_part,
 )
 from kafkalab.broker.handlers.registry import HANDLERS
 from kafkalab.broker.leadership import Leadership
@@ -133,11 +134,11 @@ class Broker:
     def _all(self, effect: All, effects: Effects[Any], context: Context) -> Any:
         if not effect.parts:
             return []
-        place, results = Suspended(self._resumer(effects, context)), [WAITS] * len(effect.parts)
-        incarnation = self.incarnation
+        place, results = Suspended(self._resumer(effects, context)), [None] * len(effect.parts)
+        unended, incarnation = set(range(len(effect.parts))), self.incarnation
         for index, part in enumerate(effect.parts):
             if self.incarnation == incarnation:
-                self.run(_part(part, index, results, place), context)
+                self.run(run_part(part, index, results, unended, place), context)
         return WAITS
 
     def _suspend(self, effect: Suspend, effects: Effects[Any], context: Context) -> Any:
@@ -311,10 +312,3 @@ class Broker:
                 self.register(step)
 
         self.port.request(self.name, "controller", BrokerRegistration(broker=self.name), answered, cause)
-
-
-def _part(part: Effects[Any], index: int, results: list[Any], place: Suspended) -> Effects[None]:
-    """One part of an `All`; the last one to end resumes whoever waits for them all."""
-    results[index] = yield from part
-    if WAITS not in results:
-        yield Resume(place, results)

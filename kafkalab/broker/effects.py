@@ -141,3 +141,11 @@ def all_of(*parts: Effects[Any]) -> Effects[list[Any]]:
         return [(yield from parts[0])]
     results: list[Any] = yield All(parts)
     return results
+
+
+def run_part(part: Effects[Any], index: int, results: list[Any], unended: set[int], place: Suspended) -> Effects[None]:
+    """Run one part of an `All` and keep its result; the last of the `unended` ones resumes the generator that waits."""
+    results[index] = yield from part
+    unended.remove(index)
+    if not unended:
+        yield Resume(place, results)

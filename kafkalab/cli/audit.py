@@ -14,7 +14,8 @@ from kafkalab.cli.audit_page import page_of
 from kafkalab.cli.captured import lacking_of, said_by_brokers, unanswered, with_unknown
 from kafkalab.cli.command_line import CommandLineError, stoppable
 from kafkalab.cli.spark_options import add_spark_options, spark_for
-from kafkalab.limits import FILE_OF_A_HISTORY, whole_number
+from kafkalab.history.history import History, load_history
+from kafkalab.limits import FILE_OF_A_HISTORY, told, whole_number
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,16 +50,19 @@ def act(options: argparse.Namespace, root: Path) -> int:
         raise CommandLineError(f"there is no file or folder {path}; `kafkalab workload` makes one")
     if page is not None and not page.absolute().parent.is_dir():
         raise CommandLineError(f"cannot write {page}: there is no folder {page.absolute().parent}")
+    if page is not None and page.is_dir():
+        raise CommandLineError(f"cannot write {page}: it is a folder; --html takes the name of a new file")
     lacking = lacking_of(path)
     asked = [name for name in only or BY_NAME if name not in lacking]
     if not asked:
         print("\n".join(unanswered(lacking, only)))
         return HELD
+    history = _checked(path)
     with stoppable(), _damage_named(path), spark_for(options) as spark:
         from kafkalab.spark.audits.audit import audit as run_audits
 
-        files = path if path.is_dir() else None
-        summary = run_audits(_read(spark, path), only=asked, progress=not options.quiet, files=files)
+        files = path if history is None else None
+        summary = run_audits(_read(spark, path, history), only=asked, progress=not options.quiet, files=files)
         summary = with_unknown(summary, lacking, only)
         first = _first(summary, LISTED if page is None else ON_A_PAGE)
         print(summary)
@@ -105,16 +109,28 @@ def _names(given: list[str] | None) -> list[str] | None:
     return [by_lower[name.lower()] for name in asked]
 
 
-def _read(spark: SparkSession, path: Path) -> Histories:
+def _checked(path: Path) -> History | None:
+    """Return the history in a file; None for a folder. CommandLineError for what is no history, before Spark starts."""
+    try:
+        if path.is_dir():
+            from kafkalab.spark.storage.history_files import check_listed
+
+            check_listed(path)
+            return None
+        FILE_OF_A_HISTORY.check(path.stat().st_size, str(path))
+        return load_history(path)
+    except ImportError:
+        return None  # `spark_for` says what is missing
+    except ValueError as error:
+        raise CommandLineError(told(error)) from None
+
+
+def _read(spark: SparkSession, path: Path, history: History | None) -> Histories:
     """The histories of a folder, or the one of a file."""
-    from kafkalab.history.history import load_history
     from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.storage.history_files import read_histories
 
-    if path.is_dir():
-        from kafkalab.spark.storage.history_files import read_histories
-
+    if history is None:
         return read_histories(spark, path)
-    FILE_OF_A_HISTORY.check(path.stat().st_size, str(path))
-    history = load_history(path)
     seed = next(iter(history.label("seed")), "0")
     return Histories.of(spark, [(max(whole_number(seed), 0), history)])

@@ -29,7 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """FILE, what to find, what may go wrong, and the budget."""
     add = parser.add_argument
     add("file", help="a saved scenario (.klab)")
-    add("--find", action="append", default=[], metavar="ANOMALY", help="what to look for (default: any forbidden one)")
+    what = 'what to look for, also "failed program: ProducerFencedError" (default: any forbidden anomaly)'
+    add("--find", action="append", default=[], metavar="ANOMALY", help=what)
     add("--off", action="append", default=[], metavar="RULE", help="a rule to switch off, by its name")
     kinds = f"a kind of fault, all by default: {', '.join(KINDS)}"
     add("--kind", action="append", default=[], metavar="KIND", help=kinds)

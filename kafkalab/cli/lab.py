@@ -8,6 +8,7 @@ import errno
 import os
 import shutil
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,17 @@ def settings_folder() -> Path:
     return (prefix if os.access(prefix, os.W_OK) else Path.home() / ".kafkalab") / "jupyter"
 
 
+def _silence_deprecations() -> None:
+    """Hide what jupyter_server says of its own options when an extension reads them.
+
+    Voila, where it is installed, is one of JupyterLab's extensions. It shows such warnings to everybody from its import
+    on, so it is imported first.
+    """
+    with contextlib.suppress(ImportError):
+        import_module("voila")
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module="traitlets")
+
+
 def act(options: argparse.Namespace, root: Path) -> int:
     """Be JupyterLab, open on the start page of the labs under `root`, which it trusts, until it is stopped.
 
@@ -150,7 +162,9 @@ def act(options: argparse.Namespace, root: Path) -> int:
         arguments.append("--allow-root")
     print("Starting JupyterLab. Control-C, twice, stops it.", flush=True)
     os.chdir(root)
-    import_module("jupyterlab.labapp").main([*arguments, *options.more])
+    start = import_module("jupyterlab.labapp").main
+    _silence_deprecations()
+    start([*arguments, *options.more])
     return 0
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from kafkalab.cli import STOPPED
 from kafkalab.cli.command_line import CommandLineError, Parser
 from kafkalab.limits import QUOTE, quoted, told
 
@@ -31,10 +32,6 @@ COMMANDS = {
     "protocol": ("pages", "make docs/protocol.md: what this Kafka does and why"),
 }
 """By its name, the module of kafkalab.cli that has the command's `add_options` and `act`, and what it does."""
-
-
-STOPPED = 130
-"""The exit status after Control-C or SIGTERM."""
 
 
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:

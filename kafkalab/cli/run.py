@@ -9,6 +9,7 @@ from typing import Any
 
 from kafkalab.cli.saved_scenarios import add_scenario_options, loaded, simulated
 from kafkalab.sim.cluster import Cluster
+from kafkalab.widgets.model.findings import report_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -18,8 +19,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def act(options: argparse.Namespace, root: Path) -> int:
-    """Print the outcome, the digest of the trace and the faults that changed nothing."""
-    found = summary(simulated(loaded(options.file), options.at_ms, options.after_ms))
+    """Print the checks' verdict, the outcome, the digest of the trace and the faults that changed nothing."""
+    cluster = simulated(loaded(options.file), options.at_ms, options.after_ms)
+    found = summary(cluster, whole=options.at_ms is None)
     if options.json:
         print(json.dumps(found, indent=1))
         return 0
@@ -30,11 +32,16 @@ def act(options: argparse.Namespace, root: Path) -> int:
     return 0
 
 
-def summary(cluster: Cluster) -> dict[str, Any]:
-    """The run in a few fields; what programs returned is text, since it may be anything."""
-    outcome = cluster.outcome()
+def summary(cluster: Cluster, whole: bool) -> dict[str, Any]:
+    """Return the run in a few fields: the checks' verdict first; what programs returned is text, as it may be anything.
+    """
+    outcome, report = cluster.outcome(), report_of(cluster, whole)
+    found = [(result["name"], finding) for result in report["results"] for finding in result["findings"]]
     return {
         "title": cluster.scenario.title,
+        "verdict": report["verdict"],
+        "checks": report["sentence"],
+        "findings": [f"{f['policy']} {name}, step {f['step']}: {f['text']}" for name, f in found],
         "outcome": outcome.verdict,
         "transactions": dict(outcome.txn_states),
         "committed": {p: list(values) for p, values in outcome.committed.items()},

@@ -66,21 +66,27 @@ def act(options: argparse.Namespace, root: Path) -> int:
     if options.kind == "simulated" and options.scenario:
         loaded(options.scenario)
     planted = _planted(options.plant) if options.kind == "synthetic" else {}
-    _check_room(out, options)
-    began = time.monotonic()
-    with stoppable(), _unfinished(out) as folder, spark_for(options) as spark:
-        from kafkalab.spark.storage.history_files import write_histories
-
-        made = _simulated(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)
-        _say(f"writing {out} …", options.quiet)
-        write_histories(made, folder)
+    needs, began = _room_for(out, options), time.monotonic()
+    with stoppable(), _unfinished(out) as folder:
+        _say(needs, options.quiet)
+        _make(folder, options, planted)
         folder.replace(out)
     print(f"{out} is written, in {time.monotonic() - began:.1f} s; kafkalab audit {out} says what it holds")
     return 0
 
 
-def _check_room(out: Path, options: argparse.Namespace) -> None:
-    """Say what the history will take. CommandLineError for more runs, or more room on the disk, than there may be."""
+def _make(folder: Path, options: argparse.Namespace, planted: dict[str, float]) -> None:
+    with spark_for(options) as spark:
+        from kafkalab.spark.storage.history_files import write_histories
+
+        made = _simulated(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)
+        _say(f"writing {options.out} …", options.quiet)
+        write_histories(made, folder)
+
+
+def _room_for(out: Path, options: argparse.Namespace) -> str:
+    """Return what the history will take. CommandLineError for more runs, or more room on the disk, than there may be.
+    """
     count = options.records if options.kind == "synthetic" else _runs_of(options)
     megabytes = count * BYTES_OF[options.kind] // 1_000_000 + 1
     place = next(folder for folder in (out.absolute(), *out.absolute().parents) if folder.is_dir())
@@ -88,7 +94,7 @@ def _check_room(out: Path, options: argparse.Namespace) -> None:
     if megabytes > free:
         raise CommandLineError(f"it takes about {megabytes:,} MB, and {place} has {free:,} MB free; ask for less")
     what = f"about {megabytes:,} MB on the disk of {free:,} MB free"
-    _say(f"at most {what}, {options.memory} and {2 * MEMORY_OF_A_TASK_MB} MB of memory", options.quiet)
+    return f"at most {what}, {options.memory} and {2 * MEMORY_OF_A_TASK_MB} MB of memory"
 
 
 def _runs_of(options: argparse.Namespace) -> int:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import builtins
 import difflib
 from collections.abc import Callable, Iterable
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.checks.check import VIOLATED, Finding
+from kafkalab.checks.check import ALLOWED, FORBIDDEN, VIOLATED, Finding
 from kafkalab.checks.view import view_of
+from kafkalab.client import exceptions
 from kafkalab.history.export import history_of
 from kafkalab.limits import QUOTE, quoted
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.cluster import Cluster
 
 FAILED, STUCK, REFUSED, OTHER = "failed program", "stuck program", "refused request", "other answer"
+EXCEPTIONS = tuple(
+    name
+    for module in (exceptions, builtins)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and issubclass(kind, Exception)
+)
 FATAL = frozenset(error.name for error in Error if not error.retriable and error is not Error.NONE)
 MEANINGS = {
     **{name: check.meaning for name, check in BY_NAME.items()},
@@ -22,18 +30,40 @@ MEANINGS = {
     REFUSED: "A client is answered with an error that trying again does not mend.",
     OTHER: "A client gets another answer than with the rules on, of those that a search switches off.",
 }
-"""Every name that `find` may have, and one sentence that says what it is."""
+"""Every name that `find` may have, and one sentence that says what it is.
+
+"failed program: ProducerFencedError" is a program that ended with this exception, or with an error of this name.
+"""
 
 
 def named(find: str | Iterable[str]) -> tuple[str, ...]:
     """Return the names as a tuple, all anomalies of the checks for none. ValueError for an unknown name."""
     names = (find,) if isinstance(find, str) and find else tuple(find)
     for name in names:
-        if name not in MEANINGS:
+        if isinstance(name, str) and name.startswith(f"{FAILED}:"):
+            _check_exception(_parts(name)[1])
+        elif name not in MEANINGS:
             near = difflib.get_close_matches(name, MEANINGS, 1) if isinstance(name, str) and len(name) <= QUOTE else []
             hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(MEANINGS)}"
             raise ValueError(f"no anomaly is called {quoted(name)}{hint}")
     return names or tuple(BY_NAME)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """Return "failed program" and the exception that a name asks for; "" for any."""
+    anomaly, _, exception = name.partition(":")
+    return anomaly, exception.strip()
+
+
+def _check_exception(name: str) -> None:
+    """Raise ValueError for no name, and for one that is nearly that of an exception of Kafka's or of Python's."""
+    known = (*EXCEPTIONS, *(error.name for error in Error))
+    if name in known:
+        return
+    near = difflib.get_close_matches(name[:QUOTE], known, 1, 0.8)
+    if near or not name.isidentifier():
+        hint = f"; did you mean {near[0]!r}?" if near else f", as in '{FAILED}: ProducerFencedError'"
+        raise ValueError(f"no exception is called {quoted(name)}{hint}")
 
 
 def findings_of(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
@@ -44,20 +74,31 @@ def findings_of(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
     found: list[Finding] = []
     view = view_of(history_of(cluster))
     for name in names:
-        if name in OF_PROGRAMS:
-            found += OF_PROGRAMS[name](cluster)
-        elif name != OTHER:
-            result = BY_NAME[name](view)
+        anomaly, exception = _parts(name)
+        if anomaly == FAILED:
+            found += _failed(cluster, exception)
+        elif anomaly in OF_PROGRAMS:
+            found += OF_PROGRAMS[anomaly](cluster)
+        elif anomaly != OTHER:
+            result = BY_NAME[anomaly](view)
             if result.verdict == VIOLATED:
-                found += [f for f in result.findings if f.policy == "forbidden"]
+                found += [f for f in result.findings if f.policy == FORBIDDEN]
     return tuple(found)
 
 
-def _failed(cluster: Cluster) -> list[Finding]:
+def allowed_in(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
+    """Return the findings of these names in a run that Kafka allows: a search does not count them."""
+    view = view_of(history_of(cluster))
+    checked = [BY_NAME[name](view) for name in names if name in BY_NAME]
+    return tuple(f for result in checked for f in result.findings if f.policy == ALLOWED)
+
+
+def _failed(cluster: Cluster, exception: str = "") -> list[Finding]:
     ends = [e for e in cluster.trace.events if e.kind == "complete" and e.name == "program"]
+    ends = [e for e in ends if exception in ("", e.data["exception"], e.data["error"])]
     texts = ((e, f"the program of {e.node} ended with {e.data['exception']} ({e.data['error']})") for e in ends)
     found = [Finding(anomaly=FAILED, policy="forbidden", text=text, steps=(e.step,)) for e, text in texts]
-    if "" in cluster.results:
+    if "" in cluster.results and exception in ("", cluster.results[""].partition(":")[0]):
         text = f"a program raised {cluster.results['']}"
         found.append(Finding(anomaly=FAILED, policy="forbidden", text=text, steps=(cluster.trace.steps - 1,)))
     return found
@@ -81,4 +122,4 @@ def _refused(cluster: Cluster) -> list[Finding]:
     return found
 
 
-OF_PROGRAMS: dict[str, Callable[[Cluster], list[Finding]]] = {FAILED: _failed, STUCK: _stuck, REFUSED: _refused}
+OF_PROGRAMS: dict[str, Callable[[Cluster], list[Finding]]] = {STUCK: _stuck, REFUSED: _refused}

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from kafkalab.checks.check import Finding
+from kafkalab.explore.anomalies import allowed_in
 from kafkalab.explore.explanation import explained
 from kafkalab.explore.mishap import GIVEN, Mishap
 from kafkalab.explore.trial import run_to_end
@@ -15,6 +16,8 @@ from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Scenario
 
 FOUND, NONE, UNKNOWN = "found", "none", "unknown"
+LISTED = 5
+"""How many allowed findings are printed."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,6 +101,14 @@ class Result:
         """One paragraph that says how it came about; "" if nothing was found."""
         return "" if self.found is None else explained(self.cluster, self.findings[0], self.rules_off, self.read)
 
+    @cached_property
+    def allowed(self) -> tuple[Finding, ...]:
+        """The findings of the scenario as it is that Kafka allows; () unless the search was for no fault at all."""
+        if self.most_faults or self.verdict == FOUND:
+            return ()
+        cluster, _ = run_to_end(self.scenario, self.read)
+        return allowed_in(cluster, self.find)
+
     def __str__(self) -> str:
         names = " or ".join(self.find) if len(self.find) < 5 else "a forbidden anomaly"
         bound = f"at most {count(self.most_faults)} of the kinds {', '.join(self.kinds)}"
@@ -108,7 +119,10 @@ class Result:
             head = f"none: {names} never shows with {bound}, at any event on which an outcome rests"
         else:
             head = f"unknown: {self.stopped} before all of {bound} were tried for {names}"
-        return f"{head}\n{self.covered}"
+        lines = [f"{f.anomaly}, which is allowed: {f.text}" for f in self.allowed[:LISTED]]
+        if (more := len(self.allowed) - LISTED) > 0:
+            lines.append(f"and {more:,} more that are allowed")
+        return "\n".join([head, *lines, str(self.covered)])
 
     __repr__ = __str__
 
@@ -119,6 +133,7 @@ class Result:
             "verdict": self.verdict,
             "find": list(self.find),
             "shown": sorted(set(names)),
+            "allowed": sorted({f.anomaly for f in self.allowed}),
             "size": self.size,
             "faults": [repr(fault) for fault in self.faults],
             "covered": str(self.covered),

@@ -20,8 +20,8 @@ from typing import Any
 
 FORMAT, VERSION = "kafkalab-progress", 1
 FILE = "progress.json"
-VARIABLE = "KAFKALAB_PROGRESS"
-"""Names another file, or is "off": then nothing is kept, as when notebooks are tested or graded."""
+VARIABLE, OFF = "KAFKALAB_PROGRESS", "off"
+"""Names another file, or is OFF: then nothing is kept, as when notebooks are tested or graded."""
 NAME = re.compile(r"L\d+\.E\d+")
 BYTES_MAX = 1_000_000
 
@@ -50,7 +50,7 @@ def place() -> Path | None:
     """Return the file that keeps progress; None outside of a kernel, or where it is switched off."""
     named = os.environ.get(VARIABLE, "")
     if named:
-        return None if named == "off" else Path(named)
+        return None if named == OFF else Path(named)
     return Path(FILE) if in_a_kernel() else None
 
 

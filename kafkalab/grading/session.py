@@ -114,10 +114,7 @@ class Session:
                 reply = self._asked(row, CALL_S, clients)
             if "foreign" in reply:
                 kind = text_of(reply["foreign"], NAME_MAX)
-                raise ForeignAwaitError(
-                    f"the program awaited {kind!r}, which the simulator cannot drive: await only the methods of its "
-                    "producers and consumers, and app.sleep(ms)"
-                )
+                raise ForeignAwaitError.of("the program", f"awaited {kind!r}")
             return self._result(reply)
         finally:
             clients.close()

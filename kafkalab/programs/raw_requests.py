@@ -23,7 +23,7 @@ from kafkalab.sim.arguments import Later, Milliseconds, misfit
 from kafkalab.sim.scenario import PROGRAMS, program
 from kafkalab.trace import error_of
 
-REFERENCE = re.compile(r"\$(\w+)\.(\w+)([+-][0-9]{1,10})?")
+REFERENCE = re.compile(r"\$([\w.-]+)\.(\w+)([+-][0-9]{1,10})?")
 PLACES = '"b1", "leader of out-0", "coordinator of some-id" or "group coordinator of some-group"'
 KINDS = {"as": str, "await": str, "until": str, "wait": bool, "show": list[str], "times_out": bool}
 KEYS = ("ask", "to", "with", "version", "as", "wait", "until", "show", "times_out")

@@ -44,11 +44,11 @@ class ClusterMetadata:
         return f"{topic}-0" in self.partitions
 
     def partitions_of(self, topic: str) -> list[str]:
-        """The topic's partitions, in order; empty for an unknown topic. Found once: a client asks for every record."""
-        known = self._of_topic.get(topic)
-        if known is None:
-            known = self._of_topic[topic] = [p for p in self.partitions if topic_of(p) == topic]
-        return known
+        """Return the topic's partitions, in order; empty for an unknown topic. The image is grouped by topic once."""
+        if not self._of_topic:
+            for partition in self.partitions:
+                self._of_topic.setdefault(topic_of(partition), []).append(partition)
+        return self._of_topic.get(topic, [])
 
     def with_partitions(self, changed: dict[str, PartitionInfo], alive: tuple[str, ...]) -> ClusterMetadata:
         """The next version of the image."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 import zlib
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
@@ -31,6 +32,10 @@ FORMER = {CHALLENGE: "klabC1", ANSWER: "klabT1"}
 SIGNS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 ALIKE = str.maketrans("ILOilo", "110110")
 VERSION, CHECK_SIGNS, GROUP = "1", 4, 5
+AROUND = " \t\r\n\"'`´“”„‘’‚«»<>()[].,;:!"
+"""What may stand around a code in the text that it is copied from."""
+LINK = re.compile(r"[#?&/=]([A-Za-z][0-9]-[0-9A-Za-z-]+)")
+"""A code in a link, such as the page's "…#run=K1-HC34P-…&step=54"."""
 WORDS = (
     '"]]{"format":"kafkalab-scenario","version":1,"title":"","brokers":3,"profile":"","rules_off":[],"topics":{"out":1},'
     '"records":{},"programs":[{"node":"app","run":"","args":{}}],"faults":[],"seed":1,"fresh":false,"config":{},'
@@ -56,16 +61,26 @@ def encode(kind: str, data: Any) -> str:
 
 def is_of_kind(kind: str, text: str) -> bool:
     """Return whether the text begins as a code of this kind does, in either format."""
-    return text.strip().startswith((f"{kind}{VERSION}-", f"{FORMER.get(kind)}."))
+    return _bare(text).startswith((f"{kind}{VERSION}-", f"{FORMER.get(kind)}."))
+
+
+def _bare(text: str) -> str:
+    """Return the code without the quotes, the punctuation or the link around it."""
+    link = LINK.search(text) if "=" in text or "/" in text else None
+    return link[1] if link else text.strip(AROUND)
 
 
 def decode(kind: str, code: str) -> Any:
     """Return the data in a code. Small letters, spaces and hyphens do not matter, nor O for 0, I or L for 1.
 
+    Quotes around the code, and a link that holds it, do not matter either.
+
     ValueError, saying what to do, for a code with a typo, one of a newer version or another kind, or anything else.
     """
-    if isinstance(code, str) and "".join(code.split()).startswith(f"{FORMER.get(kind)}."):
-        return _decode_former(code)
+    if isinstance(code, str) and len(code) <= CODE.most:
+        code = _bare(code)
+        if "".join(code.split()).startswith(f"{FORMER.get(kind)}."):
+            return _decode_former(code)
     noun, begins = KINDS[kind], f"{kind}{VERSION}"
     if not isinstance(code, str) or len(code) > CODE.most:
         what = f"a line of letters and digits that begins with {begins}, of at most {CODE.most:,} {CODE.of}"

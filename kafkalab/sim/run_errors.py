@@ -13,3 +13,18 @@ class StuckError(RuntimeError):
 
 class ForeignAwaitError(TypeError):
     """A program awaited something that is not of its cluster."""
+
+    @classmethod
+    def of(cls, program: str, did: str) -> ForeignAwaitError:
+        """Return the error of a program that `did` what the simulator cannot drive, with what to do instead."""
+        remedy = "await only the methods of its producers and consumers, and app.sleep(ms)"
+        return cls(f"{program} {did}, which the simulator cannot drive: {remedy}")
+
+
+def is_of_asyncio(error: RuntimeError) -> bool:
+    """Return whether asyncio raised the error because no event loop runs, or none that it may use here."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    module = place.tb_frame.f_globals.get("__name__", "") if place is not None else ""
+    return str(module).partition(".")[0] == "asyncio" or "event loop" in str(error)

@@ -25,7 +25,7 @@ class Asker:
     def raw(self, body: Any, version: int) -> Any:
         """The same, but return kio's message, which has every field."""
         spoken = version_of(type(body).__name__, version)
-        return spoken.read_response(self.exchange(body, version), 4 + spoken.tagged_response)[0]
+        return spoken.read_response(self.exchange(body, version), 4 + spoken.tagged_response)
 
     def exchange(self, body: Any, version: int) -> bytes:
         """Send a request; return the bytes of its response, without their length."""

@@ -13,7 +13,6 @@ from typing import Any
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
-from kio.serial.readers import read_unsigned_varint
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersionsResponse
@@ -22,7 +21,7 @@ from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.protocol.records import Batch
 from kafkalab.wire.batches import fitting, read_batch
-from kafkalab.wire.lengths import walk_of
+from kafkalab.wire.lengths import ROWS, Bounds, check_message, skip_tags
 from kafkalab.wire.names import Names
 from kafkalab.wire.rules import BadMessageError
 from kafkalab.wire.shapes import Shape
@@ -66,19 +65,24 @@ class Version:
     def __init__(self, api: str, version: int) -> None:
         api_of, self.api, self.version = BY_NAME[api], api, version
         request, response = load_request_schema(api_of.key, version), load_response_schema(api_of.key, version)
-        self.read_request, self._read_response = entity_reader(request), entity_reader(response)
-        self.walk_request, self._walk_response = walk_of(request), walk_of(response)
+        self._read_request, self._read_response = entity_reader(request), entity_reader(response)
         self.write_request, self.write_response = entity_writer(request), entity_writer(response)
         self.request = Shape(request, api_of.request, TABLE.get(api_of.request, ()), TABLE)
         self.response = Shape(response, api_of.response, TABLE.get(api_of.response, ()), TABLE)
         self.tagged_request = bool(request.__flexible__)
         self.tagged_response = bool(response.__flexible__) and api != "ApiVersions"
 
-    def read_response(self, data: bytes, place: int) -> tuple[Any, int]:
-        """Return kio's message that begins at `place`, and its length; BadMessageError for one that is cut short."""
-        self._walk_response(data, place)
-        found: tuple[Any, int] = self._read_response(data, place)
-        return found
+    def read_request(self, data: bytes, place: int, bounds: Bounds) -> Any:
+        """Return kio's message, which goes from `place` to the end; BadMessageError for one that does not."""
+        data = check_message(self.request.theirs, data, place, bounds)
+        message, size = self._read_request(data, place)
+        if place + size != len(data):
+            raise BadMessageError(f"{len(data) - place - size} bytes behind a {self.api} {self.version}")
+        return message
+
+    def read_response(self, data: bytes, place: int) -> Any:
+        """Return kio's message that begins at `place`; BadMessageError for one that is cut short."""
+        return self._read_response(check_message(self.response.theirs, data, place, Bounds()), place)[0]
 
 
 @cache
@@ -101,32 +105,22 @@ def read_request(data: bytes, names: Names) -> Asked:
         if api == "ApiVersions" and version not in OFFERED[api]:
             return Asked(api, 0, correlation_id, "", None, ())
         spoken = version_of(api, version)
-        client_id, place = client_id_of(data, spoken.tagged_request)
-        spoken.walk_request(data, place)
-        message, size = spoken.read_request(data, place)
-        if place + size != len(data):
-            raise BadMessageError(f"{len(data) - place - size} bytes behind a {api} {version}")
+        bounds = Bounds(ROWS)
+        client_id, place = client_id_of(data, spoken.tagged_request, bounds)
+        message = spoken.read_request(data, place, bounds)
         bodies = tuple(spoken.request.make(one, Context(names)) for one in _split(api, message))
     except NO_REQUEST as error:
         raise BadMessageError(f"{type(error).__name__}: {error}") from None
     return Asked(api, version, correlation_id, client_id, message, bodies)
 
 
-def client_id_of(data: bytes, tagged: bool) -> tuple[str, int]:
+def client_id_of(data: bytes, tagged: bool, bounds: Bounds) -> tuple[str, int]:
     """The client id, "" for none, and where the header ends; its tagged fields are skipped."""
     length = _LENGTH.unpack_from(data, HEADER.size)[0]
     place = HEADER.size + _LENGTH.size
     client_id = data[place : place + max(length, 0)].decode()
     place += max(length, 0)
-    if tagged:
-        count, size = read_unsigned_varint(data, place)
-        place += size
-        for _ in range(count):
-            _, size = read_unsigned_varint(data, place)
-            place += size
-            length, size = read_unsigned_varint(data, place)
-            place += size + length
-    return client_id, place
+    return client_id, skip_tags(data, place, bounds) if tagged else place
 
 
 def _split(api: str, message: Any) -> list[Any]:
@@ -135,15 +129,17 @@ def _split(api: str, message: Any) -> list[Any]:
     if field and hasattr(message, field):
         return [replace(message, **{field: (one,)}) for one in getattr(message, field)]
     if api == "ListOffsets":
-        times = dict.fromkeys(p.timestamp for topic in message.topics for p in topic.partitions)
+        times: dict[int, dict[int, list[Any]]] = {}
+        for number, topic in enumerate(message.topics):
+            for row in topic.partitions:
+                times.setdefault(row.timestamp, {}).setdefault(number, []).append(row)
         if len(times) > 1:
-            return [replace(message, topics=_of_time(message.topics, time)) for time in times]
+            return [replace(message, topics=_with_rows(message.topics, found)) for found in times.values()]
     return [message]
 
 
-def _of_time(topics: Sequence[Any], timestamp: int) -> tuple[Any, ...]:
-    found = (replace(t, partitions=tuple(p for p in t.partitions if p.timestamp == timestamp)) for t in topics)
-    return tuple(topic for topic in found if topic.partitions)
+def _with_rows(topics: Sequence[Any], rows: dict[int, list[Any]]) -> tuple[Any, ...]:
+    return tuple(replace(topics[number], partitions=tuple(found)) for number, found in rows.items())
 
 
 def _joined(api: str, answers: list[Any], spoken: Version) -> Any:
@@ -220,5 +216,5 @@ def read_response(api: str, version: int, data: bytes, names: Names) -> tuple[in
     """Return correlation id and message of a response, whose bytes are without their length."""
     spoken = version_of(api, version)
     place = _CORRELATION.size + spoken.tagged_response
-    message, _ = spoken.read_response(data, place)
+    message = spoken.read_response(data, place)
     return _CORRELATION.unpack_from(data)[0], spoken.response.make(message, Context(names))

@@ -1,22 +1,51 @@
-"""Walk over a message before kio reads it, and refuse lengths that go beyond its end.
+"""Walk over a message before kio reads it: refuse lengths that go beyond its end and more rows than a limit, and cut
+out unknown tagged fields.
 
 kio's native reader sets memory aside for as many rows as an array says it has. A request of 30 bytes that says two
-billion ends the whole process, as Rust does where memory cannot be had; no exception can be caught.
+billion ends the whole process, as Rust does where memory cannot be had; no exception can be caught. Kafka's generated
+readers check the same way ("Tried to allocate a collection of size …, but there are only … bytes remaining"); Kafka has
+no limit below that, because its threads read one connection's request while others go on. This server has one thread.
+
+KIP-482 has readers skip tagged fields that they do not know; kio's raises KeyError for them.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from functools import cache
+from io import BytesIO
 from struct import Struct
 from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from kio.serial.readers import read_unsigned_varint
+from kio.serial.writers import write_unsigned_varint
+from kio.static.primitive import uvarint
 
 from kafkalab.wire.rules import BadMessageError
 
-Walk: TypeAlias = Callable[[bytes, int], int]
+ROWS = 30_000
+"""The most rows and tagged fields of a request: three for each partition that a server has at most."""
+
+
+@dataclass(slots=True)
+class Bounds:
+    """What a walk over one message counts and finds: `rows` is the number of rows and tagged fields that may still
+    come, `edits` are replacements (start, end, bytes) that take out its unknown tagged fields."""
+
+    rows: int = sys.maxsize
+    edits: list[tuple[int, int, bytes]] = field(default_factory=list)
+
+    def check(self, data: bytes, place: int, count: int, size: int = 1) -> None:
+        """Raise BadMessageError if `count` rows of at least `size` bytes each are too many, or do not fit."""
+        within(data, place + max(count, 0) * size)
+        self.rows -= max(count, 0)
+        if self.rows < 0:
+            raise BadMessageError(f"a request of more than {ROWS:,} rows and tagged fields")
+
+
+Walk: TypeAlias = Callable[[bytes, int, Bounds], int]
 """From where something begins in these bytes, return where it ends."""
 
 SIZES = {
@@ -24,6 +53,8 @@ SIZES = {
     "uint64": 8, "float64": 8, "uuid": 16, "timedelta_i32": 4, "timedelta_i64": 8, "datetime_i64": 8,
 }  # fmt: skip
 _SHORT, _INT = Struct(">h"), Struct(">i")
+_TAGGED = 2
+"""A tagged field has at least a byte of tag and one of length."""
 
 
 def within(data: bytes, place: int) -> int:
@@ -33,8 +64,15 @@ def within(data: bytes, place: int) -> int:
     return place
 
 
+def unsigned_varint(number: int) -> bytes:
+    """Return the bytes of an unsigned varint."""
+    out = BytesIO()
+    write_unsigned_varint(out, uvarint(number))
+    return out.getvalue()
+
+
 def _skip(size: int) -> Walk:
-    return lambda data, place: within(data, place + size)
+    return lambda data, place, bounds: within(data, place + size)
 
 
 def length_of(kind: str, flexible: bool) -> Callable[[bytes, int], tuple[int, int]]:
@@ -57,7 +95,7 @@ def length_of(kind: str, flexible: bool) -> Callable[[bytes, int], tuple[int, in
 def _text(kind: str, flexible: bool) -> Walk:
     length = length_of(kind, flexible)
 
-    def walk(data: bytes, place: int) -> int:
+    def walk(data: bytes, place: int, bounds: Bounds) -> int:
         size, place = length(data, place)
         return within(data, place + max(size, 0))
 
@@ -68,15 +106,15 @@ def _array(row: Walk, size: int, flexible: bool, may_be_null: bool) -> Walk:
     """Rows of `size` bytes each, or at least one where that is 0."""
     length = length_of("array", flexible)
 
-    def walk(data: bytes, place: int) -> int:
+    def walk(data: bytes, place: int, bounds: Bounds) -> int:
         count, place = length(data, place)
         if count < 0 and not may_be_null:
             raise BadMessageError("an array that must not be null")
-        end = within(data, place + max(count, 0) * max(size, 1))
+        bounds.check(data, place, count, max(size, 1))
         if size:
-            return end
+            return place + max(count, 0) * size
         for _ in range(count):
-            place = row(data, place)
+            place = row(data, place, bounds)
         return place
 
     return walk
@@ -84,26 +122,59 @@ def _array(row: Walk, size: int, flexible: bool, may_be_null: bool) -> Walk:
 
 def _nullable(row: Walk) -> Walk:
     """A single row behind a byte that says whether there is one (KIP-893)."""
-    return lambda data, place: row(data, place + 1) if data[place] == 1 else place + 1
+    return lambda data, place, bounds: row(data, place + 1, bounds) if data[place] == 1 else place + 1
 
 
 def tags_of(known: dict[int, Walk]) -> Walk:
-    """Return what walks over tagged fields; `known` has those whose content is walked over, too."""
+    """Return what walks over tagged fields; `known` has those whose content is walked over, too. The others are cut
+    out by the edits of the bounds."""
 
-    def walk(data: bytes, place: int) -> int:
+    def walk(data: bytes, place: int, bounds: Bounds) -> int:
         count, size = read_unsigned_varint(data, place)
-        place += size
+        if not count:
+            return place + size
+        count_at, place, kept = (place, place + size), place + size, int(count)
+        bounds.check(data, place, count, _TAGGED)
         for _ in range(count):
+            start = place
             tag, size = read_unsigned_varint(data, place)
-            length, more = read_unsigned_varint(data, place + size)
-            place += size + more
+            length_at = place + size
+            length, size = read_unsigned_varint(data, length_at)
+            place = length_at + size
             end = within(data, place + length)
-            if tag in known and known[tag](data, place) > end:
-                raise BadMessageError(f"tagged field {tag} is longer than it says")
+            if tag not in known:
+                kept -= 1
+                bounds.edits.append((start, end, b""))
+            else:
+                before = len(bounds.edits)
+                if known[tag](data, place, bounds) > end:
+                    raise BadMessageError(f"tagged field {tag} is longer than it says")
+                if shorter := sum(to - at - len(new) for at, to, new in bounds.edits[before:]):
+                    bounds.edits.append((length_at, place, unsigned_varint(length - shorter)))
             place = end
+        if kept < count:
+            bounds.edits.append((*count_at, unsigned_varint(kept)))
         return place
 
     return walk
+
+
+skip_tags = tags_of({})
+
+
+def check_message(entity: Any, data: bytes, place: int, bounds: Bounds) -> bytes:
+    """Return a message that kio can read: the bytes without the unknown tagged fields from `place` on.
+
+    `entity` is kio's class of the message. BadMessageError for bytes that are too few, or more rows than the bounds
+    allow; as kio, SerialError, StructError, LookupError or ValueError for other bytes that are none.
+    """
+    first = len(bounds.edits)
+    walk_of(entity)(data, place, bounds)
+    parts, reached = [], 0
+    for start, end, new in sorted(bounds.edits[first:]):
+        parts += [data[reached:start], new]
+        reached = end
+    return b"".join((*parts, data[reached:])) if parts else data
 
 
 @cache
@@ -124,9 +195,9 @@ def walk_of(entity: Any) -> Walk:
             fixed = 0
     steps += [_skip(fixed)] * bool(fixed) + [tags_of(tagged)] * entity.__flexible__
 
-    def walk_all(data: bytes, place: int) -> int:
+    def walk_all(data: bytes, place: int, bounds: Bounds) -> int:
         for step in steps:
-            place = step(data, place)
+            place = step(data, place, bounds)
         return place
 
     return walk_all

@@ -5,19 +5,15 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from struct import Struct
 from uuid import UUID
-
-from kio.serial.writers import write_unsigned_varint
-from kio.static.primitive import uvarint
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce, ProduceResponse
 from kafkalab.protocol.partitions import index_of, topic_of
 from kafkalab.protocol.records import Batch
 from kafkalab.wire.batches import read_batch
-from kafkalab.wire.lengths import length_of, tags_of, within
+from kafkalab.wire.lengths import Bounds, length_of, skip_tags, unsigned_varint, within
 from kafkalab.wire.names import UNKNOWN_ID, Names
 from kafkalab.wire.rules import BadMessageError
 
@@ -28,7 +24,6 @@ _PRODUCED = Struct(">ihqq")
 _LONG = Struct(">q")
 
 _LENGTHS = {flexible: (length_of("string", flexible), length_of("array", flexible)) for flexible in (False, True)}
-_skip_tags = tags_of({})
 
 
 def _bytes(data: bytes, place: int, size: int) -> tuple[bytes, int]:
@@ -36,8 +31,8 @@ def _bytes(data: bytes, place: int, size: int) -> tuple[bytes, int]:
     return data[place:end], end
 
 
-def read(data: bytes, place: int, version: int, names: Names) -> Produce:
-    """Return the request whose body begins at `place`.
+def read(data: bytes, place: int, version: int, names: Names, bounds: Bounds) -> Produce:
+    """Return the request whose body begins at `place`, of at most as many rows and tagged fields as the bounds allow.
 
     BadMessageError, SerialError, StructError or ValueError for bytes that are none.
     """
@@ -50,6 +45,7 @@ def read(data: bytes, place: int, version: int, names: Names) -> Produce:
         transactional_id = found.decode()
     acks, timeout_ms = _ACKS_AND_TIMEOUT.unpack_from(data, place)
     topics, place = array(data, place + _ACKS_AND_TIMEOUT.size)
+    bounds.check(data, place, topics)
     batches: dict[str, Batch] = {}
     for _ in range(_rows(topics)):
         if version >= BY_ID_SINCE:
@@ -60,6 +56,7 @@ def read(data: bytes, place: int, version: int, names: Names) -> Produce:
             found, place = _bytes(data, place, _rows(size))
             topic = found.decode()
         rows, place = array(data, place)
+        bounds.check(data, place, rows)
         for _ in range(_rows(rows)):
             index = _INT.unpack_from(data, place)[0]
             if index < 0:
@@ -68,11 +65,11 @@ def read(data: bytes, place: int, version: int, names: Names) -> Produce:
             found, place = _bytes(data, place, max(size, 0))
             batches[f"{topic}-{index}"] = read_batch(found)
             if flexible:
-                place = _skip_tags(data, place)
+                place = skip_tags(data, place, bounds)
         if flexible:
-            place = _skip_tags(data, place)
+            place = skip_tags(data, place, bounds)
     if flexible:
-        place = _skip_tags(data, place)
+        place = skip_tags(data, place, bounds)
     if place != len(data):
         raise BadMessageError(f"{len(data) - place} bytes behind a Produce {version}")
     return Produce(transactional_id=transactional_id, acks=acks, timeout_ms=timeout_ms, batches=batches)
@@ -84,18 +81,12 @@ def _rows(count: int) -> int:
     return count
 
 
-def _varint_bytes(value: int) -> bytes:
-    out = BytesIO()
-    write_unsigned_varint(out, uvarint(value))
-    return out.getvalue()
-
-
 def write(response: ProduceResponse, version: int, names: Names) -> bytes:
     """Return the body of a response."""
     flexible = version >= FLEXIBLE_SINCE
 
     def count(rows: int) -> bytes:
-        return _varint_bytes(rows + 1) if flexible else _INT.pack(rows)
+        return unsigned_varint(rows + 1) if flexible else _INT.pack(rows)
 
     tags = b"\0" if flexible else b""
     topics: dict[str, list[bytes]] = {}
@@ -108,7 +99,7 @@ def write(response: ProduceResponse, version: int, names: Names) -> bytes:
             found.append(names.topic_id(topic).bytes)
         else:
             name = topic.encode()
-            found += (_varint_bytes(len(name) + 1) if flexible else _SHORT.pack(len(name)), name)
+            found += (unsigned_varint(len(name) + 1) if flexible else _SHORT.pack(len(name)), name)
         found += (count(len(rows)), *rows, tags)
     found += (_INT.pack(0), tags)
     return b"".join(found)
@@ -127,4 +118,4 @@ def _row(index: int, partition: str, produced: PartitionProduced, version: int) 
     message = b"" if error is Error.NONE else error.message.encode()
     if version < FLEXIBLE_SINCE:
         return row + _INT.pack(0) + (_SHORT.pack(len(message)) + message if message else _SHORT.pack(-1))
-    return row + b"\x01" + (_varint_bytes(len(message) + 1) + message if message else b"\0")
+    return row + b"\x01" + (unsigned_varint(len(message) + 1) + message if message else b"\0")

@@ -22,6 +22,7 @@ from kafkalab.wire.codec import (
     read_request,
     response_bytes,
 )
+from kafkalab.wire.lengths import ROWS, Bounds
 from kafkalab.wire.names import Names
 from kafkalab.wire.rules import BadMessageError
 from kafkalab.wire.special import OFFERED
@@ -71,8 +72,9 @@ class Repeated:
             _, version, correlation_id = HEADER.unpack_from(data)
             if version not in OFFERED["Produce"]:
                 raise UnsupportedVersionError(f"Produce {version}")
-            client_id, place = client_id_of(data, version >= produce_bytes.FLEXIBLE_SINCE)
-            body = produce_bytes.read(data, place, version, self.names)
+            bounds = Bounds(ROWS)
+            client_id, place = client_id_of(data, version >= produce_bytes.FLEXIBLE_SINCE, bounds)
+            body = produce_bytes.read(data, place, version, self.names, bounds)
         except NO_REQUEST as error:
             raise BadMessageError(f"{type(error).__name__}: {error}") from None
         return Asked("Produce", version, correlation_id, client_id, None, (body,))

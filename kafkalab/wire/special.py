@@ -131,10 +131,11 @@ def topic_rows(message: MetadataResponse, context: Context, shape: Shape) -> Any
     names: Any = asked_topics(context.message, context) if context.message is not None else ()
     if context.message is None or all_topics(context.message):
         names = dict.fromkeys(topic_of(p) for p in image.partitions)
-    return tuple(_topic(name, image, context, inner) for name in names)
+    row = inner.inner("partitions", None)
+    return tuple(_topic(name, image, context, inner, row) for name in names)
 
 
-def _topic(name: str, image: ClusterMetadata, context: Context, shape: Shape) -> Any:
+def _topic(name: str, image: ClusterMetadata, context: Context, shape: Shape, row: Shape) -> Any:
     partitions = image.partitions_of(name)
     error = ErrorCode.none if partitions else ErrorCode.unknown_topic_or_partition
     values: Values = {**shape.blank, "name": name, "error_code": error}
@@ -146,7 +147,6 @@ def _topic(name: str, image: ClusterMetadata, context: Context, shape: Shape) ->
         values["topic_id"] = context.names.topic_id(name)
     if "is_internal" in shape.hints:
         values["is_internal"] = name in INTERNAL_TOPICS
-    row = shape.inner("partitions", None)
     values["partitions"] = tuple(_partition(index_of(p), image.partitions[p], image, context, row) for p in partitions)
     return shape.theirs(**values)
 

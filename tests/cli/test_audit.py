@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kafkalab.history.history import History
 from kafkalab.spark.session.errors import one_line
 
 ROOT = Path(__file__).parents[2]
@@ -23,10 +24,14 @@ ROOT = Path(__file__).parents[2]
         ("audit . --only duplicate,dirt", "there is no audit dirt; there are inconsistent-offsets, G1a"),
         ("audit . --only ,", "there is no audit named; there are"),
         ("audit . --html no/where.html", "cannot write no/where.html: there is no folder"),
-        ("audit . --memory lots", 'memory is like "768m" or "2g"'),
+        ("audit . --html .", "cannot write .: it is a folder; --html takes the name of a new file"),
+        ("audit .", "has no history.json: it is no history, or writing it did not come to its end"),
+        ("audit kept.txt", "kept.txt is not a history that kafkalab saved: its format is None"),
+        ("audit run.jsonl --memory lots", 'memory is like "768m" or "2g"'),
         ("workload", "the following arguments are required: simulated|synthetic"),
         ("workload made --out x", "argument simulated|synthetic: invalid choice: 'made'"),
         ("workload synthetic", "the following arguments are required: --out"),
+        ("workload synthetic --out kept.txt/made", "cannot write 'kept.txt/made': "),
         ("workload synthetic --out .", ". is there already; give --out a new folder, or remove it"),
         ("workload synthetic --out x --records many", "argument --records: a whole number from 0 on, not 'many'"),
         ("workload synthetic --out x --records 10_000_000_001", "a whole number, at most 10,000,000,000, not"),
@@ -44,6 +49,7 @@ ROOT = Path(__file__).parents[2]
 )
 def test_a_mistake_costs_one_line_and_no_java(typed: Any, words: str, said: str) -> None:
     Path("kept.txt").touch()
+    History().save("run.jsonl")
     status, out, err = typed(*words.split())
     command = words.split()[0]
     assert (status, out, err.count("\n")) == (2, "", 1)
@@ -54,10 +60,11 @@ def test_a_mistake_costs_one_line_and_no_java(typed: Any, words: str, said: str)
 def test_without_java_one_line_says_how_to_get_it(tmp_path: Path) -> None:
     code = (
         "import sys, kafkalab.spark.session.java as java; java._fetched = lambda: None; sys.prefix = sys.argv[1]; "
-        "from kafkalab.cli.main import main; sys.exit(main(['audit', '.']))"
+        "from kafkalab.cli.main import main; sys.exit(main(['audit', sys.argv[2]]))"
     )
+    History().save(tmp_path / "run.jsonl")
     env = {**os.environ, "PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)}
-    command = [sys.executable, "-c", code, str(tmp_path)]
+    command = [sys.executable, "-c", code, str(tmp_path), str(tmp_path / "run.jsonl")]
     run = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (2, "", 1)
     assert "PySpark needs Java 17 or newer" in run.stderr

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 import sys
+import tomllib
+import warnings
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +16,7 @@ from typing import Any
 import pytest
 from nbformat.sign import NotebookNotary
 
+from kafkalab.cli import STOPPED
 from kafkalab.cli.lab import PLACES, SLOW_IMPORT, START, sign_labs
 from kafkalab.cli.main import COMMANDS, main
 from kafkalab.grading.builder import FIGURE, WIDGET
@@ -51,6 +56,43 @@ def test_a_mistake_is_one_line_and_status_2(words: list[str], line: str, typed: 
     status, out, err = typed(*words)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.replace("'", "").startswith(line)  # argparse quotes other words in Python 3.14
+
+
+def test_python_runs_the_package_as_the_command(root: Path) -> None:
+    run = subprocess.run([sys.executable, "-m", "kafkalab"], cwd=root, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == "kafkalab: which command? `kafkalab --help` lists them\n"
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"kafkalab": "kafkalab.__main__:main"}
+
+
+def test_control_c_while_modules_are_loaded_is_one_line(root: Path) -> None:
+    code = (
+        "import builtins, sys; import kafkalab.__main__ as command; load = builtins.__import__\n"
+        "def stopped(name, *more):\n"
+        "    if name == 'argparse': raise KeyboardInterrupt\n"
+        "    return load(name, *more)\n"
+        "builtins.__import__ = stopped; sys.modules.pop('argparse', None); sys.exit(command.main())"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout, run.stderr) == (STOPPED, "", "kafkalab: stopped\n")
+
+
+def test_lab_shows_no_warning_about_jupyters_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Voila, one of JupyterLab's extensions, shows them to everybody once it is imported."""
+    def started(_: list[str]) -> None:
+        with contextlib.suppress(ImportError):
+            import_module("voila")
+        warnings.warn_explicit("ServerApp.token", DeprecationWarning, "traitlets.py", 1, module="traitlets.traitlets")
+
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", SimpleNamespace(main=started))
+    monkeypatch.delitem(sys.modules, "voila", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "labs").mkdir()
+    (tmp_path / START).touch()
+    with warnings.catch_warnings(record=True) as shown:
+        assert main(["lab"], tmp_path) == 0
+    assert [str(one.message) for one in shown] == []
 
 
 def test_lab_in_a_folder_with_other_things_starts_nothing(

@@ -55,13 +55,26 @@ def test_run_says_what_became_of_a_scenario(typed: Any) -> None:
     status, out, err = typed("run", str(DATA / "lab03_answer_lost.klab"))
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[1].split() == ["outcome", "committed"]
+    assert [line.split()[:2] for line in lines[1:5]] == [
+        ["verdict", "ok"], ["checks", "Exactly-once"], ["findings", "none"], ["outcome", "committed"]
+    ]  # fmt: skip
     assert lines[-1].split() == ["unused_faults", "none"]
     found = json.loads(typed("run", str(DATA / "lab03_answer_lost.klab"), "--json")[1])
     assert found["committed"]["accounts-1"] == ["+10", "+25"]
     assert found["programs"] == {"app": "committed"}
     digest = (DATA / "README.md").read_text().split("lab03_answer_lost.klab")[1].split("`")[3]
     assert found["digest"] == digest
+
+
+def test_run_prints_the_checks_verdict_and_each_finding(typed: Any) -> None:
+    torn = str(DATA / "kafka_17754.klab")
+    found = json.loads(typed("run", torn, "--json")[1])
+    assert (found["verdict"], len(found["findings"])) == ("violated", 2)
+    assert found["checks"].startswith("A promise is broken: G1a, torn transaction.")
+    assert re.match(r"forbidden torn transaction, step \d+: app/", found["findings"][1])
+    before = json.loads(typed("run", torn, "--json", "--at-ms", "1")[1])
+    assert before["findings"] == []
+    assert found["findings"][1] in typed("run", torn)[1]
 
 
 def test_run_names_the_faults_that_changed_nothing(typed: Any, tmp_path: Path) -> None:
@@ -200,8 +213,8 @@ def test_describe_producers_of_the_leader_or_of_a_replica(table: Any) -> None:
         (["transactions", *END, ONE], "arguments are required: --transactionalId"),
         (["transactions", *END, ONE, "--transactionalId", "x"], "TRANSACTIONAL_ID_NOT_FOUND"),
         (
-            ["transactions", *END, LAB, "--transactionalId", "payments-0", "--save", "/nowhere/x"],
-            "cannot write /nowhere/x",
+            ["transactions", *END, LAB, "--transactionalId", "payments-0", "--save", "no/where/x"],
+            "cannot write no/where/x",
         ),
         (["transactions", "abort", ONE, "--topic", "out"], "the following arguments are required: --partition"),
         (["transactions", "abort", ONE, *OUT_0], "must be identified either with --start-offset"),
@@ -217,8 +230,8 @@ def test_describe_producers_of_the_leader_or_of_a_replica(table: Any) -> None:
             "no partition 'x-0'",
         ),
         (
-            ["transactions", "abort", ONE, *OUT_0, "--start-offset", "2", "--save", "/nowhere/x.klab"],
-            "cannot write /nowhere/x.klab",
+            ["transactions", "abort", ONE, *OUT_0, "--start-offset", "2", "--save", "no/where/x.klab"],
+            "cannot write no/where/x.klab",
         ),
     ],
 )

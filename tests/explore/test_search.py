@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafkalab.checks.all import check_all
+from kafkalab.client.exceptions import KafkaError
 from kafkalab.explore.anomalies import FAILED, STUCK, named
 from kafkalab.explore.programs import idempotent_produce
 from kafkalab.explore.result import Coverage
@@ -201,5 +202,59 @@ def test_a_program_of_ones_own_is_searched_as_it_is():
     found = explore(gives_up_after_a_second, FAILED, most_faults=1, kinds=("drop",))
     assert (found.verdict, found.size) == ("found", 1)
     assert "This is failed program: the program of app ended with" in found.explanation
+    assert (found.find, found.findings[0].anomaly) == ((FAILED,), FAILED)
     with pytest.raises(TypeError, match="explore takes a Scenario or a program"):
         explore("my_program")  # type: ignore[arg-type]
+
+
+def test_a_failed_program_can_be_that_of_one_exception():
+    """The program's own timeout comes with any lost request; another exception does not."""
+    of = {name: explore(gives_up_after_a_second, f"{FAILED}: {name}", most_faults=1, kinds=("drop",), runs=30)
+          for name in ("KafkaTimeoutError", "REQUEST_TIMED_OUT", "ProducerFencedError")}  # fmt: skip
+    assert {name: found.verdict == "found" for name, found in of.items()} == {
+        "KafkaTimeoutError": True, "REQUEST_TIMED_OUT": True, "ProducerFencedError": False,
+    }  # fmt: skip
+    assert "KafkaTimeoutError" in of["KafkaTimeoutError"].findings[0].text
+
+
+async def raises_in_vain(app: App) -> None:
+    """Raise KeyError where a send fails."""
+    producer = app.producer(request_timeout_ms=900, delivery_timeout_ms=1_000, linger_ms=0)
+    try:
+        await (await producer.send("out", "x", partition=0))
+    except KafkaError:
+        raise KeyError("x") from None
+
+
+@pytest.mark.parametrize(("name", "verdict"), [("KeyError", "found"), ("IndexError", "none")])
+def test_an_exception_of_pythons_can_be_named_too(name: str, verdict: str):
+    assert explore(raises_in_vain, f"{FAILED}:{name}", most_faults=1, kinds=("drop",), runs=60).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ProducerFencedErr", "did you mean 'ProducerFencedError'"),
+        ("TimeoutException!", "no exception is called 'TimeoutException!'"),
+        ("", "as in 'failed program: ProducerFencedError'"),
+    ],
+)
+def test_an_exception_that_does_not_exist_is_refused(name: str, said: str):
+    with pytest.raises(ValueError, match=said):
+        explore(gives_up_after_a_second, f"{FAILED}: {name}")
+
+
+async def sends_without_idempotence(app: App) -> None:
+    """Send one record by a producer without a producer id."""
+    await (await app.producer(enable_idempotence=False).send("out", "x", partition=0))
+
+
+def test_a_search_without_faults_names_what_is_allowed():
+    """A record that is sent again without idempotence is there twice, and Kafka allows it."""
+    program = Program("p", sends_without_idempotence)
+    twice = replace(one_send(), programs=(program,), faults=(Drop("ProduceResponse#1"),))
+    found = explore(twice, "duplicate", most_faults=0)
+    assert (found.verdict, [f.anomaly for f in found.allowed]) == ("none", ["duplicate"])
+    assert "\nduplicate, which is allowed: " in str(found)
+    assert found.as_json()["allowed"] == ["duplicate"]
+    assert explore(one_send(), "duplicate", most_faults=0).allowed == ()

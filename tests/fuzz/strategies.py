@@ -56,7 +56,7 @@ WORDS = (
     "--help", "--json", "--topic", "--partition", "--state", "--producer-id", "--transactional-id-pattern", "((a+)+)$",
     "--broker-id", "b²", "²", "-1", "--max-transaction-timeout", "--at-ms", "--after-ms", "999999999999999999999",
     "--seeds", "1-", "--records", "1_0", "--", "-", "FILE", "FOLDER", "/dev/zero", "/dev/stdin", "PIPE", "x" * 5_000,
-    "\x00", "\udcff", "--duration-filter", "--rules-off", "--profile", "--save", "/nowhere/x", "--seed", "--challenge",
+    "\x00", "\udcff", "--duration-filter", "--rules-off", "--profile", "--save", "no/where/x", "--seed", "--challenge",
 )  # fmt: skip
 
 HARD = (b"[" * 100_000, b'"' + b"a" * 1_000_000, b"9" * 5_000, b"1e999", b"NaN")

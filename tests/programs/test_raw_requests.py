@@ -35,6 +35,13 @@ def test_a_transaction_by_hand_commits() -> None:
     assert cluster.outcome().committed == {"out-0": ("x",)}
 
 
+@pytest.mark.parametrize("name", ["pay-1", "a.b_c", "shop-0-7"])
+def test_a_transactional_id_may_have_hyphens_and_dots(name: str) -> None:
+    """The producer id and epoch of an id with a hyphen were not found in its InitProducerId."""
+    found = answers(init(name), add(name, "out-0"), produce(name, "out-0", 0, "x"), commit(name, "+1"), commit(name))
+    assert [error for _, error in found] == ["NONE", "NONE", "NONE", "PRODUCER_FENCED", "NONE"]
+
+
 def test_a_wrong_sequence_and_a_foreign_epoch_get_their_errors() -> None:
     found = answers(INIT, ADD, PRODUCE, produce("a", "out-0", 5, "y"), commit("a", "+1"))
     assert found[3:] == [["Produce", "OUT_OF_ORDER_SEQUENCE_NUMBER"], ["EndTxn", "PRODUCER_FENCED"]]

@@ -109,6 +109,23 @@ async def sleeper(app: App) -> None:
     await asyncio.sleep(0)
 
 
+async def sleeper_of_asyncio(app: App) -> None:
+    await asyncio.sleep(1)
+
+
+async def waiter(app: App) -> None:
+    await asyncio.wait_for(app.sleep(5), 1)
+
+
+async def timer(app: App) -> None:
+    async with asyncio.timeout(1):
+        await app.sleep(5)
+
+
+async def fails_itself(app: App) -> None:
+    raise RuntimeError("of the program's own")
+
+
 async def spinner(app: App) -> None:
     while True:
         await app.sleep(1)
@@ -127,8 +144,21 @@ def test_a_program_that_awaits_something_foreign_is_told_so() -> None:
         Cluster(running(sleeper)).run()
 
 
+@pytest.mark.parametrize("function", [sleeper_of_asyncio, waiter, timer])
+def test_a_program_that_uses_asyncio_is_told_what_to_use(function: Callable[..., Any]) -> None:
+    """Outside of a notebook asyncio finds no event loop: the RuntimeError said no more than that."""
+    said = r"^the program of 'app' used asyncio \(.+\), which the simulator cannot drive: .* app\.sleep\(ms\)$"
+    with pytest.raises(ForeignAwaitError, match=said):
+        Cluster(running(function)).run()
+
+
+def test_another_runtime_error_of_a_program_stays_what_it_is() -> None:
+    with pytest.raises(RuntimeError, match="of the program's own"):
+        Cluster(running(fails_itself)).run()
+
+
 def test_a_program_that_never_ends_is_stopped_with_the_last_events() -> None:
-    with pytest.raises(RunawayError, match=r"did not end within 500 steps; the last events:\n  step \d+"):
+    with pytest.raises(RunawayError, match=r"did not end within 500 steps: app goes on; the last events:\n  step \d+"):
         Cluster(running(spinner)).run(limit=500)
 
 

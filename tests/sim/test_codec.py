@@ -14,7 +14,17 @@ from kafkalab import lab03, lab06
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.codec import ANSWER, CHALLENGE, SIGNS, code_of, decode, encode, python_of, scenario_of_code
+from kafkalab.sim.codec import (
+    ANSWER,
+    CHALLENGE,
+    SIGNS,
+    code_of,
+    decode,
+    encode,
+    is_of_kind,
+    python_of,
+    scenario_of_code,
+)
 from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Delay, Drop, ElectLeader, Hold, Release, Reorder, Roll
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import SCENARIOS
@@ -171,3 +181,28 @@ def test_a_line_of_the_first_format_that_is_damaged_is_refused_with_a_sentence(d
     read = "nothing that can be read|too many levels"
     with pytest.raises(ValueError, match="damaged on its way" if damage else read):
         decode(ANSWER, line)
+
+
+CODE = GIVEN_OUT["lab03"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'"{CODE}"', f"'{CODE}'", f"`{CODE}`", f"“{CODE}”", f"({CODE}).", f"  <{CODE}>\n",
+        f"https://example.org/kafkalab/play/#run={CODE}", f"https://example.org/play/#run={CODE.lower()}&step=54",
+        f"#run={CODE}&at=EndTxn#1", f"<https://example.org/play/#run={CODE}>", f"https://example.org/r/{CODE}",
+    ],
+)  # fmt: skip
+def test_a_code_in_quotes_or_in_a_link_is_read(text: str):
+    assert scenario_of_code(text) == scenario_of_code(CODE)
+    with pytest.raises(ValueError, match="is no challenge of kafkalab"):
+        decode(CHALLENGE, text)
+    assert is_of_kind(CHALLENGE, text.replace("K1-", "C1-").replace("k1-", "C1-"))
+
+
+def test_a_typo_in_a_link_is_noticed():
+    with pytest.raises(ValueError, match="its checksum is wrong"):
+        scenario_of_code(f"https://example.org/play/#run={CODE.replace('M024E', 'M024F')}&step=54")
+    with pytest.raises(ValueError, match="is no code of kafkalab: those begin with K1"):
+        scenario_of_code("https://example.org/play/#lab=lab03")

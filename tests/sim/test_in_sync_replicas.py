@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from kafkalab.client.results import GroupMetadata
 from kafkalab.programs.steps import add, commit, init, produce, sleep
-from kafkalab.protocol.partitions import transaction_partition
-from kafkalab.sim.cluster import Cluster
+from kafkalab.protocol.partitions import offsets_partition, transaction_partition
+from kafkalab.sim.app import App
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash, Restart
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -51,3 +55,31 @@ def test_a_write_right_after_a_follower_of_an_empty_log_is_back_is_not_refused()
     cluster.run()
     assert cluster.results["hand"] == [["InitProducerId", "NONE"]]
     assert cluster.controller.metadata.partitions[partition].isr == (leader, first)
+
+
+async def commits_offsets(app: App) -> str:
+    """Commit a record and an offset in one transaction."""
+    producer = app.producer(transactional_id="t")
+    await producer.init_transactions()
+    producer.begin_transaction()
+    await producer.send("out", "x")
+    await producer.send_offsets_to_transaction({"in-0": 1}, GroupMetadata("g"))
+    await producer.commit_transaction()
+    return "done"
+
+
+@pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
+def test_a_run_ends_though_its_markers_can_never_be_replicated(profile: str) -> None:
+    """With min.insync.replicas=3 and a broker gone the leader refuses one marker for ever. The group coordinator
+    appends the other below min.insync.replicas, waits offsets.commit.timeout.ms, and is asked again: each time its log
+    has one marker more (`KafkaApis.handleWriteTxnMarkersRequest`). The program has its answer long since."""
+    whole = Scenario(
+        profile=profile, topics={"in": 1, "out": 1}, config={"min_insync_replicas": 3},
+        programs=(Program("p", commits_offsets),),
+    )  # fmt: skip
+    asked = next(e for e in ran(whole).trace.of("send") if e.name == "EndTxn")
+    cluster = ran(whole.with_faults(Crash("b3", at_step=asked.step)))
+    assert cluster.results == {"p": "done"}
+    answers = [e.data for e in cluster.trace.of("receive") if e.name == "WriteTxnMarkersResponse"]
+    assert {answer.error for answer in answers} == {"NOT_ENOUGH_REPLICAS"}
+    assert sum(batch.control is not None for batch in cluster.log_of(offsets_partition("g")).batches) > 10

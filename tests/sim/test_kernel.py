@@ -208,3 +208,35 @@ def test_a_broker_that_is_paused_for_longer_than_its_session_is_fenced_and_let_i
     cluster = Cluster(Scenario(topics={"out": 1}).with_faults(*faults))
     cluster.run_for(30_000)
     assert [(at_ms // 1_000, alive) for at_ms, alive in alive_at(cluster, "b1")] == [(0, True), (10, False), (15, True)]
+
+
+async def at_once() -> None:
+    """End."""
+
+
+def test_servers_that_repeat_the_same_for_ever_do_not_keep_a_run_from_ending(kernel: Kernel) -> None:
+    def again() -> None:
+        note(kernel, "marker appended, and not replicated")
+        kernel.timer("b", 5_000, again)
+
+    kernel.drive("a", at_once(), main=True)
+    again()
+    kernel.run(3 * IDLE_ENTRIES, lambda: True)
+    assert IDLE_ENTRIES < kernel.trace.steps <= 2 * IDLE_ENTRIES + 1
+    assert kernel.now > IDLE_MS
+
+
+def test_a_program_that_does_not_end_is_named(kernel: Kernel) -> None:
+    async def waits() -> None:
+        await kernel.promise()
+
+    def again() -> None:
+        note(kernel, "still here")
+        kernel.timer("b", 5_000, again)
+
+    for node in ("a", "b"):
+        kernel.drive(node, waits(), main=True)
+    again()
+    with pytest.raises(RunawayError, match=r"^the run did not end within 60000 steps: a, b go on; the last events:\n"):
+        kernel.run(3 * IDLE_ENTRIES, lambda: True)
+    kernel.close()

@@ -175,11 +175,11 @@ def test_a_file_of_another_history(copy: Path) -> None:
     assert refused(copy) == "leaders/other.parquet is not of this history: history.json does not list it; remove it"
 
 
-def changed(folder: Path, table: str, rows: pa.Table) -> str:
+def changed(folder: Path, table: str, rows: pa.Table, **options: Any) -> str:
     """Another table in the place of a file, with the list made to fit."""
     path = first(folder, table)
     index = json.loads((folder / INDEX).read_text())
-    pq.write_table(rows, folder / path)
+    pq.write_table(rows, folder / path, **options)
     for file in index["files"]:
         if file["path"] == path:
             index["rows"][table] += rows.num_rows - file["rows"]
@@ -201,6 +201,34 @@ def test_a_file_with_a_column_of_another_type(copy: Path) -> None:
 def test_a_file_with_a_column_more(copy: Path) -> None:
     path = changed(copy, "labels", pa.table({"run": [1], "name": ["x"], "value": ["y"], "z": [1]}))
     assert refused(copy) == f"{path} is not of the table labels: it has a column z"
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+@pytest.mark.parametrize(("table", "column"), [("log", "offset"), ("log", "key"), ("transactions", "producer_id")])
+def test_nulls_where_none_may_be(copy: Path, table: str, column: str, statistics: bool) -> None:
+    """numpy made them the smallest integer, and the audits counted with it."""
+    place = copy / first(copy, table)
+    rows = pq.read_table(place, partitioning=None)
+    at = rows.schema.get_field_index(column)
+    cells = [None, *rows.column(column).to_pylist()[1:]]
+    rows = rows.set_column(at, pa.field(column, rows.schema.field(column).type), [cells])
+    path = changed(copy, table, rows, write_statistics=statistics)
+    assert refused(copy) == f"{path} has nulls in the column {column}, which may have none: it was changed"
+
+
+def test_columns_that_may_have_nulls_have_some(copy: Path) -> None:
+    path = copy / first(copy, "log")
+    assert pq.read_table(path, partitioning=None).column("value").null_count > 0
+    assert files_of(copy)
+
+
+def test_nulls_are_refused_before_they_are_written_or_judged(histories: Histories, tmp_path: Path) -> None:
+    frame = histories.log.selectExpr(*(f"nullif({n}, {n}) AS {n}" if n == "step" else n for n in histories.log.columns))
+    with pytest.raises(Exception, match="null values to non-nullable"):
+        write_histories(replace(histories, log=frame), tmp_path / "a")
+    assert not (tmp_path / "a" / INDEX).exists()
+    with pytest.raises(ValueError, match="the table log has nulls in the column step, which may have none"):
+        replace(histories, log=frame).collect()
 
 
 def test_a_file_with_other_rows_of_the_same_size_in_the_list(copy: Path) -> None:

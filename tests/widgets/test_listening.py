@@ -130,3 +130,47 @@ def _all(kind: type) -> list[Any]:
 def test_a_sentence_begins_with_a_capital_letter_unless_with_a_brokers_name() -> None:
     assert sentence(ValueError("no frame is sent")) == "No frame is sent."
     assert sentence(ValueError("b2 is not down")) == "b2 is not down."
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "says"),
+    [
+        ("step", 1.5, "step is a whole number, not 1.5"),
+        ("step", None, "step is a whole number, not None"),
+        ("groups", [5], "groups is a list in which each is a text, not [5]"),
+        ("hidden", 5, "hidden is a list in which each is a text, not 5"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_with_a_sentence(trait: str, value: Any, says: str) -> None:
+    view = Sequence(lab03())
+    before = getattr(view, trait)
+    with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
+        setattr(view, trait, value)
+    assert getattr(view, trait) == before
+
+
+def test_every_trait_of_a_journey_says_what_fits() -> None:
+    journey = Journey(lab03())
+    for trait, kind in (("every", "True or False"), ("size", "'' or 'laptop' or 'projector'")):
+        with pytest.raises(ValueError, match=f"^{trait} is {kind}, not 'x'$"):
+            setattr(journey, trait, "x")
+    with pytest.raises(ValueError, match="^size is a text, not 5$"):
+        Sequence(journey, size=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("widget", [w for w in widgets() if hasattr(w, "press")], ids=lambda w: type(w).__name__)
+def test_a_press_takes_texts(widget: Any) -> None:
+    """`press(None)` ended with "object of type 'NoneType' has no len()", `press("goto", 1)` with AttributeError."""
+    for action, target in ((None, ""), (5, ""), ([], "x"), ("goto", None), ("goto", 1), ("cut", ("b1", "b2"))):
+        with pytest.raises(ValueError, match=r"^the (action|target) of a press is a text, not "):
+            widget.press(action, target)
+    if hasattr(widget, "possible"):
+        with pytest.raises(ValueError, match="^the action of a press is a text, not None$"):
+            widget.possible(None)
+
+
+def test_a_press_with_an_unknown_detail_changes_nothing() -> None:
+    journey = Journey(lab03())
+    with pytest.raises(ValueError, match="^a press has no 'force'; there are delay_ms"):
+        journey.press("crash", "b1", force=1)
+    assert len(journey.tree) == 1

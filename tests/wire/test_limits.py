@@ -17,6 +17,7 @@ from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersions
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
+from kafkalab.protocol.messages.delete_groups import DeleteGroups
 from kafkalab.protocol.messages.fetch import Fetch
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
@@ -218,6 +219,44 @@ def test_partitions_are_limited(caplog: pytest.LogCaptureFixture) -> None:
     served(scene, partitions=150)
     assert "it wants 2147483647 partitions; 47 more can be made" in caplog.text
     assert "60 topics are not created, there is room for 47" in caplog.text
+
+
+def test_a_request_of_too_many_rows_is_refused_and_the_others_are_served(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(server: Server) -> None:
+        other = await Client(server).open()
+        assert await other.is_served()
+        greedy = await Client(server).open()
+        data = struct.pack(">hhihi", 3, 1, 1, -1, 1_500_000) + b"\0\0" * 1_500_000
+        greedy.writer.write(struct.pack(">i", len(data)) + data)
+        began = time.process_time()
+        assert await greedy.is_closed()
+        assert await other.is_served()
+        assert time.process_time() - began < 1
+
+    served(scene)
+    assert "closed, bad bytes: a request of more than 30,000 rows and tagged fields" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("body", "version"),
+    [
+        (Metadata(topics=tuple(f"t{n}" for n in range(25_000))), 4),
+        (DeleteGroups(groups=tuple(f"g{n}" for n in range(25_000))), 1),
+    ],
+    ids=["Metadata", "DeleteGroups"],
+)
+def test_the_largest_requests_cost_a_time_that_grows_with_their_rows(body: object, version: int) -> None:
+    """Of 25,000 unknown topics each was searched among all partitions, and each group's answer among all answers."""
+    async def scene(server: Server) -> None:
+        client = await Client(server).open()
+        await client.ask(CreateTopics(topics=(NewTopic(name="wide", num_partitions=3_000, replication_factor=1),)), 7)
+        client.send(body, version)
+        began = time.process_time()
+        size = int.from_bytes(await client.reader.readexactly(4), "big")
+        await client.reader.readexactly(size)
+        assert time.process_time() - began < 3
+
+    served(scene)
 
 
 def test_many_names_of_clients_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(serve
         client.socket.sendall(struct.pack(">ihhih", 10, 18, 99, 5, -1))
         data = client.answer()
     assert struct.unpack_from(">ih", data) == (5, Error.UNSUPPORTED_VERSION.code)
-    assert len(version_of("ApiVersions", 0).read_response(data, 4)[0].api_keys) > 20
+    assert len(version_of("ApiVersions", 0).read_response(data, 4).api_keys) > 20
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_an_unknown_topic_is_created_when_a_client_names_it(servers: str):
 def test_a_topic_id_that_nobody_gave_out(servers: str):
     with Connection(servers) as client:
         client.send(Fetch(isolation_level="read_committed", positions={"never heard of-0": 0}), 17)
-        message, _ = version_of("Fetch", 17).read_response(client.answer(), 5)
+        message = version_of("Fetch", 17).read_response(client.answer(), 5)
     assert message.responses[0].partitions[0].error_code.name == "unknown_topic_id"
 
 
@@ -184,7 +184,7 @@ def test_topics_have_names_and_no_ids_before_version_12(servers: str, version: i
         for field, value in given.items():
             object.__setattr__(one.topics[0], field, value)
         _send(client, 3, version, one, spoken)
-        message, _ = spoken.read_response(client.answer(), 5)
+        message = spoken.read_response(client.answer(), 5)
     (row,) = message.topics
     assert row.error_code.name == ("invalid_request" if version < 12 else "unknown_topic_id")
     assert (row.name, row.partitions) == (None if version == 12 else given.get("name", "orders") or "", ())
@@ -197,14 +197,14 @@ def test_requests_about_several_things_are_answered_in_one(servers: str):
         one = spoken.request.write(FindCoordinator(key="a", key_type=1), None)
         object.__setattr__(one, "coordinator_keys", ("a", "b"))
         _send(client, 10, 6, one, spoken)
-        message, _ = spoken.read_response(client.answer(), 5)
+        message = spoken.read_response(client.answer(), 5)
         assert [row.key for row in message.coordinators] == ["a", "b"]
         assert all(row.port > 0 for row in message.coordinators)
         spoken = version_of("OffsetFetch", 8)
         one = spoken.request.write(OffsetFetch(group_id="g", partitions=None), None)
         object.__setattr__(one, "groups", one.groups * 2)
         _send(client, 9, 8, one, spoken)
-        message, _ = spoken.read_response(client.answer(), 5)
+        message = spoken.read_response(client.answer(), 5)
         assert [row.group_id for row in message.groups] == ["g", "g"]
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kafkalab.client.promise import Promise
+from kafkalab.limits import listed
 from kafkalab.sim.kernel.schedule import Entry, Schedule
 from kafkalab.sim.kernel.task import Node, Task, no_requests
 from kafkalab.sim.run_errors import RunawayError, StuckError
@@ -117,6 +118,9 @@ class Kernel:
     def run(self, limit: int, busy: Callable[[], bool]) -> None:
         """Run until every main task has ended and nothing is left to do; `busy` says whether servers will still act.
 
+        Servers that repeat the same for ever, such as a coordinator whose markers a leader refuses, do not keep the run
+        from ending: once the main tasks have ended it lasts another 20,000 to 40,000 entries at most.
+
         Idleness is measured from the beginning of this run, or of the one that it goes on with because that one came
         to its limit: what a run that ended waited for in vain does not count.
         RunawayError after `limit` entries of the schedule; StuckError if a task waits and nothing changes any more.
@@ -134,13 +138,23 @@ class Kernel:
             )
 
     def _run_to_the_end(self, limit: int, busy: Callable[[], bool]) -> None:
-        schedule = self.schedule
-        for _ in range(limit):
+        schedule, attended = self.schedule, True
+        for number in range(1, limit + 1):
             may_end = not schedule.foreground or self._idle_entries > IDLE_ENTRIES
             if may_end and (not len(schedule) or self._at_rest(busy)):
                 return
             self._do(schedule.pop())
-        raise RunawayError(f"the run did not end within {limit} steps; the last events:\n{self.trace.tail()}")
+            if number % IDLE_ENTRIES == 0:
+                before, attended = attended, bool(self._running())
+                if not before:
+                    return
+        running = self._running()
+        who = f": {listed(running)} {'go' if len(running) > 1 else 'goes'} on" if running else ""
+        raise RunawayError(f"the run did not end within {limit} steps{who}; the last events:\n{self.trace.tail()}")
+
+    def _running(self) -> list[str]:
+        """Return the nodes of the main tasks that have not ended."""
+        return [task.node.name for task in self._tasks if task.main and task.live and not task.result.done]
 
     def run_for(self, duration_ms: int, limit: int, node: str) -> None:
         """Advance the clock by `duration_ms`, even if the run is idle. `node` is one that never pauses."""

@@ -8,8 +8,9 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
+from kafkalab.limits import told
 from kafkalab.sim.kernel.schedule import Schedule
-from kafkalab.sim.run_errors import ForeignAwaitError
+from kafkalab.sim.run_errors import ForeignAwaitError, is_of_asyncio
 from kafkalab.trace import Frame
 
 
@@ -63,13 +64,17 @@ class Task:
         except KafkaError as error:
             self.result.fail(error)
             return
+        except RuntimeError as error:
+            if is_of_asyncio(error):
+                raise self._foreign(f"used asyncio ({told(error)})") from None
+            raise
         if not isinstance(awaited, Promise):
             self.coroutine.close()
-            raise ForeignAwaitError(
-                f"the program of {self.node.name!r} awaited {type(awaited).__name__!r}, which the simulator cannot "
-                "drive: await only the methods of its producers and consumers, and app.sleep(ms)"
-            )
+            raise self._foreign(f"awaited {type(awaited).__name__!r}")
         awaited.when_done(self._later)
+
+    def _foreign(self, did: str) -> ForeignAwaitError:
+        return ForeignAwaitError.of(f"the program of {self.node.name!r}", did)
 
     def _later(self) -> None:
         if self.live:

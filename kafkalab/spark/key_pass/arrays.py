@@ -47,7 +47,9 @@ class Names:
 
 
 def longs(table: pa.Table, name: str) -> Longs:
-    """A column of numbers or flags."""
+    """Return a column of numbers or flags. ValueError for nulls, which numpy would make the smallest number."""
+    if nulls := table.column(name).null_count:
+        raise ValueError(f"{nulls:,} rows have nulls in the column {name}, which may have none")
     found: Longs = table.column(name).to_numpy().astype(np.int64, copy=False)
     return found
 

@@ -119,10 +119,16 @@ def histories_from(tables: Mapping[str, pa.Table]) -> Iterator[tuple[int, Histor
 
 
 def history_from(tables: Mapping[str, pa.Table]) -> History:
-    """Return the history of one run. `tables` holds its rows by table, in any order; other columns are ignored."""
+    """Return the history of one run. `tables` holds its rows by table, in any order; other columns are ignored.
+
+    ValueError for nulls in a column that is declared to be without.
+    """
     made: dict[str, tuple[HistoryRow, ...]] = {}
     for name, table in tables.items():
         ordered = table.sort_by([(column, "ascending") for column in ORDER[name]]) if ORDER[name] else table
+        without = [column.name for column in columns_of(name) if not column.nullable]
+        if wrong := next((column for column in without if ordered.column(column).null_count), ""):
+            raise ValueError(f"the table {name} has nulls in the column {wrong}, which may have none")
         columns = [_values(ordered.column(column.name)) for column in columns_of(name)]
         made[name] = tuple(map(partial(tuple.__new__, ROWS[name]), zip(*columns, strict=True)))
     return History(**made)  # type: ignore[arg-type]

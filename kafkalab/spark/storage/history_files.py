@@ -23,7 +23,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from kafkalab.history.history import FRAME_NAMES, REPLY
 from kafkalab.spark.storage.bucket_writer import UNFINISHED, WRITTEN, writer
 from kafkalab.spark.storage.frames import Histories
-from kafkalab.spark.storage.schemas import TABLES, arrow_schema, spark_schema
+from kafkalab.spark.storage.schemas import TABLES, arrow_schema, columns, spark_schema
 
 FORMAT, VERSION = "kafkalab-histories", 4
 WITHOUT_HEADERS = 3
@@ -200,6 +200,11 @@ def _described(folder: Path, found: Path) -> File:
 # reading
 
 
+def check_listed(path: str | Path) -> None:
+    """Raise HistoryError for a folder without a list of files that can be read; no file is opened."""
+    _listed(Path(path).absolute())
+
+
 def _listed(folder: Path) -> tuple[int, list[File]]:
     """The version of the history and the files that history.json lists."""
     index = folder / INDEX
@@ -240,6 +245,29 @@ def _check_file(folder: Path, file: File, version: int) -> None:
     difference = _difference(file.table, schema, version)
     if difference:
         raise HistoryError(f"{found} is not of the table {file.table}: {difference}")
+    if column := _column_with_nulls(found, file.table, metadata):
+        raise HistoryError(f"{found} has nulls in the column {column}, which may have none: it was changed")
+
+
+def _column_with_nulls(found: Path, table: str, metadata: pq.FileMetaData) -> str:
+    """Return the first column with nulls that its table declares to be without; "" if there is none.
+
+    The file's statistics say how many a column has; where they do not, the column is read.
+    """
+    places = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
+    for column in columns(table):
+        name = column.name
+        if column.nullable or name not in places:  # the path of a list has its element, too
+            continue
+        if metadata.schema.column(places[name]).max_definition_level == 0:
+            continue
+        parts = [metadata.row_group(n).column(places[name]).statistics for n in range(metadata.num_row_groups)]
+        counts = [part.null_count if part is not None and part.has_null_count else None for part in parts]
+        if None in counts:
+            counts = [pq.read_table(found, columns=[name], partitioning=None).column(name).null_count]
+        if any(counts):
+            return name
+    return ""
 
 
 def _difference(table: str, schema: pa.Schema, version: int) -> str:

@@ -31,15 +31,16 @@ ALL_KEPT = "No promise is broken."
 ORDER = {VIOLATED: 0, OK: 1, UNKNOWN: 2}
 
 
-def report_of(cluster: Cluster) -> dict[str, Any]:
+def report_of(cluster: Cluster, whole: bool = True) -> dict[str, Any]:
     """Plain data: "verdict", "once", "sentence", and "results" of all checks, the worst first.
 
     "once" is the verdict of exactly-once; "not promised" where inputs lack exactly one effect and Kafka allows it.
 
     The topics are read to their end in a second run of the same scenario, so the one shown stays as it is; its steps
     are those of the findings. A finding that only this reading shows stands at the last step, with "afterwards".
+    Without `whole` the run is judged as far as it has come, and nothing is read.
     """
-    history = _history(cluster)
+    history = _history(cluster) if whole else history_of(cluster)
     report = check_all(history)
     if isinstance(cluster, Recording):
         report = Report(tuple(_unknown(r) if r.name in OF_FRAMES else r for r in report.results))

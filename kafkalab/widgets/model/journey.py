@@ -166,8 +166,10 @@ class Journey(Walking):
         a transactional id for hide and show (show without one: everything), a frame or "chapter:decision" for find;
         see `fault_of` for `details`. After a fault the cursor stands where it strikes, after next where the frame
         arrives; after a rule's press where it stood, or as far as the runs agree. ValueError, with the reason, and
-        nothing changes, for an unknown action or target, and for a press that would change nothing.
+        nothing changes, for an unknown action, target or detail, and for a press that would change nothing.
         """
+        if unknown := [name for name in details if name not in DETAILS]:
+            raise ValueError(f"a press has no {quoted(unknown[0])}; there are {', '.join(DETAILS)}")
         with self._lock:
             if action in MOVES:
                 self.step = moved(self.stops(), self.step, action)
@@ -290,8 +292,6 @@ class Journey(Walking):
     def _press(self, content: Content) -> None:
         """Do what a button of the browser does, at its step."""
         details = {k: v for k, v in content.items() if k not in ("kind", "action", "target", "step")}
-        if unknown := [name for name in details if name not in DETAILS]:
-            raise ValueError(f"a press has no {quoted(unknown[0])}; there are {', '.join(DETAILS)}")
         with self._lock:
             self._move(content)
             self.press(str(content.get("action")), str(content.get("target", "")), **details)

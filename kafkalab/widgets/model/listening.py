@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from typing import Any, ClassVar, NoReturn
 from uuid import uuid4
 
@@ -33,6 +33,20 @@ class Listening(anywidget.AnyWidget):
     """Fields of a message that its handler limits itself."""
 
     _own_id = traitlets.Unicode().tag(sync=True)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let `press` and `possible` refuse an action or a target that is no text with a sentence."""
+        super().__init_subclass__(**options)
+        for name in ("press", "possible"):
+            if name in vars(cls):
+                setattr(cls, name, _of_texts(vars(cls)[name]))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute. ValueError, which says what fits, for a value that a trait refuses."""
+        try:
+            super().__setattr__(name, value)
+        except TraitError:
+            raise ValueError(f"{name} is {_kind_of(self.traits()[name])}, not {quoted(value)}") from None
 
     def __init__(self, **values: Any) -> None:
         """Tell the browser the id of its model, by which it finds it: see `hearAlways` in run.js."""
@@ -114,6 +128,31 @@ class Listening(anywidget.AnyWidget):
         except TraitError:
             raise ValueError(f"{name} cannot be {quoted(value)}") from None
         super().set_state({name: value})
+
+
+_KINDS = {traitlets.Int: "a whole number", traitlets.Bool: "True or False", traitlets.Unicode: "a text"}
+
+
+def _kind_of(trait: Any) -> str:
+    """Return what a trait holds: "a whole number", "a list in which each is a text", "'laptop' or 'projector'"."""
+    if isinstance(trait, traitlets.Enum):
+        return " or ".join(map(repr, trait.values or ()))
+    if isinstance(trait, traitlets.List) and trait._trait is not None:
+        return f"a list in which each is {_kind_of(trait._trait)}"
+    return next((text for kind, text in _KINDS.items() if isinstance(trait, kind)), str(trait.info()))
+
+
+def _of_texts(press: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `press` with a ValueError for an action or a target that is no text."""
+
+    @wraps(press)
+    def checked(self: Any, action: str, target: str = "", **details: Any) -> Any:
+        for name, given in (("action", action), ("target", target)):
+            if not isinstance(given, str):
+                raise ValueError(f"the {name} of a press is a text, not {quoted(given)}")
+        return press(self, action, target, **details)
+
+    return checked
 
 
 def _raise(text: str) -> NoReturn:

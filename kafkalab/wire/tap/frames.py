@@ -14,7 +14,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
 from kafkalab.wire.codec import REPEATED, Asked, UnsupportedVersionError, read_request, version_of
-from kafkalab.wire.lengths import walk_of
+from kafkalab.wire.lengths import Bounds, check_message
 from kafkalab.wire.names import Names
 from kafkalab.wire.rules import BadMessageError
 from kafkalab.wire.values import Context
@@ -77,8 +77,8 @@ class Answer:
             if known or key in ADDRESSED:
                 schema = load_response_schema(key, asked.version)
                 self._head = _CORRELATION.size + (1 if schema.__flexible__ and asked.api != "ApiVersions" else 0)
-                walk_of(schema)(data, self._head)
-                self.message, _ = entity_reader(schema)(data, self._head)
+                checked = check_message(schema, data, self._head, Bounds())
+                self.message, _ = entity_reader(schema)(checked, self._head)
         except UNREADABLE:
             self.message = None
 
@@ -98,7 +98,7 @@ class Answer:
         return tuple(made)
 
     def rewritten(self, message: Any) -> bytes:
-        """Return the bytes of the response with another message."""
+        """Return the bytes of the response with another message, which has no tagged fields that kio does not know."""
         out = io.BytesIO()
         out.write(self.data[: self._head])
         entity_writer(type(message))(out, message)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from kafkalab.limits import told
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.wire.codec import request_bytes, version_of
@@ -58,8 +59,11 @@ class Proxy:
         where = "{}:{}".format(*self.upstream)
         try:
             found = await asyncio.wait_for(self._ask_brokers(), ASK_S)
-        except (OSError, TimeoutError, EOFError, BadMessageError) as error:
-            raise TapError(f"{where} does not answer as a Kafka broker without TLS ({error or 'no answer'})") from None
+        except TimeoutError:
+            raise TapError(f"{where} has not answered within {ASK_S} s; is it the address of a Kafka broker?") from None
+        except (OSError, EOFError, BadMessageError) as error:
+            why = told(error) or type(error).__name__
+            raise TapError(f"{where} does not answer as a Kafka broker without TLS ({why})") from None
         if not found:
             raise TapError(f"{where} names no brokers")
         for node_id, place in sorted(found.items()):
@@ -76,7 +80,7 @@ class Proxy:
             data = await reader.readexactly(int.from_bytes(head, "big"))
         finally:
             writer.close()
-        message: Any = version_of("Metadata", 1).read_response(data, 4)[0]
+        message: Any = version_of("Metadata", 1).read_response(data, 4)
         return {int(row.node_id): (row.host, int(row.port)) for row in message.brokers}
 
     async def _open_door(self, node_id: int, host: str, port: int) -> tuple[str, int]:
@@ -152,7 +156,8 @@ class Crossing:
         try:
             broker, self.to_broker = await asyncio.wait_for(asyncio.open_connection(*place, limit=1 << 20), ASK_S)
         except (OSError, TimeoutError) as error:
-            log.warning("b%d %s: no connection to %s:%d (%s)", self.node_id, self.peer, *place, error or "no answer")
+            why = str(error) or f"no answer within {ASK_S} s"
+            log.warning("b%d %s: no connection to %s:%d (%s)", self.node_id, self.peer, *place, why)
             return
         both = [asyncio.create_task(self._requests()), asyncio.create_task(self._answers(broker))]
         try:
