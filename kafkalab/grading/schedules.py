@@ -10,7 +10,7 @@ from typing import Any
 from kafkalab.grading.exercise import WrongAnswer, WrongType, described
 from kafkalab.grading.waiting import counted
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError, StuckError
+from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError, StuckError, UnawaitedCallError
 from kafkalab.sim.scenario import Scenario
 
 SCHEDULES = 200
@@ -90,7 +90,7 @@ def _audited(scenario: Scenario, audits: Sequence[Audit]) -> tuple[Cluster, Brok
         cluster.run()
     except (StuckError, RunawayError) as error:
         return cluster, Broken(says=f"The run does not end: {_first(error)}.", miss="does not end")
-    except ForeignAwaitError as error:
+    except (ForeignAwaitError, UnawaitedCallError) as error:
         return cluster, Broken(says=f"{_first(error)}.", miss="foreign await")
     except Exception as error:
         return cluster, Broken(says=f"Your program stops with {type(error).__name__}: {_first(error)}.", miss="stops")

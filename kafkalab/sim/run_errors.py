@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class RunawayError(RuntimeError):
     """The run did not end within its limit."""
@@ -28,3 +30,13 @@ def is_of_asyncio(error: RuntimeError) -> bool:
         place = place.tb_next
     module = place.tb_frame.f_globals.get("__name__", "") if place is not None else ""
     return str(module).partition(".")[0] == "asyncio" or "event loop" in str(error)
+
+
+class UnawaitedCallError(TypeError):
+    """A program called a coroutine function and dropped the coroutine: what it should have done never ran."""
+
+    @classmethod
+    def of(cls, who: str, names: Sequence[str]) -> UnawaitedCallError:
+        """Return the error for a program that called these functions."""
+        calls = ", ".join(f"{name}()" for name in dict.fromkeys(names))
+        return cls(f"{who} called {calls} without `await`, so nothing of it happened: write `await` before the call")

@@ -14,7 +14,7 @@ from kafkalab import lab03
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Restart
-from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError
+from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError, UnawaitedCallError
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import load_trace
 
@@ -155,6 +155,38 @@ def test_a_program_that_uses_asyncio_is_told_what_to_use(function: Callable[...,
 def test_another_runtime_error_of_a_program_stays_what_it_is() -> None:
     with pytest.raises(RuntimeError, match="of the program's own"):
         Cluster(running(fails_itself)).run()
+
+
+async def forgets_at_once(app: App) -> None:
+    producer = app.producer(transactional_id="a")
+    await producer.init_transactions()
+    producer.begin_transaction()
+    producer.send("t", "x")  # type: ignore[unused-coroutine]
+    await producer.commit_transaction()
+
+
+async def forgets_in_the_end(app: App) -> None:
+    waiting = app.producer().send("t", "x")
+    assert waiting is not None
+
+
+async def never_waits_for_the_answer(app: App) -> None:
+    await app.producer().send("t", "x")
+
+
+@pytest.mark.parametrize("function", [forgets_at_once, forgets_in_the_end])
+def test_a_call_that_is_never_awaited_is_an_error(function: Callable[..., Any]) -> None:
+    """The run ended well, and its transaction was committed without the record."""
+    cluster = Cluster(running(function))
+    with pytest.raises(UnawaitedCallError, match=r"'app' called send\(\) without `await`, so nothing of it happened"):
+        cluster.run()
+    cluster.close()
+
+
+def test_a_promise_need_not_be_awaited() -> None:
+    cluster = Cluster(running(never_waits_for_the_answer))
+    cluster.run()
+    assert cluster.outcome().committed == {"t-0": ("x",)}
 
 
 def test_a_program_that_never_ends_is_stopped_with_the_last_events() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +12,7 @@ from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
 from kafkalab.limits import told
 from kafkalab.sim.kernel.schedule import Schedule
-from kafkalab.sim.run_errors import ForeignAwaitError, is_of_asyncio
+from kafkalab.sim.run_errors import ForeignAwaitError, UnawaitedCallError, is_of_asyncio
 from kafkalab.trace import Frame
 
 
@@ -57,7 +59,7 @@ class Task:
     def resume(self) -> None:
         """Run until the next await that is not done yet, or to the end."""
         try:
-            awaited = self.coroutine.send(None)
+            awaited = self._send()
         except StopIteration as end:
             self.result.resolve(end.value)
             return
@@ -72,6 +74,26 @@ class Task:
             self.coroutine.close()
             raise self._foreign(f"awaited {type(awaited).__name__!r}")
         awaited.when_done(self._later)
+
+    def _send(self) -> Any:
+        """Run the coroutine to its next await. UnawaitedCallError if it has dropped a coroutine that never ran.
+
+        Python reports such a coroutine when it is dropped, to a function of `warnings`; here that is an error. No
+        garbage is collected meanwhile: a coroutine of another run is none of this program.
+        """
+        dropped: list[str] = []
+        before, collects = warnings._warn_unawaited_coroutine, gc.isenabled()  # type: ignore[attr-defined]
+        gc.disable()
+        warnings._warn_unawaited_coroutine = lambda one: dropped.append(one.__name__)  # type: ignore[attr-defined]
+        try:
+            return self.coroutine.send(None)
+        finally:
+            warnings._warn_unawaited_coroutine = before  # type: ignore[attr-defined]
+            if collects:
+                gc.enable()
+            if dropped:
+                self.coroutine.close()
+                raise UnawaitedCallError.of(f"the program of {self.node.name!r}", dropped) from None
 
     def _foreign(self, did: str) -> ForeignAwaitError:
         return ForeignAwaitError.of(f"the program of {self.node.name!r}", did)
